@@ -1,0 +1,79 @@
+"""The ZNRecord: the one value that Helix and Pinot store in a znode (storage-zk.md 1.2)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from segments.errors import InvalidInput, RecordCorrupt
+
+#: Longer JSON than this is gzipped; what is still longer after that is refused. Helix's own limit, in bytes.
+SIZE_LIMIT = 1000 * 1024
+
+StringMap = dict[str, str]
+
+
+@dataclass(frozen=True)
+class ZNRecord:
+    """``simple`` {key: text}, ``maps`` {key: {key: text}}, ``lists`` {key: [text]}; never edited in place.
+
+    ``raw_payload`` (base64 text) is carried through unread.
+    """
+
+    id: str
+    simple: StringMap = field(default_factory=dict)
+    maps: dict[str, StringMap] = field(default_factory=dict)
+    lists: dict[str, list[str]] = field(default_factory=dict)
+    raw_payload: str | None = None
+
+    def with_simple(self, **changes: str | None) -> ZNRecord:
+        """A copy with some simple fields set, or removed where the value is None. Keys are given as keywords."""
+        return self.with_simple_items(changes)
+
+    def with_simple_items(self, changes: dict[str, str | None]) -> ZNRecord:
+        """As ``with_simple``, for keys that are no Python names (``segment.crc``)."""
+        simple = {k: v for k, v in self.simple.items() if k not in changes}
+        simple.update({k: v for k, v in changes.items() if v is not None})
+        return replace(self, simple=simple)
+
+
+def encode(record: ZNRecord) -> bytes:
+    """Bytes of the znode: UTF-8 JSON, gzipped when ``enableCompression`` asks for it or the text is long.
+
+    Raises InvalidInput when the record is too large for ZooKeeper even so.
+    """
+    body: dict[str, Any] = {
+        "id": record.id,
+        "simpleFields": record.simple,
+        "mapFields": record.maps,
+        "listFields": record.lists,
+    }
+    if record.raw_payload is not None:
+        body["rawPayload"] = record.raw_payload
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    if record.simple.get("enableCompression") == "true" or len(text) > SIZE_LIMIT:
+        text = gzip.compress(text, compresslevel=6, mtime=0)
+    if len(text) > SIZE_LIMIT:
+        raise InvalidInput(f"Record '{record.id}' takes {len(text)} bytes compressed, more than {SIZE_LIMIT}.")
+    return text
+
+
+def decode(data: bytes | None) -> ZNRecord | None:
+    """The record in ``data``; None for an empty znode (a parent). Raises RecordCorrupt for anything else."""
+    if not data:
+        return None
+    try:
+        text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        body = json.loads(text)
+        return ZNRecord(
+            id=str(body["id"]),
+            simple=dict(body.get("simpleFields") or {}),
+            maps={k: dict(v) for k, v in (body.get("mapFields") or {}).items()},
+            lists={k: list(v) for k, v in (body.get("listFields") or {}).items()},
+            raw_payload=body.get("rawPayload"),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, zlib.error) as error:
+        raise RecordCorrupt(f"The znode holds no valid record: {error}.", remedy="Repair or remove the znode.") from error

@@ -1,0 +1,90 @@
+"""Parse and format the names that Pinot gives to tables, segments and instances."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from segments.errors import Forbidden, InvalidInput
+
+TableType = Literal["OFFLINE", "REALTIME"]
+OFFLINE: Final = "OFFLINE"
+REALTIME: Final = "REALTIME"
+TABLE_TYPES: Final[tuple[TableType, ...]] = (OFFLINE, REALTIME)
+
+_FORBIDDEN_IN_SEGMENT = re.compile(r'[\\/:*?"<>|,\x00-\x1f]')
+_TABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*\Z")
+
+
+@dataclass(frozen=True, order=True)
+class TableName:
+    """A table's raw name and type; ``typed`` is Pinot's ``tableNameWithType``."""
+
+    raw: str
+    type: TableType
+
+    @property
+    def typed(self) -> str:
+        return f"{self.raw}_{self.type}"
+
+    def __str__(self) -> str:
+        return self.typed
+
+
+def parse_table_type(text: str | None) -> TableType | None:
+    """``offline``/``REALTIME`` in any case -> the type, empty or None -> None. Raises InvalidInput for other text."""
+    if text is None or not text.strip():
+        return None
+    upper = text.strip().upper()
+    for known in TABLE_TYPES:
+        if upper == known:
+            return known
+    raise InvalidInput(f"Table type '{text}' does not exist.", remedy="Use OFFLINE or REALTIME.")
+
+
+def split_table_name(name: str) -> tuple[str, TableType | None]:
+    """``sales_OFFLINE`` -> ("sales", "OFFLINE"); ``sales`` -> ("sales", None)."""
+    for known in TABLE_TYPES:
+        suffix = "_" + known
+        if name.endswith(suffix) and len(name) > len(suffix):
+            return name[: -len(suffix)], known
+    return name, None
+
+
+def resolve_table(name: str, type_text: str | None) -> TableName:
+    """Join a raw or typed name with the ``type`` parameter, as Pinot's segment endpoints do.
+
+    Raises InvalidInput (400) when no type is known, Forbidden (403) when suffix and parameter disagree (lineage.md 10).
+    """
+    wanted = parse_table_type(type_text)
+    raw, found = split_table_name(name)
+    if found is None and wanted is None:
+        raise InvalidInput(f"Table type is missing for table '{name}'.", remedy="Add type=OFFLINE or type=REALTIME.")
+    if found is not None and wanted is not None and found != wanted:
+        raise Forbidden(f"Table name '{name}' does not match table type {wanted}.", remedy="Use the matching type.")
+    table_type = found or wanted
+    assert table_type is not None
+    return TableName(raw, table_type)
+
+
+def check_raw_table_name(raw: str) -> str:
+    """Return the name, or raise InvalidInput when it can not be a table's name."""
+    if not raw or not _TABLE.match(raw) or raw.count(".") > 1:
+        raise InvalidInput(f"'{raw}' can not be a table name.", remedy="Use letters, digits, '_', '-' and at most one '.'.")
+    return raw
+
+
+def check_segment_name(name: str) -> str:
+    """Return the name, or raise InvalidInput: commas would corrupt lineage (B2), slashes would leave folders."""
+    if not name or _FORBIDDEN_IN_SEGMENT.search(name) or name in (".", "..") or name != name.strip():
+        raise InvalidInput(
+            f"Segment name '{name}' is not allowed.",
+            remedy=r'Segment names are not empty and hold none of \ / : * ? " < > | , nor control characters.',
+        )
+    return name
+
+
+def instance_name(kind: Literal["Server", "Broker", "Controller", "Minion"], host: str, port: int) -> str:
+    """``Server_127.0.0.1_8098``: Pinot's instance ids (storage-zk.md 1.8)."""
+    return f"{kind}_{host}_{port}"

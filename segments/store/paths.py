@@ -1,0 +1,95 @@
+"""Every znode path, written once, relative to the cluster's root (storage-zk.md 1.1)."""
+
+from __future__ import annotations
+
+TABLE_CONFIGS = "/PROPERTYSTORE/CONFIGS/TABLE"
+SCHEMAS = "/PROPERTYSTORE/SCHEMAS"
+SEGMENTS = "/PROPERTYSTORE/SEGMENTS"
+LINEAGE = "/PROPERTYSTORE/SEGMENT_LINEAGE"
+MINION_TASK_METADATA = "/PROPERTYSTORE/MINION_TASK_METADATA"
+IDEAL_STATES = "/IDEALSTATES"
+EXTERNAL_VIEWS = "/EXTERNALVIEW"
+INSTANCES = "/INSTANCES"
+LIVE_INSTANCES = "/LIVEINSTANCES"
+PARTICIPANT_CONFIGS = "/CONFIGS/PARTICIPANT"
+CLUSTER_CONFIGS = "/CONFIGS/CLUSTER"
+STATE_MODELS = "/STATEMODELDEFS"
+BROKER_RESOURCE = IDEAL_STATES + "/brokerResource"
+#: Ours, outside Pinot's layout: which lineage each broker serves, and deletions that are still to be done.
+ROUTING_ACKS = "/PINOTADMIN/ROUTING_ACKS"
+PENDING_DELETIONS = "/PINOTADMIN/PENDING_DELETIONS"
+
+
+def table_config(table: str) -> str:
+    """Config of a table, by its typed name."""
+    return f"{TABLE_CONFIGS}/{table}"
+
+
+def schema(raw: str) -> str:
+    """Schema of a table, by its raw name."""
+    return f"{SCHEMAS}/{raw}"
+
+
+def segments(table: str) -> str:
+    """Parent of the table's segment records."""
+    return f"{SEGMENTS}/{table}"
+
+
+def segment(table: str, name: str) -> str:
+    """One segment's record."""
+    return f"{SEGMENTS}/{table}/{name}"
+
+
+def lineage(table: str) -> str:
+    """The table's lineage entries."""
+    return f"{LINEAGE}/{table}"
+
+
+def ideal_state(table: str) -> str:
+    """Where the table's segments should be."""
+    return f"{IDEAL_STATES}/{table}"
+
+
+def external_view(table: str) -> str:
+    """Where the table's segments are."""
+    return f"{EXTERNAL_VIEWS}/{table}"
+
+
+def live_instance(instance: str) -> str:
+    """Ephemeral node of a running instance."""
+    return f"{LIVE_INSTANCES}/{instance}"
+
+
+def participant(instance: str) -> str:
+    """Ports, host and tags of an instance."""
+    return f"{PARTICIPANT_CONFIGS}/{instance}"
+
+
+def current_states(instance: str, session: str) -> str:
+    """Parent of what the instance reports in this session."""
+    return f"{INSTANCES}/{instance}/CURRENTSTATES/{session}"
+
+
+def current_state(instance: str, session: str, table: str) -> str:
+    """What the instance reports of one table."""
+    return f"{INSTANCES}/{instance}/CURRENTSTATES/{session}/{table}"
+
+
+def messages(instance: str) -> str:
+    """Parent of the messages to an instance."""
+    return f"{INSTANCES}/{instance}/MESSAGES"
+
+
+def routing_acks(table: str) -> str:
+    """Parent of the brokers' acknowledgements for a table."""
+    return f"{ROUTING_ACKS}/{table}"
+
+
+def routing_ack(table: str, broker: str) -> str:
+    """The lineage that this broker serves for the table."""
+    return f"{ROUTING_ACKS}/{table}/{broker}"
+
+
+def pending_deletions(table: str) -> str:
+    """Segments of the table that left the ideal state and whose record and file are still to go."""
+    return f"{PENDING_DELETIONS}/{table}"
