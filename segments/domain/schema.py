@@ -150,7 +150,9 @@ def _parse_field(spec: Any, kind: FieldKind, key: str) -> FieldSpec:
         raise InvalidInput(f"Every item of '{key}' needs a 'name'.")
     name, data_type = spec["name"], str(spec.get("dataType", "")).upper()
     if data_type not in STORED_TYPES:
-        raise InvalidInput(f"Column '{name}' has the unknown data type '{spec.get('dataType')}'.", remedy=f"Use one of {', '.join(STORED_TYPES)}.")
+        raise InvalidInput(
+            f"Column '{name}' has the unknown data type '{spec.get('dataType')}'.", remedy=f"Use one of {', '.join(STORED_TYPES)}."
+        )
     single = spec.get("singleValueField", True)
     if not isinstance(single, bool):
         raise InvalidInput(f"'singleValueField' of column '{name}' must be true or false.")

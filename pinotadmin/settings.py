@@ -1,0 +1,207 @@
+"""Every setting, its default and unit. Values come from the environment; odd values stop the process with a clear message."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import django_htmx
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def _text(name: str, default: str) -> str:
+    return os.environ.get(name) or default
+
+
+def _int(name: str, default: int) -> int:
+    text = os.environ.get(name)
+    try:
+        return int(text) if text else default
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}.") from error
+
+
+def _bool(name: str, default: bool) -> bool:
+    text = os.environ.get(name, "").lower()
+    if text in ("", "true", "false", "1", "0"):
+        return {"": default, "true": True, "1": True}.get(text, False)
+    raise ImproperlyConfigured(f"{name} must be true or false, not {text!r}.")
+
+
+def _database(url: str) -> dict[str, object]:
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite":
+        return {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": unquote(parts.path) if parts.path else ":memory:",
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            },
+        }
+    if parts.scheme in ("postgres", "postgresql"):
+        return {
+            "ENGINE": "django.db.backends.postgresql",
+            "NAME": parts.path.lstrip("/"),
+            "USER": unquote(parts.username or ""),
+            "PASSWORD": unquote(parts.password or ""),
+            "HOST": parts.hostname or "",
+            "PORT": str(parts.port or ""),
+        }
+    raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:// or postgresql://.")
+
+
+# -- this installation
+DATA_DIR = Path(_text("PINOTADMIN_DATA_DIR", str(BASE_DIR / ".pinotadmin"))).absolute()
+CLUSTER_NAME = _text("PINOTADMIN_CLUSTER", "pinotadmin")
+HOST = _text("PINOTADMIN_HOST", "127.0.0.1")
+PORT = _int("PINOTADMIN_PORT", 9000)
+#: Secret of the cluster's own processes; empty: they can not talk to one another.
+CLUSTER_SECRET = _text("PINOTADMIN_CLUSTER_SECRET", "")
+#: Folders that pushes may read, beside DATA_DIR/input.
+INPUT_ROOTS = [str(DATA_DIR / "input"), *(p for p in _text("PINOTADMIN_INPUT_ROOTS", "").split(os.pathsep) if p)]
+ZOOKEEPER_URL = _text("ZOOKEEPER_URL", "127.0.0.1:2191")
+#: Seconds until ZooKeeper takes a silent process for dead.
+ZOOKEEPER_SESSION_S = _int("ZOOKEEPER_SESSION_S", 6)
+REDIS_URL = _text("REDIS_URL", "redis://127.0.0.1:6390/0")
+DEEP_STORE_URL = _text("DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore")
+SPARK_MASTER = _text("SPARK_MASTER", "local[*]")
+#: /metrics without credentials.
+OPEN_METRICS = _bool("PINOTADMIN_OPEN_METRICS", False)
+
+# -- Django
+SECRET_KEY = _text("PINOTADMIN_SECRET_KEY", "only-for-tests-and-one-off-commands-never-for-a-server")
+DEBUG = _bool("PINOTADMIN_DEBUG", False)
+ALLOWED_HOSTS = [h for h in _text("PINOTADMIN_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1],testserver").split(",") if h]
+CSRF_TRUSTED_ORIGINS = [o for o in _text("PINOTADMIN_TRUSTED_ORIGINS", "").split(",") if o]
+
+INSTALLED_APPS = [
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_celery_beat",
+    "segments",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "pinotadmin.urls"
+ASGI_APPLICATION = "pinotadmin.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+DATABASES = {"default": _database(_text("DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3"))}
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "/login/"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/login/"
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "static/"
+STATICFILES_DIRS = [("htmx", Path(django_htmx.__file__).parent / "static" / "django_htmx")]
+WHITENOISE_USE_FINDERS = True
+APPEND_SLASH = True
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _bool("PINOTADMIN_SECURE_COOKIES", False)
+#: A segment's tar is streamed to a temporary file; form fields stay small.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 20 * 1024 * 1024
+FILE_UPLOAD_TEMP_DIR = None
+
+# -- REST
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "segments.api.authentication.ClusterSecretAuthentication",
+        "segments.api.authentication.BasicAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["segments.api.permissions.RightsPermission"],
+    "EXCEPTION_HANDLER": "segments.api.errors.handle",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "pinotadmin",
+    "DESCRIPTION": "Control plane for Apache Pinot tables. Pinot's own paths are at the root, additions under /api/v1/.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+# -- Celery
+CELERY_BROKER_URL = REDIS_URL
+CELERY_TIMEZONE = TIME_ZONE
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ROUTES = {"segments.tasks.run_push": {"queue": "pushes"}}
+#: Seconds; a lost worker's tasks come back after the first, looked for every second.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600, "unacked_restore_interval": 5, "unacked_restore_throttle": 1}
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+DJANGO_CELERY_BEAT_TZ_AWARE = True
+
+# -- look of the admin
+UNFOLD = {"SITE_TITLE": "pinotadmin", "SITE_HEADER": "pinotadmin", "SITE_URL": "/", "SHOW_HISTORY": True}
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": _text("PINOTADMIN_LOG_LEVEL", "INFO")},
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        "kazoo": {"level": "WARNING"},
+        "httpx": {"level": "WARNING"},
+        "py4j": {"level": "WARNING"},
+    },
+}

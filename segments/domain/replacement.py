@@ -1,0 +1,229 @@
+"""The decisions of the replacement protocol: start, end and revert, as pure functions of what was observed.
+
+Safe order of writes (DESIGN section 4, rule 8): lineage first, then brokers acknowledge it, then segments that nobody can see any
+more leave the ideal state, then their files go. Rules: lineage.md 4 to 6; B2, B3, B4 and B8 of DESIGN section 8 say where we differ
+from Pinot.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from segments.domain.lineage import LIVE, Entry, Lineage, State
+from segments.errors import InvalidInput, NotFound, PreconditionFailed, StateConflict
+from segments.names import check_segment_name
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What a start asks for: lists as given, checked."""
+
+    segments_from: tuple[str, ...]
+    segments_to: tuple[str, ...]
+    force_cleanup: bool = False
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The new lineage and the entry concerned.
+
+    ``remove_now``: segments that would become visible and so leave the ideal state in the same transaction.
+    ``delete``: segments that go once brokers have acknowledged the new lineage.
+    """
+
+    lineage: Lineage
+    entry: Entry
+    remove_now: tuple[str, ...] = ()
+    delete: tuple[str, ...] = ()
+    changed: bool = True
+
+
+def check_request(segments_from: Sequence[str], segments_to: Sequence[str]) -> None:
+    """Lists must name allowed segments, none twice, none on both sides, and not both be empty. Raises InvalidInput."""
+    if not segments_from and not segments_to:
+        raise InvalidInput(
+            "'segmentsFrom' and 'segmentsTo' can not both be empty.", remedy="Name what is replaced, what replaces it, or both."
+        )
+    for name, listed in (("segmentsFrom", segments_from), ("segmentsTo", segments_to)):
+        for segment in listed:
+            check_segment_name(segment)
+        twice = sorted(s for s, n in Counter(listed).items() if n > 1)
+        if twice:
+            raise InvalidInput(f"'{name}' names {_listing(twice)} more than once.", remedy="Name every segment once.")
+    both = sorted(set(segments_from) & set(segments_to))
+    if both:
+        raise InvalidInput(f"{_listing(both)} can not be replaced by itself.", remedy="Give new segments new names.")
+
+
+def start(lineage: Lineage, wanted: Replacement, *, entry_id: str, ideal: Collection[str], now_ms: int) -> Decision:
+    """Open a replacement (lineage.md 4). ``ideal`` are the names in the ideal state. Raises NotFound or StateConflict."""
+    _check_visible(lineage, wanted, ideal)
+    changed: list[Entry] = []
+    removed: list[str] = []
+    delete: list[str] = []
+    new_to = set(wanted.segments_to)
+    for entry in lineage.in_order():
+        overlaps = bool(set(wanted.segments_from) & set(entry.segments_from) or new_to & set(entry.segments_to))
+        if entry.state is State.REVERTED:
+            if wanted.force_cleanup:
+                delete += [s for s in entry.segments_to if s not in new_to]
+        elif overlaps and not (wanted.force_cleanup and entry.state is State.COMPLETED):
+            if not wanted.force_cleanup:
+                raise _overlap(lineage.table, entry, wanted)
+            rest = tuple(s for s in entry.segments_to if s not in new_to)
+            delete += rest
+            if rest:
+                changed.append(replace(entry, segments_to=rest, state=State.REVERTED, timestamp_ms=now_ms))
+            else:
+                removed.append(entry.id)
+    _check_no_cycle(lineage.having(*changed, without=removed), wanted)
+    notes = {**wanted.notes, **({"forceCleanup": "true"} if wanted.force_cleanup else {})}
+    entry = Entry(entry_id, wanted.segments_from, wanted.segments_to, State.IN_PROGRESS, now_ms, notes=notes)
+    after = lineage.having(*changed, entry, without=removed)
+    return Decision(after, entry, delete=_deletable(after, delete, ideal))
+
+
+def end(lineage: Lineage, entry_id: str, *, segments_to: Sequence[str], ideal: Collection[str], is_refresh: bool, now_ms: int) -> Decision:
+    """Switch to the new side (lineage.md 5). ``segments_to`` (may be empty) narrows the entry's list.
+
+    Ending a COMPLETED entry again changes nothing. The caller waits for replicas before, for brokers after. Deleted afterwards: segments
+    dropped by a narrower list (B8) and, for a REFRESH table whose start asked for cleanup, the snapshot before the last one (B4).
+    """
+    entry = lineage.entry(entry_id)
+    if entry.state is State.COMPLETED:
+        return Decision(lineage, entry, changed=False)
+    if entry.state is State.REVERTED:
+        raise StateConflict(f"Lineage entry '{entry_id}' is REVERTED and can not be ended.", remedy="Start a new one.", entry=entry_id)
+    final = _narrowed(entry, segments_to)
+    _check_present(entry, final, ideal)
+    done = replace(entry, segments_to=final, state=State.COMPLETED, timestamp_ms=now_ms)
+    after = lineage.having(done)
+    dropped = tuple(s for s in entry.segments_to if s not in final and s in ideal)
+    cleanup = is_refresh and entry.notes.get("forceCleanup") == "true"
+    older = _older_snapshot(lineage, done) if cleanup else []
+    return Decision(after, done, remove_now=dropped, delete=_deletable(after, older, ideal))
+
+
+def revert(lineage: Lineage, entry_id: str, *, force: bool, ideal: Mapping[str, bool], now_ms: int) -> Decision:
+    """Go back to the old side (lineage.md 6). ``ideal`` tells for each segment of the ideal state whether a replica serves it.
+
+    Raises StateConflict (wrong state, not the newest link) or PreconditionFailed (old segments gone or not served).
+    """
+    entry = lineage.entry(entry_id)
+    if entry.state is State.REVERTED:
+        raise StateConflict(f"Lineage entry '{entry_id}' is already REVERTED.", remedy="Nothing is left to do.", entry=entry_id)
+    if entry.state is State.IN_PROGRESS and not force:
+        raise StateConflict(
+            f"Lineage entry '{entry_id}' is still IN_PROGRESS.", remedy="Wait for its end, or give forceRevert=true.", entry=entry_id
+        )
+    blockers = revert_blockers(lineage, entry, ideal)
+    if blockers:
+        raise blockers[0]
+    done = replace(entry, state=State.REVERTED, timestamp_ms=now_ms)
+    after = lineage.having(done)
+    return Decision(after, done, delete=_deletable(after, entry.segments_to, ideal))
+
+
+def revert_blockers(lineage: Lineage, entry: Entry, ideal: Mapping[str, bool]) -> list[StateConflict | PreconditionFailed]:
+    """Why this entry can not be reverted now, apart from its state; empty when it can."""
+    found: list[StateConflict | PreconditionFailed] = []
+    later = [e for e in lineage.in_order() if e.state in LIVE and e.id != entry.id and set(entry.segments_to) & set(e.segments_from)]
+    if later:
+        found.append(
+            StateConflict(
+                f"Segments of lineage entry '{entry.id}' were replaced again by entry '{later[-1].id}'.",
+                remedy="Revert the newest entry first.",
+                entry=entry.id,
+                blocking=[e.id for e in later],
+            )
+        )
+    if entry.state is State.COMPLETED:
+        missing = [s for s in entry.segments_from if not ideal.get(s, False)]
+        if missing:
+            found.append(
+                PreconditionFailed(
+                    f"Lineage entry '{entry.id}' can not be reverted: {_listing(missing)} of the old side is deleted or not online.",
+                    remedy="Restore the old segments, or push the old data again.",
+                    entry=entry.id,
+                    segments=missing,
+                )
+            )
+    return found
+
+
+def _check_visible(lineage: Lineage, wanted: Replacement, ideal: Collection[str]) -> None:
+    known = set(lineage.visible(ideal))
+    unknown = [s for s in wanted.segments_from if s not in known]
+    if unknown:
+        raise NotFound(
+            f"{_listing(unknown)} of 'segmentsFrom' is not visible in table '{lineage.table}'.",
+            remedy="It is unknown, already replaced, or part of an unfinished replacement; list with excludeReplacedSegments=true.",
+            segments=unknown,
+        )
+    taken = [s for s in wanted.segments_to if s in known]
+    if taken:
+        raise StateConflict(
+            f"{_listing(taken)} of 'segmentsTo' exists in table '{lineage.table}'.", remedy="Give new segments new names.", segments=taken
+        )
+
+
+def _check_no_cycle(lineage: Lineage, wanted: Replacement) -> None:
+    """B2: a new name that a live entry hides as its old side would hide both sides."""
+    for entry in lineage.in_order():
+        circular = sorted(set(wanted.segments_to) & set(entry.segments_from)) if entry.state in LIVE else []
+        if circular:
+            raise StateConflict(
+                f"{_listing(circular)} of 'segmentsTo' is the old side of lineage entry '{entry.id}' ({entry.state}).",
+                remedy="Revert that entry to get it back, or give new segments new names.", entry=entry.id,
+            )  # fmt: skip
+
+
+def _overlap(table: str, entry: Entry, wanted: Replacement) -> StateConflict:
+    shared = sorted(set(wanted.segments_from) & set(entry.segments_from)) or sorted(set(wanted.segments_to) & set(entry.segments_to))
+    return StateConflict(
+        f"Lineage entry '{entry.id}' ({entry.state}) of table '{table}' already names {_listing(shared)}.",
+        remedy="Wait for its end, revert it, or give forceCleanup=true to take over.", entry=entry.id, segments=shared,
+    )  # fmt: skip
+
+
+def _narrowed(entry: Entry, segments_to: Sequence[str]) -> tuple[str, ...]:
+    foreign = [s for s in segments_to if s not in entry.segments_to]
+    if foreign:
+        raise InvalidInput(f"{_listing(foreign)} is not in 'segmentsTo' of lineage entry '{entry.id}'.", entry=entry.id, segments=foreign)
+    return tuple(segments_to) or entry.segments_to
+
+
+def _check_present(entry: Entry, final: Sequence[str], ideal: Collection[str]) -> None:
+    gone = [s for s in entry.segments_from if s not in ideal]
+    if gone:
+        raise PreconditionFailed(
+            f"{_listing(gone)}, which lineage entry '{entry.id}' replaces, is gone from the table.",
+            remedy="Revert the entry with forceRevert=true.", entry=entry.id, segments=gone,
+        )  # fmt: skip
+    absent = [s for s in final if s not in ideal]
+    if absent:
+        raise PreconditionFailed(
+            f"{_listing(absent)} of lineage entry '{entry.id}' is not uploaded.", remedy="Upload it, then end again.",
+            entry=entry.id, segments=absent,
+        )  # fmt: skip
+
+
+def _older_snapshot(lineage: Lineage, done: Entry) -> list[str]:
+    """The old side of the completed entry whose new side is exactly what ``done`` replaced."""
+    before = sorted(done.segments_from)
+    older = [e for e in lineage.entries.values() if e.state is State.COMPLETED and before and sorted(e.segments_to) == before]
+    return [s for e in older for s in e.segments_from]
+
+
+def _deletable(after: Lineage, segments: Iterable[str], ideal: Collection[str]) -> tuple[str, ...]:
+    """Of ``segments`` those that exist and that no query sees any more; order kept, none twice."""
+    hidden = after.hidden()
+    return tuple(dict.fromkeys(s for s in segments if s in ideal and s in hidden))
+
+
+def _listing(names: Sequence[str], most: int = 5) -> str:
+    shown = ", ".join(f"'{n}'" for n in names[:most])
+    return f"Segment {shown}" + (f" and {len(names) - most} more" if len(names) > most else "")

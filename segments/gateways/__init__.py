@@ -1,0 +1,1 @@
+"""IO other than ZooKeeper, each behind a small protocol: deep store, servers over HTTP."""

@@ -1,0 +1,138 @@
+"""The deep store: segment files under one root, through pyarrow's file systems (local, S3, GS, Azure, HDFS).
+
+Layout (storage-zk.md 2.1): ``<root>/<raw table>/<url-encoded segment>`` without an extension, deleted ones under
+``Deleted_Segments/<raw table>/``, work in progress of pushes under ``Staging/<push id>/``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import quote, unquote, urlsplit
+
+import pyarrow.fs as pafs
+
+from segments.errors import InvalidInput, NotFound, Unavailable
+
+DELETED = "Deleted_Segments"
+STAGING = "Staging"
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """One file: name (last path component), bytes, modification time in epoch milliseconds."""
+
+    name: str
+    size: int
+    modified_ms: int
+
+
+class DeepStore:
+    """Files under one root URL (``file:///…``, ``s3://bucket/prefix`` …). Paths are relative to the root, parts already encoded."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        try:
+            self._fs, self._root = pafs.FileSystem.from_uri(self.url)
+        except Exception as error:
+            raise InvalidInput(f"Deep store '{url}' can not be opened: {error}.", remedy="Check DEEP_STORE_URL.") from error
+
+    @property
+    def local_root(self) -> Path | None:
+        """The root as a local folder, or None when it is remote."""
+        return Path(self._root) if urlsplit(self.url).scheme == "file" else None
+
+    def segment_path(self, raw_table: str, segment: str) -> str:
+        """Where a segment's tar lives."""
+        return f"{encode(raw_table)}/{encode(segment)}"
+
+    def uri(self, path: str) -> str:
+        """The full URL of a path."""
+        return f"{self.url}/{path}"
+
+    def path_of(self, uri: str) -> str | None:
+        """The path of a URL below this root, or None for a foreign URL or one that climbs out."""
+        if not uri.startswith(self.url + "/"):
+            return None
+        path = uri[len(self.url) + 1 :]
+        return None if ".." in unquote(path).split("/") else path
+
+    def put(self, source: Path, path: str) -> int:
+        """Copy a local file in; a reader never sees half of it. Returns its bytes."""
+        target, size = self._full(path), source.stat().st_size
+        self._fs.create_dir(posixpath.dirname(target), recursive=True)
+        temporary = f"{target}.tmp.upload" if self.local_root else target
+        with source.open("rb") as reader, self._fs.open_output_stream(temporary) as writer:
+            shutil.copyfileobj(reader, writer, _CHUNK)
+        if temporary != target:
+            self._fs.move(temporary, target)
+        return size
+
+    def fetch(self, path: str, target: Path) -> int:
+        """Copy out to a local file; returns its bytes. NotFound when there is none."""
+        with self.open(path) as reader, target.open("wb") as writer:
+            shutil.copyfileobj(reader, writer, _CHUNK)
+        return target.stat().st_size
+
+    def open(self, path: str) -> BinaryIO:
+        """A readable binary stream. NotFound when there is none."""
+        try:
+            return self._fs.open_input_file(self._full(path))
+        except FileNotFoundError as error:
+            raise NotFound(f"The deep store has no file '{path}'.") from error
+        except OSError as error:
+            raise Unavailable(f"The deep store could not read '{path}': {error}.", remedy="Try again later.") from error
+
+    def size(self, path: str) -> int | None:
+        """Bytes of a file, None when there is none."""
+        info = self._fs.get_file_info(self._full(path))
+        return int(info.size) if info.type == pafs.FileType.File else None
+
+    def move(self, source: str, target: str) -> bool:
+        """Move within the store, replacing the target; False when there is no source."""
+        if self.size(source) is None:
+            return False
+        self._fs.create_dir(posixpath.dirname(self._full(target)), recursive=True)
+        self._fs.move(self._full(source), self._full(target))
+        return True
+
+    def delete(self, path: str) -> bool:
+        """Delete a file; False when there is none."""
+        if self.size(path) is None:
+            return False
+        self._fs.delete_file(self._full(path))
+        return True
+
+    def delete_folder(self, path: str) -> None:
+        """Delete a folder with all in it; missing is fine."""
+        if self._fs.get_file_info(self._full(path)).type == pafs.FileType.Directory:
+            self._fs.delete_dir(self._full(path))
+
+    def list(self, path: str) -> Iterator[StoredFile]:
+        """Files directly in a folder, sorted by name; nothing when it is missing."""
+        selector = pafs.FileSelector(self._full(path), allow_not_found=True)
+        for info in sorted(self._fs.get_file_info(selector), key=lambda i: i.path):
+            if info.type == pafs.FileType.File:
+                yield StoredFile(info.base_name, int(info.size), int((info.mtime_ns or 0) // 1_000_000))
+
+    def folders(self, path: str) -> list[str]:
+        """Names of the folders directly in a folder."""
+        selector = pafs.FileSelector(self._full(path), allow_not_found=True)
+        return sorted(i.base_name for i in self._fs.get_file_info(selector) if i.type == pafs.FileType.Directory)
+
+    def _full(self, path: str) -> str:
+        parts = path.split("/")
+        if ".." in parts or path.startswith("/"):
+            raise InvalidInput(f"'{path}' is no path below the deep store.")
+        return f"{self._root.rstrip('/')}/{path}"
+
+
+def encode(name: str) -> str:
+    """A name as one path component (URL-encoded; '.' and '..' can not pass)."""
+    encoded = quote(name, safe="")
+    return encoded.replace(".", "%2E") if set(encoded) <= {"."} else encoded

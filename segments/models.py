@@ -1,0 +1,247 @@
+"""Django models: mirrors of what ZooKeeper holds, and records of our own (pushes, audit, findings, passes).
+
+The truth about segments and lineage is in ZooKeeper; a mirror row is only ever written by ``segments.mirror``.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+
+
+class Cluster(models.Model):
+    """One cluster that this installation drives."""
+
+    class Kind(models.TextChoices):
+        EMBEDDED = "embedded", "embedded"
+        PINOT = "pinot", "Apache Pinot"
+
+    name = models.SlugField(max_length=64, unique=True)
+    kind = models.CharField(max_length=16, choices=Kind, default=Kind.EMBEDDED)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Table(models.Model):
+    """Mirror of one table: config, schema, and sums over its segments."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="tables")
+    name = models.CharField(max_length=255, help_text="Typed name, e.g. flights_OFFLINE")
+    raw_name = models.CharField(max_length=255)
+    type = models.CharField(max_length=16)
+    config = models.JSONField(default=dict)
+    schema = models.JSONField(default=dict)
+    replication = models.PositiveIntegerField(default=1)
+    ingestion_type = models.CharField(max_length=16, default="APPEND")
+    segments_total = models.PositiveIntegerField(default=0)
+    segments_visible = models.PositiveIntegerField(default=0)
+    replicas_wanted = models.PositiveIntegerField(default=0)
+    replicas_online = models.PositiveIntegerField(default=0)
+    rows_visible = models.BigIntegerField(default=0)
+    bytes_total = models.BigIntegerField(default=0)
+    bytes_visible = models.BigIntegerField(default=0)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        unique_together = [("cluster", "name")]
+        ordering = ["name"]
+        permissions = [
+            ("operate", "Can push, end, revert and run passes"),
+            ("administer", "Can create, change and delete tables, schemas and segments"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Segment(models.Model):
+    """Mirror of one segment: its record, its replicas, and whether queries see it."""
+
+    table = models.ForeignKey(Table, on_delete=models.CASCADE, related_name="segments")
+    name = models.CharField(max_length=512)
+    status = models.CharField(max_length=16, default="UPLOADED")
+    crc = models.BigIntegerField(null=True)
+    total_docs = models.BigIntegerField(null=True)
+    size_bytes = models.BigIntegerField(null=True)
+    start_ms = models.BigIntegerField(null=True)
+    end_ms = models.BigIntegerField(null=True)
+    creation_ms = models.BigIntegerField(null=True)
+    push_ms = models.BigIntegerField(null=True)
+    refresh_ms = models.BigIntegerField(null=True)
+    download_url = models.TextField(blank=True, default="")
+    is_visible = models.BooleanField(default=True)
+    replicas = models.JSONField(default=dict, help_text="{instance: state} of the external view")
+    replicas_wanted = models.PositiveIntegerField(default=0)
+    replicas_online = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        unique_together = [("table", "name")]
+        indexes = [models.Index(fields=["table", "is_visible", "name"]), models.Index(fields=["table", "start_ms"])]
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LineageEntry(models.Model):
+    """Mirror of one replacement."""
+
+    table = models.ForeignKey(Table, on_delete=models.CASCADE, related_name="lineage")
+    entry_id = models.CharField(max_length=64)
+    segments_from = models.JSONField(default=list)
+    segments_to = models.JSONField(default=list)
+    state = models.CharField(max_length=16)
+    timestamp_ms = models.BigIntegerField()
+    notes = models.JSONField(default=dict)
+
+    class Meta:
+        unique_together = [("table", "entry_id")]
+        ordering = ["-timestamp_ms", "-entry_id"]
+        verbose_name_plural = "lineage entries"
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} ({self.state})"
+
+
+class Push(models.Model):
+    """One push session: what was asked, how far it is, and who works on it."""
+
+    class State(models.TextChoices):
+        QUEUED = "QUEUED", "queued"
+        RUNNING = "RUNNING", "running"
+        DONE = "DONE", "done"
+        FAILED = "FAILED", "failed"
+        CANCELLED = "CANCELLED", "cancelled"
+
+    class Stage(models.TextChoices):
+        LIST = "LIST", "listing files"
+        BUILD = "BUILD", "building segments"
+        START = "START", "starting the replacement"
+        UPLOAD = "UPLOAD", "registering segments"
+        END = "END", "switching to the new snapshot"
+        REVERT = "REVERT", "taking it back"
+
+    TERMINAL = frozenset({State.DONE, State.FAILED, State.CANCELLED})
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    cluster = models.CharField(max_length=64)
+    table_name = models.CharField(max_length=255, help_text="Raw table name")
+    spec = models.JSONField(default=dict)
+    state = models.CharField(max_length=16, choices=State, default=State.QUEUED)
+    stage = models.CharField(max_length=16, choices=Stage, default=Stage.LIST)
+    actor = models.CharField(max_length=150, default="")
+    reason = models.TextField(blank=True, default="")
+    entry_id = models.CharField(max_length=64, blank=True, default="")
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    lease_owner = models.CharField(max_length=128, blank=True, default="")
+    lease_until = models.DateTimeField(null=True)
+    attempts = models.PositiveIntegerField(default=0)
+    files_total = models.PositiveIntegerField(default=0)
+    files_done = models.PositiveIntegerField(default=0)
+    segments_total = models.PositiveIntegerField(default=0)
+    segments_built = models.PositiveIntegerField(default=0)
+    segments_uploaded = models.PositiveIntegerField(default=0)
+    rows = models.BigIntegerField(default=0)
+    bytes = models.BigIntegerField(default=0)
+    stage_seconds = models.JSONField(default=dict, help_text="{stage: seconds}")
+    plan = models.JSONField(default=dict, help_text="Frozen file list and names, so that a retry repeats nothing")
+    error = models.TextField(blank=True, default="")
+
+    class Meta:
+        ordering = ["-created_at"]
+        verbose_name_plural = "pushes"
+
+    def __str__(self) -> str:
+        return f"{self.table_name} {self.id}"
+
+
+class PushSegment(models.Model):
+    """One segment of a push, and what is already done for it."""
+
+    class State(models.TextChoices):
+        PLANNED = "PLANNED", "planned"
+        STAGED = "STAGED", "built and staged"
+        UPLOADED = "UPLOADED", "registered"
+
+    push = models.ForeignKey(Push, on_delete=models.CASCADE, related_name="segments")
+    name = models.CharField(max_length=512)
+    state = models.CharField(max_length=16, choices=State, default=State.PLANNED)
+    source = models.TextField(blank=True, default="")
+    rows = models.BigIntegerField(default=0)
+    bytes = models.BigIntegerField(default=0)
+    crc = models.BigIntegerField(null=True)
+    uri = models.TextField(blank=True, default="")
+
+    class Meta:
+        unique_together = [("push", "name")]
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AuditEvent(models.Model):
+    """Append-only record of who did (or was refused) what, to which thing, and why."""
+
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
+    actor = models.CharField(max_length=150)
+    action = models.CharField(max_length=64, db_index=True)
+    cluster = models.CharField(max_length=64, blank=True, default="")
+    target = models.CharField(max_length=600, blank=True, default="", db_index=True)
+    outcome = models.CharField(max_length=16, default="done")
+    reason = models.TextField(blank=True, default="")
+    address = models.CharField(max_length=64, blank=True, default="")
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.actor} {self.action} {self.target}"
+
+
+class Finding(models.Model):
+    """Something a validation pass found wrong; closed by the pass that no longer finds it."""
+
+    class Severity(models.TextChoices):
+        ERROR = "error", "error"
+        WARNING = "warning", "warning"
+
+    cluster = models.CharField(max_length=64)
+    table_name = models.CharField(max_length=255)
+    code = models.CharField(max_length=64)
+    subject = models.CharField(max_length=600, blank=True, default="")
+    severity = models.CharField(max_length=16, choices=Severity)
+    message = models.TextField()
+    first_seen = models.DateTimeField(auto_now_add=True)
+    last_seen = models.DateTimeField(auto_now=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["cluster", "table_name", "closed_at"])]
+        ordering = ["-last_seen"]
+
+    def __str__(self) -> str:
+        return f"{self.table_name}: {self.message}"
+
+
+class PassRun(models.Model):
+    """One run of a periodic pass over one table: the plain sentences it returned."""
+
+    cluster = models.CharField(max_length=64)
+    task = models.CharField(max_length=64)
+    table_name = models.CharField(max_length=255)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField()
+    succeeded = models.BooleanField(default=True)
+    sentences = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["-finished_at"]
+
+    def __str__(self) -> str:
+        return f"{self.task} {self.table_name} {self.finished_at:%Y-%m-%d %H:%M:%S}"

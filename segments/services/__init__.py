@@ -1,0 +1,1 @@
+"""Use cases: load, decide (domain), write (store), audit. The console, the API, Celery and commands all call the same ones."""

@@ -1,0 +1,55 @@
+"""What a use case works with: the cluster's parts, a clock and an id source, all given from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from segments.gateways.deepstore import DeepStore
+    from segments.store.base import Store
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a use case waits, in seconds, and how long things are kept."""
+
+    #: End of a replacement: for all replicas of the new segments (lineage.md 5.6).
+    replicas_online_s: float = 600.0
+    #: End and revert: for live brokers to acknowledge the new lineage; then deletions are left to the next pass.
+    broker_ack_s: float = 10.0
+    #: A protected upload older than this is taken over (storage-zk.md 3.4).
+    upload_lock_s: float = 600.0
+    #: Files of deleted segments are kept this long unless the table or the call says otherwise (lineage.md 8).
+    deleted_segments_days: int = 7
+    #: A push whose lease was not renewed for this long is resumed by somebody else.
+    push_lease_s: float = 20.0
+
+
+@dataclass(frozen=True)
+class Context:
+    """One cluster as a use case sees it. ``clock`` gives epoch milliseconds, ``new_id`` a random UUID text."""
+
+    cluster: str
+    store: Store
+    deep_store: DeepStore
+    clock: Callable[[], int]
+    new_id: Callable[[], str]
+    #: Address under which servers fetch segments through the controller, without a slash at the end.
+    controller_url: str
+    limits: Limits = field(default_factory=Limits)
+    #: Secret that processes of this cluster use among themselves; sent as a bearer token.
+    cluster_secret: str = ""
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who asks, from where and why; goes into the audit record."""
+
+    name: str
+    reason: str = ""
+    address: str = ""
+
+
+SYSTEM = Actor("system")
