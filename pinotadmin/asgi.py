@@ -1,0 +1,41 @@
+"""ASGI entry point of the web process: Django, plus the broker's life from start-up to shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
+_django = get_asgi_application()
+
+from segments import wiring  # noqa: E402  (needs Django set up)
+
+Message = dict[str, Any]
+
+
+async def application(scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]) -> None:
+    """Serve one connection or the life cycle."""
+    if scope["type"] == "lifespan":
+        await _lifespan(receive, send)
+    else:
+        await _django(scope, receive, send)
+
+
+async def _lifespan(receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]) -> None:
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            try:
+                await asyncio.to_thread(wiring.start_broker)
+            except Exception as error:
+                await send({"type": "lifespan.startup.failed", "message": f"The broker could not start: {error}"})
+                raise
+            await send({"type": "lifespan.startup.complete"})
+        elif message["type"] == "lifespan.shutdown":
+            await asyncio.to_thread(wiring.close)
+            await send({"type": "lifespan.shutdown.complete"})
+            return

@@ -1,0 +1,29 @@
+"""Run the mirror: follow ZooKeeper into the database until stopped."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from pinotadmin.celery import mark_ready
+from segments import wiring
+from segments.mirror.follower import Follower
+from segments.models import Cluster
+
+
+class Command(BaseCommand):
+    """``manage.py run_mirror``."""
+
+    help = "Follow ZooKeeper into the database until stopped."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Block until SIGTERM or SIGINT."""
+        cluster, _ = Cluster.objects.get_or_create(name=settings.CLUSTER_NAME, defaults={"kind": Cluster.Kind.EMBEDDED})
+        follower = Follower(wiring.store(), cluster, on_synced=lambda: mark_ready("mirror"))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: follower.stop())
+        follower.run()
+        wiring.close()

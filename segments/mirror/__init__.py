@@ -1,0 +1,1 @@
+"""Follows ZooKeeper into the Django models, incrementally; the only writer of mirror rows."""

@@ -1,0 +1,75 @@
+"""The periodic passes by Pinot's names: run one over one table or all, record what it said."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from django.utils import timezone
+
+from segments.errors import NotFound
+from segments.models import PassRun
+from segments.names import TableName, split_table_name
+from segments.services import audit, retention, validation
+from segments.services.context import Actor, Context
+from segments.store import paths
+
+log = logging.getLogger(__name__)
+
+PASSES: Final[dict[str, Callable[[Context, TableName], list[str]]]] = {
+    "RetentionManager": retention.run,
+    "SegmentStatusChecker": validation.run,
+}
+#: Runs kept per pass and table.
+KEPT_RUNS: Final = 50
+
+
+def check_name(name: str) -> str:
+    """Return the pass's name; NotFound lists those that exist."""
+    if name not in PASSES:
+        raise NotFound(f"Periodic task '{name}' does not exist.", remedy=f"Use one of {', '.join(sorted(PASSES))}.")
+    return name
+
+
+def run_pass(ctx: Context, name: str, table: TableName | None, actor: Actor) -> list[str]:
+    """Run a pass now; returns its sentences. A table on which it fails does not stop the others (rule 7)."""
+    run = PASSES[check_name(name)]
+    tables = [table] if table else all_tables(ctx)
+    sentences: list[str] = []
+    for each in tables:
+        started, succeeded = timezone.now(), True
+        try:
+            said = run(ctx, each)
+        except NotFound as error:
+            said = [error.message]
+        except Exception as error:
+            log.exception("%s failed on %s", name, each)
+            said, succeeded = [f"{name} failed on {each}: {error}"], False
+        _remember(ctx, name, each, started, said, succeeded)
+        sentences += said
+    if actor.name != "system":
+        target = table.typed if table else ""
+        audit.record(actor, f"run {name}", cluster=ctx.cluster, target=target, sentences=sentences[:20])
+    return sentences
+
+
+def all_tables(ctx: Context) -> list[TableName]:
+    """Every table of the cluster."""
+    found = []
+    for typed in ctx.store.children(paths.TABLE_CONFIGS):
+        raw, kind = split_table_name(typed)
+        if kind:
+            found.append(TableName(raw, kind))
+    return found
+
+
+def _remember(ctx: Context, name: str, table: TableName, started: object, said: list[str], succeeded: bool) -> None:
+    PassRun.objects.create(
+        cluster=ctx.cluster, task=name, table_name=table.typed, started_at=started, finished_at=timezone.now(),
+        succeeded=succeeded, sentences=said,
+    )  # fmt: skip
+    runs = PassRun.objects.filter(cluster=ctx.cluster, task=name, table_name=table.typed)
+    oldest = runs.values_list("pk", flat=True)[KEPT_RUNS:]
+    if oldest:
+        PassRun.objects.filter(pk__in=list(oldest)).delete()

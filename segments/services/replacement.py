@@ -1,0 +1,163 @@
+"""The replacement protocol as use cases: start, end and revert, each one decision, one transaction, one acknowledged switch."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from segments.domain import ideal_state, replacement
+from segments.domain.replacement import Decision, Replacement
+from segments.errors import PinotAdminError
+from segments.names import TableName
+from segments.services import audit, deletion
+from segments.services.acknowledgement import wait_for_brokers
+from segments.services.context import Actor, Context
+from segments.services.lineage_record import Observed, observe, read_lineage
+from segments.services.online import serving_rows, wait_until_online
+from segments.services.rollback_preview import preview_revert
+from segments.services.table_record import read_table_config
+from segments.store import paths
+from segments.store.base import Check, Replace, Write
+from segments.store.update import update_transaction
+
+__all__ = ["end_replace", "preview_revert", "read_lineage", "revert_replace", "start_replace"]
+
+log = logging.getLogger(__name__)
+
+
+def start_replace(
+    ctx: Context,
+    table: TableName,
+    segments_from: Sequence[str],
+    segments_to: Sequence[str],
+    *,
+    force_cleanup: bool = False,
+    actor: Actor,
+    entry_id: str | None = None,
+) -> str:
+    """Open a replacement; returns its entry id. A caller that gives ``entry_id`` may repeat the call: it is done once.
+
+    Raises InvalidInput, NotFound or StateConflict (lineage.md 4); nothing is written then. Segments of failed pushes that
+    ``force_cleanup`` clears leave the ideal state in the same transaction: no query saw them.
+    """
+    replacement.check_request(segments_from, segments_to)
+    read_table_config(ctx, table)
+    wanted = Replacement(tuple(segments_from), tuple(segments_to), force_cleanup, {"actor": actor.name})
+    new_id = entry_id or ctx.new_id()
+    decided: list[Decision] = []
+
+    def attempt() -> Sequence[Write] | None:
+        seen = observe(ctx, table)
+        if new_id in seen.lineage.entries:
+            return None
+        decision = replacement.start(seen.lineage, wanted, entry_id=new_id, ideal=seen.ideal.maps, now_ms=ctx.clock())
+        decided[:] = [decision]
+        return _writes(ctx, table, seen, decision, decision.delete)
+
+    _audited(ctx, table, "startReplaceSegments", actor, new_id, lambda: update_transaction(ctx.store, attempt))
+    deleted = decided[0].delete if decided else ()
+    _record(
+        ctx,
+        table,
+        "startReplaceSegments",
+        actor,
+        new_id,
+        segmentsFrom=list(segments_from),
+        segmentsTo=list(segments_to),
+        deleted=list(deleted),
+    )
+    return new_id
+
+
+def end_replace(
+    ctx: Context, table: TableName, entry_id: str, *, segments_to: Sequence[str] = (), cleanup: bool = False, actor: Actor
+) -> None:
+    """Switch queries to the new side; returns when all live brokers serve it. Ending a COMPLETED entry again changes nothing.
+
+    Waits for the replicas of the new segments first. Raises InvalidInput, NotFound, StateConflict or PreconditionFailed (lineage.md 5).
+    ``cleanup`` is handled by the caller, which runs a retention pass.
+    """
+    config = read_table_config(ctx, table)
+    decided: list[Decision] = []
+
+    def decide() -> tuple[Observed, Decision]:
+        seen = observe(ctx, table)
+        decision = replacement.end(
+            seen.lineage, entry_id, segments_to=segments_to, ideal=seen.ideal.maps, is_refresh=config.is_refresh, now_ms=ctx.clock()
+        )
+        return seen, decision
+
+    def attempt() -> Sequence[Write] | None:
+        seen, decision = decide()
+        decided[:] = [decision]
+        return _writes(ctx, table, seen, decision, decision.remove_now) if decision.changed else None
+
+    def run() -> None:
+        _, first = decide()
+        if first.changed:
+            wait_until_online(ctx, table, first.entry.segments_to)
+        update_transaction(ctx.store, attempt)
+
+    _audited(ctx, table, "endReplaceSegments", actor, entry_id, run)
+    _finish(ctx, table, "endReplaceSegments", actor, decided[0], cleanup=cleanup)
+
+
+def revert_replace(ctx: Context, table: TableName, entry_id: str, *, force: bool = False, actor: Actor) -> None:
+    """Take queries back to the old side; returns when all live brokers serve it; then the new segments are deleted.
+
+    Raises NotFound, StateConflict or PreconditionFailed (lineage.md 6); nothing is written then.
+    """
+    read_table_config(ctx, table)
+    decided: list[Decision] = []
+
+    def attempt() -> Sequence[Write] | None:
+        seen = observe(ctx, table)
+        rows = serving_rows(ctx, table, seen.ideal.maps)
+        decision = replacement.revert(seen.lineage, entry_id, force=force, ideal=rows, now_ms=ctx.clock())
+        decided[:] = [decision]
+        return _writes(ctx, table, seen, decision, ())
+
+    _audited(ctx, table, "revertReplaceSegments", actor, entry_id, lambda: update_transaction(ctx.store, attempt))
+    _finish(ctx, table, "revertReplaceSegments", actor, decided[0], forceRevert=force)
+
+
+def _writes(ctx: Context, table: TableName, seen: Observed, decision: Decision, leaving: Sequence[str]) -> list[Write]:
+    """Lineage and ideal state in one transaction; ``leaving`` segments go into the durable deletion queue with it."""
+    path = paths.ideal_state(table.typed)
+    writes = [seen.write_lineage(decision.lineage)]
+    if not leaving:
+        return [*writes, Check(path, seen.ideal_version)]
+    without = ideal_state.without_rows(seen.ideal, leaving)
+    queue = deletion.queue_write(ctx, table, leaving, retention=None)
+    return [*writes, Replace(path, without, seen.ideal_version), queue]
+
+
+def _finish(ctx: Context, table: TableName, action: str, actor: Actor, decision: Decision, **detail: object) -> None:
+    """Acknowledged switch first, deletion last; what can not be deleted now is left to the retention pass."""
+    entry = decision.entry
+    node = ctx.store.get(paths.lineage(table.typed))
+    behind = wait_for_brokers(ctx, table, node.mzxid if node else 0)
+    if behind:
+        log.warning(
+            "Brokers %s did not acknowledge lineage entry %s of %s in time; deletion is left to retention.", behind, entry.id, table
+        )
+    elif decision.delete:
+        deletion.remove_hidden(ctx, table, decision.delete)
+    deleted = [*decision.remove_now, *(() if behind else decision.delete)]
+    _record(ctx, table, action, actor, entry.id, changed=decision.changed, deleted=deleted, brokersBehind=behind, **detail)
+
+
+def _audited(ctx: Context, table: TableName, action: str, actor: Actor, entry_id: str, run: Callable[[], object]) -> None:
+    """Run; a refusal leaves an audit record too."""
+    try:
+        run()
+    except PinotAdminError as error:
+        audit.record(
+            actor, action, cluster=ctx.cluster, target=table.typed, outcome="refused" if error.permanent else "failed",
+            entry=entry_id, error=str(error),
+        )  # fmt: skip
+        raise
+
+
+def _record(ctx: Context, table: TableName, action: str, actor: Actor, entry_id: str, **detail: object) -> None:
+    audit.record(actor, action, cluster=ctx.cluster, target=table.typed, entry=entry_id, **detail)

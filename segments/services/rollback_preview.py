@@ -1,0 +1,95 @@
+"""What a rollback would do: rows, segments, bytes and time range before and after, and what stands in its way (B7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from segments.domain import lineage as lineages
+from segments.domain import replacement, segment_metadata
+from segments.domain.lineage import State
+from segments.domain.retention import rollback_deadline_ms
+from segments.domain.segment_metadata import SegmentMetadata
+from segments.names import TableName
+from segments.services.context import Context
+from segments.services.lineage_record import observe
+from segments.services.online import serving_rows
+from segments.services.table_record import read_table_config
+from segments.store import paths
+
+
+@dataclass(frozen=True)
+class SnapshotSummary:
+    """What queries see: segments, rows, bytes of their files, first and last time (epoch ms, None when unknown)."""
+
+    segments: int
+    rows: int
+    bytes: int
+    start_ms: int | None
+    end_ms: int | None
+
+
+@dataclass(frozen=True)
+class RevertPreview:
+    """The effect of reverting one entry now. ``blockers`` are sentences; it is allowed when there are none."""
+
+    entry_id: str
+    table: str
+    state: str
+    allowed: bool
+    needs_force: bool
+    blockers: list[str]
+    before: SnapshotSummary
+    after: SnapshotSummary
+    deleted_segments: list[str]
+    possible_until_ms: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready form for ``dryRun=true``."""
+        return asdict(self)
+
+
+def preview_revert(ctx: Context, table: TableName, entry_id: str) -> RevertPreview:
+    """Look, change nothing. NotFound when table or entry do not exist."""
+    config = read_table_config(ctx, table)
+    seen = observe(ctx, table)
+    entry = seen.lineage.entry(entry_id)
+    rows = serving_rows(ctx, table, seen.ideal.maps)
+    blockers = [str(b) for b in replacement.revert_blockers(seen.lineage, entry, rows)]
+    if entry.state is State.REVERTED:
+        blockers = [f"Lineage entry '{entry_id}' is already REVERTED. Nothing is left to do."]
+    reverted = seen.lineage.having(lineages.Entry(entry.id, entry.segments_from, entry.segments_to, State.REVERTED, ctx.clock()))
+    records = _records(ctx, table, seen.ideal.maps)
+    return RevertPreview(
+        entry_id=entry_id,
+        table=table.typed,
+        state=entry.state.value,
+        allowed=not blockers,
+        needs_force=entry.state is State.IN_PROGRESS,
+        blockers=blockers,
+        before=summarise(records[s] for s in seen.lineage.visible(seen.ideal.maps) if s in records),
+        after=summarise(records[s] for s in reverted.visible(seen.ideal.maps) if s in records),
+        deleted_segments=sorted(s for s in entry.segments_to if s in seen.ideal.maps and s in reverted.hidden()),
+        possible_until_ms=rollback_deadline_ms(entry, config),
+    )
+
+
+def summarise(segments: Iterable[SegmentMetadata]) -> SnapshotSummary:
+    """Sums over segments."""
+    listed = list(segments)
+    starts = [m.start_ms for m in listed if m.start_ms is not None]
+    ends = [m.end_ms for m in listed if m.end_ms is not None]
+    return SnapshotSummary(
+        segments=len(listed),
+        rows=sum(m.total_docs or 0 for m in listed),
+        bytes=sum(m.size_bytes or 0 for m in listed),
+        start_ms=min(starts, default=None),
+        end_ms=max(ends, default=None),
+    )
+
+
+def _records(ctx: Context, table: TableName, names: Iterable[str]) -> dict[str, SegmentMetadata]:
+    wanted: Sequence[str] = list(names)
+    nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in wanted])
+    return {s: segment_metadata.from_record(n.record) for s, n in zip(wanted, nodes, strict=True) if n and n.record}

@@ -1,0 +1,25 @@
+"""The periodic tasks' default schedules, as rows that operators may edit afterwards."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django_celery_beat.models import IntervalSchedule, PeriodicTask
+
+#: name -> (task, every, unit, description). Pinot's period for retention; short ones where somebody waits.
+DEFAULTS: Final = {
+    "Retention": ("segments.tasks.run_retention", 6, IntervalSchedule.HOURS, "Lineage clean-up, time retention, files of deleted segments"),
+    "Validation": ("segments.tasks.run_validation", 5, IntervalSchedule.MINUTES, "Finds what is not as it should be"),
+    "Deletions": ("segments.tasks.drain_deletions", 3, IntervalSchedule.SECONDS, "Finishes deletions once no server holds the segment"),
+    "Lost pushes": ("segments.tasks.resume_lost_pushes", 10, IntervalSchedule.SECONDS, "Resumes or reverts pushes whose worker died"),
+}
+
+
+def ensure_schedules() -> None:
+    """Create missing rows; rows that exist keep what an operator made of them."""
+    for name, (task, every, unit, description) in DEFAULTS.items():
+        if PeriodicTask.objects.filter(name=name).exists():
+            continue
+        interval, _ = IntervalSchedule.objects.get_or_create(every=every, period=unit)
+        #: A run that could not start within its own period is stale: the next one does its work.
+        PeriodicTask.objects.create(name=name, task=task, interval=interval, description=description, expire_seconds=max(every, 10))

@@ -1,0 +1,18 @@
+"""Read a table's config from its znode."""
+
+from __future__ import annotations
+
+from segments.domain import table_config
+from segments.domain.table_config import TableConfig
+from segments.names import TableName
+from segments.services.context import Context
+from segments.services.lineage_record import table_not_found
+from segments.store import paths
+
+
+def read_table_config(ctx: Context, table: TableName) -> TableConfig:
+    """The config. NotFound when the table does not exist, RecordCorrupt when it can not be read."""
+    node = ctx.store.get(paths.table_config(table.typed))
+    if node is None or node.record is None:
+        raise table_not_found(table)
+    return table_config.from_record(node.record)

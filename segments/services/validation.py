@@ -1,0 +1,67 @@
+"""One validation pass over one table (Pinot's SegmentStatusChecker): diagnose, keep findings open or close them, repair what is safe."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from segments.domain import lineage as lineages
+from segments.domain.findings import Found, Observation, diagnose
+from segments.gateways.deepstore import encode
+from segments.models import Finding
+from segments.names import TableName
+from segments.services import deletion
+from segments.services.context import Context
+from segments.services.lineage_record import read_lineage
+from segments.services.table_record import read_table_config
+from segments.store import paths
+
+
+def run(ctx: Context, table: TableName) -> list[str]:
+    """One pass; returns one plain sentence per finding and repair."""
+    repaired = deletion.drain(ctx, table)
+    found = diagnose(observe(ctx, table), read_table_config(ctx, table), ctx.clock())
+    keep_findings(ctx.cluster, table.typed, found)
+    sentences = [*repaired, *(f.message for f in found)]
+    return sentences or [f"{table} is as it should be."]
+
+
+def observe(ctx: Context, table: TableName) -> Observation:
+    """Read everything a diagnosis needs, once."""
+    ideal, view, pending = ctx.store.get_many(
+        [paths.ideal_state(table.typed), paths.external_view(table.typed), paths.pending_deletions(table.typed)]
+    )
+    records = ctx.store.children(paths.segments(table.typed))
+    rows = ideal.record.maps if ideal and ideal.record else {}
+    return Observation(
+        ideal=rows,
+        view=view.record.maps if view and view.record else {},
+        live=set(ctx.store.children(paths.LIVE_INSTANCES)),
+        records=set(records),
+        pending=set(pending.record.maps) if pending and pending.record else set(),
+        missing_files=_missing_files(ctx, table, list(rows)),
+        lineage=read_lineage(ctx, table) or lineages.empty(table.typed),
+    )
+
+
+def _missing_files(ctx: Context, table: TableName, segments: list[str]) -> set[str]:
+    """Segments whose record points into our deep store where no file is. One listing of the table's folder."""
+    stored = {f.name for f in ctx.deep_store.list(encode(table.raw))}
+    missing = set()
+    for segment, node in zip(segments, ctx.store.get_many([paths.segment(table.typed, s) for s in segments]), strict=True):
+        url = node.record.simple.get("segment.download.url", "") if node and node.record else ""
+        ours = url.startswith((ctx.controller_url + "/segments/", ctx.deep_store.uri(encode(table.raw)) + "/"))
+        if ours and encode(segment) not in stored:
+            missing.add(segment)
+    return missing
+
+
+def keep_findings(cluster: str, table: str, found: list[Found]) -> None:
+    """Open new findings, refresh known ones, close those that are gone."""
+    known = {(f.code, f.subject): f for f in Finding.objects.filter(cluster=cluster, table_name=table, closed_at=None)}
+    for item in found:
+        row = known.pop((item.code, item.subject), None) or Finding(cluster=cluster, table_name=table, code=item.code, subject=item.subject)
+        row.severity, row.message = item.severity, item.message
+        row.save()
+    for gone in known.values():
+        gone.closed_at = timezone.now()
+        gone.save(update_fields=["closed_at"])

@@ -1,0 +1,138 @@
+"""The composition root: builds stores, gateways, clock and services from settings, once per process; tests swap here."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.conf import settings
+
+from segments.dataplane.broker import Broker
+from segments.errors import NotFound, Unavailable
+from segments.gateways.deepstore import DeepStore
+from segments.gateways.servers import HttpServers
+from segments.names import instance_name
+from segments.services.context import Context
+from segments.store.base import Store
+from segments.store.cluster_setup import ensure_cluster
+from segments.store.zookeeper import ZooKeeperStore
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Parts:
+    """What this process has built so far."""
+
+    store: Store | None = None
+    context: Context | None = None
+    broker: Broker | None = None
+    servers: HttpServers | None = None
+
+
+_parts = _Parts()
+_lock = threading.RLock()
+
+
+def clock_ms() -> int:
+    """Now, epoch milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+def store() -> Store:
+    """The cluster's state. Unavailable when ZooKeeper does not answer."""
+
+    def build() -> Store:
+        opened = ZooKeeperStore(settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=float(settings.ZOOKEEPER_SESSION_S))
+        ensure_cluster(opened, settings.CLUSTER_NAME)
+        return opened
+
+    return _once("store", build)
+
+
+def servers() -> HttpServers:
+    """HTTP to the embedded servers."""
+    return _once("servers", lambda: HttpServers(settings.CLUSTER_SECRET))
+
+
+def context(cluster: str | None = None) -> Context:
+    """The parts that use cases work with. NotFound for a cluster that this installation does not drive."""
+    if cluster not in (None, settings.CLUSTER_NAME):
+        raise NotFound(f"Cluster '{cluster}' does not exist.", remedy=f"This installation drives '{settings.CLUSTER_NAME}'.")
+
+    def build() -> Context:
+        return Context(
+            cluster=settings.CLUSTER_NAME,
+            store=store(),
+            deep_store=DeepStore(settings.DEEP_STORE_URL),
+            clock=clock_ms,
+            new_id=lambda: str(uuid.uuid4()),
+            controller_url=f"http://{settings.HOST}:{settings.PORT}",
+            cluster_secret=settings.CLUSTER_SECRET,
+        )
+
+    return _once("context", build)
+
+
+def broker() -> Broker:
+    """The broker that lives in this web process. Unavailable in processes that have none."""
+    if _parts.broker is None:
+        raise Unavailable("This process has no broker.", remedy="Ask the web process.")
+    return _parts.broker
+
+
+def start_broker() -> None:
+    """Start this process's broker; called once when the web process comes up."""
+
+    def build() -> Broker:
+        name = instance_name("Broker", settings.HOST, settings.PORT)
+        started = Broker(store(), name, servers(), clock_ms)
+        started.start()
+        return started
+
+    _once("broker", build)
+
+
+def close() -> None:
+    """End everything this process built; ephemeral nodes go at once."""
+    with _lock:
+        if _parts.broker is not None:
+            _parts.broker.stop()
+        if _parts.store is not None:
+            _parts.store.close()
+        _parts.__dict__.update(_Parts().__dict__)
+
+
+@contextmanager
+def use(context: Context, broker: Any = None) -> Iterator[None]:
+    """For tests: this context (its store) and broker instead of built ones."""
+    with _lock:
+        before = dict(_parts.__dict__)
+        _parts.__dict__.update(store=context.store, context=context, broker=broker)
+    try:
+        yield
+    finally:
+        with _lock:
+            _parts.__dict__.update(before)
+
+
+def _once(name: str, build: Callable[[], T]) -> T:
+    with _lock:
+        if getattr(_parts, name) is None:
+            setattr(_parts, name, build())
+        found: T = getattr(_parts, name)
+        return found
+
+
+def _after_fork() -> None:
+    """A forked child must not share its parent's connections: build anew when needed."""
+    _parts.__dict__.update(_Parts().__dict__)
+
+
+os.register_at_fork(after_in_child=_after_fork)
