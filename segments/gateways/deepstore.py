@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import shutil
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,7 +67,7 @@ class DeepStore:
         """Copy a local file in; a reader never sees half of it. Returns its bytes."""
         target, size = self._full(path), source.stat().st_size
         self._fs.create_dir(posixpath.dirname(target), recursive=True)
-        temporary = f"{target}.tmp.upload" if self.local_root else target
+        temporary = f"{target}.tmp.{uuid.uuid4()}" if self.local_root else target
         with source.open("rb") as reader, self._fs.open_output_stream(temporary) as writer:
             shutil.copyfileobj(reader, writer, _CHUNK)
         if temporary != target:
