@@ -12,6 +12,7 @@ from segments.domain.znrecord import ZNRecord, decode, encode
 from segments.errors import Conflict, InvalidInput, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Versioned, WatchCallback, Write
 from segments.store.dispatch import Dispatcher, Subscription
+from segments.store.paths import check_path, parent_of
 
 
 @dataclass(frozen=True)
@@ -84,18 +85,6 @@ class MemoryTree:
             self.kids.setdefault(path, set())
             if path != "/":
                 self.kids[parent_of(path)].add(path.rpartition("/")[2])
-
-
-def parent_of(path: str) -> str:
-    """``/a/b`` -> ``/a``; ``/a`` -> ``/``."""
-    return path.rpartition("/")[0] or "/"
-
-
-def check_path(path: str) -> str:
-    """The path, or InvalidInput when ZooKeeper would refuse it."""
-    if path != "/" and (not path.startswith("/") or path.endswith("/") or "//" in path or "\x00" in path):
-        raise InvalidInput(f"'{path}' is no znode path.", remedy="Begin with '/', do not end with '/', leave no name empty.")
-    return path
 
 
 class MemoryStore:

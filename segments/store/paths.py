@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from segments.errors import InvalidInput
+
 TABLE_CONFIGS = "/PROPERTYSTORE/CONFIGS/TABLE"
 SCHEMAS = "/PROPERTYSTORE/SCHEMAS"
 SEGMENTS = "/PROPERTYSTORE/SEGMENTS"
@@ -93,3 +95,15 @@ def routing_ack(table: str, broker: str) -> str:
 def pending_deletions(table: str) -> str:
     """Segments of the table that left the ideal state and whose record and file are still to go."""
     return f"{PENDING_DELETIONS}/{table}"
+
+
+def parent_of(path: str) -> str:
+    """``/a/b`` -> ``/a``; ``/a`` -> ``/``."""
+    return path.rpartition("/")[0] or "/"
+
+
+def check_path(path: str) -> str:
+    """The path, or InvalidInput when ZooKeeper would refuse it."""
+    if path != "/" and (not path.startswith("/") or path.endswith("/") or "//" in path or "\x00" in path):
+        raise InvalidInput(f"'{path}' is no znode path.", remedy="Begin with '/', do not end with '/', leave no name empty.")
+    return path

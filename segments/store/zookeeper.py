@@ -1,0 +1,277 @@
+"""The Store on a real ZooKeeper: every outcome of a write is told apart, nothing is retried behind the caller's back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError, NotEmptyError, RolledBackError, RuntimeInconsistency
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.protocol.states import KazooState
+from kazoo.retry import KazooRetry
+
+from segments.domain.znrecord import ZNRecord, encode
+from segments.errors import Conflict, InvalidInput, OutcomeUnknown, Unavailable
+from segments.store.base import Check, Create, Delete, Replace, Versioned, WatchCallback, Write
+from segments.store.dispatch import Dispatcher, Subscription
+from segments.store.paths import check_path, parent_of
+from segments.store.recursive_watch import AddWatch, RemoveWatches, report_events, submit
+from segments.store.replies import LOST, known, refusal, settle, to_bytes, versioned
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+#: Requests sent at once before the replies are awaited.
+_PIPELINE = 500
+
+
+class ZooKeeperStore:
+    """One session with ``hosts`` (``a:2181,b:2181``), seeing only the znodes of ``/<cluster>``. Safe to share between threads,
+    not between processes: open one after a fork.
+
+    ``session_timeout`` (seconds) is how long ephemeral nodes outlive a dead process. A call waits up to ``connect_timeout``
+    (seconds) for a lost connection to come back, then raises Unavailable; so does the constructor. ``request_limit`` (bytes) is the
+    server's ``jute.maxbuffer`` less some room: a larger transaction would only cut the connection, again and again.
+    """
+
+    def __init__(
+        self, hosts: str, cluster: str, *, session_timeout: float = 10.0, connect_timeout: float = 15.0, request_limit: int = 1_040_000
+    ) -> None:
+        self._root = check_path(f"/{cluster}")
+        self._patience = connect_timeout
+        self._request_limit = request_limit
+        self._dispatcher = Dispatcher(f"store-watches-{cluster}")
+        self._on_session: list[Callable[[], None]] = []
+        self._session = 0
+        self._connected = threading.Event()
+        self._client = KazooClient(
+            hosts=hosts, timeout=session_timeout, connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=1.0)
+        )
+        report_events(self._client, self._on_event)
+        self._client.add_listener(self._on_state)
+        try:
+            self._client.start(timeout=connect_timeout)
+        except KazooTimeoutError as error:
+            self._dispatcher.close()
+            raise Unavailable(
+                f"ZooKeeper at {hosts} did not answer within {connect_timeout:g} s.", remedy="Start it, or correct the address."
+            ) from error
+
+    # Reads: repeated on a lost connection until the patience is over
+
+    def get(self, path: str) -> Versioned | None:
+        return self.get_many([path])[0]
+
+    def get_many(self, paths: Sequence[str]) -> list[Versioned | None]:
+        found: list[Versioned | None] = []
+        for start in range(0, len(paths), _PIPELINE):
+            replies = self._read(partial(self._get_all, paths[start : start + _PIPELINE]))
+            found.extend(None if reply is None else versioned(*reply) for reply in replies)
+        return found
+
+    def children(self, path: str) -> list[str]:
+        full = self._full(path)
+        (names,) = self._read(lambda: settle([self._client.get_children_async(full)], NoNodeError))
+        return sorted(names or ())
+
+    def exists(self, path: str) -> int | None:
+        full = self._full(path)
+        (stat,) = self._read(lambda: settle([self._client.exists_async(full)], NoNodeError))
+        return None if stat is None else int(stat.version)
+
+    def _get_all(self, paths: Sequence[str]) -> list[Any]:
+        return settle([self._client.get_async(self._full(path)) for path in paths], NoNodeError)
+
+    # Writes: sent once
+
+    def create(self, path: str, record: ZNRecord | None, *, ephemeral: bool = False) -> Versioned:
+        full, data = self._full(path), to_bytes(record)
+        for has_parents in (False, True):
+            try:
+                with self._writing(path):
+                    _, stat = self._wait(self._client.create_async(full, data, ephemeral=ephemeral, include_data=True))
+                    return versioned(data, stat)
+            except NoNodeError as error:
+                if has_parents:
+                    raise Conflict(f"The parent of {path} was removed meanwhile.", path=path) from error
+                self._make_parents(path)
+        raise AssertionError("the second try returns or raises")
+
+    def replace(self, path: str, record: ZNRecord, version: int) -> Versioned:
+        data = encode(record)
+        try:
+            with self._writing(path):
+                stat = self._wait(self._client.set_async(self._full(path), data, version=known(path, version)))
+        except NoNodeError as error:
+            raise Conflict(f"{path} does not exist.", path=path) from error
+        return versioned(data, stat)
+
+    def delete(self, path: str, version: int | None = None) -> bool:
+        try:
+            with self._writing(path):
+                self._wait(self._client.delete_async(self._full(path), version=-1 if version is None else known(path, version)))
+        except NoNodeError:
+            return False
+        return True
+
+    def delete_tree(self, path: str) -> None:
+        while self.exists(path) is not None:
+            doomed, level = [path], [path]
+            while level:
+                level = [f"{node.rstrip('/')}/{name}" for node in level for name in self.children(node)]
+                doomed.extend(level)
+            with self._writing(path):
+                full = [self._full(node) for node in reversed(doomed)]
+                for start in range(0, len(full), _PIPELINE):
+                    # What appeared meanwhile keeps its parents; the next round takes it.
+                    settle([self._client.delete_async(node) for node in full[start : start + _PIPELINE]], NoNodeError, NotEmptyError)
+
+    def transaction(self, writes: Sequence[Write]) -> None:
+        if not writes:
+            return
+        data = [to_bytes(write.record) if isinstance(write, Create | Replace) else b"" for write in writes]
+        size = sum(len(one) + len(write.path) + 100 for one, write in zip(data, writes, strict=True))
+        if size > self._request_limit:
+            raise InvalidInput(
+                f"A transaction of {len(writes)} writes takes {size} bytes, more than {self._request_limit}.",
+                remedy="Change fewer records at once, or raise jute.maxbuffer on ZooKeeper and the store's request_limit.",
+            )
+        made: set[str] = set()
+        while (orphan := self._commit(writes, data)) is not None:
+            if orphan in made:
+                raise Conflict(f"The parent of {orphan} was removed meanwhile.", path=orphan)
+            made.add(orphan)
+            self._make_parents(orphan)
+
+    def _commit(self, writes: Sequence[Write], data: Sequence[bytes]) -> str | None:
+        """Send it once. None when it landed, the path of a Create that lacks its parent, else Conflict."""
+        request = self._client.transaction()
+        for write, one in zip(writes, data, strict=True):
+            full = self._full(write.path)
+            match write:
+                case Create():
+                    request.create(full, one)
+                case Replace(path, _, version):
+                    request.set_data(full, one, version=known(path, version))
+                case Delete(path, version):
+                    request.delete(full, version=-1 if version is None else known(path, version))
+                case Check(path, version):
+                    request.check(full, known(path, version))
+        with self._writing(writes[0].path):
+            results = self._wait(request.commit_async())
+        for write, result in zip(writes, results, strict=True):
+            if isinstance(result, NoNodeError) and isinstance(write, Create):
+                return write.path
+            if isinstance(result, Exception) and not isinstance(result, RolledBackError | RuntimeInconsistency):
+                raise refusal(write.path, result) from result
+        return None
+
+    # Watches and the session
+
+    def watch(self, prefix: str, callback: WatchCallback) -> Subscription:
+        full = self._full(prefix)
+        subscription = self._dispatcher.subscribe(check_path(prefix), callback, self._on_watch_closed)
+        try:
+            self._wait(submit(self._client, AddWatch(full)))
+        except LOST:
+            log.info("The watch on %s begins when ZooKeeper is back.", prefix)  # _on_state adds it then
+            return subscription
+        self._dispatcher.doubt(subscription)
+        return subscription
+
+    def session_id(self) -> str:
+        if not self._session:
+            raise Unavailable("There is no session with ZooKeeper yet.")
+        return format(self._session & (2**64 - 1), "x")
+
+    def on_session(self, callback: Callable[[], None]) -> None:
+        self._on_session.append(callback)
+
+    def close(self) -> None:
+        self._client.remove_listener(self._on_state)
+        self._client.stop()
+        self._client.close()
+        self._dispatcher.close()
+
+    def _on_event(self, full: str) -> None:
+        self._dispatcher.publish(full[len(self._root) :] or "/")
+
+    def _on_state(self, state: str) -> None:
+        """On kazoo's connection thread: it must not wait for any reply."""
+        if state != KazooState.CONNECTED:
+            self._connected.clear()
+            return
+        before, self._session = self._session, self._client.client_id[0]
+        for prefix in self._dispatcher.prefixes():
+            submit(self._client, AddWatch(self._full(prefix))).rawlink(lambda result, prefix=prefix: self._on_watch_added(prefix, result))
+        self._connected.set()
+        if before and before != self._session:
+            threading.Thread(target=self._call_on_session, name="store-new-session", daemon=True).start()
+
+    def _on_watch_added(self, prefix: str, result: Any) -> None:
+        if result.successful():
+            self._dispatcher.publish_doubt(prefix)
+
+    def _on_watch_closed(self, subscription: Subscription) -> None:
+        if subscription.prefix not in self._dispatcher.prefixes() and self._client.connected:
+            submit(self._client, RemoveWatches(self._full(subscription.prefix)))
+
+    def _call_on_session(self) -> None:
+        for callback in list(self._on_session):
+            try:
+                callback()
+            except Exception:
+                log.exception("A callback for the new ZooKeeper session failed")
+
+    # How calls meet the connection
+
+    def _full(self, path: str) -> str:
+        return self._root if path == "/" else self._root + check_path(path)
+
+    def _require_connection(self) -> None:
+        if not self._connected.wait(self._patience):
+            raise Unavailable(f"ZooKeeper did not answer within {self._patience:g} s.", remedy="Check that it runs; then try again.")
+
+    def _wait(self, result: Any) -> Any:
+        return result.get(timeout=self._patience)
+
+    def _read(self, ask: Callable[[], T]) -> T:
+        deadline = time.monotonic() + self._patience
+        while True:
+            self._require_connection()
+            try:
+                return ask()
+            except LOST as error:
+                if time.monotonic() >= deadline:
+                    raise Unavailable("ZooKeeper lost the connection again and again.", remedy="Check its log.") from error
+                self._connected.wait(0.05)
+
+    @contextmanager
+    def _writing(self, path: str) -> Iterator[None]:
+        """Map what kazoo raises at a write. NoNodeError passes: its meaning depends on the write."""
+        self._require_connection()
+        try:
+            yield
+        except LOST as error:
+            raise OutcomeUnknown(
+                f"The connection to ZooKeeper was lost while writing {path}.", remedy="Look before trying again."
+            ) from error
+        except NoNodeError:
+            raise
+        except KazooException as error:
+            raise refusal(path, error) from error
+
+    def _make_parents(self, path: str) -> None:
+        missing = []
+        node = self._full(path)
+        while (node := parent_of(node)) != "/":
+            missing.append(node)
+        with self._writing(path):
+            settle([self._client.create_async(one, b"") for one in reversed(missing)], NodeExistsError)

@@ -1,0 +1,120 @@
+"""Real parts for tests: a ZooKeeper from PySpark's jars on a free loopback port, with kill -9 and restart."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyspark
+
+_JARS = (
+    "zookeeper",
+    "slf4j-api",
+    "log4j-",
+    "netty",
+    "metrics-core",
+    "snappy-java",
+    "jackson-core",
+    "commons-cli",
+    "commons-io",
+    "commons-lang",
+)
+
+
+def zookeeper_command(data_dir: Path, port: int, java: Path) -> list[str]:
+    """How to run ZooKeeper from PySpark's jars, with a class path of only what it needs."""
+    config = data_dir / "zoo.cfg"
+    config.write_text(
+        f"dataDir={data_dir}/data\nclientPort={port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
+        "tickTime=500\nminSessionTimeout=1000\nmaxClientCnxns=0\n4lw.commands.whitelist=srvr,ruok,mntr\n"
+    )
+    jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    classpath = ":".join(str(jar) for jar in jars if jar.name.startswith(_JARS))
+    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+    return [str(java), "-Xmx256m", "-XX:+UseSerialGC", "-cp", classpath, main, str(config)]
+
+
+def free_port() -> int:
+    """A TCP port on 127.0.0.1 that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(is_done: Callable[[], object], seconds: float = 10.0, what: str = "the condition") -> None:
+    """Poll until ``is_done`` is true; AssertionError after ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not is_done():
+        assert time.monotonic() < deadline, f"{what} did not come true within {seconds:g} s"
+        time.sleep(0.01)
+
+
+@dataclass
+class ZooKeeperProcess:
+    """A running ZooKeeper; ``hosts`` is what clients connect to. Data survives ``kill`` and ``restart``."""
+
+    data_dir: Path
+    port: int
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def hosts(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def start(self) -> None:
+        """Start it and wait until it takes connections and answers."""
+        java = shutil.which("java")
+        assert java, "Java is needed: install a JDK 17 or newer"
+        command = zookeeper_command(self.data_dir, self.port, Path(java))
+        with (self.data_dir / "zookeeper.out").open("ab") as out:
+            self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=self.data_dir)
+        wait_until(self._answers, 60.0, f"ZooKeeper on port {self.port} (see {self.data_dir}/zookeeper.out)")
+
+    def kill(self) -> None:
+        """kill -9."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it in an orderly way."""
+        self._end(signal.SIGTERM)
+
+    def restart(self) -> None:
+        """kill -9, then start on the same data and port."""
+        self.kill()
+        self.start()
+
+    def _end(self, how: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait(20.0)
+            self.process = None
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, f"ZooKeeper ended; see {self.data_dir}/zookeeper.out"
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1.0) as connection:
+                connection.settimeout(1.0)
+                connection.sendall(b"srvr")
+                return b"Mode:" in connection.recv(4096)
+        except OSError:
+            return False
+
+
+def start_zookeeper(data_dir: Path) -> ZooKeeperProcess:
+    """A ZooKeeper of its own, data in ``data_dir``. The caller stops it."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    zookeeper = ZooKeeperProcess(data_dir, free_port())
+    zookeeper.start()
+    return zookeeper
