@@ -1,0 +1,170 @@
+"""Builds dictionaries: distinct values in Pinot's order, the id of every value, and the bytes of the file (segment-format.md 6)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from segments.segmentfile.bits import Ids
+from segments.segmentfile.buffers import Bytes, Offsets, array_of, offsets_of, pad, parts
+from segments.segmentfile.crc import java_order
+from segments.segmentfile.javatext import decimal_bytes, java_decimal, java_number, parse_decimal
+
+VAR_MAGIC: Final = b".vl;"
+WIDTHS: Final = {"INT": 4, "LONG": 8, "FLOAT": 4, "DOUBLE": 8}
+BIG_ENDIAN: Final = {"INT": ">i4", "LONG": ">i8", "FLOAT": ">f4", "DOUBLE": ">f8"}
+_MATRIX_LIMIT: Final = 256 << 20
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The distinct values of a column in dictionary order. ``ids`` gives each value's position; ``low``/``high`` are Java text.
+
+    Numeric: ``numbers`` is set. Other types: ``offsets`` and ``data`` hold the stored bytes.
+    """
+
+    stored_type: str
+    ids: Ids
+    low: str
+    high: str
+    numbers: NDArray[Any] | None = None
+    offsets: Offsets | None = None
+    data: Bytes | None = None
+
+    @property
+    def cardinality(self) -> int:
+        """Number of distinct values."""
+        if self.numbers is not None:
+            return len(self.numbers)
+        assert self.offsets is not None
+        return len(self.offsets) - 1
+
+    def binary(self) -> Any:
+        """Distinct values of a variable-width type as a binary array."""
+        assert self.offsets is not None
+        assert self.data is not None
+        return array_of(self.offsets, self.data, text=False)
+
+
+def distinct(values: Any, data_type: str, stored_type: str) -> Distinct:
+    """Stored values (Arrow array without nulls, at least one) -> distinct values and ids."""
+    if stored_type in WIDTHS:
+        return _numbers(values, stored_type)
+    encoded = values.dictionary_encode()
+    keys = encoded.indices.to_numpy()
+    if stored_type == "BIG_DECIMAL":
+        return _decimals(encoded.dictionary, keys)
+    order = text_order(encoded.dictionary)
+    ordered = encoded.dictionary.take(pa.array(order))
+    ids = _ranks(order)[keys]
+    low, high = (_text(ordered[i], stored_type) for i in (0, -1))
+    offsets, data = parts(ordered)
+    return Distinct(stored_type, ids, low, high, offsets=offsets, data=data)
+
+
+def payload(found: Distinct, *, var_length: bool = False) -> tuple[bytes, int]:
+    """(bytes of the dictionary, width in bytes of the longest entry; 0 for numbers)."""
+    if found.numbers is not None:
+        return found.numbers.astype(BIG_ENDIAN[found.stored_type]).tobytes(), 0
+    assert found.offsets is not None
+    assert found.data is not None
+    lengths = np.diff(found.offsets)
+    width = int(lengths.max())
+    if var_length or (found.stored_type != "STRING" and lengths.min() != width):
+        head = 16 + 4 * len(found.offsets)
+        starts = (found.offsets + head).astype(">i4").tobytes()
+        return VAR_MAGIC + struct.pack(">iii", 1, len(lengths), 16) + starts + found.data.tobytes(), width
+    return pad(found.offsets, found.data, width).tobytes(), width
+
+
+def text_order(values: Any) -> NDArray[np.int64]:
+    """Positions that put distinct strings (Java order) or binaries (unsigned order) into ascending order."""
+    offsets, data = parts(values)
+    if not pa.types.is_binary(values.type) and needs_java_order(data):
+        texts = values.to_pylist()
+        return np.array(sorted(range(len(texts)), key=lambda i: java_order(texts[i])), np.int64)
+    count, width = len(offsets) - 1, int(np.diff(offsets).max(initial=0))
+    if count < 10_000 or width == 0 or count * (width + 8) > _MATRIX_LIMIT:
+        return np.asarray(pc.sort_indices(values).to_numpy(), np.int64)
+    return _radix_order(offsets, data, width)
+
+
+def needs_java_order(data: Bytes) -> bool:
+    """UTF-8 and UTF-16 order differ only when U+E000..U+FFFF meets characters beyond U+FFFF (segment-format.md 11)."""
+    if not len(data) or data.max() < 0xF0:
+        return False
+    return bool(((data == 0xEE) | (data == 0xEF)).any())
+
+
+def _radix_order(offsets: Offsets, data: Bytes, width: int) -> NDArray[np.int64]:
+    """Sort by 8 bytes at a time as numbers; only ties look at the next 8. The length decides last (bytes may end in 0)."""
+    words = (width + 7) // 8
+    keys = pad(offsets, data, words * 8).reshape(-1, words, 8).view(">u8")[:, :, 0].astype(np.uint64)
+    lengths = np.diff(offsets).astype(np.uint64)
+    order = np.argsort(keys[:, 0], kind="stable").astype(np.int64)
+    same = keys[order[1:], 0] == keys[order[:-1], 0]
+    if not same.any():
+        return order
+    tied = np.zeros(len(order), bool)
+    tied[1:] |= same
+    tied[:-1] |= same
+    places = np.flatnonzero(tied)
+    members = order[places]
+    columns = [lengths[members]] + [keys[members, w] for w in range(words - 1, -1, -1)]
+    order[places] = members[np.lexsort(columns)]
+    return order
+
+
+def _numbers(values: Any, stored_type: str) -> Distinct:
+    numbers = values.to_numpy(zero_copy_only=False)
+    unique, ids = _small_range(numbers) if stored_type in ("INT", "LONG") else (None, None)
+    if unique is None or ids is None:
+        encoded = values.dictionary_encode()
+        found = encoded.dictionary.to_numpy(zero_copy_only=False)
+        order = np.argsort(found)
+        unique, ids = found[order], _ranks(order)[encoded.indices.to_numpy()]
+    low, high = (java_number(unique[i], stored_type) for i in (0, -1))
+    return Distinct(stored_type, ids, low, high, numbers=unique)
+
+
+def _small_range(numbers: NDArray[Any]) -> tuple[NDArray[Any] | None, Ids | None]:
+    """Whole numbers in a narrow range: a table of what is present replaces sorting."""
+    low, high = int(numbers.min()), int(numbers.max())
+    span = high - low + 1
+    if span > max(1 << 16, 2 * len(numbers)):
+        return None, None
+    places = (numbers - numbers.dtype.type(low)).astype(np.int64) if low else numbers
+    present = np.zeros(span, bool)
+    present[places] = True
+    unique = (np.flatnonzero(present) + low).astype(numbers.dtype)
+    ranks = (np.cumsum(present) - 1).astype(np.uint32)
+    return unique, ranks[places]
+
+
+def _ranks(order: NDArray[Any]) -> Ids:
+    ranks = np.empty(len(order), np.uint32)
+    ranks[order] = np.arange(len(order), dtype=np.uint32)
+    return ranks
+
+
+def _decimals(texts: Any, keys: NDArray[Any]) -> Distinct:
+    """Distinct texts may be equal numbers (``1.0`` and ``1``), so the numbers are made distinct once more."""
+    given = [parse_decimal(t) for t in texts.to_pylist()]
+    ordered: list[Decimal] = sorted(set(given))
+    place = {value: i for i, value in enumerate(ordered)}
+    ids = np.array([place[v] for v in given], np.uint32)[keys]
+    stored = [decimal_bytes(v) for v in ordered]
+    offsets = offsets_of(np.array([len(s) for s in stored], np.int64))
+    low, high = java_decimal(ordered[0]), java_decimal(ordered[-1])
+    return Distinct("BIG_DECIMAL", ids, low, high, offsets=offsets, data=np.frombuffer(b"".join(stored), np.uint8))
+
+
+def _text(value: Any, stored_type: str) -> str:
+    return str(value.as_py()) if stored_type == "STRING" else value.as_py().hex()

@@ -1,0 +1,140 @@
+"""Turns raw input columns into the stored columns of a segment, as Pinot's creator does (segment-format.md 9)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from segments.domain.schema import FieldSpec, Schema
+from segments.domain.table_config import TableConfig
+from segments.errors import InvalidInput
+from segments.segmentfile.buffers import lists_of, offsets_of, parts
+from segments.segmentfile.convert import ARROW, BadValue, convert, is_list, plain
+from segments.segmentfile.javatext import parse_decimal, plain_decimal
+from segments.segmentfile.timecolumn import null_time
+
+Mask = NDArray[np.bool_]
+_STRATEGIES: Final = ("TRIM_LENGTH", "ERROR", "SUBSTITUTE_DEFAULT_VALUE", "NO_ACTION")
+
+
+def transform_table(table: Any, schema: Schema, config: TableConfig, *, now_ms: int) -> tuple[pa.Table, dict[str, Mask]]:
+    """Raw columns -> (stored columns of every field of the schema, null masks by column; True = the value was null).
+
+    Stored columns have the Arrow types int32, int64, float32, float64, string, binary (BIG_DECIMAL: string), multi-value ones lists of
+    them, and no nulls. A column missing in ``table`` is all default. ``now_ms`` replaces null times. Raises InvalidInput that names
+    the column, the row (from 0) and the value that does not convert.
+    """
+    columns, masks = {}, {}
+    for field in schema.fields:
+        try:
+            columns[field.name], masks[field.name] = _column(table, field, config, now_ms)
+        except BadValue as bad:
+            raise InvalidInput(
+                f"Column '{field.name}', row {bad.position}: value {_shown(bad.value)} does not convert to {field.data_type}"
+                f"{'' if field.single_value else '[]'}.",
+                remedy="Correct the input or the column's data type in the schema.",
+                column=field.name,
+                row=bad.position,
+            ) from bad
+    return pa.table(columns), masks
+
+
+def default_value(field: FieldSpec) -> Any:
+    """The stored form of a field's default null: int, float, text or bytes."""
+    match field.data_type:
+        case "BYTES":
+            return bytes.fromhex(str(field.default_null or ""))
+        case "UUID":
+            return uuid.UUID(str(field.default_null)).bytes
+        case "BIG_DECIMAL":
+            return plain_decimal(parse_decimal(str(field.default_null)))
+    return field.default_null
+
+
+def uses_null_vector(field: FieldSpec, schema: Schema, config: TableConfig) -> bool:
+    """Null handling is on for this column: by column when the schema says so, else by the table's flag."""
+    return not field.not_null if schema.column_based_nulls else config.null_handling
+
+
+def _column(table: Any, field: FieldSpec, config: TableConfig, now_ms: int) -> tuple[Any, Mask]:
+    if field.data_type == "MAP":
+        raise InvalidInput(f"Column '{field.name}' has the type MAP, which can not be built.", remedy="Use JSON instead.")
+    kind = ARROW[field.stored_type]
+    default = default_value(field)
+    if field.name == config.time_column:
+        default = null_time(field, default, now_ms)
+    filler = pa.scalar(default, kind)
+    values = plain(table.column(field.name)) if field.name in table.column_names else pa.nulls(table.num_rows, kind)
+    if not field.single_value:
+        return _multi_value(values, field, filler)
+    stored = _sanitize(convert(values, field.data_type), field, filler)
+    mask = stored.is_null().to_numpy(zero_copy_only=False) if stored.null_count else np.zeros(len(stored), bool)
+    return (stored.fill_null(filler) if stored.null_count else stored), mask
+
+
+def _multi_value(values: Any, field: FieldSpec, filler: Any) -> tuple[Any, Mask]:
+    if is_list(values.type):
+        lengths = values.value_lengths().fill_null(0).to_numpy().astype(np.int64)
+        flat = values.flatten()
+    else:
+        lengths, flat = np.ones(len(values), np.int64), values
+    rows = np.repeat(np.arange(len(values)), lengths)
+    try:
+        stored = _sanitize(convert(flat, field.data_type), field, filler)
+    except BadValue as bad:
+        raise BadValue(int(rows[bad.position]), bad.value) from bad
+    if stored.null_count:
+        keep = stored.is_valid().to_numpy(zero_copy_only=False)
+        stored, rows = stored.drop_null(), rows[keep]
+    counts = np.bincount(rows, minlength=len(values)).astype(np.int64)
+    missing = counts == 0
+    if not missing.any():
+        return lists_of(offsets_of(counts), stored), missing
+    offsets = offsets_of(np.where(missing, 1, counts))
+    places = np.full(int(offsets[-1]), len(stored), np.int64)
+    is_given = np.ones(len(places), bool)
+    is_given[offsets[:-1][missing]] = False
+    places[is_given] = np.arange(len(stored))
+    return lists_of(offsets, pa.concat_arrays([stored, pa.array([filler.as_py()], stored.type)]).take(pa.array(places))), missing
+
+
+def _sanitize(values: Any, field: FieldSpec, filler: Any) -> Any:
+    """Cut or refuse texts beyond ``maxLength`` and everything from the first NUL of a STRING on."""
+    if field.data_type not in ("STRING", "JSON", "BYTES"):
+        return values
+    strategy = field.max_length_strategy or ("TRIM_LENGTH" if field.data_type == "STRING" else "NO_ACTION")
+    if strategy not in _STRATEGIES:
+        raise InvalidInput(f"'maxLengthExceedStrategy' of column '{field.name}' is '{strategy}'.", remedy=f"Use {', '.join(_STRATEGIES)}.")
+    if strategy == "NO_ACTION" or not len(values):
+        return values
+    text = field.data_type != "BYTES"
+    bad = pc.fill_null(pc.greater(pc.binary_length(values), field.max_length), False)
+    if text and pc.any(bad).as_py():
+        bad = pc.fill_null(pc.greater(pc.utf8_length(values), field.max_length), False)
+    if text and _has_nul(values):
+        bad = pc.or_(bad, pc.fill_null(pc.match_substring(values, "\0"), False))
+    if not pc.any(bad).as_py():
+        return values
+    if strategy == "ERROR":
+        position = pc.index(bad, True).as_py()
+        raise BadValue(position, values[position].as_py())
+    if strategy == "SUBSTITUTE_DEFAULT_VALUE":
+        return pc.if_else(bad, filler, values)
+    if not text:
+        return pc.binary_slice(values, 0, field.max_length)
+    return pc.utf8_slice_codeunits(pc.replace_substring_regex(values, r"(?s)\x00.*", ""), 0, field.max_length)
+
+
+def _has_nul(values: Any) -> bool:
+    filled = values.fill_null("") if values.null_count else values
+    return bool((parts(filled)[1] == 0).any())
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
