@@ -102,8 +102,7 @@ def end(lineage: Lineage, entry_id: str, *, segments_to: Sequence[str], ideal: C
     done = replace(entry, segments_to=final, state=State.COMPLETED, timestamp_ms=now_ms)
     after = lineage.having(done)
     dropped = tuple(s for s in entry.segments_to if s not in final and s in ideal)
-    cleanup = is_refresh and entry.notes.get("forceCleanup") == "true"
-    older = _older_snapshot(lineage, done) if cleanup else []
+    older = [s for e in superseded_by(lineage, done) for s in e.segments_from] if is_refresh else []
     return Decision(after, done, remove_now=dropped, delete=_deletable(after, older, ideal))
 
 
@@ -211,11 +210,15 @@ def _check_present(entry: Entry, final: Sequence[str], ideal: Collection[str]) -
         )  # fmt: skip
 
 
-def _older_snapshot(lineage: Lineage, done: Entry) -> list[str]:
-    """The old side of the completed entry whose new side is exactly what ``done`` replaced."""
+def superseded_by(lineage: Lineage, done: Entry) -> list[Entry]:
+    """Completed entries whose new side is exactly what ``done`` replaced, when its start asked for cleanup.
+
+    Of a REFRESH table their old side goes: two snapshots stay (lineage.md 4.3), and B4 says when: after the end, not at the start.
+    """
     before = sorted(done.segments_from)
-    older = [e for e in lineage.entries.values() if e.state is State.COMPLETED and before and sorted(e.segments_to) == before]
-    return [s for e in older for s in e.segments_from]
+    if not before or done.state is not State.COMPLETED or done.notes.get("forceCleanup") != "true":
+        return []
+    return [e for e in lineage.entries.values() if e.state is State.COMPLETED and sorted(e.segments_to) == before]
 
 
 def _deletable(after: Lineage, segments: Iterable[str], ideal: Collection[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from segments.domain.lineage import Entry, Lineage, State
+from segments.domain.replacement import superseded_by
 from segments.domain.segment_metadata import COMPLETED_STATUSES, TIME_RANGE_MS, SegmentMetadata
 from segments.domain.table_config import DAY_MS, TableConfig, parse_period
 from segments.errors import InvalidInput
@@ -36,8 +37,10 @@ def plan_lineage(lineage: Lineage, config: TableConfig, ideal: Collection[str], 
     drop: list[str] = []
     delete: list[str] = []
     why: list[str] = []
+    superseded = {o.id for e in lineage.entries.values() for o in superseded_by(lineage, e)} if config.is_refresh else set()
     for entry in lineage.in_order():
         side, due = _spent_side(entry, config, now_ms)
+        due = due or entry.id in superseded
         left = [s for s in side if s in ideal]
         if not left and (entry.state is State.COMPLETED or due):
             drop.append(entry.id)

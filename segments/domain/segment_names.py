@@ -1,0 +1,132 @@
+"""Names of pushed segments, as Pinot's name generators make them (batch-push.md 7), without clock or chance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from segments.errors import InvalidInput
+from segments.names import check_segment_name
+
+_WITHOUT_POSTFIX: Final = ("fixed", "inputFile")
+
+
+@dataclass(frozen=True)
+class NameRule:
+    """How to name the segments of one push; ``postfix`` carries a consistent push's start time. Travels to the executors as JSON."""
+
+    type: str
+    table: str
+    configs: Mapping[str, str]
+    postfix: str | None = None
+    is_append: bool = False
+    hourly: bool = False
+    has_time: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**self.__dict__, "configs": dict(self.configs)}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a name may hold: sequence id (from 0, below 0: none), path of the input file, first and last time of the rows.
+
+    ``low``/``high`` are values of the time column as stored, ``low_ms``/``high_ms`` the same in epoch milliseconds; None without rows.
+    """
+
+    sequence: int
+    path: str
+    low: object = None
+    high: object = None
+    low_ms: int | None = None
+    high_ms: int | None = None
+
+
+def make_rule(
+    kind: str | None,
+    table: str,
+    configs: Mapping[str, str],
+    *,
+    start_ms: int | None,
+    is_append: bool,
+    frequency: str | None,
+    has_time: bool,
+) -> NameRule:
+    """The rule of one push. ``start_ms`` is given for a consistent push and becomes the postfix, after one that is configured.
+
+    Raises InvalidInput for a generator that could give a second snapshot the names of the first (W16), or that lacks a key.
+    """
+    name = kind or ("fixed" if configs.get("segment.name") else "simple")
+    if start_ms is not None and name in _WITHOUT_POSTFIX:
+        raise _bad(
+            "type", f"'{name}' gives every push the same names, which a consistent push can not use", "Use simple or normalizedDate."
+        )
+    if name == "fixed" and not configs.get("segment.name"):
+        raise _bad("configs", "needs 'segment.name' for the fixed generator", "")
+    if name == "inputFile" and not (configs.get("file.path.pattern") and configs.get("segment.name.template")):
+        raise _bad("configs", "needs 'file.path.pattern' and 'segment.name.template' for the inputFile generator", "")
+    for key in ("append.uuid.to.segment.name",):
+        if _is_true(configs, key):
+            raise _bad("configs", f"'{key}' would make a repeated push name its segments anew", "Remove it.")
+    given = configs.get("segment.name.postfix")
+    postfix = "_".join(p for p in (given, str(start_ms) if start_ms is not None else None) if p) or None
+    return NameRule(name, table, configs, postfix, is_append, str(frequency or "").lower() == "hourly", has_time)
+
+
+def segment_name(rule: NameRule, facts: Facts) -> str:
+    """The name. Raises InvalidInput when the generator needs what is not there, or the result is no allowed name."""
+    make = {"simple": _simple, "normalizedDate": _normalized, "fixed": _fixed, "inputFile": _input_file}[rule.type]
+    return check_segment_name(make(rule, facts))
+
+
+def _simple(rule: NameRule, facts: Facts) -> str:
+    timed = rule.has_time and facts.low is not None and not _is_true(rule.configs, "exclude.time.in.segment.name")
+    times = [facts.low, facts.high] if timed else []
+    return _joined(rule.table, *times, rule.postfix, facts.sequence if facts.sequence >= 0 else None)
+
+
+def _normalized(rule: NameRule, facts: Facts) -> str:
+    prefix = (rule.configs.get("segment.name.prefix") or "").strip() or rule.table
+    dates: list[str] = []
+    if rule.is_append:
+        if facts.low_ms is None or facts.high_ms is None:
+            word = "minTimeValue" if facts.low_ms is None else "maxTimeValue"
+            raise InvalidInput(f"Missing {word} for normalizedDate segment name generator of '{facts.path}'.", remedy="Use type simple.")
+        dates = [_date(v, rule.hourly) for v in (facts.low_ms, facts.high_ms)]
+    postfix = (rule.postfix or "").strip() or None
+    return _joined(prefix, *dates, postfix, None if _is_true(rule.configs, "exclude.sequence.id") else facts.sequence)
+
+
+def _fixed(rule: NameRule, _: Facts) -> str:
+    return rule.configs["segment.name"]
+
+
+def _input_file(rule: NameRule, facts: Facts) -> str:
+    try:
+        found = re.fullmatch(rule.configs["file.path.pattern"], facts.path)
+    except re.error as error:
+        raise _bad("configs", f"'file.path.pattern' is no regular expression: {error}", "") from error
+    if found is None:
+        return facts.path.lstrip("/").replace("/", "_").replace(".", "_")
+    return re.sub(r"\$\{filePathPattern:\\?(\d+)\}", lambda m: found.group(int(m[1])) or "", rule.configs["segment.name.template"])
+
+
+def _date(ms: int, hourly: bool) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d-%H" if hourly else "%Y-%m-%d")
+
+
+def _joined(*parts: object) -> str:
+    return "_".join(str(p).strip() for p in parts if p is not None and str(p) != "")
+
+
+def _is_true(configs: Mapping[str, str], key: str) -> bool:
+    return configs.get(key, "false").lower() == "true"
+
+
+def _bad(key: str, text: str, remedy: str) -> InvalidInput:
+    path = f"segmentNameGeneratorSpec.{key}"
+    return InvalidInput(f"'{path}' {text}.", remedy=remedy, field=path)
