@@ -12,9 +12,9 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 from urllib.parse import quote, unquote, urlsplit
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
 from segments.errors import InvalidInput, NotFound, Unavailable
@@ -80,7 +80,7 @@ class DeepStore:
             shutil.copyfileobj(reader, writer, _CHUNK)
         return target.stat().st_size
 
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str) -> pa.NativeFile:
         """A readable binary stream. NotFound when there is none."""
         try:
             return self._fs.open_input_file(self._full(path))
@@ -114,7 +114,7 @@ class DeepStore:
         if self._fs.get_file_info(self._full(path)).type == pafs.FileType.Directory:
             self._fs.delete_dir(self._full(path))
 
-    def list(self, path: str) -> Iterator[StoredFile]:
+    def files(self, path: str) -> Iterator[StoredFile]:
         """Files directly in a folder, sorted by name; nothing when it is missing."""
         selector = pafs.FileSelector(self._full(path), allow_not_found=True)
         for info in sorted(self._fs.get_file_info(selector), key=lambda i: i.path):

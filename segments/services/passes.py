@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from datetime import datetime
 from typing import Final
 
 from django.utils import timezone
@@ -64,7 +65,7 @@ def all_tables(ctx: Context) -> list[TableName]:
     return found
 
 
-def _remember(ctx: Context, name: str, table: TableName, started: object, said: list[str], succeeded: bool) -> None:
+def _remember(ctx: Context, name: str, table: TableName, started: datetime, said: list[str], succeeded: bool) -> None:
     PassRun.objects.create(
         cluster=ctx.cluster, task=name, table_name=table.typed, started_at=started, finished_at=timezone.now(),
         succeeded=succeeded, sentences=said,

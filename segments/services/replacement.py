@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from segments.domain import ideal_state, replacement
 from segments.domain.replacement import Decision, Replacement
@@ -132,7 +133,7 @@ def _writes(ctx: Context, table: TableName, seen: Observed, decision: Decision, 
     return [*writes, Replace(path, without, seen.ideal_version), queue]
 
 
-def _finish(ctx: Context, table: TableName, action: str, actor: Actor, decision: Decision, **detail: object) -> None:
+def _finish(ctx: Context, table: TableName, action: str, actor: Actor, decision: Decision, **detail: Any) -> None:
     """Acknowledged switch first, deletion last; what can not be deleted now is left to the retention pass."""
     entry = decision.entry
     node = ctx.store.get(paths.lineage(table.typed))
@@ -159,5 +160,5 @@ def _audited(ctx: Context, table: TableName, action: str, actor: Actor, entry_id
         raise
 
 
-def _record(ctx: Context, table: TableName, action: str, actor: Actor, entry_id: str, **detail: object) -> None:
+def _record(ctx: Context, table: TableName, action: str, actor: Actor, entry_id: str, **detail: Any) -> None:
     audit.record(actor, action, cluster=ctx.cluster, target=table.typed, entry=entry_id, **detail)

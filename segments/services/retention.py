@@ -67,7 +67,7 @@ def _drop_entries(ctx: Context, table: TableName) -> None:
 
 def _aged_files(ctx: Context, table: TableName) -> list[str]:
     folder, now = f"{DELETED}/{encode(table.raw)}", ctx.clock()
-    aged = [f for f in ctx.deep_store.list(folder) if retention.is_aged(f.name, f.modified_ms, ctx.limits.deleted_segments_days, now)]
+    aged = [f for f in ctx.deep_store.files(folder) if retention.is_aged(f.name, f.modified_ms, ctx.limits.deleted_segments_days, now)]
     aged = aged[: retention.AGED_BATCH]
     for file in aged:
         ctx.deep_store.delete(f"{folder}/{file.name}")

@@ -45,7 +45,7 @@ def observe(ctx: Context, table: TableName) -> Observation:
 
 def _missing_files(ctx: Context, table: TableName, segments: list[str]) -> set[str]:
     """Segments whose record points into our deep store where no file is. One listing of the table's folder."""
-    stored = {f.name for f in ctx.deep_store.list(encode(table.raw))}
+    stored = {f.name for f in ctx.deep_store.files(encode(table.raw))}
     missing = set()
     for segment, node in zip(segments, ctx.store.get_many([paths.segment(table.typed, s) for s in segments]), strict=True):
         url = node.record.simple.get("segment.download.url", "") if node and node.record else ""

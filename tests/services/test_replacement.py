@@ -129,7 +129,7 @@ def test_a_deleted_segment_keeps_its_file_for_a_while_and_loses_its_record(world
     world.serve()
     assert len(deletion.drain(world.ctx, TABLE)) == 1
     assert world.files == []
-    assert [f.name for f in world.ctx.deep_store.list("Deleted_Segments/t")] == ["a"]
+    assert [f.name for f in world.ctx.deep_store.files("Deleted_Segments/t")] == ["a"]
     assert world.memory.children(paths.segments(TABLE.typed)) == []
 
 

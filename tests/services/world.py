@@ -96,7 +96,7 @@ class World:
     @property
     def files(self) -> list[str]:
         """Files of live segments in the deep store."""
-        return [f.name for f in self.ctx.deep_store.list("t")]
+        return [f.name for f in self.ctx.deep_store.files("t")]
 
     def state(self, entry: str) -> str:
         """State of an entry."""
