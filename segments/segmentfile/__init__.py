@@ -7,6 +7,7 @@ from segments.segmentfile.info import ColumnInfo, SegmentInfo, parse_info, read_
 from segments.segmentfile.reader import SegmentReader
 from segments.segmentfile.tar import extract_tar, read_info_from_tar, write_tar
 from segments.segmentfile.transform import transform_table
+from segments.segmentfile.verify import verify
 from segments.segmentfile.writer import build_segment, write_stored
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "read_info",
     "read_info_from_tar",
     "transform_table",
+    "verify",
     "write_stored",
     "write_tar",
 ]

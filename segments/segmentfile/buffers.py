@@ -32,7 +32,7 @@ def array_of(offsets: NDArray[Any], data: Bytes, *, text: bool) -> Any:
     array = pa.Array.from_buffers(
         kind,
         len(offsets) - 1,
-        [None, pa.py_buffer(np.ascontiguousarray(offsets, np.int64 if wide else np.int32)), pa.py_buffer(np.ascontiguousarray(data))],
+        [None, _buffer(np.ascontiguousarray(offsets, np.int64 if wide else np.int32)), _buffer(np.ascontiguousarray(data))],
     )
     if text:
         array.validate(full=True)
@@ -67,12 +67,17 @@ def unpad(matrix: Bytes) -> tuple[Offsets, Bytes]:
 
 def lists_of(offsets: NDArray[Any], values: Any) -> Any:
     """Row offsets and flat values -> list array."""
-    return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), values)
+    starts: Any = pa.array(offsets.astype(np.int32))
+    return pa.ListArray.from_arrays(starts, values)
 
 
 def row_offsets(array: Any) -> Offsets:
     """Offsets (from 0) of a list array without nulls."""
     if len(array) == 0:
         return np.zeros(1, np.int64)
-    offsets = array.offsets.to_numpy().astype(np.int64)
+    offsets: Offsets = array.offsets.to_numpy().astype(np.int64)
     return offsets - offsets[0]
+
+
+def _buffer(array: Any) -> Any:
+    return pa.py_buffer(array)

@@ -72,10 +72,10 @@ def _decompress(codec: int, data: bytes, limit: int) -> bytes:
                 raise BadChunk(f"claims {size} bytes, at most {limit} are allowed")
             return zstandard.ZstdDecompressor().decompress(data, max_output_size=limit if size < 0 else 0)
         case 3:
-            return lz4.block.decompress(data, uncompressed_size=min(limit, 256 * len(data) + 64))
+            return bytes(lz4.block.decompress(data, uncompressed_size=min(limit, 256 * len(data) + 64)))
         case 4:
             size = _checked(struct.unpack("<I", data[:4])[0], len(data), limit, 256)
-            return lz4.block.decompress(data[4:], uncompressed_size=size)
+            return bytes(lz4.block.decompress(data[4:], uncompressed_size=size))
         case 5:
             return zlib.decompressobj().decompress(data[:-4], limit + 1)
     raise BadChunk(f"codec {codec} is unknown")

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from segments.domain.schema import DEFAULT_MAX_LENGTH, FieldSpec
 from segments.segmentfile import forward, raw
-from segments.segmentfile.bits import bits_for
+from segments.segmentfile.bits import bits_for, pack
 from segments.segmentfile.buffers import Offsets, parts, row_offsets
+from segments.segmentfile.compute import pc
 from segments.segmentfile.crc import java_order
-from segments.segmentfile.dictionary import WIDTHS, Distinct, distinct, needs_java_order, payload
+from segments.segmentfile.dictionary import WIDTHS, Distinct, count_small_range, distinct, needs_java_order, payload
 from segments.segmentfile.javatext import java_number
 from segments.segmentfile.partition import partition_ids
 from segments.segmentfile.properties import MAX_STORED_TEXT, to_safe
@@ -83,7 +84,7 @@ def _dictionary(spec: FieldSpec, flat: Any, offsets: Offsets | None, settings: C
     if offsets is not None:
         index = forward.multi_values(ids, offsets, bits)
     else:
-        index = forward.sorted_pairs(ids, found.cardinality) if in_order else forward.pack(ids, bits)
+        index = forward.sorted_pairs(ids, found.cardinality) if in_order else pack(ids, bits)
     payloads = {"dictionary": entries, "forward_index": index}
     if settings.inverted and not in_order:
         docs = None if offsets is None else np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -128,11 +129,12 @@ def _distinct_stats(found: Distinct, offsets: Offsets | None, settings: ColumnSe
 
 
 def _number_stats(flat: Any, numbers: NDArray[Any], stored: str, settings: ColumnSettings) -> Stats:
-    if settings.partition is not None or stored in ("INT", "LONG"):
+    if settings.partition is not None:
         found = distinct(flat, stored, stored)
         return replace(_distinct_stats(found, None, settings), is_sorted=forward.is_non_decreasing(numbers))
     low, high = java_number(numbers.min(), stored), java_number(numbers.max(), stored)
-    return Stats(pc.count_distinct(flat).as_py(), forward.is_non_decreasing(numbers), low, high)
+    cardinality = count_small_range(numbers) if stored in ("INT", "LONG") else None
+    return Stats(cardinality or pc.count_distinct(flat).as_py(), forward.is_non_decreasing(numbers), low, high)
 
 
 def _text_stats(flat: Any, offsets: Offsets | None, *, text: bool) -> Stats:
@@ -141,7 +143,7 @@ def _text_stats(flat: Any, offsets: Offsets | None, *, text: bool) -> Stats:
     if text and needs_java_order(data):
         keys = [java_order(t) for t in flat.to_pylist()]
         low, high = (end(keys).decode("utf-16-be") for end in (min, max))
-        in_order = all(a <= b for a, b in zip(keys, keys[1:], strict=False))
+        in_order = all(a <= b for a, b in pairwise(keys))
     else:
         ends = pc.min_max(flat).as_py()
         low, high = (v if text else v.hex() for v in (ends["min"], ends["max"]))

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from segments.segmentfile.compute import pc
 from segments.segmentfile.javatext import java_double, java_float, parse_decimal, plain_decimal
 from segments.segmentfile.jsontext import compact_json, json_of
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from segments.segmentfile.bits import Ids
 from segments.segmentfile.buffers import Bytes, Offsets, array_of, offsets_of, pad, parts
+from segments.segmentfile.compute import pc
 from segments.segmentfile.crc import java_order
 from segments.segmentfile.javatext import decimal_bytes, java_decimal, java_number, parse_decimal
 
@@ -146,6 +146,12 @@ def _small_range(numbers: NDArray[Any]) -> tuple[NDArray[Any] | None, Ids | None
     unique = (np.flatnonzero(present) + low).astype(numbers.dtype)
     ranks = (np.cumsum(present) - 1).astype(np.uint32)
     return unique, ranks[places]
+
+
+def count_small_range(numbers: NDArray[Any]) -> int | None:
+    """Number of distinct whole numbers, or None when their range is too wide to count cheaply."""
+    unique, _ = _small_range(numbers)
+    return None if unique is None else len(unique)
 
 
 def _ranks(order: NDArray[Any]) -> Ids:

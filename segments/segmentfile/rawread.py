@@ -118,7 +118,8 @@ def _rows_v2(data: Bytes, docs: int) -> tuple[NDArray[np.int64], Bytes]:
     _need(per_chunk > 0 and chunks == -(-docs // per_chunk), f"{chunks} chunks of {per_chunk} rows do not make {docs} rows")
     table = _table(data, version, chunks)
     limit = min(_MAX_CHUNK, per_chunk * (4 + max(entry, 0)))
-    lengths, bodies = [np.zeros(0, np.int64)], []
+    lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    bodies: list[Bytes] = []
     for i, (low, high) in enumerate(zip(table[:-1].tolist(), table[1:].tolist(), strict=True)):
         rows = min(per_chunk, docs - i * per_chunk)
         piece = np.frombuffer(codecs.decompress(codec, data[low:high], limit), np.uint8)
@@ -138,7 +139,8 @@ def _rows_v4(data: Bytes, docs: int, version: int) -> tuple[NDArray[np.int64], B
     counts = np.diff(np.append(firsts, docs))
     _need(len(table) > 0 and firsts[0] == 0 and bool((counts > 0).all()), "the chunk table's rows are not ascending")
     _need(bool((np.diff(np.append(table[:, 1], ends[-1])) >= 0).all()), "the chunk table's offsets are not ascending")
-    lengths, bodies = [np.zeros(0, np.int64)], []
+    lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    bodies: list[Bytes] = []
     for place, end, rows, is_huge in zip(table[:, 1].tolist(), ends.tolist(), counts.tolist(), huge.tolist(), strict=True):
         packed, at = data[start + place : start + end], start + place
         if is_huge:
@@ -205,7 +207,8 @@ def _variable_lists(offsets: Offsets, data: Bytes) -> tuple[Offsets, tuple[Offse
 
 
 def _words_at(data: Bytes, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    return data[places[:, None] + np.arange(4)].reshape(-1, 4).view(">u4")[:, 0].astype(np.int64)
+    words: NDArray[np.int64] = data[places[:, None] + np.arange(4)].reshape(-1, 4).view(">u4")[:, 0].astype(np.int64)
+    return words
 
 
 def _need(holds: bool, fault: str) -> None:

@@ -80,7 +80,8 @@ class SegmentReader:
         column = self._column(name)
         index = self._need(column, FORWARD)
         read = _single_ids if column.single_value else lambda c, d, n: _multi_ids(c, d, n)[1]
-        return self._guard(column, index, lambda: read(column, index.data, self.num_docs))
+        found: Ids = self._guard(column, index, lambda: read(column, index.data, self.num_docs))
+        return found
 
     def null_mask(self, name: str) -> NDArray[np.bool_] | None:
         """True where the row's value was null; None when the segment records no nulls for the column."""

@@ -77,7 +77,8 @@ class IndexStore:
         start, size = place.get("startOffset", -1), place.get("size", -1)
         if start < 0 or size < len(MARKER) or start + size > length:
             raise SegmentCorrupt(
-                f"{INDEX_MAP}: {key[1]} of column '{key[0]}' at offset {start} with {size} bytes does not fit into {COLUMNS} of {length} bytes."
+                f"{INDEX_MAP}: {key[1]} of column '{key[0]}' at offset {start} with {size} bytes"
+                f" does not fit into {COLUMNS} of {length} bytes."
             )
         return start, size
 

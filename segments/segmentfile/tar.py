@@ -45,7 +45,7 @@ def write_tar(segment_dir: Path, tar_path: Path) -> int:
     with tar_path.open("wb") as target:
         with (
             gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as packed,
-            tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT, copybufsize=_BLOCK) as tar,
+            tarfile.TarFile(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT, copybufsize=_BLOCK) as tar,
         ):
             for path in [segment_dir, *paths]:
                 _add(tar, path, segment_dir.parent)

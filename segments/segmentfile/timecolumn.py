@@ -7,11 +7,11 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from segments.domain.datetime_format import MILLIS, DateTimeFormat
 from segments.domain.schema import FieldSpec
 from segments.errors import InvalidInput
+from segments.segmentfile.compute import pc
 
 #: A segment's time lies in 1971-01-01..2071-01-01, epoch milliseconds.
 TIME_RANGE_MS: Final = (31_536_000_000, 3_187_296_000_000)

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from segments.domain.schema import FieldSpec, Schema
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.segmentfile.buffers import lists_of, offsets_of, parts
+from segments.segmentfile.compute import pc
 from segments.segmentfile.convert import ARROW, BadValue, convert, is_list, plain
 from segments.segmentfile.javatext import parse_decimal, plain_decimal
 from segments.segmentfile.timecolumn import null_time

@@ -48,8 +48,17 @@ def build_segment(
     now = creation_time_ms if now_ms is None else now_ms
     table, masks = transform_table(rows, schema, config, now_ms=now)
     return write_stored(
-        table, masks, schema, config, name, out_dir, creation_time_ms=creation_time_ms, custom=custom, now_ms=now, realtime_offsets=realtime_offsets
-    )  # fmt: skip
+        table,
+        masks,
+        schema,
+        config,
+        name,
+        out_dir,
+        creation_time_ms=creation_time_ms,
+        custom=custom,
+        now_ms=now,
+        realtime_offsets=realtime_offsets,
+    )
 
 
 def write_stored(
