@@ -51,6 +51,7 @@ class ZooKeeperStore:
         self._on_session: list[Callable[[], None]] = []
         self._session = 0
         self._connected = threading.Event()
+        self._is_closed = False
         self._client = KazooClient(
             hosts=hosts, timeout=session_timeout, connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=1.0)
         )
@@ -177,6 +178,8 @@ class ZooKeeperStore:
 
     def watch(self, prefix: str, callback: WatchCallback) -> Subscription:
         full = self._full(prefix)
+        if self._is_closed:
+            self._require_connection()
         subscription = self._dispatcher.subscribe(check_path(prefix), callback, self._on_watch_closed)
         try:
             self._wait(submit(self._client, AddWatch(full)))
@@ -195,6 +198,7 @@ class ZooKeeperStore:
         self._on_session.append(callback)
 
     def close(self) -> None:
+        self._is_closed = True
         self._client.remove_listener(self._on_state)
         self._client.stop()
         self._client.close()
@@ -236,6 +240,8 @@ class ZooKeeperStore:
         return self._root if path == "/" else self._root + check_path(path)
 
     def _require_connection(self) -> None:
+        if self._is_closed:
+            raise Unavailable("This connection to ZooKeeper is closed.", remedy="Open a new store.")
         if not self._connected.wait(self._patience):
             raise Unavailable(f"ZooKeeper did not answer within {self._patience:g} s.", remedy="Check that it runs; then try again.")
 
