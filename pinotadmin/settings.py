@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -37,6 +38,8 @@ def _database(url: str) -> dict[str, object]:
         return {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": unquote(parts.path) if parts.path else ":memory:",
+            # A file also in tests: threads that share an in-memory database lock one another out.
+            "TEST": {"NAME": os.path.join(tempfile.gettempdir(), f"pinotadmin-test-{os.getpid()}.sqlite3")},
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,

@@ -1,0 +1,97 @@
+"""The mirror: rows follow ZooKeeper, only what changed is written, a restart finds what happened meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connections
+from django.test.utils import CaptureQueriesContext
+
+from segments.mirror.follower import Follower
+from segments.models import Cluster, LineageEntry, Segment, Table
+from segments.services.replacement import end_replace, revert_replace, start_replace
+from segments.store import paths
+from tests.services.world import ANN, TABLE, World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the mirror did not follow in time"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path / "store").upload("a", "z")
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster.objects.create(name="test")
+
+
+@pytest.fixture
+def running(world: World, cluster: Cluster) -> Iterator[Follower]:
+    synced = threading.Event()
+    follower = Follower(world.memory, cluster, on_synced=synced.set)
+
+    def run() -> None:
+        follower.run()
+        connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert synced.wait(10)
+    yield follower
+    follower.stop()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def names(**which: object) -> list[str]:
+    return list(Segment.objects.filter(**which).order_by("name").values_list("name", flat=True))
+
+
+@pytest.mark.usefixtures("running")
+def test_rows_follow_a_push_and_a_rollback(world: World) -> None:
+    assert names(is_visible=True) == ["a", "z"]
+    entry = start_replace(world.ctx, TABLE, ["a"], ["b"], actor=ANN)
+    world.upload("b")
+    eventually(lambda: names() == ["a", "b", "z"] and names(is_visible=True) == ["a", "z"])
+    end_replace(world.ctx, TABLE, entry, actor=ANN)
+    eventually(lambda: names(is_visible=True) == ["b", "z"])
+    table = Table.objects.get()
+    assert (table.segments_total, table.segments_visible, table.rows_visible, table.replicas_online) == (3, 2, 20, 3)
+    revert_replace(world.ctx, TABLE, entry, actor=ANN)
+    eventually(lambda: names() == ["a", "z"] and LineageEntry.objects.get().state == "REVERTED")
+
+
+@pytest.mark.usefixtures("running")
+def test_a_dropped_table_loses_its_rows(world: World) -> None:
+    world.memory.delete_tree(paths.table_config(TABLE.typed))
+    eventually(lambda: not Table.objects.exists() and not Segment.objects.exists())
+
+
+def test_a_restart_writes_only_what_differs(world: World, cluster: Cluster) -> None:
+    Follower(world.memory, cluster).sync_all()
+    world.upload("b")
+    with CaptureQueriesContext(connections["default"]) as queries:
+        Follower(world.memory, cluster).sync_all()
+    inserts = [q["sql"] for q in queries if q["sql"].startswith('INSERT INTO "segments_segment"')]
+    assert len(inserts) == 1
+    assert "'b'" in inserts[0]
+    assert "'a'" not in inserts[0]
+    assert names() == ["a", "b", "z"]
+
+
+def test_a_table_that_can_not_be_read_does_not_stop_the_others(world: World, cluster: Cluster) -> None:
+    world.memory.put_raw(paths.table_config("broken_OFFLINE"), b"no record")
+    Follower(world.memory, cluster).sync_all()
+    assert list(Table.objects.values_list("name", flat=True)) == ["t_OFFLINE"]
