@@ -1,0 +1,178 @@
+"""Lays out the children of an embedded cluster: which, in which order, with which environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from segments.names import instance_name
+from segments.processes.child import ChildSpec
+from segments.processes.credentials import Credentials
+from segments.processes.endpoints import Endpoints, ServerEndpoint
+from segments.processes.java import Java, spark_java_home
+from segments.processes.life import Command
+from segments.processes.ports import Ports
+from segments.processes.probes import file_probe, http_probe, redis_probe, zookeeper_probe
+from segments.processes.valkey import redis_command
+from segments.processes.zookeeper import zookeeper_command
+
+#: The folder of manage.py: children run there.
+PROJECT = Path(__file__).resolve().parents[2]
+#: Settings that name an external part; that part is then not started here.
+EXTERNAL = ("ZOOKEEPER_URL", "REDIS_URL", "DATABASE_URL", "DEEP_STORE_URL")
+_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
+
+
+@dataclass(frozen=True)
+class Options:
+    """What ``up`` was asked for."""
+
+    data_dir: Path
+    host: str
+    input_roots: tuple[Path, ...] = ()
+    demo: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything the supervisor needs to know."""
+
+    specs: tuple[ChildSpec, ...]
+    endpoints: Endpoints
+    demo: ChildSpec | None
+
+
+class Planner:
+    """Builds the plan of one cluster from what was chosen before: options, ports, credentials and the Java."""
+
+    def __init__(self, options: Options, ports: Ports, credentials: Credentials, java: Java, environ: Mapping[str, str]) -> None:
+        self._data_dir = options.data_dir
+        self._options = options
+        self._ports = ports
+        self._credentials = credentials
+        self._java = java
+        self._given = {name: environ[name] for name in EXTERNAL if environ.get(name)}
+        self._cluster = environ.get("PINOTADMIN_CLUSTER") or "pinotadmin"
+        self._host = _WILDCARDS.get(options.host, options.host)
+        self._environment = self._shared_environment()
+
+    def plan(self) -> Plan:
+        """The children in order of start; the order of stop is its reverse."""
+        specs = [*self._embedded_parts(), self._setup()]
+        specs += [self._server(index) for index in range(len(self._ports.servers))]
+        specs += [self._web(), self._mirror(), self._worker(), self._beat()]
+        demo = self._manage("demo", "demo", once=True) if self._options.demo else None
+        return Plan(tuple(specs), self._endpoints(), demo)
+
+    def _shared_environment(self) -> dict[str, str]:
+        """The contract with settings.py; what the person set for an external part wins."""
+        folder = self._data_dir
+        roots = dict.fromkeys((folder / "input", *self._options.input_roots))
+        redis = f"redis://:{self._credentials.redis_password}@127.0.0.1:{self._ports.redis}/0"
+        return {
+            "PYTHONUNBUFFERED": "1",
+            "DJANGO_SETTINGS_MODULE": "pinotadmin.settings",
+            "PINOTADMIN_DATA_DIR": str(folder),
+            "PINOTADMIN_CLUSTER": self._cluster,
+            "PINOTADMIN_HOST": self._host,
+            "PINOTADMIN_PORT": str(self._ports.web),
+            "PINOTADMIN_SECRET_KEY": self._credentials.secret_key,
+            "PINOTADMIN_CLUSTER_SECRET": self._credentials.cluster_secret,
+            "PINOTADMIN_INPUT_ROOTS": os.pathsep.join(str(root) for root in roots),
+            "ZOOKEEPER_URL": f"127.0.0.1:{self._ports.zookeeper}",
+            "REDIS_URL": redis,
+            "DATABASE_URL": f"sqlite://{quote(str(folder))}/db.sqlite3",
+            "DEEP_STORE_URL": f"file://{folder}/deepstore",
+            **self._given,
+        }
+
+    def _child(self, name: str, *arguments: str, **more: object) -> ChildSpec:
+        extra = more.pop("environment", {})
+        assert isinstance(extra, dict)
+        command = Command(tuple(arguments), {**self._environment, **extra}, PROJECT)
+        return ChildSpec(name, command, **more)  # type: ignore[arg-type] # keyword arguments of ChildSpec, passed through
+
+    def _manage(self, name: str, *arguments: str, **more: object) -> ChildSpec:
+        return self._child(name, sys.executable, "manage.py", *arguments, **more)
+
+    def _touching(self, name: str, *arguments: str, **more: object) -> ChildSpec:
+        """A child that touches run/NAME.ready when it is ready."""
+        file = self._data_dir / "run" / f"{name}.ready"
+        return self._child(name, sys.executable, *arguments, ready_file=file, probe=file_probe(file), **more)
+
+    def _embedded_parts(self) -> list[ChildSpec]:
+        parts = []
+        if "ZOOKEEPER_URL" not in self._given:
+            command = zookeeper_command(self._data_dir / "zookeeper", self._ports.zookeeper, self._java.executable)
+            parts.append(self._child("zookeeper", *command, probe=zookeeper_probe(self._ports.zookeeper)))
+        if "REDIS_URL" not in self._given:
+            password = self._credentials.redis_password
+            command = redis_command(self._data_dir / "redis", self._ports.redis, password)
+            parts.append(self._child("redis", *command, probe=redis_probe(self._ports.redis, password)))
+        return parts
+
+    def _setup(self) -> ChildSpec:
+        password = {"PINOTADMIN_ADMIN_PASSWORD": self._credentials.admin_password}
+        return self._manage("setup", "setup_database", once=True, environment=password)
+
+    def _server(self, index: int) -> ChildSpec:
+        ports, name = self._ports.servers[index], f"server-{index + 1}"
+        return self._manage(
+            name,
+            *("run_server", "--name", name, "--port", str(ports.port), "--admin-port", str(ports.admin)),
+            probe=http_probe(self._host, ports.admin, "/health"),
+            after=("zookeeper",),
+            aliases=(self._instance(index),),
+        )
+
+    def _web(self) -> ChildSpec:
+        return self._child(
+            "web",
+            *(sys.executable, "-m", "uvicorn", "pinotadmin.asgi:application"),
+            *("--host", self._options.host, "--port", str(self._ports.web), "--log-level", "warning", "--no-access-log"),
+            # Live pages hold their connections open for ever; without a limit a stop would wait for them.
+            *("--timeout-graceful-shutdown", "3"),
+            probe=http_probe(self._host, self._ports.web, "/health/readiness"),
+            after=("zookeeper", "redis", "setup"),
+        )
+
+    def _mirror(self) -> ChildSpec:
+        return self._touching("mirror", "manage.py", "run_mirror", after=("zookeeper", "setup"))
+
+    def _worker(self) -> ChildSpec:
+        return self._touching(
+            "worker",
+            *("-m", "celery", "-A", "pinotadmin", "worker", "-Q", "default,pushes", "-c", "2", "-n", "worker@%h"),
+            *("--without-gossip", "--without-mingle", "--loglevel", "info"),
+            after=("zookeeper", "redis", "setup"),
+            environment={"JAVA_HOME": str(spark_java_home(self._java, self._data_dir / "run" / "java-home"))},
+        )
+
+    def _beat(self) -> ChildSpec:
+        scheduler = "django_celery_beat.schedulers:DatabaseScheduler"
+        # Its pid file would outlive a kill -9 and stop the next start.
+        arguments = ("-m", "celery", "-A", "pinotadmin", "beat", "--scheduler", scheduler, "--pidfile", "", "--loglevel", "info")
+        return self._touching("beat", *arguments, after=("redis", "setup"))
+
+    def _instance(self, index: int) -> str:
+        return instance_name("Server", self._host, self._ports.servers[index].port)
+
+    def _endpoints(self) -> Endpoints:
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        servers = tuple(
+            ServerEndpoint(f"server-{index + 1}", self._instance(index), f"http://{host}:{ports.admin}")
+            for index, ports in enumerate(self._ports.servers)
+        )
+        return Endpoints(
+            web=f"http://{host}:{self._ports.web}",
+            zookeeper=self._environment["ZOOKEEPER_URL"],
+            redis=self._environment["REDIS_URL"],
+            cluster=self._cluster,
+            deep_store=self._environment["DEEP_STORE_URL"],
+            authorization=self._credentials.authorization,
+            servers=servers,
+        )

@@ -1,0 +1,42 @@
+"""Writes files that only their owner may read, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from segments.errors import RecordCorrupt
+
+
+def write_private(path: Path, text: str) -> None:
+    """Replace ``path`` by ``text`` with mode 0600 in one rename, so that no reader ever sees half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.rename(path)
+
+
+def write_private_json(path: Path, value: dict[str, Any]) -> None:
+    """``write_private`` of an indented JSON object."""
+    write_private(path, json.dumps(value, indent=2) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in ``path``; empty when the file is missing. Raises RecordCorrupt when it is no JSON object."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise RecordCorrupt(f"{path} is no valid JSON ({error}).", remedy="Repair it or move it away.") from error
+    if not isinstance(value, dict):
+        raise RecordCorrupt(f"{path} holds no JSON object.", remedy="Repair it or move it away.")
+    return value

@@ -1,0 +1,69 @@
+"""Asks a part whether it is ready: ZooKeeper, Redis, HTTP, or a file that it touches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+Probe = Callable[[], Awaitable[bool]]
+#: Seconds for one question and its answer.
+PROBE_TIMEOUT_S = 5.0
+
+
+async def _ask(host: str, port: int, question: bytes, limit: int = 65_536) -> bytes:
+    """Send ``question``, read until the peer closes or ``limit`` bytes; empty when it does not answer."""
+    try:
+        async with asyncio.timeout(PROBE_TIMEOUT_S):
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                writer.write(question)
+                await writer.drain()
+                answer = b""
+                while len(answer) < limit and (data := await reader.read(limit)):
+                    answer += data
+                return answer
+            finally:
+                writer.close()
+    except (OSError, TimeoutError):
+        return b""
+
+
+def zookeeper_probe(port: int, host: str = "127.0.0.1") -> Probe:
+    """Ready when ``ruok`` is answered by ``imok``."""
+
+    async def probe() -> bool:
+        return await _ask(host, port, b"ruok") == b"imok"
+
+    return probe
+
+
+def redis_probe(port: int, password: str, host: str = "127.0.0.1") -> Probe:
+    """Ready when PING is answered by PONG (it says LOADING while it reads its files)."""
+    secret = password.encode()
+    question = b"*2\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nQUIT\r\n" % (len(secret), secret)
+
+    async def probe() -> bool:
+        return b"+PONG" in await _ask(host, port, question)
+
+    return probe
+
+
+def http_probe(host: str, port: int, path: str) -> Probe:
+    """Ready when GET ``path`` answers 200."""
+    question = f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: */*\r\nConnection: close\r\n\r\n".encode("ascii")
+
+    async def probe() -> bool:
+        status_line = (await _ask(host, port, question)).partition(b"\r\n")[0].split()
+        return len(status_line) >= 2 and status_line[1] == b"200"
+
+    return probe
+
+
+def file_probe(path: Path) -> Probe:
+    """Ready when the file exists; the supervisor removes it before each start."""
+
+    async def probe() -> bool:
+        return path.exists()
+
+    return probe
