@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import signal
 import socket
 import subprocess
@@ -11,33 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pyspark
-
-_JARS = (
-    "zookeeper",
-    "slf4j-api",
-    "log4j-",
-    "netty",
-    "metrics-core",
-    "snappy-java",
-    "jackson-core",
-    "commons-cli",
-    "commons-io",
-    "commons-lang",
-)
-
-
-def zookeeper_command(data_dir: Path, port: int, java: Path) -> list[str]:
-    """How to run ZooKeeper from PySpark's jars, with a class path of only what it needs."""
-    config = data_dir / "zoo.cfg"
-    config.write_text(
-        f"dataDir={data_dir}/data\nclientPort={port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
-        "tickTime=500\nminSessionTimeout=1000\nmaxClientCnxns=0\n4lw.commands.whitelist=srvr,ruok,mntr\n"
-    )
-    jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
-    classpath = ":".join(str(jar) for jar in jars if jar.name.startswith(_JARS))
-    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-    return [str(java), "-Xmx256m", "-XX:+UseSerialGC", "-cp", classpath, main, str(config)]
+from segments.processes.java import find_java
+from segments.processes.zookeeper import zookeeper_command
 
 
 def free_port() -> int:
@@ -74,9 +49,7 @@ class ZooKeeperProcess:
 
     def start(self) -> None:
         """Start it and wait until it takes connections and answers."""
-        java = shutil.which("java")
-        assert java, "Java is needed: install a JDK 17 or newer"
-        command = zookeeper_command(self.data_dir, self.port, Path(java))
+        command = zookeeper_command(self.data_dir, self.port, find_java(os.environ).executable)
         with (self.data_dir / "zookeeper.out").open("ab") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=self.data_dir)
         wait_until(self._answers, 60.0, f"ZooKeeper on port {self.port} (see {self.data_dir}/zookeeper.out)")
