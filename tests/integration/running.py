@@ -1,0 +1,190 @@
+"""A whole installation started with ``manage.py up`` in a folder of its own, and a small client of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import requests
+
+from segments.domain.schema import parse_schema
+from segments.domain.table_config import parse_table_config
+from segments.segmentfile import build_segment, write_tar
+
+ROOT = Path(__file__).resolve().parents[2]
+DAY0 = 19_000
+T = TypeVar("T")
+
+
+def poll(look: Callable[[], T], seconds: float, what: str) -> T:
+    """Look until the answer is true; an exception counts as false."""
+    deadline, last = time.monotonic() + seconds, None
+    while True:
+        try:
+            found = look()
+            if found:
+                return found
+            last = repr(found)
+        except Exception as error:  # noqa: BLE001  told when time is up
+            last = repr(error)
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: not within {seconds} s, last seen {last}")
+        time.sleep(0.03)
+
+
+class Installation:
+    """One running ``up``; ``start`` may be called again after ``kill``."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder, self.options = folder, options
+        self.process: subprocess.Popen[bytes] | None = None
+        self.port = "0"
+
+    @property
+    def log(self) -> Path:
+        """What ``up`` printed."""
+        return self.folder.parent / f"{self.folder.name}.log"
+
+    def start(self, seconds: float = 90) -> Installation:
+        """Start and wait until all is healthy."""
+        environment = {
+            k: v for k, v in os.environ.items() if not k.startswith(("PINOTADMIN_", "ZOOKEEPER_", "REDIS_", "DATABASE_", "DEEP_STORE_"))
+        }
+        command = [sys.executable, str(ROOT / "manage.py"), "up", "--data-dir", str(self.folder), "--port", self.port, *self.options]
+        with self.log.open("ab") as out:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+        self.wait_healthy(seconds)
+        self.port = self.endpoints["controller"].rsplit(":", 1)[1]
+        return self
+
+    def wait_healthy(self, seconds: float = 90) -> None:
+        """Wait for endpoints.json; shows the log when ``up`` ended instead."""
+
+        def look() -> bool:
+            assert self.process is not None
+            if self.process.poll() is not None:
+                raise SystemExit(f"up ended with {self.process.returncode}:\n{self.log.read_text()[-4000:]}")
+            return (self.folder / "endpoints.json").exists()
+
+        poll(look, seconds, "up healthy")
+
+    @property
+    def endpoints(self) -> dict[str, Any]:
+        """The contents of endpoints.json."""
+        found: dict[str, Any] = json.loads((self.folder / "endpoints.json").read_text())
+        return found
+
+    def stop(self) -> int:
+        """Ctrl-C; returns the exit status."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(60)
+
+    def kill(self) -> None:
+        """kill -9 of ``up`` itself."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(10)
+
+    def manage(self, *command: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+        """Run another management command with this installation's data directory."""
+        environment = {**os.environ, "PINOTADMIN_DATA_DIR": str(self.folder)}
+        return subprocess.run(
+            [sys.executable, str(ROOT / "manage.py"), *command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds
+        )
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """v STRING, n INT, day INT (days since epoch)."""
+    return {
+        "schemaName": name,
+        "dimensionFieldSpecs": [{"name": "v", "dataType": "STRING"}, {"name": "n", "dataType": "INT"}],
+        "dateTimeFieldSpecs": [{"name": "day", "dataType": "INT", "format": "1:DAYS:EPOCH", "granularity": "1:DAYS"}],
+    }
+
+
+def config_of(name: str, replication: int = 2) -> dict[str, Any]:
+    """A REFRESH table with consistent push."""
+    batch = {"segmentIngestionType": "REFRESH", "segmentIngestionFrequency": "DAILY", "consistentDataPush": True}
+    return {
+        "tableName": name, "tableType": "OFFLINE", "segmentsConfig": {"timeColumnName": "day", "replication": str(replication)},
+        "tenants": {}, "tableIndexConfig": {}, "metadata": {}, "ingestionConfig": {"batchIngestionConfig": batch},
+    }  # fmt: skip
+
+
+class Client:
+    """REST and SQL as a user of the installation. One per thread."""
+
+    def __init__(self, endpoints: dict[str, Any]) -> None:
+        self.base = endpoints["controller"]
+        self.http = requests.Session()
+        self.http.headers["Authorization"] = endpoints["authorization"]
+
+    def call(self, method: str, path: str, status: int = 200, **options: Any) -> requests.Response:
+        """One request; the status must be the expected one."""
+        response = self.http.request(method, self.base + path, timeout=options.pop("timeout", 60), **options)
+        assert response.status_code == status, (method, path, response.status_code, response.text[:600])
+        return response
+
+    def create(self, name: str, replication: int = 2) -> None:
+        """Schema and table."""
+        self.call("POST", "/schemas", json=schema_of(name))
+        self.call("POST", "/tables", json=config_of(name, replication))
+
+    def upload(self, table: str, *segments: str, rows: int = 10) -> None:
+        """TAR push of small segments whose column v holds the segment's name."""
+        schema, config = parse_schema(schema_of(table)), parse_table_config(config_of(table))
+        with tempfile.TemporaryDirectory() as folder:
+            for segment in segments:
+                data = pa.table({"v": [segment] * rows, "n": list(range(rows)), "day": [DAY0 + i % 5 for i in range(rows)]})
+                build_segment(data, schema, config, segment, Path(folder), creation_time_ms=int(time.time() * 1000))
+                tar = Path(folder) / f"{segment}.tar.gz"
+                write_tar(Path(folder) / segment, tar)
+                with tar.open("rb") as body:
+                    query = {"tableName": table, "tableType": "OFFLINE"}
+                    self.call("POST", "/v2/segments", params=query, files={segment: (tar.name, body)})
+
+    def start(self, table: str, old: list[str], new: list[str], *, force: bool = False) -> str:
+        """Entry id of a started replacement."""
+        query = {"type": "OFFLINE", "forceCleanup": str(force).lower()}
+        body = {"segmentsFrom": old, "segmentsTo": new}
+        return str(self.call("POST", f"/segments/{table}/startReplaceSegments", params=query, json=body).json()["segmentLineageEntryId"])
+
+    def end(self, table: str, entry: str) -> None:
+        """End a replacement."""
+        self.call("POST", f"/segments/{table}/endReplaceSegments", params={"type": "OFFLINE", "segmentLineageEntryId": entry})
+
+    def revert(self, table: str, entry: str, *, force: bool = False) -> None:
+        """Revert a replacement."""
+        query = {"type": "OFFLINE", "segmentLineageEntryId": entry, "forceRevert": str(force).lower()}
+        self.call("POST", f"/segments/{table}/revertReplaceSegments", params=query)
+
+    def sql(self, sql: str) -> list[list[Any]]:
+        """Rows; an exception in the answer fails."""
+        body = self.call("POST", "/query/sql", json={"sql": sql}).json()
+        assert not body.get("exceptions"), body["exceptions"]
+        rows: list[list[Any]] = body["resultTable"]["rows"]
+        return rows
+
+    def counts(self, table: str) -> dict[str, int]:
+        """{v: rows}"""
+        return {v: n for v, n in self.sql(f"select v, count(*) from {table} group by v limit 1000")}
+
+    def online(self, table: str, *segments: str) -> None:
+        """Wait until every replica of these is in the external view."""
+
+        def look() -> bool:
+            ideal = self.call("GET", f"/tables/{table}/idealstate").json()["OFFLINE"]
+            view = self.call("GET", f"/tables/{table}/externalview").json()["OFFLINE"] or {}
+            return all(view.get(s) == ideal[s] for s in segments)
+
+        poll(look, 20, f"{segments} online")
