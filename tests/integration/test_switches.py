@@ -1,4 +1,4 @@
-"""Queries through switches and rollbacks: every answer is exactly one snapshot, the first one after the return is already right (B6, B7, B23)."""
+"""Queries through switches and rollbacks: every answer is one snapshot, the first after the return is already right (B6, B7, B23)."""
 
 from __future__ import annotations
 
