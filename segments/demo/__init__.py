@@ -1,0 +1,1 @@
+"""The demo's data: flights that left New York in 2013."""

@@ -1,0 +1,200 @@
+"""Builds one segment of a push from its rows and stages it in the deep store; runs in an executor, or anywhere else.
+
+A staged part is two files, ``part-00003.tar.gz`` and then ``part-00003.json``: the second exists only when the first is whole, so it
+says, without a database, that the part is done. The same part gives the same bytes each time: name, cut and creation time are the plan's.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from segments.domain import reader_spec
+from segments.domain.datetime_format import MILLIS
+from segments.domain.push_plan import Part, part_from_json
+from segments.domain.schema import Schema, parse_schema
+from segments.domain.segment_names import Facts, NameRule, segment_name
+from segments.domain.table_config import TableConfig, parse_table_config
+from segments.errors import InvalidInput, PinotAdminError
+from segments.gateways.deepstore import STAGING, DeepStore
+from segments.segmentfile import SegmentInfo, parse_info, transform_table, write_stored
+from segments.segmentfile.tar import write_tar
+from segments.segmentfile.timecolumn import segment_times
+from segments.spark.input_files import check_unchanged
+from segments.spark.locate import line_of_row
+from segments.spark.read_rows import read_bytes, read_rows
+
+
+@dataclass(frozen=True)
+class BuildJob:
+    """What all parts of a push share, in plain values. ``creation_ms`` is the push's start, epoch milliseconds."""
+
+    push_id: str
+    deep_store_url: str
+    schema: dict[str, Any]
+    config: dict[str, Any]
+    reader: dict[str, Any]
+    names: dict[str, Any]
+    creation_ms: int
+    fail_on_empty: bool = False
+
+
+@dataclass(frozen=True)
+class Built:
+    """A staged part: ``size_bytes`` of the tar, ``metadata`` and ``creation`` (hex) are the segment's own two description files."""
+
+    ordinal: int
+    name: str
+    rows: int
+    size_bytes: int
+    crc: int
+    metadata: str
+    creation: str
+
+    @property
+    def info(self) -> SegmentInfo:
+        """The segment's description, as registration wants it."""
+        return parse_info(self.metadata.encode(), bytes.fromhex(self.creation))
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """Rows of one piece within the part's table: where they begin there, and in their file."""
+
+    path: str
+    at: int
+    first: int
+
+
+def tar_path(push_id: str, ordinal: int) -> str:
+    """Where a part's tar is staged."""
+    return f"{STAGING}/{push_id}/part-{ordinal:05d}.tar.gz"
+
+
+def note_path(push_id: str, ordinal: int) -> str:
+    """Where a part's note of completion is staged."""
+    return f"{STAGING}/{push_id}/part-{ordinal:05d}.json"
+
+
+def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
+    """Read, convert, write, pack and stage one part. Raises InvalidInput naming file, line and column of bad data."""
+    part, schema, config = part_from_json(part_body), parse_schema(job.schema), parse_table_config(job.config)
+    reader = reader_spec.from_json(job.reader)
+    table, slices = _rows(part, reader, schema)
+    for piece in part.pieces:
+        check_unchanged(piece.file)
+    if not table.num_rows and job.fail_on_empty:
+        raise InvalidInput(f"Input file '{part.source}' has no rows.", remedy="Remove it, or set failOnEmptySegment to false.")
+    stored, masks = _transformed(table, slices, reader, schema, config, job.creation_ms)
+    facts = _facts(part, stored, schema, config, job.creation_ms)
+    name = segment_name(NameRule(**job.names), facts)
+    with tempfile.TemporaryDirectory(prefix="push-") as folder:
+        info = write_stored(stored, masks, schema, config, name, Path(folder), creation_time_ms=job.creation_ms)
+        return _stage(job, part.ordinal, info, Path(folder))
+
+
+def read_built(store: DeepStore, push_id: str) -> list[Built]:
+    """What is staged for a push, whole and of the noted size, by ordinal."""
+    folder = f"{STAGING}/{push_id}"
+    files = {f.name: f.size for f in store.files(folder)}
+    found = []
+    for name in sorted(n for n in files if n.endswith(".json")):
+        with store.open(f"{folder}/{name}") as note:
+            built = Built(**json.loads(note.read()))
+        if files.get(tar_path(push_id, built.ordinal).rpartition("/")[2]) == built.size_bytes:
+            found.append(built)
+    return found
+
+
+def _rows(part: Part, reader: reader_spec.ReaderSpec, schema: Schema) -> tuple[pa.Table, list[_Slice]]:
+    tables, slices, at = [], [], 0
+    for piece in part.pieces:
+        check_unchanged(piece.file)
+        table = read_rows(piece.file.path, reader, schema)
+        if piece.start or piece.stop is not None:
+            table = table.slice(piece.start, None if piece.stop is None else piece.stop - piece.start)
+        slices.append(_Slice(piece.file.path, at, piece.start))
+        tables.append(table)
+        at += table.num_rows
+    if len(tables) == 1:
+        return tables[0], slices
+    return _joined(tables), slices
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """One table; a column that one file gave as text and another as numbers is text."""
+    kinds: dict[str, set[Any]] = {}
+    for table in tables:
+        for field in table.schema:
+            kinds.setdefault(field.name, set()).add(field.type)
+    mixed = {n for n, seen in kinds.items() if len(seen - {pa.null()}) > 1}
+    same = [
+        t.cast(pa.schema([(f.name, pa.string() if f.name in mixed and not pa.types.is_nested(f.type) else f.type) for f in t.schema]))
+        for t in tables
+    ]
+    return pa.concat_tables(same, promote_options="default")
+
+
+def _transformed(
+    table: pa.Table, slices: list[_Slice], reader: reader_spec.ReaderSpec, schema: Schema, config: TableConfig, now_ms: int
+) -> tuple[Any, Any]:
+    column = config.time_column
+    if column is not None and column not in table.column_names and table.num_rows:
+        raise InvalidInput(
+            f"Input file '{slices[0].path}' has no time column '{column}'.", remedy="Add it, or change segmentsConfig.timeColumnName."
+        )
+    try:
+        return transform_table(table, schema, config, now_ms=now_ms)
+    except InvalidInput as error:
+        row = error.data.get("row")
+        if row is None:
+            raise InvalidInput(f"Input file '{slices[0].path}': {error.message}", remedy=error.remedy) from error
+        piece = max((s for s in slices if s.at <= row), key=lambda s: (s.at, s.first))
+        in_file = row - piece.at + piece.first
+        line = None if reader.format == "parquet" else line_of_row(read_bytes(piece.path), reader, in_file)
+        where = f"line {line}" if line is not None else f"row {in_file + 1}"
+        text = error.message.replace(f", row {row}:", ":")
+        raise InvalidInput(f"Input file '{piece.path}' {where}: {text}", remedy=error.remedy, file=piece.path, line=line) from error
+
+
+def _facts(part: Part, stored: pa.Table, schema: Schema, config: TableConfig, now_ms: int) -> Facts:
+    path = part.pieces[0].file.path
+    field = schema.by_name.get(config.time_column or "")
+    if field is None or not stored.num_rows:
+        return Facts(part.sequence, path)
+    values = stored.column(field.name)
+    ends = pc.min_max(values).as_py()
+    start, end, unit = segment_times(field, values, now_ms)
+    return Facts(part.sequence, path, ends["min"], ends["max"], int(start * MILLIS[unit]), int(end * MILLIS[unit]))
+
+
+def _stage(job: BuildJob, ordinal: int, info: SegmentInfo, folder: Path) -> Built:
+    store, tar = DeepStore(job.deep_store_url), folder / "segment.tar.gz"
+    write_tar(folder / info.name, tar)
+    size = store.put(tar, tar_path(job.push_id, ordinal))
+    files = folder / info.name / "v3"
+    built = Built(
+        ordinal, info.name, info.total_docs, size, info.crc,
+        (files / "metadata.properties").read_text(encoding="utf-8"), (files / "creation.meta").read_bytes().hex(),
+    )  # fmt: skip
+    note = folder / "note.json"
+    note.write_text(json.dumps(asdict(built)), encoding="utf-8")
+    store.put(note, note_path(job.push_id, ordinal))
+    return built
+
+
+def try_build_part(job: BuildJob, part_body: Mapping[str, Any]) -> dict[str, Any]:
+    """As ``build_part``, in plain values; bad input is an answer (``error``, ``remedy``), so that Spark does not try it again."""
+    try:
+        return asdict(build_part(job, part_body))
+    except PinotAdminError as error:
+        if not error.permanent:
+            raise
+        return {"ordinal": part_body["ordinal"], "error": error.message, "remedy": error.remedy}

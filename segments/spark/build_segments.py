@@ -1,0 +1,140 @@
+"""Builds all parts of a push as one Spark job, and reports each part when it is done."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from segments.domain.push_plan import Part
+from segments.domain.reader_spec import from_json
+from segments.errors import InvalidInput, PinotAdminError, Unavailable
+from segments.spark import session
+from segments.spark.build_part import BuildJob, Built, try_build_part
+from segments.spark.read_rows import count_rows
+
+_LOOK_S = 0.05
+
+
+@dataclass
+class _Run:
+    """A running job: what the tasks have answered so far."""
+
+    done: threading.Event = field(default_factory=threading.Event)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    failure: BaseException | None = None
+
+
+class SparkBuilder:
+    """Builds with the process's SparkContext for ``master``."""
+
+    def __init__(self, master: str) -> None:
+        self.master = master
+
+    def build(self, job: BuildJob, parts: Sequence[Part], on_built: Callable[[list[Built]], None]) -> None:
+        """Build and stage parts; ``on_built`` gets each once, in this thread, soon after it is staged, and [] now and then between.
+
+        What ``on_built`` raises cancels the job. Raises InvalidInput for bad data (the job stops at the first), Unavailable when Spark
+        fails.
+        """
+        largest_first = sorted(parts, key=lambda p: -sum(piece.file.size for piece in p.pieces))  # all cores end at about the same time
+        bodies = [p.to_json() for p in largest_first]
+        seen: set[int] = set()
+
+        def report(answers: list[dict[str, Any]]) -> None:
+            bad = next((a for a in answers if "error" in a), None)
+            fresh = [Built(**a) for a in answers if "error" not in a and a["ordinal"] not in seen]
+            seen.update(b.ordinal for b in fresh)
+            on_built(fresh)
+            if bad is not None:
+                raise InvalidInput(bad["error"], remedy=bad["remedy"])
+
+        self._run(bodies, lambda body: try_build_part(job, body), report)
+
+    def count_rows(self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None]) -> dict[str, int]:
+        """Rows of each file. Raises InvalidInput naming a file that can not be read."""
+        counts: dict[str, int] = {}
+
+        def report(answers: list[dict[str, Any]]) -> None:
+            on_tick()
+            for answer in answers:
+                if "error" in answer:
+                    raise InvalidInput(answer["error"], remedy=answer["remedy"])
+                counts[answer["path"]] = answer["rows"]
+
+        self._run(list(paths), lambda path: _try_count(path, reader), report)
+        return counts
+
+    def _run(self, items: list[Any], work: Callable[[Any], dict[str, Any]], report: Callable[[list[dict[str, Any]]], None]) -> None:
+        """One task per item. Answers arrive through an accumulator while the job runs, and for certain in its result."""
+        if not items:
+            return
+        spark = session.context(self.master)
+        run, group = _Run(), f"push-{uuid.uuid4()}"
+        try:
+            arrived = spark.accumulator([], _list_param())
+            thread = threading.Thread(target=_collect, args=(spark, group, items, work, arrived, run), name=group, daemon=True)
+            thread.start()
+            try:
+                told = 0
+                while not run.done.wait(_LOOK_S):
+                    fresh = arrived.value[told:]
+                    told += len(fresh)
+                    report(fresh)
+            except BaseException:
+                spark.cancelJobGroup(group)
+                run.done.wait(10)
+                raise
+        except PinotAdminError:
+            raise
+        except Exception as error:
+            raise self._lost(error) from error
+        if run.failure is not None:
+            raise self._lost(run.failure) from run.failure
+        report(run.answers)
+
+    def _lost(self, error: BaseException) -> Unavailable:
+        text = " ".join(str(error).split())[:400]
+        return Unavailable(f"Spark failed while building segments: {type(error).__name__}: {text}", remedy="The push goes on by itself.")
+
+
+def _collect(spark: Any, group: str, items: list[Any], work: Callable[[Any], dict[str, Any]], arrived: Any, run: _Run) -> None:
+    def task(item: Any) -> dict[str, Any]:
+        answer = work(item)
+        arrived.add([answer])
+        return answer
+
+    try:
+        spark.setJobGroup(group, "building segments", interruptOnCancel=True)
+        run.answers = spark.parallelize(items, len(items)).map(task).collect()
+    except BaseException as error:  # noqa: BLE001  handed to the thread that waits
+        run.failure = error
+    finally:
+        run.done.set()
+
+
+def _list_param() -> Any:
+    from pyspark.accumulators import AccumulatorParam  # pyspark is imported only where Spark is used
+
+    class ListParam(AccumulatorParam[list[Any]]):
+        """Adds lists by appending."""
+
+        def zero(self, value: list[Any]) -> list[Any]:
+            """Nothing arrived yet."""
+            return []
+
+        def addInPlace(self, value1: list[Any], value2: list[Any]) -> list[Any]:
+            """Append."""
+            value1 += value2
+            return value1
+
+    return ListParam()
+
+
+def _try_count(path: str, reader: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"path": path, "rows": count_rows(path, from_json(reader))}
+    except InvalidInput as error:
+        return {"path": path, "error": error.message, "remedy": error.remedy}

@@ -1,0 +1,135 @@
+"""One SparkContext per process: made when first needed, kept warm, made anew when its JVM is gone.
+
+The JVM reads our end of its standard input and ends with this process, however that ends. No SparkSession: building needs no SQL, and
+its classes cost seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import Any, Final
+
+from segments.errors import Unavailable
+
+log = logging.getLogger(__name__)
+_REPOSITORY: Final = Path(__file__).resolve().parents[2]
+_JVM_FLAGS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData"
+#: How often Spark gives a part to another Python worker when one dies; bad data is never tried twice.
+_TASK_ATTEMPTS: Final = 3
+_lock = threading.RLock()
+_contexts: dict[str, Any] = {}
+
+
+def context(master: str) -> Any:
+    """The living SparkContext of this process for a master such as ``local[*]``. Unavailable when Java or the master does not answer."""
+    with _lock:
+        found = _contexts.get(master)
+        if found is not None and is_alive(found):
+            return found
+        if found is not None:
+            log.warning("The Spark JVM of this process is gone; starting another.")
+        forget()
+        _contexts[master] = _start(master)
+        return _contexts[master]
+
+
+def is_alive(found: Any) -> bool:
+    """Whether the context's JVM still runs and the context is not stopped."""
+    gateway = found._gateway
+    process = getattr(gateway, "proc", None)
+    return found._jsc is not None and (process is None or process.poll() is None)
+
+
+def forget() -> None:
+    """Let go of this process's contexts, and end their JVMs."""
+    with _lock:
+        from pyspark import SparkContext  # first import of pyspark: 0.2 s that processes without pushes never pay
+
+        for found in _contexts.values():
+            _end(found)
+        _contexts.clear()
+        SparkContext._active_spark_context = None
+        SparkContext._gateway = None
+        SparkContext._jvm = None
+
+
+def warm(master: str) -> float:
+    """Start the context and one Python worker per core, so that the next push is fast; returns the seconds it took."""
+    began = time.monotonic()
+    spark = context(master)
+    cores = spark.defaultParallelism
+    spark.parallelize(range(cores), cores).map(_hold).count()
+    return time.monotonic() - began
+
+
+def _hold(item: int) -> int:
+    """Keeps a worker busy for so long that the others get one of their own."""
+    time.sleep(0.05)
+    return item
+
+
+def _end(found: Any) -> None:
+    process = getattr(found._gateway, "proc", None)
+    try:
+        if is_alive(found):
+            found.stop()
+    except Exception:
+        log.debug("Spark did not stop in order.", exc_info=True)
+    if process is not None:
+        if process.stdin is not None:
+            process.stdin.close()
+        process.kill()
+        process.wait()
+
+
+def _start(master: str) -> Any:
+    from pyspark import SparkConf, SparkContext  # see forget
+
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    paths = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != str(_REPOSITORY)]
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(_REPOSITORY), *paths])
+    conf = SparkConf().setMaster(_with_attempts(master)).setAppName("pinotadmin push")
+    for key, value in _settings(master).items():
+        conf = conf.set(key, value)
+    try:
+        return SparkContext(conf=conf)
+    except Exception as error:
+        _drop_half_started(SparkContext)
+        raise Unavailable(
+            f"Spark could not be started with master '{master}': {error}.", remedy="Check JAVA_HOME and SPARK_MASTER."
+        ) from error
+
+
+def _drop_half_started(kind: Any) -> None:
+    process = getattr(kind._gateway, "proc", None)
+    if process is not None:
+        process.kill()
+        process.wait()
+    kind._active_spark_context = kind._gateway = kind._jvm = None
+
+
+def _settings(master: str) -> dict[str, str]:
+    common = {
+        "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR", "spark.speculation": "false",
+        "spark.task.maxFailures": str(_TASK_ATTEMPTS), "spark.python.worker.reuse": "true",
+        "spark.python.daemon.module": "segments.spark.worker_daemon", "spark.executorEnv.PYTHONPATH": str(_REPOSITORY),
+    }  # fmt: skip
+    if not master.startswith("local"):
+        return common
+    local = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "512m"}
+    return {**common, **local, "spark.driver.extraJavaOptions": _JVM_FLAGS}
+
+
+def _with_attempts(master: str) -> str:
+    """``local[*]`` -> ``local[*,3]``: a local master has its number of attempts there."""
+    found = re.fullmatch(r"local(?:\[([\d*]+)\])?", master)
+    return f"local[{found[1] or 1},{_TASK_ATTEMPTS}]" if found else master
