@@ -20,6 +20,8 @@ BROKER_RESOURCE = IDEAL_STATES + "/brokerResource"
 #: Ours, outside Pinot's layout: which lineage each broker serves, and deletions that are still to be done.
 ROUTING_ACKS = "/PINOTADMIN/ROUTING_ACKS"
 PENDING_DELETIONS = "/PINOTADMIN/PENDING_DELETIONS"
+#: Ephemeral: who writes the file of a segment right now.
+UPLOAD_LOCKS = "/PINOTADMIN/UPLOAD_LOCKS"
 
 
 def table_config(table: str) -> str:
@@ -95,6 +97,16 @@ def routing_ack(table: str, broker: str) -> str:
 def pending_deletions(table: str) -> str:
     """Segments of the table that left the ideal state and whose record and file are still to go."""
     return f"{PENDING_DELETIONS}/{table}"
+
+
+def upload_locks(table: str) -> str:
+    """Parent of the table's upload locks."""
+    return f"{UPLOAD_LOCKS}/{table}"
+
+
+def upload_lock(table: str, segment: str) -> str:
+    """Held while a segment's file and record are written."""
+    return f"{UPLOAD_LOCKS}/{table}/{segment}"
 
 
 def parent_of(path: str) -> str:

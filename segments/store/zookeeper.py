@@ -52,6 +52,8 @@ class ZooKeeperStore:
         self._session = 0
         self._connected = threading.Event()
         self._is_closed = False
+        # Who watches, and what is asked of the server, must change in the same order. Never held while waiting for a reply.
+        self._watch_lock = threading.Lock()
         self._client = KazooClient(
             hosts=hosts, timeout=session_timeout, connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=1.0)
         )
@@ -180,12 +182,19 @@ class ZooKeeperStore:
         full = self._full(prefix)
         if self._is_closed:
             self._require_connection()
-        subscription = self._dispatcher.subscribe(check_path(prefix), callback, self._on_watch_closed)
+        with self._watch_lock:
+            subscription = self._dispatcher.subscribe(check_path(prefix), callback, self._on_watch_closed)
+            added = submit(self._client, AddWatch(full))
         try:
-            self._wait(submit(self._client, AddWatch(full)))
+            self._wait(added)
         except LOST:
             log.info("The watch on %s begins when ZooKeeper is back.", prefix)  # _on_state adds it then
             return subscription
+        except KazooException as error:
+            subscription.close()
+            raise Unavailable(
+                f"ZooKeeper refused to watch {prefix}: {type(error).__name__}.", remedy="ZooKeeper 3.6 or newer is needed."
+            ) from error
         self._dispatcher.doubt(subscription)
         return subscription
 
@@ -213,8 +222,10 @@ class ZooKeeperStore:
             self._connected.clear()
             return
         before, self._session = self._session, self._client.client_id[0]
-        for prefix in self._dispatcher.prefixes():
-            submit(self._client, AddWatch(self._full(prefix))).rawlink(lambda result, prefix=prefix: self._on_watch_added(prefix, result))
+        # Before anything else is sent, so that what is read from now on is watched.
+        with self._watch_lock:
+            for prefix in self._dispatcher.prefixes():
+                submit(self._client, AddWatch(self._full(prefix))).rawlink(partial(self._on_watch_added, prefix))
         self._connected.set()
         if before and before != self._session:
             threading.Thread(target=self._call_on_session, name="store-new-session", daemon=True).start()
@@ -224,8 +235,9 @@ class ZooKeeperStore:
             self._dispatcher.publish_doubt(prefix)
 
     def _on_watch_closed(self, subscription: Subscription) -> None:
-        if subscription.prefix not in self._dispatcher.prefixes() and self._client.connected:
-            submit(self._client, RemoveWatches(self._full(subscription.prefix)))
+        with self._watch_lock:
+            if subscription.prefix not in self._dispatcher.prefixes() and self._client.connected:
+                submit(self._client, RemoveWatches(self._full(subscription.prefix)))
 
     def _call_on_session(self) -> None:
         for callback in list(self._on_session):
@@ -258,6 +270,8 @@ class ZooKeeperStore:
                 if time.monotonic() >= deadline:
                     raise Unavailable("ZooKeeper lost the connection again and again.", remedy="Check its log.") from error
                 self._connected.wait(0.05)
+            except KazooException as error:
+                raise Unavailable(f"ZooKeeper refused to read: {type(error).__name__}.", remedy="See ZooKeeper's log.") from error
 
     @contextmanager
     def _writing(self, path: str) -> Iterator[None]:
