@@ -25,6 +25,12 @@ class Limits:
     deleted_segments_days: int = 7
     #: A push whose lease was not renewed for this long is resumed by somebody else.
     push_lease_s: float = 20.0
+    #: The largest tar that is taken in, and what it may unpack to, in bytes.
+    upload_bytes: int = 20 * 1024**3
+    unpacked_bytes: int = 100 * 1024**3
+    #: URI push: seconds for the whole download, and whether it may read from this machine's own loopback addresses.
+    fetch_s: float = 600.0
+    fetch_from_loopback: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,127 @@
+"""May this upload come in? Each rule of the upload's check order as one function (storage-zk.md 3.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from segments.domain.lineage import Lineage, State
+from segments.domain.segment_metadata import COMMITTING, IN_PROGRESS, TIME_RANGE_MS, SegmentMetadata
+from segments.domain.table_config import TableConfig
+from segments.domain.upload import UploadedSegment
+from segments.errors import Forbidden, Gone, InvalidInput, PreconditionFailed, StateConflict
+from segments.names import OFFLINE
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)B?", re.IGNORECASE)
+_FACTORS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What the caller asks for: refresh allowed, refresh only, the CRC that must be on record, the parallel-push lock."""
+
+    allow_refresh: bool = True
+    refresh_only: bool = False
+    if_match: str | None = None
+    is_protected: bool = False
+
+
+def check_name_form(config: TableConfig, segment: str) -> None:
+    """An OFFLINE table takes no name of the uploaded-realtime form ``a__b__c__d__e``. Raises InvalidInput."""
+    if config.table.type == OFFLINE and segment.count("__") == 4:
+        raise InvalidInput(
+            f"Segment '{segment}' is named like an uploaded realtime segment, but table '{config.table}' is OFFLINE.",
+            remedy="Give it a name without four '__', or upload it to a REALTIME table.",
+        )
+
+
+def check_time(config: TableConfig, segment: UploadedSegment) -> None:
+    """A table with a time column takes only segments inside 1971..2071, unless the table switches this off. Raises Forbidden."""
+    if config.time_column is None or not config.segment_time_check or segment.total_docs == 0:
+        return
+    low, high = TIME_RANGE_MS
+    start, end = segment.start_ms, segment.end_ms
+    if start is None or end is None or not low <= start <= end <= high:
+        raise Forbidden(
+            f"Segment '{segment.name}' of table '{config.table}' has the time interval {start}..{end} ms, outside 1971-01-01..2071-01-01.",
+            remedy="Check the time column's format, or set ingestionConfig.segmentTimeValueCheck to false.",
+        )
+
+
+def check_existing(table: str, segment: str, old: SegmentMetadata | None, wanted: Conditions, *, now_ms: int, lock_ms: int) -> None:
+    """The caller's conditions against the record, None when the segment is new.
+
+    Raises Gone, StateConflict or PreconditionFailed, in Pinot's order.
+    """
+    if old is None:
+        if wanted.refresh_only:
+            raise Gone(f"Segment '{segment}' of table '{table}' does not exist, so it can not be refreshed.", remedy="Upload it first.")
+        return
+    if not wanted.allow_refresh:
+        raise StateConflict(
+            f"Segment: {segment} already exists in table: {table}. Refresh not permitted.",
+            remedy="Upload with allowRefresh=true or under another name.",
+        )
+    if old.status in (IN_PROGRESS, COMMITTING):
+        raise StateConflict(f"Segment '{segment}' of table '{table}' is {old.status}.", remedy="Wait until it is committed.")
+    if wanted.if_match is not None and wanted.if_match.strip().strip('"') != str(old.crc):
+        raise PreconditionFailed(
+            f"Segment '{segment}' of table '{table}' has CRC {old.crc}, not {wanted.if_match} as If-Match asks.",
+            remedy="Read the record again and decide afresh.",
+        )
+    if wanted.is_protected and old.upload_lock_ms is not None and now_ms - old.upload_lock_ms < lock_ms:
+        raise another_upload(table, segment)
+
+
+def another_upload(table: str, segment: str) -> StateConflict:
+    """The refusal while somebody else uploads the same name."""
+    return StateConflict(f"Another segment upload is in progress for segment: {segment} of table: {table}.", remedy="Retry later.")
+
+
+def check_fence(lineage: Lineage, entry_id: str | None, segments: Iterable[str]) -> None:
+    """An upload that names its lineage entry comes in only while that entry runs and lists the segment (B8).
+
+    Raises StateConflict; NotFound when there is no such entry.
+    """
+    if entry_id is None:
+        return
+    entry = lineage.entry(entry_id)
+    if entry.state is not State.IN_PROGRESS:
+        raise StateConflict(
+            f"Lineage entry '{entry_id}' of table '{lineage.table}' is {entry.state}, so its segments can not be uploaded any more.",
+            remedy="Start a new replacement.",
+            entry=entry_id,
+        )
+    strangers = sorted(set(segments) - set(entry.segments_to))
+    if strangers:
+        raise StateConflict(
+            f"Segment '{strangers[0]}' is not in segmentsTo of lineage entry '{entry_id}'.",
+            remedy="List all new segments when the replacement is started.",
+            entry=entry_id,
+            segments=strangers,
+        )
+
+
+def parse_size(text: str | None) -> int | None:
+    """``100G``, ``512 MB`` -> bytes; None for no or unreadable text (then there is no quota)."""
+    found = _SIZE.fullmatch(text.strip()) if text else None
+    return int(float(found[1]) * _FACTORS[found[2].upper()]) if found else None
+
+
+def quota_bytes(config: TableConfig) -> int | None:
+    """Bytes that one copy of the table may take (``quota.storage``), None: no limit."""
+    quota = config.body.get("quota")
+    return parse_size(quota.get("storage")) if isinstance(quota, dict) else None
+
+
+def check_quota(config: TableConfig, kept_bytes: int, incoming_bytes: int) -> None:
+    """``kept_bytes`` is what stays beside the incoming segments, hidden snapshots included (lineage.md 11). Raises Forbidden."""
+    allowed = quota_bytes(config)
+    if allowed is not None and kept_bytes + incoming_bytes > allowed:
+        raise Forbidden(
+            f"Storage quota check failed for table '{config.table}': {kept_bytes} bytes are stored, {incoming_bytes} more"
+            f" would exceed quota.storage of {allowed} bytes per copy.",
+            remedy="Raise quota.storage or delete segments.",
+        )

@@ -1,0 +1,86 @@
+"""Schemas: create, read, change compatibly, delete when no table uses them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from segments.domain import schema as schemas
+from segments.domain.schema import Schema
+from segments.domain.znrecord import ZNRecord
+from segments.errors import InvalidInput, NotFound, RecordCorrupt, StateConflict
+from segments.names import TABLE_TYPES
+from segments.services import audit
+from segments.services.context import Actor, Context
+from segments.store import paths
+from segments.store.base import Delete, Versioned, Write
+from segments.store.update import update_record, update_transaction
+
+
+def list_schemas(ctx: Context) -> list[str]:
+    """Names of all schemas, sorted."""
+    return ctx.store.children(paths.SCHEMAS)
+
+
+def read_schema(ctx: Context, name: str) -> Schema:
+    """The schema. NotFound when there is none, RecordCorrupt when it can not be read."""
+    return _parse(name, ctx.store.get(paths.schema(name)))
+
+
+def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> Schema:
+    """Create a schema, or change the existing one when ``override``. Raises InvalidInput, or StateConflict when it exists."""
+    schema = schemas.parse_schema(body)
+
+    def decide(node: Versioned | None) -> ZNRecord:
+        if node is not None and not override:
+            raise StateConflict(f"Schema '{schema.name}' exists already.", remedy="Send override=true to change it.")
+        if node is not None:
+            schemas.check_compatible(_parse(schema.name, node), schema)
+        return schema.to_record()
+
+    update_record(ctx.store, paths.schema(schema.name), decide)
+    audit.record(actor, "createSchema", cluster=ctx.cluster, target=schema.name, columns=len(schema.fields))
+    return schema
+
+
+def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema:
+    """Change an existing schema: columns may be added only. Raises NotFound or InvalidInput."""
+    schema = schemas.parse_schema(body)
+    if schema.name != name:
+        raise InvalidInput(f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same.")
+
+    def decide(node: Versioned | None) -> ZNRecord:
+        schemas.check_compatible(_parse(name, node), schema)
+        return schema.to_record()
+
+    update_record(ctx.store, paths.schema(name), decide)
+    audit.record(actor, "updateSchema", cluster=ctx.cluster, target=name, columns=len(schema.fields))
+    return schema
+
+
+def delete_schema(ctx: Context, name: str, *, actor: Actor) -> None:
+    """Delete a schema that no table uses. Raises NotFound, or StateConflict naming the tables."""
+
+    def attempt() -> list[Write]:
+        node = ctx.store.get(paths.schema(name))
+        if node is None:
+            raise _not_found(name)
+        users = [t for t in (f"{name}_{kind}" for kind in TABLE_TYPES) if ctx.store.exists(paths.table_config(t)) is not None]
+        if users:
+            raise StateConflict(f"Schema '{name}' is used by table {', '.join(users)}.", remedy="Delete the table first.", tables=users)
+        return [Delete(paths.schema(name), node.version)]
+
+    update_transaction(ctx.store, attempt)
+    audit.record(actor, "deleteSchema", cluster=ctx.cluster, target=name)
+
+
+def _parse(name: str, node: Versioned | None) -> Schema:
+    if node is None or node.record is None:
+        raise _not_found(name)
+    try:
+        return schemas.from_record(node.record)
+    except (ValueError, KeyError, InvalidInput) as error:
+        raise RecordCorrupt(f"Schema '{name}' can not be read: {error}") from error
+
+
+def _not_found(name: str) -> NotFound:
+    return NotFound(f"Schema '{name}' does not exist.", remedy="List the schemas with GET /schemas.")

@@ -1,0 +1,75 @@
+"""Drop a table and leave nothing behind: out of routing, out of the ideal state, then files and records, the config last.
+
+The config goes last so that a drop that was cut short is finished by asking again, and no new table takes the name before (lineage.md 9).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from segments.domain import retention as rules
+from segments.gateways.deepstore import encode
+from segments.names import TableName
+from segments.services import audit
+from segments.services.context import Actor, Context
+from segments.services.table_record import read_table_config
+from segments.services.tables import remove_broker_row
+from segments.store import paths
+
+#: Seconds that live servers get to let go of the table's segments; then their view is removed for them.
+_LET_GO_S: Final = 8.0
+_LOOK_S: Final = 0.01
+
+
+def delete_table(ctx: Context, table: TableName, *, retention: str | None = None, actor: Actor) -> None:
+    """Drop the table. Files are kept for ``retention``, the table's or the cluster's time, as those of deleted segments are.
+
+    NotFound when it does not exist; InvalidInput for a retention that is none.
+    """
+    rules.check_retention(retention)
+    term = retention if retention is not None else read_table_config(ctx, table).deleted_retention
+    segments = _names(ctx, table)
+    remove_broker_row(ctx, table)
+    ctx.store.delete(paths.ideal_state(table.typed))
+    _wait_until_released(ctx, table)
+    ctx.store.delete(paths.pending_deletions(table.typed))
+    _put_files_away(ctx, table, segments, term)
+    for path in (paths.segments, paths.lineage, paths.routing_acks, paths.upload_locks, paths.external_view):
+        ctx.store.delete_tree(path(table.typed))
+    ctx.store.delete_tree(f"{paths.MINION_TASK_METADATA}/{table.typed}")
+    ctx.store.delete(paths.table_config(table.typed))
+    audit.record(actor, "deleteTable", cluster=ctx.cluster, target=table.typed, segments=len(segments))
+
+
+def _names(ctx: Context, table: TableName) -> list[str]:
+    """Every segment that has a row, a record or a pending deletion."""
+    ideal, queue = ctx.store.get(paths.ideal_state(table.typed)), ctx.store.get(paths.pending_deletions(table.typed))
+    names = set(ctx.store.children(paths.segments(table.typed)))
+    for node in (ideal, queue):
+        names |= set(node.record.maps if node and node.record else ())
+    return sorted(names)
+
+
+def _wait_until_released(ctx: Context, table: TableName) -> None:
+    """Until no live server reports a segment of the table; a removed view would otherwise be written again."""
+    deadline = time.monotonic() + _LET_GO_S
+    while time.monotonic() < deadline:
+        view = ctx.store.get(paths.external_view(table.typed))
+        rows = view.record.maps.values() if view and view.record else ()
+        if not {i for row in rows for i in row} & set(ctx.store.children(paths.LIVE_INSTANCES)):
+            return
+        time.sleep(_LOOK_S)
+
+
+def _put_files_away(ctx: Context, table: TableName, segments: Iterable[str], term: str | None) -> None:
+    """Move the files to Deleted_Segments, or remove them when nothing is to be kept."""
+    for segment in segments:
+        path = ctx.deep_store.segment_path(table.raw, segment)
+        target = rules.deleted_file_path(encode(table.raw), encode(segment), term, ctx.limits.deleted_segments_days, ctx.clock())
+        ctx.deep_store.delete(path + ".metadata.tar.gz")
+        if target is None:
+            ctx.deep_store.delete(path)
+        else:
+            ctx.deep_store.move(path, target)

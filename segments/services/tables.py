@@ -1,0 +1,144 @@
+"""Tables: validate, create, read and change; config, ideal state and broker row are born in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from segments.domain import table_config as configs
+from segments.domain.ideal_state import ONLINE, new_ideal_state
+from segments.domain.schema import Schema
+from segments.domain.table_config import TableConfig
+from segments.domain.znrecord import ZNRecord
+from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.names import OFFLINE, TABLE_TYPES, TableName, TableType, parse_table_type, resolve_table, split_table_name
+from segments.services import audit
+from segments.services.context import Actor, Context
+from segments.services.lineage_record import table_not_found
+from segments.services.schemas import read_schema
+from segments.services.table_record import read_table_config
+from segments.store import paths
+from segments.store.base import Create, Replace, Versioned, Write
+from segments.store.cluster_setup import broker_resource
+from segments.store.update import update_record, update_transaction
+
+
+def list_tables(ctx: Context, table_type: TableType | None = None) -> list[str]:
+    """Raw names of all tables, or typed names of one type; sorted."""
+    typed = ctx.store.children(paths.TABLE_CONFIGS)
+    if table_type is None:
+        return sorted({split_table_name(t)[0] for t in typed})
+    return [t for t in typed if split_table_name(t)[1] == table_type]
+
+
+def existing_tables(ctx: Context, name: str, type_text: str | None = None) -> list[TableName]:
+    """The tables that a raw or typed name (and type) stands for, OFFLINE first. NotFound when there is none.
+
+    Raises InvalidInput or Forbidden for a type that is none or contradicts the name.
+    """
+    raw, suffix = split_table_name(name)
+    wanted = resolve_table(name, type_text).type if suffix or parse_table_type(type_text) else None
+    asked = [TableName(raw, kind) for kind in TABLE_TYPES if wanted in (None, kind)]
+    found = [t for t in asked if ctx.store.exists(paths.table_config(t.typed)) is not None]
+    if not found:
+        raise (
+            table_not_found(asked[0]) if wanted else NotFound(f"Table '{raw}' does not exist.", remedy="List the tables with GET /tables.")
+        )
+    return found
+
+
+def one_table(ctx: Context, name: str, type_text: str | None) -> TableName:
+    """The one existing table that name and required type stand for (lineage.md 10: 400 no type, 403 contradiction, 404)."""
+    table = resolve_table(name, type_text)
+    if ctx.store.exists(paths.table_config(table.typed)) is None:
+        raise table_not_found(table)
+    return table
+
+
+def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
+    """Check a config against its schema; writes nothing. Raises InvalidInput, also when the schema is missing."""
+    config = configs.parse_table_config(body)
+    if config.table.type != OFFLINE:
+        raise InvalidInput(f"Table '{config.table}': this cluster serves OFFLINE tables only.", remedy="Use tableType OFFLINE.")
+    try:
+        schema = read_schema(ctx, config.table.raw)
+    except NotFound as error:
+        raise InvalidInput(
+            f"Table '{config.table}' has no schema '{config.table.raw}'.", remedy="Create the schema with POST /schemas first."
+        ) from error
+    configs.check_against_schema(config, schema)
+    return config, schema
+
+
+def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
+    """Create a table. Raises InvalidInput, or StateConflict when it, or what is left of a dropped one, exists."""
+    config, _ = validate_table(ctx, body)
+    table = config.table
+
+    def attempt() -> Sequence[Write]:
+        if ctx.store.exists(paths.table_config(table.typed)) is not None:
+            raise StateConflict(f"Table '{table}' exists already.", remedy=f"Change it with PUT /tables/{table.raw}.")
+        for path in (paths.external_view(table.typed), paths.ideal_state(table.typed)):
+            if ctx.store.exists(path) is not None:
+                raise StateConflict(f"A dropped table '{table}' is not quite gone: {path} exists.", remedy="Try again in a few seconds.")
+        return [
+            Create(paths.table_config(table.typed), config.to_record()),
+            Create(paths.ideal_state(table.typed), new_ideal_state(table.typed, config.replication)),
+            _broker_row(ctx, table),
+        ]
+
+    update_transaction(ctx.store, attempt)
+    audit.record(actor, "createTable", cluster=ctx.cluster, target=table.typed)
+    return config
+
+
+def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableConfig:
+    """Change a table's config; a new replication holds for new segments. Raises NotFound or InvalidInput."""
+    config = configs.parse_table_config(body)
+    table = config.table
+    raw, suffix = split_table_name(name)
+    if raw != table.raw or suffix not in (None, table.type):
+        raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
+    read_table_config(ctx, table)
+    validate_table(ctx, body)
+
+    def attempt() -> Sequence[Write] | None:
+        node, ideal = ctx.store.get(paths.table_config(table.typed)), ctx.store.get(paths.ideal_state(table.typed))
+        if node is None or ideal is None or ideal.record is None:
+            raise table_not_found(table)
+        writes: list[Write] = [Replace(paths.table_config(table.typed), config.to_record(), node.version)]
+        if ideal.record.simple.get("REPLICAS") != str(config.replication):
+            replicas = ideal.record.with_simple(REPLICAS=str(config.replication))
+            writes.append(Replace(paths.ideal_state(table.typed), replicas, ideal.version))
+        return writes
+
+    update_transaction(ctx.store, attempt)
+    audit.record(actor, "updateTable", cluster=ctx.cluster, target=table.typed)
+    return config
+
+
+def with_broker_rows(record: ZNRecord, rows: dict[str, dict[str, str]]) -> ZNRecord:
+    """brokerResource with these rows; NUM_PARTITIONS follows."""
+    return replace(record.with_simple(NUM_PARTITIONS=str(len(rows))), maps=dict(sorted(rows.items())))
+
+
+def remove_broker_row(ctx: Context, table: TableName) -> None:
+    """Take the table out of routing; missing is fine."""
+
+    def decide(node: Versioned | None) -> ZNRecord | None:
+        if node is None or node.record is None or table.typed not in node.record.maps:
+            return None
+        return with_broker_rows(node.record, {t: r for t, r in node.record.maps.items() if t != table.typed})
+
+    update_record(ctx.store, paths.BROKER_RESOURCE, decide)
+
+
+def _broker_row(ctx: Context, table: TableName) -> Write:
+    """All known brokers serve the table."""
+    known = {*ctx.store.children(paths.LIVE_INSTANCES), *ctx.store.children(paths.PARTICIPANT_CONFIGS)}
+    row = {b: ONLINE for b in sorted(known) if b.startswith("Broker_")}
+    node = ctx.store.get(paths.BROKER_RESOURCE)
+    before = node.record if node and node.record else broker_resource()
+    after = with_broker_rows(before, {**before.maps, table.typed: row})
+    return Create(paths.BROKER_RESOURCE, after) if node is None else Replace(paths.BROKER_RESOURCE, after, node.version)

@@ -1,0 +1,177 @@
+"""The record side of an upload: admit, then segment records, ideal state rows and the lineage fence in one transaction.
+
+Invariant: a segment has a record if and only if it has a row; an upload that is refused wrote nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from segments.domain import admission, assignment, ideal_state, segment_metadata
+from segments.domain import lineage as lineages
+from segments.domain import upload as uploads
+from segments.domain.admission import Conditions
+from segments.domain.segment_metadata import SegmentMetadata
+from segments.domain.table_config import TableConfig
+from segments.domain.upload import CustomMapModifier, UploadedSegment
+from segments.domain.znrecord import ZNRecord, encode
+from segments.errors import InvalidInput, PinotAdminError
+from segments.services.context import Context
+from segments.services.retention import read_segments
+from segments.store import messages, paths
+from segments.store.base import Check, Create, Replace, Versioned, Write
+from segments.store.instances import instance_configs, live_instances
+from segments.store.update import update_transaction
+
+log = logging.getLogger(__name__)
+
+#: Bytes of segment records per transaction: with the ideal state it stays below ZooKeeper's limit of 1 MB.
+_CHUNK_BYTES = 400_000
+
+
+@dataclass(frozen=True)
+class UploadOptions:
+    """What the caller asks for. ``copy``: the file named by a download address is copied into the deep store."""
+
+    conditions: Conditions = field(default_factory=Conditions)
+    copy: bool = False
+    modifier: CustomMapModifier | None = None
+
+
+@dataclass
+class Registration:
+    """One upload of one or many segments of a table. ``now_ms`` is fixed, so that a repeated write is recognised."""
+
+    ctx: Context
+    config: TableConfig
+    parts: Sequence[UploadedSegment]
+    options: UploadOptions
+    lineage_entry: str | None
+    now_ms: int
+    #: Segments whose file changed under a record that was there before.
+    changed: set[str] = field(default_factory=set)
+    _tried: dict[str, ZNRecord] = field(default_factory=dict)
+
+    def check(self) -> dict[str, SegmentMetadata | None]:
+        """Refuse now what must be refused; returns the records on file. Writes nothing."""
+        for part in self.parts:
+            admission.check_name_form(self.config, part.name)
+            admission.check_time(self.config, part)
+        self._check_quota()
+        before = self._read(self.parts)
+        self._writes(self.parts)
+        return before
+
+    def write(self) -> None:
+        """All segments, in as few transactions as fit."""
+        for chunk in self._chunks():
+            update_transaction(self.ctx.store, lambda chunk=chunk: self._writes(chunk))  # type: ignore[misc]  # default binds the loop value
+
+    def tell_servers(self) -> None:
+        """Ask the servers that host a changed segment to load it anew."""
+        for segment in sorted(self.changed):
+            refresh_on_servers(self.ctx, self.config.table.typed, segment)
+
+    def _read(self, parts: Sequence[UploadedSegment]) -> dict[str, SegmentMetadata | None]:
+        nodes = self.ctx.store.get_many([paths.segment(self.config.table.typed, p.name) for p in parts])
+        return {p.name: segment_metadata.from_record(n.record) if n and n.record else None for p, n in zip(parts, nodes, strict=True)}
+
+    def _writes(self, parts: Sequence[UploadedSegment]) -> list[Write]:
+        """Read, decide and give the writes of one transaction (called afresh after a conflict)."""
+        typed, store = self.config.table.typed, self.ctx.store
+        ideal = store.get(paths.ideal_state(typed))
+        if ideal is None or ideal.record is None:
+            raise table_missing(typed)
+        writes = self._fence(parts)
+        nodes = store.get_many([paths.segment(typed, p.name) for p in parts])
+        fresh = []
+        for part, node in zip(parts, nodes, strict=True):
+            has_row = part.name in ideal.record.maps
+            if node is not None and has_row and node.record == self._tried.get(part.name):
+                continue
+            writes.append(self._record(part, node, has_row))
+            if not has_row:
+                fresh.append(part.name)
+        if fresh:
+            writes.append(Replace(paths.ideal_state(typed), self._assigned(ideal.record, fresh), ideal.version))
+        return writes
+
+    def _record(self, part: UploadedSegment, node: Versioned | None, has_row: bool) -> Write:
+        """The write of one record. A record without a row is left from an upload that failed: the segment counts as new."""
+        typed = self.config.table.typed
+        old = segment_metadata.from_record(node.record) if node and node.record and has_row else None
+        lock_ms = int(self.ctx.limits.upload_lock_s * 1000)
+        admission.check_existing(typed, part.name, old, self.options.conditions, now_ms=self.now_ms, lock_ms=lock_ms)
+        if old is not None and old.crc != part.crc:
+            self.changed.add(part.name)
+        after = (
+            uploads.new_metadata(part, self.options.modifier, self.now_ms)
+            if old is None
+            else uploads.refreshed_metadata(old, part, self.options.modifier, self.now_ms)
+        )
+        record = self._tried[part.name] = after.to_record()
+        path = paths.segment(typed, part.name)
+        return Create(path, record) if node is None else Replace(path, record, node.version)
+
+    def _fence(self, parts: Sequence[UploadedSegment]) -> list[Write]:
+        """With a lineage entry: it must run and list the segments, and still do so when the transaction lands (B8)."""
+        if self.lineage_entry is None:
+            return []
+        path = paths.lineage(self.config.table.typed)
+        node = self.ctx.store.get(path)
+        lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(self.config.table.typed)
+        admission.check_fence(lineage, self.lineage_entry, [p.name for p in parts])
+        assert node is not None  # an entry was found in it
+        return [Check(path, node.version)]
+
+    def _assigned(self, ideal: ZNRecord, fresh: Sequence[str]) -> ZNRecord:
+        live, known = live_instances(self.ctx.store), instance_configs(self.ctx.store)
+        enabled = {i for i, c in known.items() if c.is_enabled and i.startswith("Server_")}
+        ready = {i for i in live if i.startswith("Server_") and (i in enabled or i not in known)}
+        replication = self.config.replication
+        servers = assignment.choose_servers(self.config.table.typed, replication, ready=ready, known=enabled)
+        load = assignment.segments_per_server(ideal.maps.values())
+        return ideal_state.with_rows(ideal, assignment.assign(fresh, servers, load, replication))
+
+    def _check_quota(self) -> None:
+        if admission.quota_bytes(self.config) is None:
+            return
+        names = {p.name for p in self.parts}
+        kept = sum(m.size_bytes or 0 for m in read_segments(self.ctx, self.config.table) if m.name not in names)
+        admission.check_quota(self.config, kept, sum(p.size_bytes or 0 for p in self.parts))
+
+    def _chunks(self) -> Iterator[list[UploadedSegment]]:
+        chunk: list[UploadedSegment] = []
+        size = 0
+        for part in self.parts:
+            bytes_of = len(encode(uploads.new_metadata(part, self.options.modifier, self.now_ms).to_record())) + 200
+            if chunk and size + bytes_of > _CHUNK_BYTES:
+                yield chunk
+                chunk, size = [], 0
+            chunk.append(part)
+            size += bytes_of
+        if chunk:
+            yield chunk
+
+
+def refresh_on_servers(ctx: Context, typed: str, segment: str) -> None:
+    """REFRESH_SEGMENT to every live server that has or should have the segment. One that can not be told is only logged."""
+    nodes = ctx.store.get_many([paths.ideal_state(typed), paths.external_view(typed)])
+    hosts = {i for node in nodes if node and node.record for i in node.record.maps.get(segment, {})}
+    for instance, live in live_instances(ctx.store).items():
+        if instance not in hosts:
+            continue
+        try:
+            messages.send(
+                ctx.store, instance, messages.REFRESH_SEGMENT, resource=typed, partition=segment, session=live.session,
+                new_id=ctx.new_id, now_ms=ctx.clock(), cluster=ctx.cluster, fields={"tableName": typed, "segmentName": segment},
+            )  # fmt: skip
+        except PinotAdminError:
+            log.exception("Instance %s could not be told to load %s of %s anew.", instance, segment, typed)
+
+
+def table_missing(typed: str) -> InvalidInput:
+    """The refusal of an upload to an unknown table: 400, as Pinot's."""
+    return InvalidInput(f"Failed to find table: {typed}.", remedy="Create the table first, or check tableName and tableType.")

@@ -1,0 +1,236 @@
+"""Take segments in: a tar, the address of a tar, or only its metadata; one or many, new or refreshed (storage-zk.md 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from segments.domain.segment_metadata import SegmentMetadata
+from segments.domain.table_config import TableConfig
+from segments.domain.upload import UploadedSegment
+from segments.errors import InvalidInput, NotFound, PinotAdminError
+from segments.names import TableName, check_segment_name
+from segments.segmentfile.crc import NO_CRC
+from segments.segmentfile.info import ColumnInfo, SegmentInfo
+from segments.segmentfile.tar import extract_tar, read_info_from_tar
+from segments.services import audit
+from segments.services.context import Actor, Context
+from segments.services.table_record import read_table_config
+from segments.services.upload_files import StagedFiles, bring, checked_source, download_url, release_names, scratch, sole_writer
+from segments.services.upload_registration import Registration, UploadOptions, table_missing
+
+__all__ = ["UploadOptions", "UploadResult", "table_in_tar", "upload_metadata", "upload_metadata_tar", "upload_tar", "upload_uri"]
+
+#: One segment of a metadata push: what it says of itself, where its tar is, and the tar's bytes if known.
+MetadataPart = tuple[SegmentInfo, str, int | None]
+
+
+@dataclass(frozen=True)
+class UploadResult:
+    """What came in. ``changed`` lists segments that were there before with other content."""
+
+    table: TableName
+    segments: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+
+
+def table_in_tar(tar: Path) -> str:
+    """The raw table name that the segment in a tar names; for uploads that do not tell their table."""
+    return read_info_from_tar(tar).table
+
+
+def upload_tar(
+    ctx: Context, table: TableName, tar: Path, *, options: UploadOptions | None = None, actor: Actor, lineage_entry: str | None = None
+) -> UploadResult:
+    """Take in a segment's tar; servers load it from the deep store. Nothing is left when it is refused.
+
+    Raises SegmentCorrupt, InvalidInput (also for an unknown table), Forbidden, StateConflict, Gone or PreconditionFailed.
+    """
+    return _audited(ctx, table, actor, lambda: _upload_tar(ctx, table, tar, None, options or UploadOptions(), lineage_entry), [])
+
+
+def upload_uri(
+    ctx: Context, table: TableName, uri: str, *, copy: bool = True, options: UploadOptions | None = None, actor: Actor
+) -> UploadResult:
+    """Fetch a tar and take it in. Without ``copy`` servers fetch it from ``uri`` too. Raises as ``upload_tar``, and Unavailable."""
+    if urlsplit(uri).scheme in ("", "file"):
+        raise InvalidInput(f"'{uri}' is no address to fetch a segment from.", remedy="Use http or https, or send the file itself.")
+
+    def run() -> UploadResult:
+        with scratch() as folder:
+            tar = folder / "segment.tar.gz"
+            bring(ctx, uri, tar)
+            return _upload_tar(ctx, table, tar, None if copy else uri, options or UploadOptions(), None)
+
+    return _audited(ctx, table, actor, run, [])
+
+
+def upload_metadata_tar(
+    ctx: Context, table: TableName, tar: Path, uri: str, *, options: UploadOptions | None = None, actor: Actor
+) -> UploadResult:
+    """METADATA push of one segment: ``tar`` holds its two small files, ``uri`` tells where the segment's own tar is."""
+    return upload_metadata(ctx, table, [(read_info_from_tar(tar), uri, None)], options=options, actor=actor)
+
+
+def upload_metadata(
+    ctx: Context,
+    table: TableName,
+    parts: Sequence[MetadataPart],
+    *,
+    options: UploadOptions | None = None,
+    actor: Actor,
+    lineage_entry: str | None = None,
+) -> UploadResult:
+    """Register segments whose tars are elsewhere; all are admitted before the first is written.
+
+    ``lineage_entry`` fences the upload: StateConflict unless that entry is IN_PROGRESS and lists every segment (B8).
+    Raises as ``upload_tar``. Repeating it with the same segments changes nothing but their refresh times.
+    """
+    chosen = options or UploadOptions()
+    names = [info.name for info, _, _ in parts]
+    return _audited(ctx, table, actor, lambda: _upload_metadata(ctx, table, parts, chosen, lineage_entry), names)
+
+
+def _upload_tar(
+    ctx: Context, table: TableName, tar: Path, uri: str | None, options: UploadOptions, lineage_entry: str | None
+) -> UploadResult:
+    info = _verified(ctx, tar)
+    config = _config(ctx, table)
+    part = _described(info, uri or download_url(ctx, table, info.name), tar.stat().st_size)
+    upload = Registration(ctx, config, [part], options, lineage_entry, ctx.clock())
+    with sole_writer(ctx, table, part.name):
+        before = upload.check()
+        files = StagedFiles(ctx, table)
+        if uri is None and not _is_stored(ctx, table, part, before[part.name]):
+            files.add(part.name, part.crc, tar)
+        with files.landing():
+            upload.write()
+    upload.tell_servers()
+    return UploadResult(table, (part.name,), tuple(sorted(upload.changed)))
+
+
+def _upload_metadata(
+    ctx: Context, table: TableName, parts: Sequence[MetadataPart], options: UploadOptions, lineage_entry: str | None
+) -> UploadResult:
+    names = [info.name for info, _, _ in parts]
+    if not parts or len(set(names)) != len(names):
+        raise InvalidInput("A metadata push names each of its segments once, and at least one.", remedy="Check the list of segments.")
+    config = _config(ctx, table)
+    described = [_described(i, checked_source(ctx, table, i.name, uri), size or _size(ctx, uri)) for i, uri, size in parts]
+    if options.copy:
+        return _copy_and_register(ctx, config, described, [uri for _, uri, _ in parts], options, lineage_entry)
+    upload = Registration(ctx, config, described, options, lineage_entry, ctx.clock())
+    upload.check()
+    release_names(ctx, table, names)
+    upload.write()
+    upload.tell_servers()
+    return UploadResult(table, tuple(names), tuple(sorted(upload.changed)))
+
+
+def _copy_and_register(
+    ctx: Context,
+    config: TableConfig,
+    parts: Sequence[UploadedSegment],
+    sources: Sequence[str],
+    options: UploadOptions,
+    lineage_entry: str | None,
+) -> UploadResult:
+    """Copy the tars into the deep store, verify that they are the announced segments, then register them there."""
+    table, names = config.table, [p.name for p in parts]
+    with sole_writer(ctx, table, *names), scratch() as folder:
+        before = Registration(ctx, config, parts, options, lineage_entry, ctx.clock()).check()
+        files, copied = StagedFiles(ctx, table), []
+        try:
+            for part, uri in zip(parts, sources, strict=True):
+                here = replace(part, download_url=download_url(ctx, table, part.name))
+                if not _is_stored(ctx, table, part, before[part.name]):
+                    tar = folder / "segment.tar.gz"
+                    bring(ctx, uri, tar)
+                    _check_same(part, read_info_from_tar(tar), uri)
+                    here = replace(here, size_bytes=files.add(part.name, part.crc, tar))
+                copied.append(here)
+        except Exception:
+            files.discard()
+            raise
+        upload = Registration(ctx, config, copied, options, lineage_entry, ctx.clock())
+        with files.landing():
+            upload.write()
+    upload.tell_servers()
+    return UploadResult(table, tuple(names), tuple(sorted(upload.changed)))
+
+
+def _verified(ctx: Context, tar: Path) -> SegmentInfo:
+    """Unpack the whole tar once, so that a damaged one is refused before anything is written; what it says of itself."""
+    info = read_info_from_tar(tar)
+    with scratch() as folder:
+        extract_tar(tar, folder, max_bytes=ctx.limits.unpacked_bytes)
+    return info
+
+
+def _check_same(part: UploadedSegment, info: SegmentInfo, uri: str) -> None:
+    if (info.name, info.crc) != (part.name, part.crc):
+        raise InvalidInput(
+            f"'{uri}' holds segment '{info.name}' with CRC {info.crc}, announced was '{part.name}' with CRC {part.crc}.",
+            remedy="Push metadata and tar of the same segment.",
+        )
+
+
+def _config(ctx: Context, table: TableName) -> TableConfig:
+    try:
+        return read_table_config(ctx, table)
+    except NotFound as error:
+        raise table_missing(table.typed) from error
+
+
+def _is_stored(ctx: Context, table: TableName, part: UploadedSegment, old: SegmentMetadata | None) -> bool:
+    """The deep store has this very content already: same CRC and address on record, and the file is there."""
+    same = old is not None and old.crc == part.crc and old.download_url == download_url(ctx, table, part.name)
+    return same and ctx.deep_store.size(ctx.deep_store.segment_path(table.raw, part.name)) is not None
+
+
+def _size(ctx: Context, uri: str) -> int | None:
+    own = ctx.deep_store.path_of(uri)
+    return ctx.deep_store.size(own) if own is not None else None
+
+
+def _described(info: SegmentInfo, url: str, size: int | None) -> UploadedSegment:
+    check_segment_name(info.name)
+    if info.crc == NO_CRC:
+        raise InvalidInput(f"Segment '{info.name}' has no CRC: creation.meta is missing or cut.", remedy="Build the segment again.")
+    time_column = info.columns.get(info.time_column or "")
+    return UploadedSegment(
+        name=info.name, crc=info.crc, data_crc=info.data_crc, total_docs=info.total_docs, index_version=info.index_version,
+        creation_ms=info.creation_time_ms, start_ms=info.start_time_ms, end_ms=info.end_time_ms,
+        start_raw=time_column.min_value if time_column else None, end_raw=time_column.max_value if time_column else None,
+        size_bytes=size, download_url=url, custom=info.custom,
+        partitions={n: _partition(c) for n, c in sorted(info.columns.items()) if c.partition_function},
+    )  # fmt: skip
+
+
+def _partition(column: ColumnInfo) -> dict[str, Any]:
+    return {
+        "functionName": column.partition_function,
+        "numPartitions": column.num_partitions,
+        "partitions": list(column.partitions),
+        "functionConfig": None,
+    }
+
+
+def _audited(ctx: Context, table: TableName, actor: Actor, run: Any, names: Sequence[str]) -> UploadResult:
+    """Run; who uploaded what, or was refused, is on record."""
+    try:
+        result: UploadResult = run()
+    except PinotAdminError as error:
+        outcome = "refused" if error.permanent else "failed"
+        audit.record(
+            actor, "uploadSegments", cluster=ctx.cluster, target=table.typed, outcome=outcome, error=str(error), segments=names[:100]
+        )
+        raise
+    segments, changed = list(result.segments)[:100], list(result.changed)[:100]
+    audit.record(
+        actor, "uploadSegments", cluster=ctx.cluster, target=table.typed, count=len(result.segments), segments=segments, changed=changed
+    )
+    return result
