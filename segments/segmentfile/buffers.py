@@ -76,7 +76,8 @@ def row_offsets(array: Any) -> Offsets:
     if len(array) == 0:
         return np.zeros(1, np.int64)
     offsets: Offsets = array.offsets.to_numpy().astype(np.int64)
-    return offsets - offsets[0]
+    shifted: Offsets = offsets - offsets[0]
+    return shifted
 
 
 def _buffer(array: Any) -> Any:

@@ -24,7 +24,17 @@ CODECS: Final = {
 
 _LZ4 = pa.Codec("lz4_raw")
 _SNAPPY = pa.Codec("snappy")
-_FAULTS = (ValueError, OSError, RuntimeError, MemoryError, struct.error, zlib.error, zstandard.ZstdError, pa.ArrowException)
+_FAULTS = (
+    ValueError,
+    OSError,
+    RuntimeError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+    zstandard.ZstdError,
+    lz4.block.LZ4BlockError,
+    pa.ArrowException,
+)
 
 
 class BadChunk(ValueError):

@@ -16,9 +16,9 @@ Value = str | list[str]
 #: Longer texts are not stored as min or max (segment-format.md 4.4).
 MAX_STORED_TEXT: Final = 512
 
-_WRITE: Final = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f", "\b": "\\b"}
+_WRITE: Final = {"\\": "\\\\", ",": "\\,", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f", "\b": "\\b"}
 _READ: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "b": "\b"}
-_SPECIAL = re.compile(r"[^\x20-\x5b\x5d-\x7f]")
+_SPECIAL = re.compile(r"[^\x20-\x2b\x2d-\x5b\x5d-\x7f]")
 _KEY_SPECIAL = re.compile(r"[ :=\\]")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _SEPARATOR = re.compile(r"((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=: \t\f]?[ \t\f]*(.*)", re.DOTALL)
@@ -27,7 +27,7 @@ _BLANKS: Final = " \t\f"
 
 
 def escape_value(text: str) -> str:
-    """One value as Pinot writes it: backslash doubled, control and non-ASCII characters as ``\\uXXXX`` (UTF-16 units)."""
+    """One value as Pinot writes it: backslash doubled, a comma escaped, control and non-ASCII characters as ``\\uXXXX`` (UTF-16 units)."""
     return _SPECIAL.sub(lambda m: _WRITE.get(m[0]) or _units(m[0]), text)
 
 

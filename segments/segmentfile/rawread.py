@@ -87,23 +87,19 @@ def _unpack_fixed(codec: int, packed: Bytes, size: int, limit: int, at: int) -> 
 
 
 def _delta(packed: bytes, codec: int, limit: int) -> bytes:
-    """DELTA and DELTADELTA chunks (segment-format.md 7.9)."""
+    """DELTA and DELTADELTA chunks: first number, then LZ4 of n-1 deltas, or of the first delta and deltas of deltas (7.9)."""
     _need(len(packed) >= 5, "a delta chunk is cut short")
-    wide = packed[0] == 1
-    kind, width = (">i8", 8) if wide else (">i4", 4)
+    kind, width = (">i8", 8) if packed[0] == 1 else (">i4", 4)
     count = struct.unpack(">i", packed[1:5])[0]
-    _need(0 <= count * width <= limit, f"a delta chunk claims {count} numbers")
-    heads = 2 if codec == codecs.DELTADELTA and count > 1 else 1
-    at = 5 + heads * width
-    first = np.frombuffer(packed[5:at], kind).astype(kind[1:])
-    if count <= heads:
-        deltas = np.zeros(0, kind[1:])
-    else:
-        body = codecs.lz4_exact(packed[at + 4 :], (count - heads) * width)
-        deltas = np.frombuffer(body, kind).astype(kind[1:])
-    if heads == 2:
-        deltas = np.cumsum(np.concatenate([first[1:], deltas]), dtype=deltas.dtype)
-    return np.cumsum(np.concatenate([first[:1], deltas]), dtype=deltas.dtype).astype(kind).tobytes()[: count * width]
+    _need(1 <= count * width <= limit, f"a delta chunk claims {count} numbers")
+    start = 5 + width
+    first = np.frombuffer(packed[5:start], kind).astype(kind[1:])
+    if count == 1:
+        return first.astype(kind).tobytes()
+    deltas = np.frombuffer(codecs.lz4_exact(packed[start + 4 :], (count - 1) * width), kind).astype(kind[1:])
+    if codec == codecs.DELTADELTA:
+        deltas = np.cumsum(deltas, dtype=deltas.dtype)
+    return np.cumsum(np.concatenate([first, deltas]), dtype=deltas.dtype).astype(kind).tobytes()
 
 
 def _rows_v2(data: Bytes, docs: int) -> tuple[NDArray[np.int64], Bytes]:
