@@ -168,6 +168,7 @@ class PushSegment(models.Model):
         UPLOADED = "UPLOADED", "registered"
 
     push = models.ForeignKey(Push, on_delete=models.CASCADE, related_name="segments")
+    ordinal = models.PositiveIntegerField(default=0, help_text="Place in the push's plan; the name may depend on the rows")
     name = models.CharField(max_length=512)
     state = models.CharField(max_length=16, choices=State, default=State.PLANNED)
     source = models.TextField(blank=True, default="")
@@ -177,8 +178,8 @@ class PushSegment(models.Model):
     uri = models.TextField(blank=True, default="")
 
     class Meta:
-        unique_together = [("push", "name")]
-        ordering = ["name"]
+        unique_together = [("push", "ordinal")]
+        ordering = ["ordinal"]
 
     def __str__(self) -> str:
         return self.name

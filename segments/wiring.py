@@ -19,6 +19,7 @@ from segments.gateways.deepstore import DeepStore
 from segments.gateways.servers import HttpServers
 from segments.names import instance_name
 from segments.services.context import Context
+from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store
 from segments.store.cluster_setup import ensure_cluster
 from segments.store.zookeeper import ZooKeeperStore
@@ -85,6 +86,16 @@ def broker() -> Broker:
     if _parts.broker is None:
         raise Unavailable("This process has no broker.", remedy="Ask the web process.")
     return _parts.broker
+
+
+def push_builder() -> SparkBuilder:
+    """Builds the segments of pushes; its Spark starts when first used."""
+    return SparkBuilder(settings.SPARK_MASTER)
+
+
+def input_roots() -> list[str]:
+    """The folders that pushes may read."""
+    return list(settings.INPUT_ROOTS)
 
 
 def start_broker() -> None:

@@ -33,7 +33,7 @@ _KEYS: Final[dict[str, bool | str]] = {
     "tableSpec.tableName": True, "tableSpec.schemaURI": False, "tableSpec.tableConfigURI": False,
     "recordReaderSpec.dataFormat": True, "recordReaderSpec.className": True, "recordReaderSpec.configClassName": False,
     "recordReaderSpec.configs": True, "segmentNameGeneratorSpec.type": True, "segmentNameGeneratorSpec.configs": True,
-    "pinotClusterSpecs": True, "pushJobSpec.pushAttempts": True, "pushJobSpec.pushParallelism": False,
+    "pinotClusterSpecs": True, "pushJobSpec.pushAttempts": False, "pushJobSpec.pushParallelism": False,
     "pushJobSpec.pushRetryIntervalMillis": False, "pushJobSpec.copyToDeepStoreForMetadataPush": False,
     "pushJobSpec.batchSegmentUpload": False, "pushJobSpec.segmentMetadataGenerationParallelism": False,
     "pushJobSpec.preferMetadataTarGz": False, "pushJobSpec.extraConfigs": True,
@@ -51,7 +51,7 @@ class PushSpec:
     """A checked specification. ``input_dir`` is a local path; ``body`` is the document as given, without secrets.
 
     ``target_rows``: rows per segment (ours; None: one segment per file). ``atomic_append``: a push to an APPEND table goes through a
-    lineage entry with an empty old side, so that all its segments appear at once (ours). ``attempts`` is how often a run may start.
+    lineage entry with an empty old side, so that all its segments appear at once (ours).
     """
 
     table: TableName
@@ -63,7 +63,6 @@ class PushSpec:
     name_type: str | None
     name_configs: Mapping[str, str]
     parallelism: int
-    attempts: int
     target_rows: int | None
     atomic_append: bool
     fail_on_empty: bool
@@ -103,7 +102,6 @@ def _parse(body: dict[str, Any]) -> PushSpec:
         reader=parse_reader(_map(body, "recordReaderSpec"), _map(body, "recordReaderSpec.configs")),
         name_type=kind, name_configs={k: str(v) for k, v in _map(body, "segmentNameGeneratorSpec.configs").items() if v is not None},
         parallelism=_whole(body, "segmentCreationJobParallelism", 0, low=-(2**31)),
-        attempts=_whole(body, "pushJobSpec.pushAttempts", 4, low=1),
         target_rows=target or None, atomic_append=str(extra.get("atomicAppend", "false")).lower() == "true",
         fail_on_empty=_flag(body, "failOnEmptySegment", False), body={k: v for k, v in body.items() if k != "authToken"},
     )  # fmt: skip

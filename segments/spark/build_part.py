@@ -100,16 +100,14 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
         return _stage(job, part.ordinal, info, Path(folder))
 
 
-def read_built(store: DeepStore, push_id: str) -> list[Built]:
-    """What is staged for a push, whole and of the noted size, by ordinal."""
+def read_notes(store: DeepStore, push_id: str) -> list[Built]:
+    """What was staged for a push, by ordinal. Its tars may have been moved to their places since."""
     folder = f"{STAGING}/{push_id}"
-    files = {f.name: f.size for f in store.files(folder)}
     found = []
-    for name in sorted(n for n in files if n.endswith(".json")):
-        with store.open(f"{folder}/{name}") as note:
-            built = Built(**json.loads(note.read()))
-        if files.get(tar_path(push_id, built.ordinal).rpartition("/")[2]) == built.size_bytes:
-            found.append(built)
+    for file in store.files(folder):
+        if file.name.endswith(".json"):
+            with store.open(f"{folder}/{file.name}") as note:
+                found.append(Built(**json.loads(note.read())))
     return found
 
 
@@ -170,7 +168,7 @@ def _facts(part: Part, stored: pa.Table, schema: Schema, config: TableConfig, no
     if field is None or not stored.num_rows:
         return Facts(part.sequence, path)
     values = stored.column(field.name)
-    ends = pc.min_max(values).as_py()
+    ends: Any = pc.min_max(values).as_py()
     start, end, unit = segment_times(field, values, now_ms)
     return Facts(part.sequence, path, ends["min"], ends["max"], int(start * MILLIS[unit]), int(end * MILLIS[unit]))
 

@@ -1,0 +1,109 @@
+"""Pushes over REST: start one from a job specification, follow it, cancel it (``/api/v1/pushes``)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar, Final
+
+from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments import tasks, wiring
+from segments.api.base import ApiView, int_param, text_param
+from segments.api.permissions import Right
+from segments.errors import InvalidInput
+from segments.models import Push
+from segments.services.context import Actor
+from segments.services.push import cancel_push, create_push, find_push
+
+_PAGE: Final = 100
+_MOST: Final = 1000
+
+
+class PushesView(ApiView):
+    """List pushes, newest first; start one."""
+
+    rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("tableName", "state", "limit"), "POST": ("reason",)}
+
+    def get(self, request: Request, **_: Any) -> Response:
+        """Pushes, newest first; ``tableName`` (raw), ``state`` and ``limit`` narrow them."""
+        found = Push.objects.filter(cluster=self.ctx.cluster)
+        if table := text_param(request, "tableName"):
+            found = found.filter(table_name=table)
+        if state := text_param(request, "state"):
+            found = found.filter(state=state.upper())
+        limit = min(max(int_param(request, "limit") or _PAGE, 1), _MOST)
+        return Response({"pushes": [push_json(p) for p in found.defer("plan")[:limit]]})
+
+    def post(self, request: Request, **_: Any) -> Response:
+        """Start a push. The body is Pinot's job specification, YAML or JSON, or ``{"spec": ..., "reason": ...}``.
+
+        The reason may also be a parameter.
+        """
+        spec, reason = _body(request._request.body)
+        actor = self.actor
+        reason = reason or text_param(request, "reason") or actor.reason
+        push = create_push(self.ctx, spec, Actor(actor.name, reason, actor.address), roots=wiring.input_roots())
+        tasks.enqueue_push(str(push.pk))
+        return Response(push_json(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})
+
+
+class PushView(ApiView):
+    """One push with all its segments."""
+
+    def get(self, request: Request, push_id: str, **_: Any) -> Response:
+        """State, stage, progress, seconds per stage, error, and every segment. 404 when there is none."""
+        push = find_push(self.ctx, push_id)
+        segments = push.segments.values("ordinal", "name", "state", "source", "rows", "bytes", "crc")
+        return Response({**push_json(push), "spec": push.spec, "segments": list(segments)})
+
+
+class PushCancelView(ApiView):
+    """Cancel a push."""
+
+    rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
+
+    def post(self, request: Request, push_id: str, **_: Any) -> Response:
+        """Stop it and take back what it did. 409 when it is finished or already switching."""
+        return Response(push_json(cancel_push(self.ctx, push_id, self.actor)))
+
+
+def push_json(push: Push) -> dict[str, Any]:
+    """A push without its plan. ``stageSeconds`` is {stage: seconds}; times are ISO-8601 in UTC."""
+    return {
+        "id": str(push.pk), "cluster": push.cluster, "tableName": push.table_name, "state": push.state, "stage": push.stage,
+        "actor": push.actor, "reason": push.reason, "segmentLineageEntryId": push.entry_id, "attempts": push.attempts,
+        "createdAt": push.created_at, "startedAt": push.started_at, "finishedAt": push.finished_at,
+        "filesTotal": push.files_total, "filesDone": push.files_done, "segmentsTotal": push.segments_total,
+        "segmentsBuilt": push.segments_built, "segmentsUploaded": push.segments_uploaded, "rows": push.rows, "bytes": push.bytes,
+        "stageSeconds": push.stage_seconds, "error": push.error,
+    }  # fmt: skip
+
+
+def _body(raw: bytes) -> tuple[Any, str]:
+    """(specification, reason) of a request body."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("The body is no UTF-8 text.", remedy="Send the job specification as YAML or JSON.") from error
+    if not text.strip():
+        raise InvalidInput("The request has no body.", remedy="Send the job specification as YAML or JSON.")
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return text, ""
+    if not isinstance(body, dict) or not set(body) <= {"spec", "reason"}:
+        return text, ""
+    spec, reason = body.get("spec"), body.get("reason") or ""
+    if not isinstance(spec, dict | str) or not isinstance(reason, str):
+        raise InvalidInput("'spec' must be a job specification and 'reason' text.", field="spec")
+    return spec, reason
+
+
+urlpatterns = [
+    path("api/v1/pushes", PushesView.as_view()),
+    path("api/v1/pushes/<str:push_id>", PushView.as_view()),
+    path("api/v1/pushes/<str:push_id>/cancel", PushCancelView.as_view()),
+]

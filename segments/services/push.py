@@ -1,0 +1,150 @@
+"""Pushes as people and schedules see them: create, cancel, and resume those whose worker was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from django.db import transaction
+
+from segments.domain import schema as schemas
+from segments.domain.push_plan import InputFile, parts_by_file
+from segments.domain.push_spec import PushSpec, parse_spec
+from segments.domain.schema import Schema
+from segments.domain.segment_names import make_rule
+from segments.domain.table_config import TableConfig
+from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.models import Push
+from segments.services import audit
+from segments.services.context import Actor, Context
+from segments.services.push_quota import check_quota
+from segments.services.push_revert import take_back
+from segments.services.push_session import Session, find_push, lapsed, now
+from segments.services.table_record import read_table_config
+from segments.spark.input_files import list_files, resolve_input_dir
+from segments.store import paths
+
+__all__ = ["cancel_push", "create_push", "find_push", "resume_lost"]
+
+_OPEN: Final = (Push.State.QUEUED, Push.State.RUNNING)
+#: A queued push that no worker took up for this long is handed to the queue again.
+_QUEUE_PATIENCE_S: Final = 60.0
+_PICKUP_S: Final = 20.0
+
+
+def create_push(ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, roots: Sequence[str]) -> Push:
+    """Check everything that can be checked before work begins, freeze the plan, and store the push as QUEUED.
+
+    ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read. Raises InvalidInput
+    with the key (``field``), NotFound for table, folder or files, Forbidden for a folder outside the roots or a quota that is used up,
+    StateConflict while another push replaces the same table.
+    """
+    wanted = parse_spec(spec)
+    config = read_table_config(ctx, wanted.table)
+    schema = _read_schema(ctx, wanted.table.raw)
+    _check_supported(config, schema)
+    folder = resolve_input_dir(wanted.input_dir, roots)
+    files = list_files(folder, recursive=wanted.recursive, include=wanted.include, exclude=wanted.exclude, roots=roots)
+    check_quota(ctx, config, 0)
+    plan = _plan(ctx, wanted, config, schema, files)
+    with transaction.atomic():
+        _check_alone(ctx, wanted, config)
+        push = Push.objects.create(
+            cluster=ctx.cluster, table_name=wanted.table.raw, spec=wanted.body, actor=actor.name, reason=actor.reason,
+            entry_id=ctx.new_id(), plan=plan, files_total=len(files), segments_total=len(plan["parts"]),
+            lease_until=now(ctx, _QUEUE_PATIENCE_S),
+        )  # fmt: skip
+    audit.record(actor, "push", cluster=ctx.cluster, target=wanted.table.typed, push=str(push.pk), files=len(files))
+    return push
+
+
+def cancel_push(ctx: Context, push_id: str, actor: Actor) -> Push:
+    """Stop a push and take back what it did. StateConflict when it is finished, or already switching (then revert its entry instead).
+
+    The lease is taken from the runner, which stops at its next write; nothing of it becomes visible, since its uploads are fenced by the
+    lineage entry that is reverted here.
+    """
+    push, owner = find_push(ctx, push_id), f"cancel {ctx.new_id()}"
+    stages = [Push.Stage.LIST, Push.Stage.BUILD, Push.Stage.START]
+    if push.plan.get("replaces"):
+        stages.append(Push.Stage.UPLOAD)
+    message = f"Cancelled by {actor.name}" + (f": {actor.reason}" if actor.reason else ".")
+    taken = Push.objects.filter(pk=push.pk, state__in=_OPEN, stage__in=stages).update(
+        state=Push.State.RUNNING, lease_owner=owner, lease_until=now(ctx, ctx.limits.push_lease_s), stage=Push.Stage.REVERT,
+        error=message, plan={**push.plan, "cancelled": True},
+    )  # fmt: skip
+    if not taken:
+        push.refresh_from_db()
+        raise StateConflict(
+            f"Push '{push_id}' is {push.get_state_display()} ({push.get_stage_display()}) and can not be cancelled.",
+            remedy="Revert its lineage entry instead." if push.plan.get("replaces") else "Delete its segments instead.",
+        )
+    push.refresh_from_db()
+    audit.record(actor, "cancelPush", cluster=ctx.cluster, target=f"{push.table_name}_OFFLINE", push=push_id)
+    take_back(Session(ctx, push, owner))
+    push.refresh_from_db()
+    return push
+
+
+def resume_lost(ctx: Context, enqueue: Callable[[str], object]) -> list[str]:
+    """Hand pushes that nobody works on to the queue again; one sentence each. Each is then left alone for a while."""
+    done = []
+    for push in Push.objects.filter(cluster=ctx.cluster, state__in=_OPEN).filter(lapsed(ctx), lease_until__lt=now(ctx)):
+        running = push.state == Push.State.RUNNING
+        wait = _PICKUP_S if running else _QUEUE_PATIENCE_S
+        same = Push.objects.filter(pk=push.pk, state=push.state, lease_owner=push.lease_owner, lease_until=push.lease_until)
+        if not same.update(lease_owner="", lease_until=now(ctx, wait)):
+            continue
+        enqueue(str(push.pk))
+        why = f"its worker was lost at {push.get_stage_display()}" if running else "no worker had taken it up"
+        done.append(f"Push {push.pk} of {push.table_name} was queued again: {why}.")
+    return done
+
+
+def _read_schema(ctx: Context, raw: str) -> Schema:
+    node = ctx.store.get(paths.schema(raw))
+    if node is None or node.record is None:
+        raise NotFound(f"Table '{raw}' has no schema.", remedy="Add it with POST /schemas.")
+    return schemas.from_record(node.record)
+
+
+def _check_supported(config: TableConfig, schema: Schema) -> None:
+    """What Pinot would compute while building and we do not must not be left out silently."""
+    ingestion = config.body.get("ingestionConfig") or {}
+    for key in ("transformConfigs", "filterConfig", "complexTypeConfig", "enrichmentConfigs", "aggregationConfigs"):
+        if ingestion.get(key):
+            raise InvalidInput(
+                f"'ingestionConfig.{key}' of table '{config.table}' is not supported by pushes.", remedy="Prepare the files."
+            )
+    for field in schema.fields:
+        if field.transform:
+            raise InvalidInput(
+                f"'transformFunction' of column '{field.name}' is not supported by pushes.", remedy="Write the column into the files."
+            )
+
+
+def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, files: Sequence[InputFile]) -> dict[str, Any]:
+    start_ms = ctx.clock()
+    rule = make_rule(
+        spec.name_type, config.table.typed, spec.name_configs, start_ms=start_ms if config.consistent_push else None,
+        is_append=not config.is_refresh, frequency=config.batch_config.get("segmentIngestionFrequency"),
+        has_time=config.time_column is not None,
+    )  # fmt: skip
+    return {
+        "start_ms": start_ms, "replaces": config.consistent_push or spec.atomic_append, "covers_all": config.consistent_push,
+        "names": rule.to_json(), "reader": spec.reader.to_json(), "schema": schema.body, "config": config.body,
+        "target_rows": spec.target_rows, "fail_on_empty": spec.fail_on_empty, "files": [f.__dict__ for f in files],
+        "parts": [] if spec.target_rows else [p.to_json() for p in parts_by_file(files)],
+    }  # fmt: skip
+
+
+def _check_alone(ctx: Context, spec: PushSpec, config: TableConfig) -> None:
+    if not config.consistent_push:
+        return
+    other = Push.objects.filter(cluster=ctx.cluster, table_name=spec.table.raw, state__in=_OPEN).first()
+    if other is not None:
+        raise StateConflict(
+            f"Push '{other.pk}' already replaces table '{spec.table}' ({other.get_stage_display()}).",
+            remedy="Wait until it is done, or cancel it.",
+            push=str(other.pk),
+        )
