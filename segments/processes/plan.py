@@ -146,10 +146,14 @@ class Planner:
     def _worker(self) -> ChildSpec:
         return self._touching(
             "worker",
-            *("-m", "celery", "-A", "pinotadmin", "worker", "-Q", "default,pushes", "-c", "2", "-n", "worker@%h"),
+            # Threads: one Spark for all pushes, and a worker that dies takes everything it started with it.
+            *("-m", "celery", "-A", "pinotadmin", "worker", "-Q", "default,pushes", "-P", "threads", "-c", "4", "-n", "worker@%h"),
             *("--without-gossip", "--without-mingle", "--loglevel", "info"),
             after=("zookeeper", "redis", "setup"),
-            environment={"JAVA_HOME": str(spark_java_home(self._java, self._data_dir / "run" / "java-home"))},
+            environment={
+                "JAVA_HOME": str(spark_java_home(self._java, self._data_dir / "run" / "java-home")),
+                "PINOTADMIN_WARM_SPARK": "1",
+            },
         )
 
     def _beat(self) -> ChildSpec:

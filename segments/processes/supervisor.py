@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
+import hashlib
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from segments.processes.control import ControlServer
 from segments.processes.endpoints import EndpointsFile
 from segments.processes.guardian import Guardian
 from segments.processes.logs import LogFile, Terminal
+from segments.processes.sessions import kill_members
 
 #: Seconds that ``server start`` waits for readiness.
 START_WAIT_S = 120.0
@@ -27,6 +28,11 @@ class Callbacks:
     """``healthy`` is called once, when all children are ready for the first time; its result is a child to run once then."""
 
     healthy: Callable[[], ChildSpec | None] = lambda: None
+
+
+def data_dir_token(folder: Path) -> str:
+    """Marks every process of this data directory; its lock makes sure that they all belong to one supervisor."""
+    return hashlib.sha256(f"{folder.resolve()}:{folder.stat().st_ino}".encode()).hexdigest()[:16]
 
 
 class Supervisor:
@@ -51,7 +57,7 @@ class Supervisor:
         self._ending = asyncio.Event()
         self._was_healthy = False
         self._status = 0
-        self._token = secrets.token_hex(8)
+        self._token = data_dir_token(folder)
 
     async def run(self) -> int:
         """Start everything and stay until SIGINT, SIGTERM or SIGHUP; the exit status of ``up``.
@@ -60,6 +66,8 @@ class Supervisor:
         """
         for folder in ("logs", "run"):
             (self._folder / folder).mkdir(exist_ok=True)
+        # Left over only when the guardian of an earlier run was killed together with its supervisor.
+        kill_members(set(), self._token + "/")
         self._guardian = Guardian(self._token, self._folder / "run" / "guardian.lock")
         control = ControlServer(self._folder, self._control)
         try:
@@ -160,10 +168,7 @@ class Supervisor:
             self._guardian.close()
             for log in self._logs.values():
                 log.close()
-            self._say_stopped()
-
-    def _say_stopped(self) -> None:
-        self._terminal.line("up", "stopped")
+            self._terminal.line("up", "stopped")
 
     async def _control(self, action: str, name: str) -> str:
         """A request of ``manage.py server``."""

@@ -33,7 +33,7 @@ appendfsync everysec
 save ""
 daemonize no
 maxmemory-policy noeviction
-loglevel notice
+loglevel warning
 logfile ""
 """
 

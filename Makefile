@@ -1,0 +1,66 @@
+# Two commands matter: `make quickstart` and `make test`. `make help` lists the rest.
+# Any Python from 3.11 on: PYTHON=/path/to/python3.12 make install
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# The black-box suite of a Pinot-shaped control plane; it is not part of this repository.
+CONFORMANCE ?= ../shared/conformance
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install quickstart up test lint conformance clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# -- installing: each step leaves a stamp, so that it runs again only when its requirements change
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or later is needed, but $(PYTHON) is " + sys.version.split()[0] + ". Name another one: make PYTHON=/path/to/python3.12 ...")'
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$(PYTHON) can not make virtual environments: install its venv package (on Debian and Ubuntu: apt install python3-venv), or name another Python: make PYTHON=... ..." >&2; exit 1; }
+	@echo "Making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run-time: requirements.txt | $(VENV)/.made
+	@echo "Installing what it needs to run; the first time this takes some minutes"
+	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.demo: requirements-demo.txt $(VENV)/.run-time
+	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements-demo.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.run-time
+	@echo "Installing what tests and checks need"
+	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+install: $(VENV)/.run-time ## Install into .venv; nothing outside of it changes
+
+# -- running
+
+# exec: Ctrl-C and `kill` reach `up` itself, not a shell in front of it.
+quickstart: $(VENV)/.run-time $(VENV)/.demo ## Install, start a whole cluster with demo data, stay in the foreground (ARGS="--port 0")
+	@exec $(BIN)/python manage.py up --demo $(ARGS)
+
+up: $(VENV)/.run-time ## Start the cluster without demo data (ARGS="--data-dir DIR --port 9100")
+	@exec $(BIN)/python manage.py up $(ARGS)
+
+# -- checking
+
+lint: $(VENV)/.dev ## Style, types, layers and missing migrations
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy segments pinotadmin
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+test: $(VENV)/.demo lint ## All checks and all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+conformance: $(VENV)/.dev ## Run the black-box suite in CONFORMANCE=DIR against a fresh cluster
+	@$(BIN)/python -m tests.conformance_run $(CONFORMANCE) $(ARGS)
+
+clean: ## Remove .venv and caches; the data in .pinotadmin stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

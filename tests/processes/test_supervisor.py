@@ -1,0 +1,198 @@
+"""The supervisor with real processes: order, restarts, stopping, and what is left when it is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import time
+from itertools import pairwise
+
+import pytest
+
+from segments.errors import PinotAdminError, Unavailable
+from segments.processes.control import ask
+from segments.processes.sessions import is_running
+from tests.processes.conftest import CRASHING, PARENT, STEADY, STUBBORN, Tiny, never, until
+
+pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="these tests look for processes in /proc")
+
+
+def test_children_start_after_what_they_need_and_stop_in_reverse_order(tiny: Tiny) -> None:
+    process = tiny.up(
+        {"name": "zookeeper", "code": STEADY},
+        {"name": "setup", "code": "print('tables made')", "once": True},
+        {"name": "server-1", "code": STEADY, "after": ["zookeeper"]},
+        {"name": "web", "code": STEADY, "after": ["setup", "zookeeper"]},
+    )
+    tiny.healthy()
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=15)
+    assert process.returncode == 0
+    assert (tiny.folder / "ends").read_text().split() == ["web", "server-1", "zookeeper"]
+    assert "web        | hello from web" in output
+    assert output.index("tables made") < output.index("hello from web")
+    assert (tiny.folder / "logs" / "setup.log").read_text() == "tables made\n"
+    assert not tiny.endpoints.exists()
+    assert tiny.running() == []
+
+
+def test_endpoints_name_all_processes_and_go_while_one_is_down(tiny: Tiny) -> None:
+    tiny.up({"name": "zookeeper", "code": STEADY}, {"name": "server-1", "code": STEADY})
+    before = tiny.healthy()
+    assert stat.S_IMODE(tiny.endpoints.stat().st_mode) == 0o600
+    assert before["servers"] == [{"instance": "Server_127.0.0.1_4", "admin": "http://127.0.0.1:5", "pid": before["servers"][0]["pid"]}]
+    assert list(before["pids"]) == ["zookeeper"]
+    assert before["controller"] == before["broker"] == "http://127.0.0.1:1"
+    os.kill(before["pids"]["zookeeper"], signal.SIGKILL)
+    until(lambda: not tiny.endpoints.exists(), "removal of endpoints.json")
+    after = tiny.healthy()
+    assert after["pids"]["zookeeper"] != before["pids"]["zookeeper"]
+    assert after["servers"] == before["servers"]
+
+
+def test_a_child_that_does_not_answer_any_more_takes_the_endpoints_away_until_it_does(tiny: Tiny) -> None:
+    tiny.up({"name": "web", "code": STEADY})
+    pid = tiny.healthy()["pids"]["web"]
+    (tiny.folder / "run" / "web.ready").unlink()
+    until(lambda: not tiny.endpoints.exists(), "removal of endpoints.json")
+    (tiny.folder / "run" / "web.ready").touch()
+    assert tiny.healthy()["pids"]["web"] == pid
+
+
+def test_a_child_that_keeps_dying_is_restarted_with_growing_delays(tiny: Tiny) -> None:
+    tiny.up({"name": "broken", "code": CRASHING})
+    starts = tiny.folder / "starts"
+    times = until(lambda: starts.exists() and len(lines := starts.read_text().split()) >= 5 and [float(t) for t in lines], "5 starts")
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    assert all(gap >= wanted for gap, wanted in zip(gaps, (0.1, 0.2, 0.4, 0.4), strict=False)), gaps
+    assert gaps[3] < 2.0, "the delay is bounded"
+    assert not tiny.endpoints.exists()
+
+
+def test_a_child_that_ignores_sigterm_is_killed_after_its_grace(tiny: Tiny) -> None:
+    process = tiny.up({"name": "stubborn", "code": STUBBORN, "grace": 0.3})
+    tiny.healthy()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert tiny.running() == []
+
+
+def test_a_second_ctrl_c_does_not_wait_for_the_grace(tiny: Tiny) -> None:
+    process = tiny.up({"name": "stubborn", "code": STUBBORN, "grace": 60})
+    tiny.healthy()
+    process.send_signal(signal.SIGINT)
+    until(lambda: not tiny.endpoints.exists(), "the begin of the stop")
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert time.monotonic() - began < 15
+    assert tiny.running() == []
+
+
+def test_kill_9_of_the_supervisor_leaves_no_process_behind(tiny: Tiny) -> None:
+    process = tiny.up({"name": "worker", "code": PARENT}, {"name": "stubborn", "code": STUBBORN})
+    tiny.healthy()
+    family = [int(pid) for pid in (tiny.folder / "family").read_text().split()]
+    assert all(map(is_running, family))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    until(lambda: not any(map(is_running, family)) and not tiny.running(), "the end of all processes", 5)
+
+
+def test_after_kill_9_it_starts_again_on_the_same_directory(tiny: Tiny) -> None:
+    first = tiny.up({"name": "web", "code": STEADY})
+    before = tiny.healthy()["pids"]["web"]
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    tiny.endpoints.unlink(missing_ok=True)
+    tiny.up()
+    assert tiny.healthy()["pids"]["web"] != before
+    assert not is_running(before)
+
+
+def test_what_a_dead_child_left_in_its_session_is_ended_before_it_starts_again(tiny: Tiny) -> None:
+    tiny.up({"name": "worker", "code": PARENT})
+    tiny.healthy()
+    family = [int(pid) for pid in (tiny.folder / "family").read_text().split()]
+    os.kill(family[0], signal.SIGKILL)
+    until(lambda: tiny.endpoints.exists() and tiny.healthy()["pids"]["worker"] != family[0], "the restart")
+    assert not any(map(is_running, family))
+
+
+def test_a_killed_guardian_is_replaced_and_still_does_its_work(tiny: Tiny) -> None:
+    process = tiny.up({"name": "stubborn", "code": STUBBORN})
+    known = {process.pid, tiny.healthy()["pids"]["stubborn"]}
+    guardian = (set(tiny.running()) - known).pop()
+    os.kill(guardian, signal.SIGKILL)
+    until(lambda: set(tiny.running()) - known - {guardian}, "a new guardian")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    until(lambda: not tiny.running(), "the end of all processes")
+
+
+def test_what_outlived_both_supervisor_and_guardian_is_ended_by_the_next_start(tiny: Tiny) -> None:
+    process = tiny.up({"name": "stubborn", "code": STUBBORN})
+    child = tiny.healthy()["pids"]["stubborn"]
+    process.send_signal(signal.SIGSTOP)
+    os.kill((set(tiny.running()) - {process.pid, child}).pop(), signal.SIGKILL)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert is_running(child)
+    tiny.endpoints.unlink()
+    tiny.up({"name": "web", "code": STEADY})
+    tiny.healthy()
+    assert not is_running(child)
+
+
+def test_a_second_supervisor_names_the_first_and_stops(tiny: Tiny) -> None:
+    first = tiny.up({"name": "web", "code": STEADY})
+    tiny.healthy()
+    second = tiny.up()
+    output, _ = second.communicate(timeout=10)
+    assert second.returncode == 1
+    assert f"already running: its 'up' is process {first.pid}" in output
+    assert tiny.endpoints.exists()
+
+
+def test_a_failed_setup_stops_everything_with_status_1(tiny: Tiny) -> None:
+    process = tiny.up({"name": "redis", "code": STEADY}, {"name": "setup", "code": "raise SystemExit('no disk')", "once": True})
+    output, _ = process.communicate(timeout=15)
+    assert process.returncode == 1
+    assert "no disk" in output
+    assert "setup failed" in output
+    assert tiny.running() == []
+
+
+def test_a_killed_server_stays_down_until_it_is_started(tiny: Tiny) -> None:
+    tiny.up({"name": "server-1", "code": STEADY, "aliases": ["Server_127.0.0.1_4"]}, {"name": "web", "code": STEADY})
+    before = tiny.healthy()["servers"][0]["pid"]
+    assert stat.S_IMODE((tiny.folder / "control.sock").stat().st_mode) == 0o600
+    assert "was killed" in ask(tiny.folder, "kill", "Server_127.0.0.1_4")
+    assert not is_running(before)
+    assert not (tiny.folder / "ends").exists(), "SIGKILL, so it could not note its end"
+    # Longer than several restart delays.
+    never(tiny.endpoints.exists, "it was started without being asked for", 0.6)
+    assert "is ready" in ask(tiny.folder, "start", "server-1")
+    assert tiny.healthy()["servers"][0]["pid"] != before
+
+
+def test_a_stopped_server_gets_sigterm(tiny: Tiny) -> None:
+    tiny.up({"name": "server-1", "code": STEADY}, {"name": "web", "code": STEADY})
+    tiny.healthy()
+    assert "was stopped" in ask(tiny.folder, "stop", "server-1")
+    assert (tiny.folder / "ends").read_text() == "server-1\n"
+    with pytest.raises(PinotAdminError, match=r"'nobody' is no part of this cluster\. Known: server-1, web"):
+        ask(tiny.folder, "start", "nobody")
+
+
+def test_control_says_so_when_no_supervisor_runs(tiny: Tiny) -> None:
+    with pytest.raises(Unavailable, match="No 'up' runs on"):
+        ask(tiny.folder, "kill", "server-1")
+    process = tiny.up({"name": "web", "code": STEADY})
+    tiny.healthy()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with pytest.raises(Unavailable, match="No 'up' runs on"):
+        ask(tiny.folder, "kill", "web")
