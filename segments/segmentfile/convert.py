@@ -187,7 +187,7 @@ def _to_boolean(values: Any) -> Any:
         lower = pc.utf8_lower(pc.utf8_trim_whitespace(values))
         return pc.if_else(pc.is_valid(values), pc.is_in(lower, pa.array(["true", "1"])), None).cast(pa.int32())
     if pt.is_integer(values.type) or pt.is_floating(values.type) or pt.is_decimal(values.type):
-        return pc.not_equal(values, pa.scalar(0).cast(values.type)).cast(pa.int32())
+        return pc.not_equal(values.cast(pa.float64(), safe=False), 0.0).cast(pa.int32())
     raise _first(values)
 
 

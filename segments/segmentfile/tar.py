@@ -30,6 +30,7 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _LZ4: Final = b"\x04\x22\x4d\x18"
 _USTAR_AT: Final = 257
+_MAX_HEADER: Final = 1 << 20
 _MAX_META: Final = 64 << 20
 _BAD_STREAM = (tarfile.TarError, zlib.error, zstandard.ZstdError, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 
@@ -96,7 +97,7 @@ def read_info_from_tar(tar_path: Path) -> SegmentInfo:
     with _open(tar_path) as tar:
         for entry in tar:
             path = PurePosixPath(entry.name)
-            if not entry.isreg() or path.name not in (METADATA, CREATION_META):
+            if not entry.isreg() or entry.issparse() or path.name not in (METADATA, CREATION_META):
                 continue
             if entry.size > _MAX_META:
                 raise SegmentCorrupt(f"{tar_path.name}: '{entry.name}' has {entry.size} bytes, at most {_MAX_META} are allowed.")
@@ -159,9 +160,20 @@ def _safe_path(entry: tarfile.TarInfo, name: str) -> PurePosixPath:
         )
     if path.is_absolute() or ".." in path.parts or not path.parts or "\\" in entry.name or "\0" in entry.name:
         raise SegmentCorrupt(f"{name}: entry '{entry.name}' leaves the segment's directory.")
-    if not (entry.isdir() or entry.type in (tarfile.REGTYPE, tarfile.AREGTYPE)):
+    if entry.issparse() or not (entry.isdir() or entry.type in (tarfile.REGTYPE, tarfile.AREGTYPE)):
         raise SegmentCorrupt(f"{name}: entry '{entry.name}' is a link or special file; only files and directories are allowed.")
     return path
+
+
+class _Entry(tarfile.TarInfo):
+    """An entry whose extended header (long name, PAX) is refused when it is so long that reading it would fill the memory."""
+
+    _EXTENDED = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in self._EXTENDED and self.size > _MAX_HEADER:
+            raise SegmentCorrupt(f"A tar header claims {self.size} bytes, at most {_MAX_HEADER} are allowed.")
+        return super()._proc_member(archive)  # type: ignore[misc,no-any-return]  # the only hook before tarfile reads the header
 
 
 class _GzipMember(io.RawIOBase):
@@ -204,7 +216,7 @@ def _open(tar_path: Path) -> Iterator[tarfile.TarFile]:
         source.seek(0)
         try:
             stream, member = _decompressor(source, head, tar_path.name)
-            with tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK) as tar:
+            with tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK, tarinfo=_Entry) as tar:
                 yield tar
         except _BAD_STREAM as error:
             if member is not None and member.has_more_members:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterator
 from decimal import Decimal
@@ -106,8 +107,17 @@ def _dictionary(reader: SegmentReader, column: ColumnInfo) -> Iterator[str]:
         unique = pc.count_distinct(entries).as_py() == len(entries)
         order = text_order(entries)
         wrong = np.flatnonzero(order != np.arange(len(order))) if unique else np.array([0])
+        yield from _text_range(column, entries)
     if len(wrong):
         yield f"Column '{column.name}': the dictionary is not in ascending order from entry {int(wrong[0])} on; look-ups would miss values."
+
+
+def _text_range(column: ColumnInfo, entries: Any) -> Iterator[str]:
+    if column.stored_type != "STRING" or not len(entries):
+        return
+    for label, told, actual in (("minValue", column.min_value, entries[0]), ("maxValue", column.max_value, entries[-1])):
+        if told is not None and told != actual.as_py():
+            yield f"Column '{column.name}': {label} is '{told}', the dictionary says '{actual}'; queries would be pruned wrongly."
 
 
 def _range(column: ColumnInfo, flat: Any) -> Iterator[str]:
@@ -122,7 +132,7 @@ def _range(column: ColumnInfo, flat: Any) -> Iterator[str]:
 
 def _same(told: str, actual: Any) -> bool:
     try:
-        return bool(np.float32(float(told)) == np.float32(actual)) if isinstance(actual, float) else int(told) == actual
+        return math.isclose(float(told), actual, rel_tol=1e-6) if isinstance(actual, float) else int(told) == actual
     except ValueError:
         return False
 

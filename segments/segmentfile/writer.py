@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -129,7 +130,7 @@ def _write_files(out_dir: Path, name: str, columns: list[WrittenColumn], metadat
     if entries:
         files[INDEX_MAP] = [index_map]
     out_dir.mkdir(parents=True, exist_ok=True)
-    fresh, final = out_dir / f".{name}.{os.getpid()}.building", out_dir / name
+    fresh, final = out_dir / f".{name}.{os.getpid()}-{threading.get_ident()}.building", out_dir / name
     shutil.rmtree(fresh, ignore_errors=True)
     try:
         (fresh / "v3").mkdir(parents=True)

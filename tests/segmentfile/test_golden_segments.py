@@ -1,5 +1,6 @@
 """Whole segments made by real Pinot are reproduced byte for byte and read back (segment-format-examples.md A, B, 58)."""
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -108,3 +109,27 @@ def test_custom_values_and_stream_offsets_come_back(tmp_path):
     info = read_info(tmp_path / "t_0")
     assert info.custom == custom
     assert (info.realtime_start_offset, info.realtime_end_offset) == ("17-0", "42-0")
+
+
+NEEDED = {
+    "columnType", "dataType", "isSingleValues", "maxNumberOfMultiValues", "hasDictionary", "isSorted", "bitsPerElement", "cardinality",
+    "totalNumberOfEntries", "lengthOfEachEntry", "datetimeFormat", "datetimeGranularity",
+}  # fmt: skip
+
+
+def test_case_52_a_segment_with_only_the_needed_keys_reads_the_same(tmp_path):
+    shutil.copytree(FIXTURES / "all_0", tmp_path / "s")
+    path = tmp_path / "s" / "v3" / "metadata.properties"
+    kept = [
+        line
+        for line in path.read_text().splitlines(keepends=True)
+        if (
+            line.split(" = ")[0].rsplit(".", 1)[1] in NEEDED
+            if line.startswith("column.")
+            else "column.names" in line or "total.docs" in line or "version" in line
+        )
+    ]
+    path.write_text("".join(kept))
+    full, small = SegmentReader(FIXTURES / "all_0"), SegmentReader(tmp_path / "s")
+    assert small.info.columns.keys() == full.info.columns.keys()
+    assert small.table(list(full.info.columns)).equals(full.table(list(full.info.columns)))

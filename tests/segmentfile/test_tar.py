@@ -143,3 +143,11 @@ def test_limits_on_bytes_and_entries_hold(tmp_path):
         extract_tar(path, tmp_path / "out", max_bytes=1000)
     with pytest.raises(SegmentCorrupt, match="1 entries"):
         extract_tar(path, tmp_path / "out", max_members=1)
+
+
+def test_a_header_that_would_fill_the_memory_is_refused(tmp_path):
+    header = tarfile.TarInfo("seg")
+    header.type, header.size = tarfile.XHDTYPE, 1 << 30
+    data = header.tobuf(tarfile.USTAR_FORMAT) + bytes(4 << 20)
+    with pytest.raises(SegmentCorrupt, match="header claims 1073741824 bytes"):
+        read_info_from_tar(_write(tmp_path, gzip.compress(data)))
