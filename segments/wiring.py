@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.conf import settings
+from redis import Redis
 
 from segments.dataplane.broker import Broker
 from segments.errors import NotFound, Unavailable
@@ -96,6 +97,22 @@ def push_builder() -> SparkBuilder:
 def input_roots() -> list[str]:
     """The folders that pushes may read."""
     return list(settings.INPUT_ROOTS)
+
+
+def cluster_secret() -> str:
+    """The secret that processes of this cluster use among themselves; empty: they have none."""
+    return str(settings.CLUSTER_SECRET)
+
+
+def is_metrics_open() -> bool:
+    """May strangers read /metrics?"""
+    return bool(settings.OPEN_METRICS)
+
+
+def ping_redis() -> None:
+    """Raise unless Redis answers within a second."""
+    with Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0) as client:
+        client.ping()
 
 
 def start_broker() -> None:

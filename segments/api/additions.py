@@ -1,0 +1,48 @@
+"""/api/v1: what Pinot lacks. Here: the audit trail."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.base import ApiView, int_param, text_param
+from segments.errors import InvalidInput
+from segments.models import AuditEvent
+
+_MOST: Final = 1000
+
+
+class AuditTrail(ApiView):
+    """Who did, or was refused, what, when and why."""
+
+    parameters = {"GET": ("target", "actor", "action", "outcome", "before", "limit")}
+
+    def get(self, request: Request) -> Response:
+        """Newest first; ``before`` is the id to go on from (``next``)."""
+        limit = int_param(request, "limit") or 100
+        if not 1 <= limit <= _MOST:
+            raise InvalidInput(f"'limit' must be 1 to {_MOST}.")
+        events = AuditEvent.objects.order_by("-id")
+        filters = {k: v for k in ("target", "actor", "action", "outcome") if (v := text_param(request, k)) is not None}
+        before = int_param(request, "before")
+        events = events.filter(**filters, **({"id__lt": before} if before is not None else {}))
+        found = list(events[: limit + 1])
+        shown = found[:limit]
+        return Response({"events": [_json(e) for e in shown], "next": shown[-1].pk if len(found) > limit else None})
+
+
+def _json(event: AuditEvent) -> dict[str, Any]:
+    return {
+        "id": event.pk,
+        "at": event.at.isoformat(),
+        "actor": event.actor,
+        "action": event.action,
+        "cluster": event.cluster,
+        "target": event.target,
+        "outcome": event.outcome,
+        "reason": event.reason,
+        "address": event.address,
+        "detail": event.detail,
+    }

@@ -1,0 +1,123 @@
+"""Who asks: HTTP Basic against the users, with checked passwords remembered for a minute, and the cluster's own secret."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import threading
+import time
+from typing import Any, Final
+
+from django.contrib.auth import get_user_model
+from rest_framework import authentication, exceptions
+from rest_framework.request import Request
+
+from segments import wiring
+from segments.services.context import Actor
+
+#: Seconds for which a checked password is not checked again: PBKDF2 takes 100 ms and more by design.
+_REMEMBERED_S: Final = 60.0
+_MAX_REMEMBERED: Final = 1000
+_MAX_REASON: Final = 500
+_process_secret = os.urandom(32)
+
+
+class ClusterUser:
+    """The cluster's own processes; may do everything, exists in no database."""
+
+    username = "cluster"
+    pk = None
+    id = None
+    is_active = True
+    is_staff = False
+    is_superuser = True
+    is_authenticated = True
+    is_anonymous = False
+
+    def get_username(self) -> str:
+        """The name for audit records."""
+        return self.username
+
+    def has_perm(self, perm: str, obj: object = None) -> bool:
+        """Everything is allowed."""
+        return True
+
+
+class _Remembered:
+    """Checked passwords as HMACs under a secret of this process, each bound to the user's password hash. Failures are never kept."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until: dict[bytes, float] = {}
+
+    def has(self, key: bytes) -> bool:
+        with self._lock:
+            return self._until.get(key, 0.0) > time.monotonic()
+
+    def add(self, key: bytes) -> None:
+        with self._lock:
+            if len(self._until) >= _MAX_REMEMBERED:
+                now = time.monotonic()
+                self._until = {k: u for k, u in self._until.items() if u > now}
+            if len(self._until) >= _MAX_REMEMBERED:
+                self._until.clear()
+            self._until[key] = time.monotonic() + _REMEMBERED_S
+
+
+_remembered = _Remembered()
+
+
+class BasicAuthentication(authentication.BasicAuthentication):
+    """HTTP Basic. The user is read on every request: a changed password, a deactivated user count at once."""
+
+    www_authenticate_realm = "pinotadmin"
+
+    def authenticate_credentials(self, userid: str, password: str, request: Any = None) -> tuple[Any, None]:
+        """(user, None), or AuthenticationFailed, which does not tell whether the user exists."""
+        user = get_user_model().objects.filter(username=userid).first()
+        if user is not None and user.is_active:
+            key = _key(userid, password, user.password)
+            if _remembered.has(key):
+                return user, None
+            if user.check_password(password):
+                # The hash may just have been upgraded by the check.
+                _remembered.add(_key(userid, password, user.password))
+                return user, None
+        else:
+            get_user_model()().set_password(password)  # takes as long as a check: names can not be told apart by time
+        raise exceptions.AuthenticationFailed("User name or password is wrong.")
+
+
+class ClusterSecretAuthentication(authentication.BaseAuthentication):
+    """``Authorization: Bearer <cluster secret>``: the processes of this cluster among themselves."""
+
+    def authenticate(self, request: Request) -> tuple[ClusterUser, None] | None:
+        """The cluster's user; None for other schemes; AuthenticationFailed for a wrong token."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        secret = wiring.cluster_secret()
+        if not secret or not hmac.compare_digest(token.strip().encode(), secret.encode()):
+            raise exceptions.AuthenticationFailed("The token is wrong.")
+        return ClusterUser(), None
+
+    def authenticate_header(self, request: Request) -> str:
+        """Makes a refusal 401, and lets browsers ask for a password."""
+        return 'Basic realm="pinotadmin"'
+
+
+def actor_of(request: Request, reason: str = "") -> Actor:
+    """Who asks and from where; the reason is given, or the header ``X-Reason``, or the parameter ``reason``."""
+    try:
+        name = request.user.get_username() if request.user and request.user.is_authenticated else "anonymous"
+    except exceptions.APIException:
+        name = "anonymous"  # asking for the user is what failed
+    given = reason or request.headers.get("X-Reason") or request.query_params.get("reason") or ""
+    return Actor(name, given[:_MAX_REASON], str(request.META.get("REMOTE_ADDR") or ""))
+
+
+def _key(user: str, password: str, stored_hash: str) -> bytes:
+    parts = (user.encode(), password.encode(), stored_hash.encode())
+    message = b"".join(len(p).to_bytes(4, "big") + p for p in parts)
+    return hmac.new(_process_secret, message, hashlib.sha256).digest()

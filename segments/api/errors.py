@@ -1,0 +1,112 @@
+"""Every error as Pinot's JSON, ``{"code": n, "error": text, ...}``: the cause and the remedy, never a traceback."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from typing import Any, Final
+
+from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
+from django.http import Http404
+from rest_framework.exceptions import APIException, AuthenticationFailed, NotAuthenticated, PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.authentication import actor_of
+from segments.errors import PinotAdminError
+from segments.services import audit
+
+log = logging.getLogger(__name__)
+
+_RIGHTS: Final = (NotAuthenticated, AuthenticationFailed, PermissionDenied, DjangoPermissionDenied)
+#: At most this many refusals by rights are recorded per minute; the next one recorded tells how many were not.
+_REFUSALS_PER_MINUTE: Final = 60
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response:
+    """DRF's exception handler."""
+    request: Request | None = context.get("request")
+    if isinstance(error, _RIGHTS) and request is not None:
+        _record_refusal(request, error)
+    if isinstance(error, PinotAdminError):
+        return _ours(error)
+    if isinstance(error, Http404):
+        return _body(404, "There is nothing at this address.", {"remedy": "See /api/docs/."})
+    if isinstance(error, DjangoPermissionDenied):
+        return _body(403, "You may not do this.", {})
+    if isinstance(error, APIException):
+        return _of_framework(error)
+    return _unexpected(error, request)
+
+
+def _ours(error: PinotAdminError) -> Response:
+    if error.status >= 500:
+        log.error("%s: %s", type(error).__name__, error)
+    details = {**error.data, **({"remedy": error.remedy} if error.remedy else {})}
+    return _body(error.status, str(error), details)
+
+
+def _of_framework(error: APIException) -> Response:
+    detail = error.detail
+    text = "; ".join(map(str, detail)) if isinstance(detail, list) else str(detail)
+    headers = {}
+    if getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = str(error.auth_header)  # type: ignore[attr-defined]  # set by APIView on 401 only
+    response = _body(error.status_code, text, {})
+    for key, value in headers.items():
+        response[key] = value
+    return response
+
+
+def _unexpected(error: Exception, request: Request | None) -> Response:
+    """A fault of ours: the traceback goes to the log under an id, the caller gets the id."""
+    request_id = uuid.uuid4().hex[:12]
+    where = f"{request.method} {request.path}" if request is not None else "a request"
+    log.error("Request %s failed: %s", request_id, where, exc_info=error)
+    text = f"An internal error happened. The log has it under request id {request_id}."
+    return _body(500, text, {"requestId": request_id})
+
+
+def _body(status: int, text: str, details: dict[str, Any]) -> Response:
+    return Response({"code": status, "error": text, **{k: v for k, v in details.items() if k not in ("code", "error")}}, status=status)
+
+
+class _Window:
+    """Counts what happened in the present minute."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._minute = -1
+        self._count = 0
+        self._dropped = 0
+
+    def admit(self) -> int | None:
+        """None when the minute is full, else how many were dropped since the last one admitted."""
+        minute = int(time.monotonic() // 60)
+        with self._lock:
+            if minute != self._minute:
+                self._minute, self._count = minute, 0
+            self._count += 1
+            if self._count > _REFUSALS_PER_MINUTE:
+                self._dropped += 1
+                return None
+            dropped, self._dropped = self._dropped, 0
+            return dropped
+
+
+_window = _Window()
+
+
+def _record_refusal(request: Request, error: Exception) -> None:
+    dropped = _window.admit()
+    if dropped is None:
+        return
+    try:
+        detail: dict[str, Any] = {"method": request.method or "", "error": str(getattr(error, "detail", "") or error)}
+        if dropped:
+            detail["notRecordedBefore"] = dropped
+        audit.record(actor_of(request), "access", target=request.path[:600], outcome="refused", **detail)
+    except Exception:
+        log.exception("A refusal could not be recorded.")

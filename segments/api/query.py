@@ -1,0 +1,55 @@
+"""/query/sql and /sql: SQL over the broker of this process, Pinot's broker answer as it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from segments import wiring
+from segments.api.base import ApiView, json_body, need_text, text_param
+from segments.errors import InvalidInput
+
+
+class Query(ApiView):
+    """Run a query. The answer is 200 also when the query fails: then it has ``exceptions``."""
+
+    rights = {"POST": "read"}
+    parameters = {"GET": ("sql", "queryOptions")}
+
+    def get(self, request: Request) -> HttpResponse:
+        """The query in the parameter ``sql``."""
+        return _answer(need_text(request, "sql"), text_param(request, "queryOptions"))
+
+    def post(self, request: Request) -> HttpResponse:
+        """The query in the body: {"sql": ..., "queryOptions": "a=b;c=d"}."""
+        body = json_body(request)
+        sql = body.get("sql") if isinstance(body, dict) else None
+        if not isinstance(sql, str) or not sql.strip():
+            raise InvalidInput("The body has no 'sql'.", remedy='Send {"sql": "select ..."}.')
+        return _answer(sql, body.get("queryOptions"))
+
+
+def _answer(sql: str, options: Any) -> HttpResponse:
+    return HttpResponse(_encode(wiring.broker().query(sql, _options(options))), content_type="application/json")
+
+
+def _options(text: Any) -> dict[str, str]:
+    """``timeoutMs=1000;useMultistageEngine=false`` -> {key: value}; objects are taken as they are."""
+    if isinstance(text, dict):
+        return {str(k): str(v) for k, v in text.items()}
+    if text is None:
+        return {}
+    pairs = (item.partition("=") for item in str(text).split(";") if item.strip())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _encode(body: Any) -> bytes:
+    """orjson is ten times faster on large answers; what it can not write (integers beyond 64 bits) goes the plain way."""
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        return json.dumps(body, default=str).encode()

@@ -1,0 +1,112 @@
+"""/segments/{table}/...ReplaceSegments and lineage: the replacement protocol over REST (lineage.md 10)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.base import ApiView, bool_param, json_body, need_text, text_param
+from segments.api.task_queue import run_periodic
+from segments.errors import InvalidInput
+from segments.names import TableName
+from segments.services import replacement, segments, tables
+
+_START_KEYS = frozenset({"segmentsFrom", "segmentsTo", "customMap"})
+_END_KEYS = frozenset({"segmentsTo", "customMap"})
+
+
+class StartReplace(ApiView):
+    """Open a replacement of segmentsFrom by segmentsTo."""
+
+    rights = {"POST": "operate"}
+    parameters = {"POST": ("type", "forceCleanup")}
+
+    def post(self, request: Request, table: str) -> Response:
+        """The entry's id. Nothing changes for queries before the end."""
+        found = _table(self, request, table)
+        body = _lists(json_body(request), _START_KEYS)
+        force = bool_param(request, "forceCleanup")
+        old, new = body.get("segmentsFrom", []), body.get("segmentsTo", [])
+        entry = replacement.start_replace(self.ctx, found, old, new, force_cleanup=force, actor=self.actor)
+        return Response({"segmentLineageEntryId": entry})
+
+
+class EndReplace(ApiView):
+    """Switch queries to the new segments."""
+
+    rights = {"POST": "operate"}
+    parameters = {"POST": ("type", "segmentLineageEntryId", "cleanup")}
+
+    def post(self, request: Request, table: str) -> HttpResponse:
+        """Empty answer once all live brokers serve the new side. cleanup=true also starts a retention pass."""
+        found = _table(self, request, table)
+        entry, cleanup = need_text(request, "segmentLineageEntryId"), bool_param(request, "cleanup")
+        body = _lists(json_body(request, optional=True), _END_KEYS)
+        new = body.get("segmentsTo", [])
+        replacement.end_replace(self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor)
+        if cleanup:
+            run_periodic("RetentionManager", found.typed)
+        return HttpResponse(b"", content_type="application/json")
+
+
+class RevertReplace(ApiView):
+    """Take queries back to the old segments."""
+
+    rights = {"POST": "operate"}
+    parameters = {"POST": ("type", "segmentLineageEntryId", "forceRevert", "dryRun")}
+
+    def post(self, request: Request, table: str) -> HttpResponse:
+        """Empty answer once all live brokers serve the old side; with dryRun=true only what it would do."""
+        found = _table(self, request, table)
+        entry, force = need_text(request, "segmentLineageEntryId"), bool_param(request, "forceRevert")
+        if bool_param(request, "dryRun"):
+            return Response(replacement.preview_revert(self.ctx, found, entry).to_json())
+        replacement.revert_replace(self.ctx, found, entry, force=force, actor=self.actor)
+        return HttpResponse(b"", content_type="application/json")
+
+
+class LineageDocument(ApiView):
+    """The lineage of a table."""
+
+    parameters = {"GET": ("type",)}
+
+    def get(self, request: Request, table: str) -> HttpResponse:
+        """All entries, oldest first; an empty answer when there never was one."""
+        body = segments.lineage_json(self.ctx, _table(self, request, table))
+        return HttpResponse(b"", content_type="application/json") if body is None else Response(body)
+
+
+class RevertPreview(ApiView):
+    """What a rollback would do; writes nothing."""
+
+    parameters = {"GET": ("type",)}
+
+    def get(self, request: Request, table: str, entry: str) -> Response:
+        """Rows, segments, bytes and time range before and after, and what stands in the way."""
+        found = tables.one_table(self.ctx, table, text_param(request, "type"))
+        return Response(replacement.preview_revert(self.ctx, found, entry).to_json())
+
+
+def _table(view: ApiView, request: Request, table: str) -> TableName:
+    return tables.one_table(view.ctx, table, need_text(request, "type"))
+
+
+def _lists(body: Any, known: frozenset[str]) -> dict[str, list[str]]:
+    """The lists of a body; null counts as empty. Raises InvalidInput for anything unexpected."""
+    if body is None:
+        return {}
+    if not isinstance(body, dict):
+        raise InvalidInput("The body must be a JSON object.", remedy=f"Its fields are {', '.join(sorted(known))}.")
+    surprises = sorted(set(body) - known)
+    if surprises:
+        raise InvalidInput(f"Field '{surprises[0]}' is not known here.", remedy=f"The fields are {', '.join(sorted(known))}.")
+    lists = {}
+    for key in known - {"customMap"}:
+        value = body.get(key) or []
+        if not isinstance(value, list) or not all(isinstance(s, str) for s in value):
+            raise InvalidInput(f"'{key}' must be a list of segment names.")
+        lists[key] = value
+    return lists

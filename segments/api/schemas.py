@@ -1,0 +1,66 @@
+"""/schemas: Pinot's schema endpoints."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.base import ApiView, bool_param, json_body, status
+from segments.domain.schema import parse_schema
+from segments.services import schemas
+from segments.services.tables import existing_tables
+
+
+class Schemas(ApiView):
+    """All schemas; create one, or change it with override=true (the default)."""
+
+    rights = {"POST": "administer"}
+    parameters = {"POST": ("override", "force")}
+
+    def get(self, request: Request) -> Response:
+        """Names, sorted."""
+        return Response(schemas.list_schemas(self.ctx))
+
+    def post(self, request: Request) -> Response:
+        """Create or, unless override=false, change a schema."""
+        body = json_body(request)
+        schema = schemas.create_schema(self.ctx, body, override=bool_param(request, "override", True), actor=self.actor)
+        return Response({"unrecognizedProperties": {}, "status": f"{schema.name} successfully added"})
+
+
+class OneSchema(ApiView):
+    """One schema by its name."""
+
+    rights = {"PUT": "administer", "DELETE": "administer"}
+
+    def get(self, request: Request, schema: str) -> Response:
+        """The schema's JSON."""
+        return Response(schemas.read_schema(self.ctx, schema).body)
+
+    def put(self, request: Request, schema: str) -> Response:
+        """Add columns."""
+        schemas.update_schema(self.ctx, schema, json_body(request), actor=self.actor)
+        return Response({"unrecognizedProperties": {}, "status": f"{schema} successfully added"})
+
+    def delete(self, request: Request, schema: str) -> Response:
+        """Delete a schema that no table uses."""
+        schemas.delete_schema(self.ctx, schema, actor=self.actor)
+        return status(f"Schema {schema} deleted")
+
+
+class ValidateSchema(ApiView):
+    """Check a schema without writing it."""
+
+    rights = {"POST": "read"}
+
+    def post(self, request: Request) -> Response:
+        """The schema as understood, or 400 with the fault."""
+        return Response(parse_schema(json_body(request)).body)
+
+
+class TableSchema(ApiView):
+    """The schema of a table."""
+
+    def get(self, request: Request, table: str) -> Response:
+        """The schema's JSON; takes raw and typed names."""
+        return Response(schemas.read_schema(self.ctx, existing_tables(self.ctx, table)[0].raw).body)

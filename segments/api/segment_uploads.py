@@ -1,0 +1,181 @@
+"""POST /v2/segments, /segments, /segments/batchUpload, /segments/reingested: segments come in, in every mode of Pinot's clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, cast
+
+from django.core.files.uploadedfile import TemporaryUploadedFile
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.base import ApiView, bool_param, parse_bool, status, text_param
+from segments.domain.admission import Conditions
+from segments.domain.upload import parse_modifier
+from segments.errors import Forbidden, InvalidInput
+from segments.names import TableName, resolve_table
+from segments.services import uploads
+from segments.services.batch_tar import read_batch
+from segments.services.uploads import UploadOptions
+
+_TYPES: Final = ("SEGMENT", "URI", "METADATA", "JSON")
+_MODIFIER: Final = "Pinot-SegmentZKMetadataCustomMapModifier"
+_QUERY: Final = ("tableName", "tableType", "enableParallelPushProtection", "allowRefresh")
+
+
+class UploadView(ApiView):
+    """Base: parts are streamed to temporary files, which are gone when the request is over."""
+
+    rights = {"POST": "operate"}
+    parameters = {"POST": _QUERY}
+    parser_classes = (MultiPartParser,)
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        """Set the upload handler before anything (CSRF check included) reads the body."""
+        request.upload_handlers = [TemporaryFileUploadHandler(request)]
+        return super().initialize_request(request, *args, **kwargs)
+
+    @contextmanager
+    def one_part(self, request: Request) -> Iterator[Path]:
+        """The file of the only part of a multipart body. Raises InvalidInput for none, several, or one that is too large."""
+        if not (request.content_type or "").startswith("multipart/form-data"):
+            raise InvalidInput("This upload must be multipart/form-data with the file as its one part.")
+        self._check_length(request)
+        data = request.data
+        files = [f for _, listed in request.FILES.lists() for f in listed]
+        try:
+            if len(files) + sum(1 for key in data if key not in request.FILES) != 1 or not files:
+                raise InvalidInput("Invalid multi-part form: exactly one part with a file is allowed.", remedy="Send one request per file.")
+            file = cast(TemporaryUploadedFile, files[0])
+            if (file.size or 0) > self.ctx.limits.upload_bytes:
+                raise InvalidInput(f"The file is larger than {self.ctx.limits.upload_bytes} bytes.")
+            yield Path(file.temporary_file_path())
+        finally:
+            for file in files:
+                file.close()
+
+    def _check_length(self, request: Request) -> None:
+        length = str(request.META.get("CONTENT_LENGTH") or "0")
+        if length.isdigit() and int(length) > self.ctx.limits.upload_bytes + (1 << 20):
+            raise InvalidInput(f"The upload has {length} bytes, more than {self.ctx.limits.upload_bytes}.", remedy="Split the segment.")
+
+
+class UploadSegment(UploadView):
+    """One segment: its tar, the address of its tar (URI), or its metadata with the address (METADATA)."""
+
+    #: Does URI mode copy the file into the deep store? The old path keeps the address.
+    copies_uri = True
+
+    def post(self, request: Request) -> Response:
+        """The mode is the header UPLOAD_TYPE: SEGMENT (default), URI or METADATA."""
+        match _upload_type(request):
+            case "URI":
+                result = self._uri(request)
+            case "METADATA":
+                result = self._metadata(request)
+            case _:
+                with self.one_part(request) as tar:
+                    result = uploads.upload_tar(self.ctx, _table(request, tar), tar, options=_options(request), actor=self.actor)
+        return status(f"Successfully uploaded segment: {result.segments[0]} of table: {result.table}")
+
+    def _uri(self, request: Request) -> uploads.UploadResult:
+        uri, table = _download_uri(request), _table(request, None)
+        return uploads.upload_uri(self.ctx, table, uri, copy=self.copies_uri, options=_options(request), actor=self.actor)
+
+    def _metadata(self, request: Request) -> uploads.UploadResult:
+        uri = _download_uri(request)
+        with self.one_part(request) as tar:
+            return uploads.upload_metadata_tar(self.ctx, _table(request, tar), tar, uri, options=_options(request), actor=self.actor)
+
+
+class UploadBatch(UploadView):
+    """Many segments by their metadata, in one request."""
+
+    def post(self, request: Request) -> Response:
+        """All or none where it fits one transaction; tableName and tableType are required."""
+        if _upload_type(request) != "METADATA":
+            raise InvalidInput("A batch upload takes UPLOAD_TYPE METADATA only.")
+        for name in ("tableName", "tableType"):
+            if text_param(request, name) is None:
+                raise InvalidInput(f"Parameter '{name}' is required for a batch upload.")
+        started = self.ctx.clock()
+        with self.one_part(request) as tar:
+            parts = read_batch(tar)
+            result = uploads.upload_metadata(self.ctx, _table(request, None), parts, options=_options(request), actor=self.actor)
+        names = ", ".join(result.segments)
+        return status(f"Successfully uploaded segments: [{names}] of table: {result.table} in {self.ctx.clock() - started} ms")
+
+
+class UploadReingested(UploadView):
+    """A segment that a server built again for a stuck commit."""
+
+    parameters = {"POST": ("tableName",)}
+
+    def post(self, request: Request) -> Response:
+        """Takes METADATA with COPY_SEGMENT_TO_DEEP_STORE=true and DOWNLOAD_URI, for REALTIME tables."""
+        if _upload_type(request) != "METADATA" or not _copies(request):
+            raise InvalidInput("A reingested segment is uploaded as METADATA with COPY_SEGMENT_TO_DEEP_STORE=true.")
+        _download_uri(request)
+        raise InvalidInput("Reingested segments belong to REALTIME tables, which this cluster does not serve.")
+
+
+def _upload_type(request: Request) -> str:
+    given = (_header(request, "UPLOAD_TYPE") or "SEGMENT").upper()
+    if given not in _TYPES or given == "JSON":
+        raise InvalidInput(f"UPLOAD_TYPE '{given}' is not supported.", remedy="Use SEGMENT, URI or METADATA.")
+    return given
+
+
+def _header(request: Request, name: str) -> str | None:
+    """A header that Pinot's clients spell with underscores, or with dashes as some proxies make it.
+
+    Django drops names with underscores under ASGI (they could pass for others); these few are read from the connection itself.
+    """
+    plain = request._request
+    value = request.headers.get(name.replace("_", "-"))
+    if value is None and isinstance(plain, ASGIRequest):
+        raw = name.lower().encode()
+        value = next((v.decode("latin1") for k, v in plain.scope.get("headers", ()) if k.lower() == raw), None)
+    return value.strip() or None if value else None
+
+
+def _download_uri(request: Request) -> str:
+    uri = _header(request, "DOWNLOAD_URI")
+    if uri is None:
+        raise InvalidInput("Header DOWNLOAD_URI is required for this UPLOAD_TYPE.", remedy="Send the address of the segment's tar.")
+    return uri
+
+
+def _copies(request: Request) -> bool:
+    return parse_bool(_header(request, "COPY_SEGMENT_TO_DEEP_STORE"), "COPY_SEGMENT_TO_DEEP_STORE", False)
+
+
+def _options(request: Request) -> UploadOptions:
+    if _header(request, "CRYPTER"):
+        raise InvalidInput("Encrypted segments are not supported by this cluster.", remedy="Upload without the header CRYPTER.")
+    conditions = Conditions(
+        allow_refresh=bool_param(request, "allowRefresh", True),
+        refresh_only=parse_bool(_header(request, "REFRESH_ONLY"), "REFRESH_ONLY", False),
+        if_match=_header(request, "If-Match"),
+        is_protected=bool_param(request, "enableParallelPushProtection"),
+    )
+    return UploadOptions(conditions, _copies(request), parse_modifier(request.headers.get(_MODIFIER)))
+
+
+def _table(request: Request, tar: Path | None) -> TableName:
+    """The table by tableName and tableType (default OFFLINE), else the one that the tar names. Raises InvalidInput."""
+    name = text_param(request, "tableName")
+    if name is None and tar is None:
+        raise InvalidInput("Parameter 'tableName' is missing.", remedy="Add tableName=...")
+    if name is None and tar is not None:
+        name = uploads.table_in_tar(tar)
+    try:
+        return resolve_table(str(name), text_param(request, "tableType") or "OFFLINE")
+    except Forbidden as error:
+        raise InvalidInput(error.message, remedy=error.remedy) from error

@@ -1,0 +1,105 @@
+"""/tables: Pinot's table endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments import wiring
+from segments.api.base import ApiView, json_body, need_text, status, text_param
+from segments.names import parse_table_type
+from segments.services import segments, statistics, tables
+from segments.services.table_record import read_table_config
+from segments.services.table_removal import delete_table
+
+
+class Tables(ApiView):
+    """All tables; create one."""
+
+    rights = {"POST": "administer"}
+    parameters = {"GET": ("type",)}
+
+    def get(self, request: Request) -> Response:
+        """Raw names, or typed names when a type is given."""
+        return Response({"tables": tables.list_tables(self.ctx, parse_table_type(text_param(request, "type")))})
+
+    def post(self, request: Request) -> Response:
+        """Create a table; its schema must be there."""
+        config = tables.create_table(self.ctx, json_body(request), actor=self.actor)
+        return Response({"unrecognizedProperties": {}, "status": f"Table {config.table} successfully added"})
+
+
+class OneTable(ApiView):
+    """One table by its raw or typed name."""
+
+    rights = {"PUT": "administer", "DELETE": "administer"}
+    parameters = {"GET": ("type",), "DELETE": ("type", "retention")}
+
+    def get(self, request: Request, table: str) -> Response:
+        """{type: config} for each type that exists."""
+        found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
+        return Response({t.type: read_table_config(self.ctx, t).body for t in found})
+
+    def put(self, request: Request, table: str) -> Response:
+        """Change the config."""
+        config = tables.update_table(self.ctx, table, json_body(request), actor=self.actor)
+        return Response({"unrecognizedProperties": {}, "status": f"Table config updated for {config.table}"})
+
+    def delete(self, request: Request, table: str) -> Response:
+        """Drop the table; of a hybrid one both halves unless a type is given."""
+        found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
+        for each in found:
+            delete_table(self.ctx, each, retention=text_param(request, "retention"), actor=self.actor)
+        return status(f"Tables: [{', '.join(t.typed for t in found)}] deleted")
+
+
+class ValidateTable(ApiView):
+    """Check a table config without writing it."""
+
+    rights = {"POST": "read"}
+
+    def post(self, request: Request) -> Response:
+        """{type: config} as understood, or 400 with the fault."""
+        config, _ = tables.validate_table(self.ctx, json_body(request))
+        return Response({config.table.type: config.body, "unrecognizedProperties": {}})
+
+
+class TableStates(ApiView):
+    """Ideal state or external view of a table."""
+
+    parameters = {"GET": ("tableType",)}
+    observed = False
+
+    def get(self, request: Request, table: str) -> Response:
+        """{"OFFLINE": {segment: {instance: state}}, "REALTIME": ...}; null for a type that the table has not."""
+        found = tables.existing_tables(self.ctx, table, text_param(request, "tableType") or text_param(request, "type"))
+        states = {t.type: segments.read_states(self.ctx, t, observed=self.observed) for t in found}
+        return Response({"OFFLINE": states.get("OFFLINE"), "REALTIME": states.get("REALTIME")})
+
+
+class TableSize(ApiView):
+    """What a table takes on the servers' disks."""
+
+    def get(self, request: Request, table: str) -> Response:
+        """Bytes per segment and server, as live servers report them."""
+        return Response(statistics.table_size(self.ctx, tables.existing_tables(self.ctx, table), _sizes))
+
+
+class TableMetadata(ApiView):
+    """Rows and segments of a table."""
+
+    parameters = {"GET": ("type",)}
+
+    def get(self, request: Request, table: str) -> Response:
+        """Sums over the table's segments; the type is required."""
+        need_text(request, "type")
+        found = tables.one_table(self.ctx, table, text_param(request, "type"))
+        return Response(statistics.table_metadata(self.ctx, found))
+
+
+def _sizes(admin_url: str, typed: str) -> Mapping[str, int]:
+    sizes: Any = wiring.servers().segment_sizes(admin_url, typed)
+    return {str(k): int(v) for k, v in sizes.items()}

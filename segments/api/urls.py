@@ -1,0 +1,72 @@
+"""Every REST address: Pinot's paths as they are (no slash at the end), additions under /api/, health and metrics."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from segments.api import additions, cluster, health, metrics, query, replacement, schemas, segment_uploads, segments, tables
+
+Pattern = URLPattern | URLResolver
+
+_schemas: list[Pattern] = [
+    path("schemas", schemas.Schemas.as_view()),
+    path("schemas/validate", schemas.ValidateSchema.as_view()),
+    path("schemas/<str:schema>", schemas.OneSchema.as_view()),
+]
+_tables: list[Pattern] = [
+    path("tables", tables.Tables.as_view()),
+    path("tables/validate", tables.ValidateTable.as_view()),
+    path("tables/<str:table>", tables.OneTable.as_view()),
+    path("tables/<str:table>/schema", schemas.TableSchema.as_view()),
+    path("tables/<str:table>/idealstate", tables.TableStates.as_view()),
+    path("tables/<str:table>/externalview", tables.TableStates.as_view(observed=True)),
+    path("tables/<str:table>/size", tables.TableSize.as_view()),
+    path("tables/<str:table>/metadata", tables.TableMetadata.as_view()),
+]
+_segments: list[Pattern] = [
+    path("v2/segments", segment_uploads.UploadSegment.as_view()),
+    path("segments", segment_uploads.UploadSegment.as_view(copies_uri=False)),
+    path("segments/batchUpload", segment_uploads.UploadBatch.as_view()),
+    path("segments/reingested", segment_uploads.UploadReingested.as_view()),
+    path("segments/<str:table>", segments.TableSegments.as_view()),
+    path("segments/<str:table>/startReplaceSegments", replacement.StartReplace.as_view()),
+    path("segments/<str:table>/endReplaceSegments", replacement.EndReplace.as_view()),
+    path("segments/<str:table>/revertReplaceSegments", replacement.RevertReplace.as_view()),
+    path("segments/<str:table>/lineage", replacement.LineageDocument.as_view()),
+    path("segments/<str:table>/zkmetadata", segments.SegmentRecords.as_view()),
+    path("segments/<str:table>/crc", segments.SegmentCrcs.as_view()),
+    path("segments/<str:table>/servers", segments.SegmentServers.as_view()),
+    path("segments/<str:table>/select", segments.SelectSegments.as_view()),
+    path("segments/<str:table>/choose", segments.ChooseSegments.as_view()),
+    path("segments/<str:table>/delete", segments.DeleteSegments.as_view()),
+    path("segments/<str:table>/<str:segment>", segments.OneSegment.as_view()),
+    path("segments/<str:table>/<str:segment>/metadata", segments.SegmentRecord.as_view()),
+]
+_cluster: list[Pattern] = [
+    path("instances", cluster.Instances.as_view()),
+    path("instances/<str:instance>", cluster.OneInstance.as_view()),
+    path("periodictask/names", cluster.PeriodicTaskNames.as_view()),
+    path("periodictask/run", cluster.RunPeriodicTask.as_view()),
+    path("version", cluster.Version.as_view()),
+    path("query/sql", query.Query.as_view()),
+    path("query", query.Query.as_view()),
+    path("sql", query.Query.as_view()),
+]
+_additions: list[Pattern] = [
+    path("api/v1/tables/<str:table>/lineage/<str:entry>/preview", replacement.RevertPreview.as_view()),
+    path("api/v1/audit", additions.AuditTrail.as_view()),
+    path("", include("segments.api.pushes")),
+]
+_of_a_cluster = [*_schemas, *_tables, *_segments, *_cluster, *_additions]
+
+urlpatterns: list[Pattern] = [
+    path("health", health.Health.as_view()),
+    path("health/liveness", health.Health.as_view()),
+    path("health/readiness", health.Readiness.as_view()),
+    path("metrics", metrics.Metrics.as_view()),
+    path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
+    path("api/docs/", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    *_of_a_cluster,
+    path("clusters/<str:cluster>/", include(_of_a_cluster)),
+]
