@@ -179,10 +179,10 @@ class Child:
         self._wanted.clear()
 
     async def stop(self) -> None:
-        """SIGTERM to its group, SIGKILL to its session after the grace; it stays down until ``start``."""
+        """SIGTERM, and after the grace SIGKILL to its whole session; it stays down until ``start``."""
         self._wanted.clear()
         if self._life:
-            self._life.signal(signal.SIGTERM)
+            self._life.terminate()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._idle.wait(), self.spec.grace)
         await self.kill()

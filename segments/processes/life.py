@@ -85,20 +85,21 @@ class Life:
             await asyncio.sleep(POLL_S)
         return status
 
-    def signal(self, number: int) -> None:
-        """Send a signal to the whole process group."""
+    def terminate(self) -> None:
+        """SIGTERM to the process itself: it may still need its own children (Spark's JVM) to end in order; ``clean`` ends them."""
         if self._process.returncode is None:
-            send_group(self.pid, number)
+            send(self.pid, signal.SIGTERM)
 
     def kill(self) -> None:
         """SIGKILL to everything in the session, at once."""
-        self.signal(signal.SIGKILL)
+        if self._process.returncode is None:
+            send_group(self.pid, signal.SIGKILL)
         for pid in members({self.pid}, self._marker + "\0"):
             send(pid, signal.SIGKILL)
 
     def clean(self) -> None:
         """After the end: kill what the process left behind in its session, read its last words, forget it."""
-        self.signal(signal.SIGKILL)
+        self.kill()
         # Blocks the loop for the few milliseconds that killed processes need to go.
         left = kill_members({self.pid}, self._marker + "\0", seconds=5.0)
         self._process.wait()

@@ -75,6 +75,8 @@ class Planner:
         redis = f"redis://:{self._credentials.redis_password}@127.0.0.1:{self._ports.redis}/0"
         return {
             "PYTHONUNBUFFERED": "1",
+            # Celery would otherwise import every page and API view to check them, in worker and beat.
+            "CELERY_SKIP_CHECKS": "1",
             "DJANGO_SETTINGS_MODULE": "pinotadmin.settings",
             "PINOTADMIN_DATA_DIR": str(folder),
             "PINOTADMIN_CLUSTER": self._cluster,
