@@ -10,11 +10,14 @@ import uuid
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_process_init
+from celery.signals import worker_ready
 from django.conf import settings
 
 from segments import wiring
 from segments.errors import StateConflict
+from segments.names import TableName, split_table_name
+from segments.services import deletion, passes
+from segments.services.context import SYSTEM, Actor
 
 log = logging.getLogger(__name__)
 
@@ -54,9 +57,9 @@ def enqueue_push(push_id: str) -> None:
         log.warning("Push %s could not be queued now and will be later: %s", push_id, error)
 
 
-@worker_process_init.connect
+@worker_ready.connect
 def _warm_spark(**_: Any) -> None:
-    """Start Spark in the background, so that a worker process's first push finds it running; only where pushes are run."""
+    """Start Spark in the background, so that a worker's first push finds it running; only where asked for."""
     if os.environ.get("PINOTADMIN_WARM_SPARK") == "1":
         threading.Thread(target=_warm, name="warm-spark", daemon=True).start()
 
@@ -68,3 +71,34 @@ def _warm() -> None:
         log.info("Spark is warm after %.1f s.", session.warm(settings.SPARK_MASTER))
     except Exception:
         log.exception("Spark could not be started ahead; the first push will try again.")
+
+
+# -- periodic passes
+
+
+@shared_task(name="segments.tasks.run_periodic")
+def run_periodic(name: str, table: str | None = None, actor: str = "system") -> list[str]:
+    """Run one pass by Pinot's name over one table (typed name) or all."""
+    raw, kind = split_table_name(table or "")
+    return passes.run_pass(wiring.context(), name, TableName(raw, kind) if kind else None, Actor(actor))
+
+
+@shared_task(name="segments.tasks.run_retention")
+def run_retention() -> list[str]:
+    """Lineage clean-up, time retention and files of deleted segments, all tables."""
+    return passes.run_pass(wiring.context(), "RetentionManager", None, SYSTEM)
+
+
+@shared_task(name="segments.tasks.run_validation")
+def run_validation() -> list[str]:
+    """Find what is not as it should be, all tables."""
+    return passes.run_pass(wiring.context(), "SegmentStatusChecker", None, SYSTEM)
+
+
+@shared_task(name="segments.tasks.drain_deletions")
+def drain_deletions() -> list[str]:
+    """Finish deletions that wait for servers to let go."""
+    sentences = deletion.drain_all(wiring.context())
+    for sentence in sentences:
+        log.info("%s", sentence)
+    return sentences
