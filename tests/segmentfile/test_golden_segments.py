@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from segments.domain.table_config import parse_table_config
 from segments.errors import SegmentCorrupt
 from segments.segmentfile import SegmentReader, build_segment, compute_crc, parse_info, read_info, transform_table
 from tests.segmentfile.samples import CREATED, DAY_MS, FIXTURES, all_config, all_rows, all_schema, build, tiny
@@ -25,6 +26,15 @@ def test_case_1_tiny_is_pinots_own_bytes(tmp_path):
 def test_case_3_a_segment_of_every_type_is_pinots_own_bytes(tmp_path):
     build_segment(all_rows(), all_schema(), all_config(), "all_0", tmp_path, creation_time_ms=CREATED)
     assert _files(tmp_path / "all_0") == _files(FIXTURES / "all_0")
+
+
+def test_case_3_the_same_rows_without_dictionaries_have_pinots_crcs(tmp_path):
+    schema, body = all_schema(), all_config().body
+    index = {k: v for k, v in body["tableIndexConfig"].items() if k != "segmentPartitionConfig"}
+    config = parse_table_config({**body, "tableIndexConfig": {**index, "noDictionaryColumns": [f.name for f in schema.fields]}})
+    info = build_segment(all_rows(), schema, config, "all_0", tmp_path, creation_time_ms=CREATED)
+    assert (info.crc, info.data_crc) == (0x54388D5C, 0x9EA2D71B)
+    assert info.columns["inv"].has_dictionary  # its inverted index forces one
 
 
 def test_case_58_an_empty_segment_is_pinots_own_bytes(tmp_path):
