@@ -107,9 +107,14 @@ class LineSplitter:
         if len(self._rest) > self._limit:
             lines.append(self._rest)
             self._rest = b""
-        return [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
+        return [_readable(line) for line in lines]
 
     def finish(self) -> list[str]:
         """The last line, if it had no end."""
         rest, self._rest = self._rest, b""
-        return [rest.decode("utf-8", "replace")] if rest else []
+        return [_readable(rest)] if rest else []
+
+
+def _readable(line: bytes) -> str:
+    """What a terminal would show in the end: progress bars overwrite themselves with carriage returns."""
+    return line.decode("utf-8", "replace").rstrip("\r").rpartition("\r")[2]

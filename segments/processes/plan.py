@@ -154,6 +154,8 @@ class Planner:
             after=("zookeeper", "redis", "setup"),
             environment={
                 "JAVA_HOME": str(spark_java_home(self._java, self._data_dir / "run" / "java-home")),
+                # Spark's Python workers must be this Python, with its packages, not the first on the PATH.
+                "PYSPARK_PYTHON": sys.executable,
                 "PINOTADMIN_WARM_SPARK": "1",
             },
         )

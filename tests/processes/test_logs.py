@@ -25,6 +25,7 @@ def test_lines_are_put_together_from_pieces_and_endless_ones_are_cut() -> None:
     assert splitter.feed(b"one\ntw") == ["one"]
     assert splitter.feed(b"o\r\n\xff") == ["two"]
     assert splitter.finish() == ["�"]
+    assert splitter.feed(b"10 %\r50 %\r100 %\r\n") == ["100 %"]
     assert splitter.feed(b"x" * 11) == ["x" * 11]
     assert splitter.finish() == []
 
