@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +52,14 @@ def finished(client: Client, push_id: str, seconds: float = 100) -> dict[str, An
 
 
 @pytest.fixture
-def first(client: Client, table: str, folder: Path) -> Iterator[dict[str, int]]:
+def first(client: Client, table: str, folder: Path) -> dict[str, int]:
     """A table with one pushed snapshot."""
     write(folder, "one.csv", 30, "old")
     done = finished(client, push(client, table, folder))
     assert (done["state"], done["error"]) == ("DONE", "")
     assert client.counts(table) == {"old": 30}
     (folder / "one.csv").unlink()
-    yield {"old": 30}
+    return {"old": 30}
 
 
 def unchanged(client: Client, table: str, first: dict[str, int]) -> None:
