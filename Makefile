@@ -37,6 +37,7 @@ $(VENV)/.dev: requirements-dev.txt $(VENV)/.run-time
 	@touch $@
 
 install: $(VENV)/.run-time ## Install into .venv; nothing outside of it changes
+	@echo "Installed in $(VENV)"
 
 # -- running
 

@@ -157,6 +157,7 @@ class Child:
                 life.kill()
                 return
             await asyncio.sleep(self.spec.timing.probe_every)
+        self._say("up", f"{self.spec.name} is ready after {time.monotonic() - life.born:.1f} s")
         self._become(State.READY)
         misses = 0
         while True:
