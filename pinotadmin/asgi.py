@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from django.core.asgi import get_asgi_application
@@ -14,10 +14,12 @@ _django = get_asgi_application()
 
 from segments import wiring  # noqa: E402  (needs Django set up)
 
-Message = dict[str, Any]
+Message = MutableMapping[str, Any]
 
 
-async def application(scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]) -> None:
+async def application(
+    scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Mapping[str, Any]], Awaitable[None]]
+) -> None:
     """Serve one connection or the life cycle."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
@@ -25,7 +27,7 @@ async def application(scope: Message, receive: Callable[[], Awaitable[Message]],
         await _django(scope, receive, send)
 
 
-async def _lifespan(receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]) -> None:
+async def _lifespan(receive: Callable[[], Awaitable[Message]], send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
