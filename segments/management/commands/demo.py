@@ -1,0 +1,69 @@
+"""``manage.py demo``: the quickstart's table and two pushes, through the services that everybody uses; again and again the same end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from segments import tasks, wiring
+from segments.demo import flights
+from segments.errors import NotFound, PinotAdminError
+from segments.management.commands.push import follow
+from segments.models import Push
+from segments.names import OFFLINE, TableName
+from segments.services.context import Actor, Context
+from segments.services.push import create_push
+from segments.services.schemas import create_schema
+from segments.services.table_record import read_table_config
+from segments.services.tables import create_table
+
+_ACTOR = Actor("demo", "the quickstart's data")
+_STEPS = ((flights.FIRST_HALF, "the first half of 2013"), (flights.WHOLE_YEAR, "all of 2013"))
+
+
+class Command(BaseCommand):
+    """Creates table ``flights``, pushes half a year, then the whole year over it. What is done already is not done again."""
+
+    help = "Fill a running 'up' with the flights that left New York in 2013."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Prepare files, create the table, push twice, and say what to try next."""
+        began = time.monotonic()
+        try:
+            folder = Path(settings.DATA_DIR) / "input" / flights.TABLE
+            flights.prepare(folder)
+            ctx = wiring.context()
+            self._table(ctx)
+            for name, words in _STEPS:
+                self._push(ctx, folder / name, words)
+        except PinotAdminError as error:
+            raise CommandError(f"The demo stopped: {error}") from error
+        self.stdout.write(f"The demo is ready ({time.monotonic() - began:.1f} s). Try in the console, or with POST /query/sql:")
+        self.stdout.write("  SELECT origin, COUNT(*), AVG(dep_delay) FROM flights GROUP BY origin ORDER BY 2 DESC")
+
+    def _table(self, ctx: Context) -> None:
+        try:
+            read_table_config(ctx, TableName(flights.TABLE, OFFLINE))
+            return
+        except NotFound:
+            pass
+        create_schema(ctx, flights.schema(), override=True, actor=_ACTOR)
+        create_table(ctx, flights.table_config(), actor=_ACTOR)
+        self.stdout.write("Created table flights_OFFLINE with 19 columns: a push replaces its whole snapshot.")
+
+    def _push(self, ctx: Context, folder: Path, words: str) -> None:
+        """Push a folder, or follow the push of it that is under way; nothing if one is done."""
+        own = Push.objects.filter(cluster=ctx.cluster, table_name=flights.TABLE, actor=_ACTOR.name, spec__inputDirURI=str(folder))
+        push = own.exclude(state__in=(Push.State.FAILED, Push.State.CANCELLED)).first()
+        if push is not None and push.state == Push.State.DONE:
+            return
+        if push is None:
+            push = create_push(ctx, flights.job_spec(folder), _ACTOR, roots=wiring.input_roots())
+            tasks.enqueue_push(str(push.pk))
+        self.stdout.write(f"Pushing {words}:")
+        if follow(push, self.stdout.write).state != Push.State.DONE:
+            raise CommandError(f"The push of {words} is {push.state}: {push.error}")

@@ -1,0 +1,138 @@
+"""Names, patterns and plans: golden cases of Pinot's generators and matchers, and cuts that lose no row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from segments.domain.lineage import Entry, State
+from segments.domain.path_pattern import parse_pattern
+from segments.domain.push_plan import InputFile, Step, must_revert, next_step, part_from_json, parts_by_file, parts_by_rows, still_to_build
+from segments.domain.segment_names import Facts, make_rule, segment_name
+from segments.errors import InvalidInput
+
+DAY_MS = 86_400_000
+
+
+def rule(kind: str | None = None, table: str = "myTable_OFFLINE", *, start_ms: int | None = None, append: bool = False, **more: Any) -> Any:
+    return make_rule(
+        kind,
+        table,
+        more.get("configs", {}),
+        start_ms=start_ms,
+        is_append=append,
+        frequency=more.get("frequency", "DAILY"),
+        has_time=more.get("has_time", False),
+    )
+
+
+def test_a_consistent_push_names_its_segments_by_its_start() -> None:
+    assert segment_name(rule(start_ms=1_756_000_000_000), Facts(0, "/a.csv")) == "myTable_OFFLINE_1756000000000_0"
+    assert segment_name(rule(start_ms=5, configs={"segment.name.postfix": "x"}), Facts(3, "/a.csv")) == "myTable_OFFLINE_x_5_3"
+
+
+def test_simple_names_hold_the_time_unless_excluded() -> None:
+    facts = Facts(1, "/a.csv", 17000, 17003)
+    assert segment_name(rule(has_time=True), facts) == "myTable_OFFLINE_17000_17003_1"
+    assert segment_name(rule(has_time=True, configs={"exclude.time.in.segment.name": "true"}), facts) == "myTable_OFFLINE_1"
+
+
+@pytest.mark.parametrize(
+    ("frequency", "configs", "append", "name"),
+    [
+        ("DAILY", {}, True, "myTable_1970-01-02_1970-01-04_1"),
+        ("hourly", {}, True, "myTable_1970-01-02-00_1970-01-04-00_1"),
+        ("DAILY", {"segment.name.prefix": "myTable_daily  ", "segment.name.postfix": "myPostfix  "}, False, "myTable_daily_myPostfix_1"),
+        ("DAILY", {"exclude.sequence.id": "true"}, False, "myTable"),
+    ],
+)
+def test_normalized_dates_as_pinot_writes_them(frequency: str, configs: dict[str, str], append: bool, name: str) -> None:
+    facts = Facts(1, "/a.csv", 1, 3, DAY_MS, 3 * DAY_MS)
+    assert segment_name(rule("normalizedDate", "myTable", append=append, configs=configs, frequency=frequency), facts) == name
+
+
+def test_normalized_dates_of_an_append_table_need_times() -> None:
+    with pytest.raises(InvalidInput, match="Missing minTimeValue for normalizedDate"):
+        segment_name(rule("normalizedDate", append=True), Facts(1, "/a.csv"))
+
+
+def test_names_by_input_file() -> None:
+    configs = {"file.path.pattern": r".*/(\d{4})/(\w+)\.csv", "segment.name.template": r"s_${filePathPattern:\1}_${filePathPattern:\2}"}
+    assert segment_name(rule("inputFile", configs=configs), Facts(0, "/in/2009/input.csv")) == "s_2009_input"
+    assert segment_name(rule("inputFile", configs=configs), Facts(0, "/in/x.csv")) == "in_x_csv"
+
+
+@pytest.mark.parametrize("kind", ["fixed", "inputFile"])
+def test_names_without_postfix_are_refused_for_a_consistent_push(kind: str) -> None:
+    configs = {"segment.name": "x", "file.path.pattern": ".*", "segment.name.template": "x"}
+    assert segment_name(rule(kind, configs=configs), Facts(0, "/a")) == "x"
+    with pytest.raises(InvalidInput, match="same names"):
+        rule(kind, start_ms=1, configs=configs)
+
+
+def test_random_names_and_forbidden_names_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="uuid"):
+        rule(configs={"append.uuid.to.segment.name": "true"})
+    with pytest.raises(InvalidInput, match="not allowed"):
+        segment_name(rule("fixed", configs={"segment.name": "a,b"}), Facts(0, "/a"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matching"),
+    [
+        ("glob:/in/**.csv", ["/in/input.csv", "/in/2009/input.csv"]),
+        ("glob:/in/*.csv", ["/in/input.csv"]),
+        ("glob:**/2009/*.csv", ["/in/2009/input.csv"]),
+        ("glob:**/*.{csv,json}", ["/in/input.csv", "/in/2009/input.csv", "/in/x.json"]),
+        ("glob:/in/[!i]*", ["/in/x.json"]),
+        ("glob:/in/?.json", ["/in/x.json"]),
+        ("regex:.*/input\\.csv", ["/in/input.csv", "/in/2009/input.csv"]),
+        ("glob:*.csv", []),
+    ],
+)
+def test_patterns_match_whole_paths_as_in_java(pattern: str, matching: list[str]) -> None:
+    paths = ["/in/input.csv", "/in/2009/input.csv", "/in/x.json"]
+    assert [p for p in paths if parse_pattern(pattern).fullmatch(p)] == matching
+
+
+@pytest.mark.parametrize("pattern", ["*.csv", "glob:{a", "glob:[a", "glob:a\\", "glob:{a{b}}", "regex:("])
+def test_patterns_that_java_refuses_are_refused(pattern: str) -> None:
+    with pytest.raises(InvalidInput, match="is no file name pattern"):
+        parse_pattern(pattern)
+
+
+def test_files_of_two_folders_never_share_a_sequence_id() -> None:
+    parts = parts_by_file([InputFile("/in/2010/a.csv", 1, 1), InputFile("/in/2009/a.csv", 1, 1)])
+    assert [(p.sequence, p.source) for p in parts] == [(0, "/in/2009/a.csv"), (1, "/in/2010/a.csv")]
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=8), st.integers(1, 40))
+def test_cutting_by_rows_takes_every_row_once_in_order(rows: list[int], target: int) -> None:
+    files = [InputFile(f"/in/{i}.csv", 1, 1) for i in range(len(rows))]
+    parts = parts_by_rows(files, {f.path: n for f, n in zip(files, rows, strict=True)}, target)
+    taken = [(p.file.path, r) for part in parts for p in part.pieces for r in range(p.start, p.stop or 0)]
+    assert taken == [(f.path, r) for f, n in zip(files, rows, strict=True) for r in range(n)]
+    sizes = [sum((p.stop or 0) - p.start for p in part.pieces) for part in parts]
+    assert all(s == target for s in sizes[:-1])
+    assert [part_from_json(p.to_json()) for p in parts] == parts
+    assert still_to_build(parts, {0}) == parts[1:]
+
+
+@pytest.mark.parametrize(
+    ("state", "started", "step"),
+    [
+        (None, False, Step.START),
+        (None, True, Step.GIVE_UP),
+        (State.IN_PROGRESS, False, Step.UPLOAD),
+        (State.IN_PROGRESS, True, Step.UPLOAD),
+        (State.COMPLETED, True, Step.NOTHING),
+        (State.REVERTED, True, Step.GIVE_UP),
+    ],
+)
+def test_the_next_step_follows_from_the_entry(state: State | None, started: bool, step: Step) -> None:
+    entry = Entry("e", (), ("a",), state, 1) if state else None
+    assert next_step(entry, started=started) is step
+    assert must_revert(entry) is (state is State.IN_PROGRESS)

@@ -1,0 +1,274 @@
+"""Pushes from creation to their end: what becomes visible, what failures leave behind, and who may work on one."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segments.domain.push_plan import Part
+from segments.errors import Conflict, Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
+from segments.gateways.deepstore import STAGING
+from segments.models import AuditEvent, Push
+from segments.services import deletion
+from segments.services.push import cancel_push, create_push, resume_lost
+from segments.services.push_run import MAX_ATTEMPTS
+from segments.services.push_session import acquire
+from segments.services.replacement import revert_replace
+from tests.push.pushing import PushWorld
+from tests.services.world import ANN, TABLE
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> PushWorld:
+    made = PushWorld(tmp_path)
+    made.file("a.csv", "Rom,1,17000", "Bern,2,17001")
+    made.file("b.csv", "Paris,3,17002")
+    return made
+
+
+def staged(world: PushWorld) -> list[str]:
+    return world.ctx.deep_store.folders(STAGING)
+
+
+def test_a_push_replaces_the_whole_snapshot_and_can_be_reverted(world: PushWorld) -> None:
+    world.upload("old")
+    push = world.run(world.create())
+    assert (push.state, push.error) == (Push.State.DONE, "")
+    assert world.visible == [f"t_OFFLINE_17000_17001_{world.now}_0", f"t_OFFLINE_17002_17002_{world.now}_1"]
+    assert (push.rows, push.files_done, push.segments_built, push.segments_uploaded, push.attempts) == (3, 2, 2, 2, 1)
+    assert set(push.stage_seconds) == {"LIST", "BUILD", "START", "UPLOAD", "END"}
+    assert staged(world) == []
+    revert_replace(world.ctx, TABLE, push.entry_id, actor=ANN)
+    assert world.visible == ["old"]
+
+
+def test_a_second_push_takes_the_place_of_the_first(world: PushWorld) -> None:
+    first = world.run(world.create())
+    before = world.visible
+    world.now += 1000
+    second = world.run(world.create())
+    assert {first.state, second.state} == {Push.State.DONE}
+    assert len(world.visible) == 2
+    assert not set(before) & set(world.visible)
+
+
+def test_a_bad_value_names_file_line_and_column_and_leaves_nothing(world: PushWorld) -> None:
+    world.upload("old")
+    path = world.file("c.csv", "Oslo,4,17000", "Oslo,four,17000")
+    push = world.run(world.create())
+    assert push.state == Push.State.FAILED
+    assert f"'{path}' line 3: Column 'n': value 'four' does not convert to INT" in push.error
+    assert (world.visible, world.ideal, staged(world)) == (["old"], ["old"], [])
+
+
+def test_a_file_that_changes_during_the_push_fails_it_by_name(world: PushWorld) -> None:
+    push = world.create()
+    world.file("b.csv", "Paris,3,17002", "Paris,4,17002")
+    assert world.run(push).state == Push.State.FAILED
+    assert "b.csv' changed during the push" in push.error
+
+
+def test_a_refused_switch_is_taken_back(world: PushWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.upload("old")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StateConflict("No.", remedy="Ask again.")
+
+    monkeypatch.setattr("segments.services.push_run.end_replace", refuse)
+    push = world.run(world.create())
+    assert (push.state, push.error) == (Push.State.FAILED, "No. Ask again.")
+    assert world.state(push.entry_id) == "REVERTED"
+    deletion.drain(world.serve().ctx, TABLE)
+    assert (world.visible, world.ideal, world.files) == (["old"], ["old"], ["old"])
+
+
+def test_a_second_runner_is_refused_while_the_lease_lives(world: PushWorld) -> None:
+    push = world.create()
+
+    def rival(_: Part) -> None:
+        with pytest.raises(StateConflict, match="being worked on by me"):
+            world.run(push, "rival")
+
+    world.builder.before = rival
+    assert world.run(push).state == Push.State.DONE
+    assert world.run(push).attempts == 1
+    assert "finished already" in world.sentence
+
+
+def test_a_renewed_lease_is_not_given_away(world: PushWorld) -> None:
+    push = world.create()
+    session = acquire(world.ctx, str(push.pk), "me")
+    assert session is not None
+    world.now += 15_000
+    session.renew()
+    world.now += 15_000
+    with pytest.raises(StateConflict, match="being worked on by me"):
+        acquire(world.ctx, str(push.pk), "rival")
+    world.now += 6_000
+    assert acquire(world.ctx, str(push.pk), "rival") is not None
+    session.renew()
+    assert session.is_lost
+    with pytest.raises(Conflict):
+        session.update(rows=1)
+
+
+def test_a_lost_part_of_the_system_leaves_the_push_for_another_attempt(world: PushWorld) -> None:
+    push, queued = world.create(), []
+
+    def die(part: Part) -> None:
+        if part.ordinal == 1:
+            raise Unavailable("The JVM died.")
+
+    world.builder.before = die
+    assert world.run(push).state == Push.State.RUNNING
+    assert resume_lost(world.ctx, queued.append) == []
+    world.now += 5_000
+    sentences = resume_lost(world.ctx, queued.append)
+    assert queued == [str(push.pk)]
+    assert "its worker was lost at building segments" in sentences[0]
+    assert resume_lost(world.ctx, queued.append) == []
+    world.builder.before = lambda part: None
+    assert world.run(push).state == Push.State.DONE
+    assert world.builder.builds == [0, 1]
+
+
+def test_a_push_that_never_gets_through_is_taken_back_after_some_attempts(world: PushWorld) -> None:
+    world.upload("old")
+    push = world.create()
+
+    def die(_: Part) -> None:
+        raise Unavailable("The JVM died.")
+
+    world.builder.before = die
+    for _ in range(MAX_ATTEMPTS + 1):
+        world.run(push)
+        world.now += 30_000
+    assert push.state == Push.State.FAILED
+    assert push.error == f"Given up after {MAX_ATTEMPTS} attempts. The JVM died."
+    assert (world.visible, staged(world)) == (["old"], [])
+
+
+def test_a_queued_push_that_no_worker_took_is_queued_again_after_a_minute(world: PushWorld) -> None:
+    push, queued = world.create(), []
+    assert resume_lost(world.ctx, queued.append) == []
+    world.now += 61_000
+    assert "no worker had taken it up" in resume_lost(world.ctx, queued.append)[0]
+    assert queued == [str(push.pk)]
+
+
+def test_a_cancelled_push_stops_its_runner_and_leaves_nothing(world: PushWorld) -> None:
+    world.upload("old")
+    push = world.create()
+    world.builder.before = lambda part: None if part.ordinal == 0 else (cancel_push(world.ctx, str(push.pk), ANN), None)[1]
+    world.run(push)
+    assert (push.state, push.error) == (Push.State.CANCELLED, "Cancelled by ann: because")
+    assert "left to its new runner" in world.sentence
+    assert (world.visible, world.ideal, staged(world)) == (["old"], ["old"], [])
+    with pytest.raises(StateConflict, match="cancelled"):
+        cancel_push(world.ctx, str(push.pk), ANN)
+
+
+def test_an_append_table_keeps_what_it_has(tmp_path: Path) -> None:
+    world = PushWorld(tmp_path, batch={"segmentIngestionType": "APPEND", "consistentDataPush": False})
+    world.upload("old")
+    world.file("a.csv", "Rom,1,17000")
+    assert world.run(world.create()).state == Push.State.DONE
+    assert world.visible == ["old", "t_OFFLINE_17000_17000_0"]
+    world.file("a.csv", "Rom,1,17000", "Rom,2,17000")
+    world.now += 1000
+    assert world.run(world.create()).state == Push.State.DONE
+    assert world.visible == ["old", "t_OFFLINE_17000_17000_0"]
+    assert world.files == ["old", "t_OFFLINE_17000_17000_0"]
+
+
+def test_an_atomic_append_appears_through_an_entry_with_an_empty_old_side(tmp_path: Path) -> None:
+    world = PushWorld(tmp_path, batch={"segmentIngestionType": "APPEND", "consistentDataPush": False})
+    world.upload("old")
+    world.file("a.csv", "Rom,1,17000")
+    push = world.run(world.create(executionFrameworkSpec={"extraConfigs": {"atomicAppend": "true"}}))
+    assert (push.state, world.state(push.entry_id)) == (Push.State.DONE, "COMPLETED")
+    assert world.visible == ["old", "t_OFFLINE_17000_17000_0"]
+
+
+def test_segments_can_be_cut_by_rows_across_files(world: PushWorld) -> None:
+    world.file("c.csv", *(f"Oslo,{i},17000" for i in range(5)))
+    push = world.run(world.create(executionFrameworkSpec={"extraConfigs": {"segmentTargetRows": 3}}))
+    assert (push.state, push.rows, push.files_done) == (Push.State.DONE, 8, 3)
+    assert [s.rows for s in push.segments.all()] == [3, 3, 2]
+
+
+def test_a_bad_row_in_a_cut_file_is_found_on_its_own_line(world: PushWorld) -> None:
+    world.file("c.csv", *(f"Oslo,{i},17000" for i in range(4)), "Oslo,x,17000")
+    push = world.run(world.create(executionFrameworkSpec={"extraConfigs": {"segmentTargetRows": 3}}))
+    assert "c.csv' line 6: Column 'n'" in push.error
+
+
+def test_gzip_is_known_by_its_first_bytes(world: PushWorld) -> None:
+    path = world.folder / "a.csv"
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert world.run(world.create()).rows == 3
+
+
+def test_a_push_of_a_table_that_is_being_replaced_is_refused(world: PushWorld) -> None:
+    push = world.create()
+    with pytest.raises(StateConflict, match=str(push.pk)):
+        world.create()
+
+
+def test_only_configured_roots_are_read_also_through_links(world: PushWorld, tmp_path: Path) -> None:
+    (world.folder / "out").symlink_to(tmp_path / "store")
+    for place in (str(tmp_path), str(world.folder / "out"), str(world.folder / ".."), "/etc"):
+        with pytest.raises(Forbidden, match=str(world.folder)):
+            world.create(inputDirURI=place)
+    (world.folder / "secret.csv").symlink_to("/etc/passwd")
+    assert world.create().files_total == 2
+
+
+def test_nothing_found_names_the_folder_and_both_patterns(world: PushWorld) -> None:
+    with pytest.raises(NotFound, match=r"in/?' with includeFileNamePattern glob:\*\*/\*\.json and excludeFileNamePattern glob:\*\*/x"):
+        world.create(includeFileNamePattern="glob:**/*.json", excludeFileNamePattern="glob:**/x")
+    assert not Push.objects.exists()
+
+
+def test_a_storage_quota_is_checked_before_anything_is_registered(tmp_path: Path) -> None:
+    world = PushWorld(tmp_path, quota={"storage": "300B"})
+    world.upload("old")
+    world.file("a.csv", "Rom,1,17000")
+    push = world.run(world.create())
+    assert push.state == Push.State.FAILED
+    assert "quota" in push.error
+    assert world.ideal == ["old"]
+
+
+def test_a_csv_without_one_known_column_or_without_time_is_refused(world: PushWorld) -> None:
+    world.file("c.csv", "1;2;3", header="city;n;day")
+    assert "line 1: no column of its header" in world.run(world.create()).error
+    world.file("c.csv", "Rom,1", header="city,n")
+    assert "c.csv' has no time column 'day'" in world.run(world.create()).error
+
+
+def test_a_row_of_another_length_is_named_by_its_line(world: PushWorld) -> None:
+    world.file("c.csv", "Rom,1,17000", '"two\nlines",1,17000', "Rom,1")
+    assert "c.csv' line 5:" in world.run(world.create()).error
+
+
+def test_a_push_to_an_unknown_table_is_not_stored(world: PushWorld) -> None:
+    with pytest.raises(NotFound):
+        world.create(tableSpec={"tableName": "nope"})
+    with pytest.raises(InvalidInput):
+        create_push(world.ctx, "jobType: [", ANN, roots=[])
+    assert not Push.objects.exists()
+
+
+def test_begin_and_end_are_audited_with_actor_and_reason(world: PushWorld) -> None:
+    push = world.run(world.create())
+    events = AuditEvent.objects.filter(action__in=("push", "pushEnd")).order_by("id")
+    assert [(e.action, e.actor, e.reason, e.detail["push"]) for e in events] == [
+        ("push", "ann", "because", str(push.pk)),
+        ("pushEnd", "ann", "because", str(push.pk)),
+    ]

@@ -1,0 +1,77 @@
+"""Building with a real Spark: the same segments as in this process, bad rows by file and line, and a JVM that is killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from segments.errors import Unavailable
+from segments.models import Push
+from segments.services.push_run import run_push
+from segments.spark import session
+from segments.spark.build_segments import SparkBuilder
+from tests.push.pushing import PushWorld
+
+pytestmark = [pytest.mark.django_db, pytest.mark.integration]
+MASTER = "local[2]"
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkBuilder]:
+    yield SparkBuilder(MASTER)
+    session.forget()
+
+
+@pytest.fixture(autouse=True)
+def _no_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test's transaction would keep the lease's thread waiting."""
+    monkeypatch.setattr("segments.services.push_session.HEARTBEAT_S", 600.0)
+
+
+def run(world: PushWorld, push: Push, builder: SparkBuilder) -> Push:
+    run_push(world.ctx, str(push.pk), "me", builder=builder)
+    push.refresh_from_db()
+    return push
+
+
+def test_spark_builds_the_same_bytes_as_this_process(tmp_path: Path, spark: SparkBuilder) -> None:
+    crcs = []
+    for name in ("here", "spark"):
+        world = PushWorld(tmp_path / name)
+        for i in range(4):
+            world.file(f"{i}.csv", *(f"Rom,{i},17000" for i in range(10)))
+        push = world.create(executionFrameworkSpec={"extraConfigs": {"segmentTargetRows": 15}})
+        done = run(world, push, spark) if name == "spark" else world.run(push)
+        assert (done.state, done.error, done.rows, done.files_done) == (Push.State.DONE, "", 40, 4)
+        crcs.append([(s.name, s.crc, s.rows) for s in push.segments.all()])
+    assert crcs[0] == crcs[1]
+
+
+def test_a_bad_row_fails_the_push_with_file_line_and_column(tmp_path: Path, spark: SparkBuilder) -> None:
+    world = PushWorld(tmp_path)
+    world.file("1.csv", "Rom,1,17000")
+    bad = world.file("2.csv", "Rom,1,17000", "Rom,one,17000")
+    push = run(world, world.create(), spark)
+    assert push.state == Push.State.FAILED
+    assert push.error.startswith(f"Input file '{bad}' line 3: Column 'n': value 'one' does not convert to INT.")
+    assert world.ideal == []
+
+
+def test_after_its_jvm_was_killed_the_next_attempt_goes_on(tmp_path: Path, spark: SparkBuilder) -> None:
+    world = PushWorld(tmp_path)
+    world.file("1.csv", "Rom,1,17000")
+    push = world.create()
+    process = session.context(MASTER)._gateway.proc
+    process.kill()
+    process.wait()
+    assert run(world, push, spark).state == Push.State.DONE
+
+
+# pyspark leaves the pipe of a launcher that failed to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_master_that_is_not_there_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(Unavailable, match="Spark could not be started"):
+        session.context("local[1]")
