@@ -1,0 +1,92 @@
+"""Admin pages of what ZooKeeper holds: clusters, tables, segments, lineage entries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from unfold.decorators import action
+
+from segments.admin.readonly import ReadOnlyAdmin, segment_count
+from segments.models import Cluster, LineageEntry, Segment, Table
+
+
+@admin.register(Cluster)
+class ClusterAdmin(ReadOnlyAdmin):
+    """Clusters that this installation drives."""
+
+    list_display = ["name", "kind"]
+
+
+@admin.register(Table)
+class TableAdmin(ReadOnlyAdmin):
+    """Tables with their sums."""
+
+    list_display = ["name", "type", "ingestion_type", "rows_visible", "segments_visible", "segments_total", "replicas", "updated_at"]
+    list_filter = ["cluster", "type", "ingestion_type"]
+    search_fields = ["name"]
+    actions_detail = ["open_console", "open_lineage", "open_passes"]
+
+    @admin.display(description="Replicas online")
+    def replicas(self, table: Table) -> str:
+        """``3 of 4``."""
+        return f"{table.replicas_online} of {table.replicas_wanted}"
+
+    @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def open_console(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """The table's page."""
+        return _to("console:table", object_id)
+
+    @action(description="Roll back…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def open_lineage(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """The lineage, where each entry leads to its preview."""
+        return _to("console:lineage", object_id)
+
+    @action(description="Run a pass…", url_path="passes", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def open_passes(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """The form that runs retention or validation, with a reason."""
+        return _to("console:table_passes", object_id)
+
+
+@admin.register(Segment)
+class SegmentAdmin(ReadOnlyAdmin):
+    """Segments of all tables."""
+
+    list_display = ["name", "table", "status", "is_visible", "replicas_online", "replicas_wanted", "total_docs", "size_bytes"]
+    list_filter = ["is_visible", "status", "table"]
+    list_select_related = ["table"]
+    search_fields = ["name"]
+
+
+@admin.register(LineageEntry)
+class LineageEntryAdmin(ReadOnlyAdmin):
+    """Replacements of all tables; the way back is on each."""
+
+    list_display = ["entry_id", "table", "state", "replaces", "by"]
+    list_filter = ["state", "table"]
+    list_select_related = ["table"]
+    search_fields = ["entry_id", "table__name"]
+    actions_detail = ["preview_rollback"]
+    actions_row = ["preview_rollback"]
+
+    @admin.display(description="From")
+    def replaces(self, entry: LineageEntry) -> str:
+        """How many segments are replaced."""
+        return segment_count(entry.segments_from)
+
+    @admin.display(description="To")
+    def by(self, entry: LineageEntry) -> str:
+        """How many replace them."""
+        return segment_count(entry.segments_to)
+
+    @action(description="Preview rollback…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def preview_rollback(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """The console's preview, from which it can be done."""
+        entry = get_object_or_404(LineageEntry.objects.select_related("table"), pk=object_id)
+        return redirect("console:rollback", typed=entry.table.name, entry_id=entry.entry_id)
+
+
+def _to(page: str, object_id: Any) -> HttpResponse:
+    return redirect(page, typed=get_object_or_404(Table, pk=object_id).name)

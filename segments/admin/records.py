@@ -1,0 +1,64 @@
+"""Admin pages of what we record: pushes, audit, findings, runs of passes."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from unfold.decorators import action
+
+from segments.admin.readonly import ReadOnlyAdmin
+from segments.models import AuditEvent, Finding, PassRun, Push, PushSegment
+
+
+@admin.register(Push)
+class PushAdmin(ReadOnlyAdmin):
+    """Pushes."""
+
+    list_display = ["id", "table_name", "state", "stage", "actor", "created_at", "rows"]
+    list_filter = ["state", "stage", "table_name"]
+    search_fields = ["table_name", "actor", "entry_id"]
+    exclude = ["plan"]
+    actions_detail = ["open_console"]
+
+    @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def open_console(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The push's page with live progress."""
+        return redirect("console:push", push_id=object_id)
+
+
+@admin.register(PushSegment)
+class PushSegmentAdmin(ReadOnlyAdmin):
+    """Segments of pushes."""
+
+    list_display = ["name", "push", "state", "rows", "bytes"]
+    list_filter = ["state"]
+    list_select_related = ["push"]
+    search_fields = ["name"]
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    """The audit record; nobody deletes from it, not even a superuser."""
+
+    list_display = ["at", "actor", "action", "target", "outcome", "reason"]
+    list_filter = ["outcome", "action", "at"]
+    search_fields = ["actor", "action", "target", "reason"]
+
+
+@admin.register(Finding)
+class FindingAdmin(ReadOnlyAdmin):
+    """Findings of validation."""
+
+    list_display = ["severity", "table_name", "message", "first_seen", "closed_at"]
+    list_filter = ["severity", "code", ("closed_at", admin.EmptyFieldListFilter)]
+    search_fields = ["table_name", "message"]
+
+
+@admin.register(PassRun)
+class PassRunAdmin(ReadOnlyAdmin):
+    """Runs of passes."""
+
+    list_display = ["task", "table_name", "finished_at", "succeeded"]
+    list_filter = ["task", "succeeded"]
+    search_fields = ["table_name"]

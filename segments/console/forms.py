@@ -1,0 +1,133 @@
+"""What people type into the console, checked before a service sees it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from segments.errors import PinotAdminError
+from segments.services.passes import PASSES
+
+_MOST_SPEC_BYTES = 1_000_000
+
+
+class _Form(forms.Form):
+    """Shows a service's refusal as a form error, message and remedy."""
+
+    def refuse(self, error: PinotAdminError, field: str | None = None) -> None:
+        """Add the error to ``field``, or to the form."""
+        self.add_error(field, str(error))
+
+
+def _reason(help_text: str) -> forms.CharField:
+    return forms.CharField(
+        label="Reason",
+        max_length=500,
+        help_text=help_text,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        error_messages={"required": "Say why: the reason goes into the audit record."},
+    )
+
+
+class RollbackForm(_Form):
+    """Reason, the table's name typed, and which preview was confirmed."""
+
+    reason = _reason("Goes into the audit record, for whoever asks later.")
+    confirm = forms.CharField(
+        label="Type the table's name to confirm", widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+    )
+    force = forms.BooleanField(required=False, label="Take back a replacement that has not ended; its push will fail")
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, table: str, needs_force: bool, fingerprint: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.table, self.needs_force, self.fingerprint = table, needs_force, fingerprint
+        self.fields["seen"].initial = fingerprint
+        if not needs_force:
+            del self.fields["force"]
+
+    def clean_confirm(self) -> str:
+        typed: str = self.cleaned_data["confirm"].strip()
+        if typed != self.table:
+            raise forms.ValidationError(f"This is not the table's name. Type {self.table} to confirm.")
+        return typed
+
+    def clean(self) -> dict[str, Any]:
+        if self.needs_force and not self.cleaned_data.get("force") and "force" not in self.errors:
+            self.add_error("force", "The replacement is still IN_PROGRESS. Tick this to take it back all the same.")
+        if self.cleaned_data.get("seen") != self.fingerprint:
+            self.data = self.data.copy()
+            self.data["seen"] = self.fingerprint
+            raise forms.ValidationError("The table changed since you saw the preview. Check the new preview below and confirm again.")
+        return self.cleaned_data
+
+
+class PushForm(_Form):
+    """A job specification, pasted or as a file."""
+
+    spec = forms.CharField(
+        label="Job specification (YAML)",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 22, "spellcheck": "false", "class": "code"}),
+    )
+    file = forms.FileField(label="Or a file", required=False, help_text="Takes precedence over the text above.")
+    reason = _reason("For example the ticket or the upstream run.")
+
+    def clean(self) -> dict[str, Any]:
+        upload = self.cleaned_data.get("file")
+        if upload is not None:
+            if upload.size > _MOST_SPEC_BYTES:
+                raise forms.ValidationError({"file": "A job specification is a short YAML text; this file is too large."})
+            try:
+                self.cleaned_data["spec"] = upload.read().decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise forms.ValidationError({"file": "The file is no UTF-8 text. Choose the YAML job specification."}) from error
+        elif not (self.cleaned_data.get("spec") or "").strip():
+            raise forms.ValidationError({"spec": "Paste a job specification or choose a file."})
+        return self.cleaned_data
+
+
+class ReasonForm(_Form):
+    """Only a reason: for cancelling."""
+
+    reason = _reason("Goes into the audit record.")
+
+
+class PassForm(_Form):
+    """Which pass over which table, and why."""
+
+    task = forms.ChoiceField(label="Pass", choices=[(n, n) for n in sorted(PASSES)])
+    table = forms.ChoiceField(label="Table", required=False)
+    reason = _reason("Goes into the audit record.")
+
+    def __init__(self, *args: Any, tables: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["table"] = forms.ChoiceField(
+            label="Table", required=False, choices=[("", "All tables"), *((t, t) for t in tables)], initial=self.initial.get("table")
+        )
+
+
+class QueryForm(_Form):
+    """SQL to run."""
+
+    sql = forms.CharField(
+        label="SQL",
+        max_length=100_000,
+        widget=forms.Textarea(attrs={"rows": 7, "spellcheck": "false", "class": "code", "autocapitalize": "off"}),
+        error_messages={"required": "Write a query first."},
+    )
+
+
+class AuditFilter(forms.Form):
+    """Filters of the audit page; all optional."""
+
+    actor = forms.CharField(required=False)
+    action = forms.CharField(required=False)
+    target = forms.CharField(required=False)
+    outcome = forms.ChoiceField(
+        required=False, choices=[("", "any outcome"), ("done", "done"), ("refused", "refused"), ("failed", "failed")]
+    )
+    since = forms.DateTimeField(required=False, label="From (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))
+    until = forms.DateTimeField(required=False, label="To (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))

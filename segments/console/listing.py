@@ -1,0 +1,60 @@
+"""Cut a query into pages in the database, without counting what would be expensive to count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from django.db.models import Model, QuerySet
+
+M = TypeVar("M", bound=Model)
+
+PAGE_SIZE: Final = 50
+#: Nobody turns so many pages by hand; deeper offsets would only cost the database.
+MOST_PAGES: Final = 2000
+#: Matches are counted exactly up to here.
+COUNTED: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Listing(Generic[M]):
+    """One page of rows. ``number`` starts at 1; ``total`` is None when it was not counted, ``is_capped`` when it is a lower bound."""
+
+    rows: list[M]
+    number: int
+    has_next: bool
+    total: int | None = None
+    is_capped: bool = False
+
+    def __iter__(self) -> Iterator[M]:
+        return iter(self.rows)
+
+    @property
+    def first(self) -> int:
+        """Position of the first row, from 1."""
+        return (self.number - 1) * PAGE_SIZE + 1
+
+    @property
+    def last(self) -> int:
+        """Position of the last row."""
+        return self.first + len(self.rows) - 1
+
+
+def page_number(text: str | None) -> int:
+    """The ``page`` parameter; anything odd is page 1."""
+    return min(max(int(text), 1), MOST_PAGES) if text and text.isascii() and text.isdigit() else 1
+
+
+def cut(query: QuerySet[M, Any], number: int, *, total: int | None = None) -> Listing[M]:
+    """Fetch one page and one row more, which tells whether there is a next page. Counts at most ``COUNTED`` rows."""
+    start = (number - 1) * PAGE_SIZE
+    found = list(query[start : start + PAGE_SIZE + 1])
+    capped = False
+    if total is None:
+        if number == 1 and len(found) <= PAGE_SIZE:
+            total = len(found)
+        else:
+            total = query.order_by()[: COUNTED + 1].count()
+            capped, total = total > COUNTED, min(total, COUNTED)
+    return Listing(found[:PAGE_SIZE], number, len(found) > PAGE_SIZE and number < MOST_PAGES, total, capped)

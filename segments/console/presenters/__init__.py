@@ -1,0 +1,1 @@
+"""Turn rows and answers into what a page shows: words, states, numbers. No writes."""

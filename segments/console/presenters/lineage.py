@@ -1,0 +1,85 @@
+"""The lineage timeline: each entry with who, why, and until when it can be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from segments.console.presenters.tones import Mark, mark
+from segments.domain.lineage import Entry, Lineage, State
+from segments.domain.replacement import revert_blockers
+from segments.domain.retention import rollback_deadline_ms
+from segments.domain.table_config import parse_table_config
+from segments.errors import PinotAdminError
+from segments.models import AuditEvent, LineageEntry, Segment, Table
+
+#: Segment names shown before a list is folded.
+SHOWN = 5
+_ACTIONS = ("startReplaceSegments", "endReplaceSegments", "revertReplaceSegments")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One entry of the timeline. ``why_not`` is empty when it can be taken back until ``until`` (None: no deadline known)."""
+
+    entry: LineageEntry
+    mark: Mark
+    at: datetime
+    events: list[AuditEvent] = field(default_factory=list)
+    until: datetime | None = None
+    why_not: str = ""
+    is_current: bool = False
+
+
+def timeline(table: Table, entries: Sequence[LineageEntry]) -> list[Step]:
+    """Steps for a page of entries. Blockers are judged on the whole lineage as mirrored; the preview looks at the truth."""
+    everything = list(LineageEntry.objects.filter(table=table))
+    lineage = Lineage(table.name, {e.entry_id: _value(e) for e in everything})
+    serving = _serving(table, entries)
+    events = _events(table, [e.entry_id for e in entries])
+    current = next((e.entry_id for e in everything if e.state == State.COMPLETED), None)
+    return [
+        Step(
+            entry=e,
+            mark=mark(e.state),
+            at=datetime.fromtimestamp(e.timestamp_ms / 1000, UTC),
+            events=events.get(e.entry_id, []),
+            until=_deadline(table, lineage.entries[e.entry_id]),
+            why_not=_why_not(lineage, lineage.entries[e.entry_id], serving),
+            is_current=e.entry_id == current,
+        )
+        for e in entries
+    ]
+
+
+def _value(row: LineageEntry) -> Entry:
+    return Entry(row.entry_id, tuple(row.segments_from), tuple(row.segments_to), State(row.state), row.timestamp_ms, notes=row.notes)
+
+
+def _serving(table: Table, entries: Iterable[LineageEntry]) -> dict[str, bool]:
+    names = {s for e in entries if e.state == State.COMPLETED for s in e.segments_from}
+    rows = Segment.objects.filter(table=table, name__in=names).values_list("name", "replicas_online") if names else []
+    return {name: online > 0 for name, online in rows}
+
+
+def _events(table: Table, ids: list[str]) -> dict[str, list[AuditEvent]]:
+    found: dict[str, list[AuditEvent]] = {}
+    for event in AuditEvent.objects.filter(target=table.name, action__in=_ACTIONS, outcome="done", detail__entry__in=ids):
+        found.setdefault(event.detail["entry"], []).append(event)
+    return found
+
+
+def _why_not(lineage: Lineage, entry: Entry, serving: dict[str, bool]) -> str:
+    if entry.state is State.REVERTED:
+        return "Already taken back."
+    blockers = revert_blockers(lineage, entry, serving)
+    return str(blockers[0]) if blockers else ""
+
+
+def _deadline(table: Table, entry: Entry) -> datetime | None:
+    try:
+        until = rollback_deadline_ms(entry, parse_table_config(table.config))
+    except PinotAdminError:
+        return None
+    return datetime.fromtimestamp(until / 1000, UTC) if until is not None else None

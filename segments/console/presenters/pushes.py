@@ -1,0 +1,73 @@
+"""A push as its page shows it: stages with seconds, progress, rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from segments.models import Push
+
+
+@dataclass(frozen=True)
+class StageLine:
+    """One stage. ``status`` is done, current, failed or pending; ``seconds`` None before it began."""
+
+    code: str
+    label: str
+    status: str
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is known of a push now."""
+
+    push: Push
+    stages: list[StageLine]
+    is_over: bool
+    seconds: float
+    rows_per_second: float | None
+    percent: int
+
+
+def progress(push: Push) -> Progress:
+    """Numbers for the page of one push."""
+    is_over = push.state in Push.TERMINAL
+    began = push.started_at or push.created_at
+    seconds = max(((push.finished_at if is_over and push.finished_at else timezone.now()) - began).total_seconds(), 0.0)
+    building = float(push.stage_seconds.get(Push.Stage.BUILD, 0) or 0) or seconds
+    rate = push.rows / building if push.rows and building > 0 else None
+    return Progress(push, _stages(push, is_over), is_over, seconds, rate, _percent(push))
+
+
+def _stages(push: Push, is_over: bool) -> list[StageLine]:
+    order = [s for s in Push.Stage if s != Push.Stage.REVERT or push.stage == s or s in push.stage_seconds]
+    codes = [str(s) for s in order]
+    at = codes.index(push.stage) if push.stage in codes else 0
+    lines = []
+    for position, stage in enumerate(order):
+        seconds = push.stage_seconds.get(str(stage))
+        if push.state == Push.State.DONE or position < at:
+            status = "done" if seconds is not None or push.state == Push.State.DONE else "pending"
+        elif position == at and push.state != Push.State.QUEUED:
+            status = "failed" if is_over else "current"
+        else:
+            status = "pending"
+        lines.append(StageLine(str(stage), str(stage.label), status, float(seconds) if seconds is not None else None))
+    return lines
+
+
+def _percent(push: Push) -> int:
+    """Built and registered segments count half each: both are work that is done or not."""
+    if push.state == Push.State.DONE:
+        return 100
+    if not push.segments_total:
+        return 0
+    return min(99, int(50 * (push.segments_built + push.segments_uploaded) / push.segments_total))
+
+
+def lease_is_lost(push: Push, now: datetime) -> bool:
+    """Has the worker stopped renewing its lease?"""
+    return push.state == Push.State.RUNNING and push.lease_until is not None and push.lease_until < now

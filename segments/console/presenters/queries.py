@@ -1,0 +1,75 @@
+"""A broker response as a table, statistics and exceptions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: Rows shown on the page; the CSV holds all.
+SHOWN_ROWS: Final = 1000
+_STATS: Final = (
+    ("timeUsedMs", "ms"),
+    ("numDocsScanned", "rows scanned"),
+    ("totalDocs", "rows in total"),
+    ("numSegmentsQueried", "segments queried"),
+    ("numSegmentsProcessed", "segments processed"),
+    ("numServersResponded", "servers answered"),
+    ("numServersQueried", "servers asked"),
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the result."""
+
+    name: str
+    type: str
+
+    @property
+    def is_number(self) -> bool:
+        """Shown flush right."""
+        return self.type in ("INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the page shows of an answer."""
+
+    columns: list[Column]
+    rows: list[list[tuple[Column, str]]]
+    total: int
+    exceptions: list[dict[str, Any]]
+    stats: list[tuple[str, Any]]
+    is_partial: bool
+
+
+def present(answer: dict[str, Any]) -> Result:
+    """Columns, the first rows as text, statistics and exceptions."""
+    columns, rows = table_of(answer)
+    shown = [[(c, as_text(v)) for c, v in zip(columns, row, strict=False)] for row in rows[:SHOWN_ROWS]]
+    return Result(
+        columns=columns,
+        rows=shown,
+        total=len(rows),
+        exceptions=[e if isinstance(e, dict) else {"message": str(e)} for e in answer.get("exceptions") or []],
+        stats=[(label, answer[key]) for key, label in _STATS if answer.get(key) is not None],
+        is_partial=bool(answer.get("partialResult")) or len(rows) > SHOWN_ROWS,
+    )
+
+
+def table_of(answer: dict[str, Any]) -> tuple[list[Column], list[list[Any]]]:
+    """Columns and raw rows; both empty when the answer holds no table."""
+    table = answer.get("resultTable") or {}
+    schema = table.get("dataSchema") or {}
+    names, types = schema.get("columnNames") or [], schema.get("columnDataTypes") or []
+    return [Column(n, t) for n, t in zip(names, types, strict=False)], table.get("rows") or []
+
+
+def as_text(value: Any) -> str:
+    """A cell's text: null is told from the text "null" by its sign, lists are JSON."""
+    if value is None:
+        return "∅"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else str(value)

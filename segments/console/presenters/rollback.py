@@ -1,0 +1,76 @@
+"""The rollback preview as a comparison: before, after, difference."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from segments.services.rollback_preview import RevertPreview, SnapshotSummary
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the comparison. ``kind`` says how to show the values: count, bytes or time (epoch ms)."""
+
+    label: str
+    kind: str
+    before: int | None
+    after: int | None
+
+    @property
+    def change(self) -> int | None:
+        """After minus before; None where it has no meaning."""
+        return None if self.before is None or self.after is None or self.kind == "time" else self.after - self.before
+
+    @property
+    def percent(self) -> str:
+        """The change in percent, signed; empty when there is none."""
+        if not self.change or not self.before:
+            return ""
+        share = 100 * self.change / self.before
+        return f"{share:+.1f} %" if abs(share) >= 0.05 else f"{'+' if share > 0 else '-'}<0.1 %"
+
+
+def comparison(preview: RevertPreview) -> list[Line]:
+    """Rows, segments, bytes and time range."""
+
+    def line(label: str, kind: str, key: str) -> Line:
+        return Line(label, kind, _get(preview.before, key), _get(preview.after, key))
+
+    return [
+        line("Rows", "count", "rows"),
+        line("Segments", "count", "segments"),
+        line("Size", "bytes", "bytes"),
+        line("First time", "time", "start_ms"),
+        line("Last time", "time", "end_ms"),
+    ]
+
+
+def warnings(preview: RevertPreview) -> list[str]:
+    """What a careful person would want to be told before pressing the button."""
+    told = []
+    if preview.after.segments == 0 and preview.before.segments > 0:
+        told.append("Queries will see no rows at all afterwards: the old side of this entry is empty.")
+    elif preview.before.rows and preview.after.rows < preview.before.rows * 0.5:
+        told.append("Queries will see less than half of today's rows.")
+    if preview.deleted_segments:
+        told.append("Segments of the new side are deleted and can not be brought back by another rollback; push them again instead.")
+    return told
+
+
+def fingerprint(preview: RevertPreview) -> str:
+    """Stands for what the person saw, so that a confirmation of something else is noticed."""
+    return hashlib.sha256(json.dumps(asdict(preview), sort_keys=True).encode()).hexdigest()[:32]
+
+
+def deadline(preview: RevertPreview) -> datetime | None:
+    """Until when the old side is kept."""
+    until = preview.possible_until_ms
+    return None if until is None else datetime.fromtimestamp(until / 1000, UTC)
+
+
+def _get(summary: SnapshotSummary, key: str) -> Any:
+    return getattr(summary, key)

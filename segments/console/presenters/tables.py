@@ -1,0 +1,97 @@
+"""Rows of the table list and the head of a table's pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce
+
+from segments.console.presenters.tones import Mark, mark, replicas_mark
+from segments.models import Finding, LineageEntry, Push, Table
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One table with everything the list shows."""
+
+    table: Table
+    health: Mark
+    replicas: Mark
+    errors: int
+    warnings: int
+    last_push: Mark | None
+    last_push_at: datetime | None
+    last_push_id: Any
+    snapshot_at: datetime | None
+
+
+def table_rows(search: str = "", name: str | None = None) -> list[TableRow]:
+    """All tables whose name contains ``search``, those in trouble first. One query."""
+    query = _annotated()
+    if search:
+        query = query.filter(name__icontains=search)
+    if name is not None:
+        query = query.filter(name=name)
+    return [_row(t) for t in query]
+
+
+def _annotated() -> QuerySet[Table, Any]:
+    findings = Finding.objects.filter(cluster=OuterRef("cluster__name"), table_name=OuterRef("name"), closed_at=None).order_by()
+    pushes = Push.objects.filter(cluster=OuterRef("cluster__name"), table_name=OuterRef("raw_name")).order_by("-created_at")
+    snapshot = LineageEntry.objects.filter(table=OuterRef("pk"), state="COMPLETED").order_by("-timestamp_ms")
+
+    def count(severity: str) -> Coalesce:
+        counted = findings.filter(severity=severity).values("table_name").annotate(n=Count("pk")).values("n")
+        return Coalesce(Subquery(counted, output_field=IntegerField()), Value(0))
+
+    query = Table.objects.select_related("cluster").annotate(
+        errors=count("error"),
+        warnings=count("warning"),
+        last_push_id=Subquery(pushes.values("pk")[:1]),
+        last_push_state=Subquery(pushes.values("state")[:1]),
+        last_push_at=Subquery(pushes.values("created_at")[:1]),
+        snapshot_ms=Subquery(snapshot.values("timestamp_ms")[:1]),
+    )
+    down = Q(errors__gt=0) | Q(replicas_wanted__gt=0, replicas_online=0)
+    rank = Case(
+        When(down, then=Value(0)), When(Q(warnings__gt=0) | Q(replicas_online__lt=F("replicas_wanted")), then=Value(1)), default=Value(2)
+    )
+    return query.annotate(rank=rank).order_by("rank", "name")
+
+
+def _row(table: Any) -> TableRow:
+    return TableRow(
+        table=table,
+        health=_health(table),
+        replicas=replicas_mark(table.replicas_online, table.replicas_wanted),
+        errors=table.errors,
+        warnings=table.warnings,
+        last_push=mark(table.last_push_state) if table.last_push_state else None,
+        last_push_at=table.last_push_at,
+        last_push_id=table.last_push_id,
+        snapshot_at=datetime.fromtimestamp(table.snapshot_ms / 1000, UTC) if table.snapshot_ms else None,
+    )
+
+
+def _health(table: Any) -> Mark:
+    if table.rank == 0:
+        return Mark("needs help", "bad", "cross")
+    if table.rank == 1:
+        return Mark("degraded", "warn", "alert")
+    return Mark("healthy", "ok", "check") if table.segments_total else Mark("empty", "idle", "dot")
+
+
+def schema_columns(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Columns of a Pinot schema in its order: name, kind, type, single or multi value."""
+    kinds = (("dimensionFieldSpecs", "dimension"), ("metricFieldSpecs", "metric"), ("dateTimeFieldSpecs", "date time"))
+    columns = []
+    for key, kind in kinds:
+        for spec in schema.get(key) or []:
+            is_multi = spec.get("singleValueField") is False
+            columns.append(
+                {"name": spec.get("name"), "kind": kind, "type": spec.get("dataType"), "is_multi": is_multi, "format": spec.get("format")}
+            )
+    return columns

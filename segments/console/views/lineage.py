@@ -1,0 +1,91 @@
+"""The lineage of a table, and the rollback of an entry: preview, confirmation, outcome."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from segments import wiring
+from segments.console.access import actor_of, find_table, may_operate, page, refusal
+from segments.console.forms import RollbackForm
+from segments.console.listing import cut, page_number
+from segments.console.presenters import rollback as presenter
+from segments.console.presenters.lineage import timeline
+from segments.console.presenters.tones import mark
+from segments.console.views.tables import head
+from segments.errors import PinotAdminError
+from segments.models import AuditEvent, LineageEntry, Table
+from segments.names import TableName
+from segments.services import replacement
+from segments.services.rollback_preview import RevertPreview
+
+
+@page
+@require_safe
+def entries(request: HttpRequest, typed: str) -> HttpResponse:
+    """Timeline, newest first."""
+    table, _ = find_table(typed)
+    listing = cut(LineageEntry.objects.filter(table=table), page_number(request.GET.get("page")))
+    return render(
+        request,
+        "console/table_lineage.html",
+        {**head(request, table, "lineage"), "listing": listing, "steps": timeline(table, listing.rows)},
+    )
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def rollback(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
+    """GET shows what would happen (or what happened); POST does it and comes back here."""
+    table, name = find_table(typed)
+    if request.method == "POST":
+        refused = refusal(request, "revertReplaceSegments", table.name)
+        if refused:
+            return refused
+    ctx = wiring.context(table.cluster.name)
+    preview = replacement.preview_revert(ctx, name, entry_id)
+    form = RollbackForm(request.POST or None, table=table.name, needs_force=preview.needs_force, fingerprint=presenter.fingerprint(preview))
+    if request.method != "POST":
+        return _page(request, table, preview, form)
+    if not form.is_valid():
+        return _page(request, table, preview, form, HTTPStatus.UNPROCESSABLE_ENTITY)
+    try:
+        actor = actor_of(request, form.cleaned_data["reason"])
+        replacement.revert_replace(ctx, name, entry_id, force=bool(form.cleaned_data.get("force")), actor=actor)
+    except PinotAdminError as error:
+        return _refused(request, table, name, entry_id, form, error)
+    messages.success(request, f"Rolled back. Queries on {table.name} see the previous snapshot again.")
+    return redirect("console:rollback", typed=table.name, entry_id=entry_id)
+
+
+def _refused(
+    request: HttpRequest, table: Table, name: TableName, entry_id: str, form: RollbackForm, error: PinotAdminError
+) -> HttpResponse:
+    """Show why it was refused above a fresh preview: the entry may have changed meanwhile."""
+    form.refuse(error)
+    preview = replacement.preview_revert(wiring.context(table.cluster.name), name, entry_id)
+    return _page(request, table, preview, form, error.status)
+
+
+def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: RollbackForm, status: int = HTTPStatus.OK) -> HttpResponse:
+    done = AuditEvent.objects.filter(
+        target=table.name, action="revertReplaceSegments", outcome="done", detail__entry=preview.entry_id
+    ).first()
+    context = {
+        **head(request, table, "lineage"),
+        "preview": preview,
+        "mark": mark(preview.state),
+        "lines": presenter.comparison(preview),
+        "warnings": presenter.warnings(preview),
+        "until": presenter.deadline(preview),
+        "entry": LineageEntry.objects.filter(table=table, entry_id=preview.entry_id).first(),
+        "form": form,
+        "done": done,
+        "is_done": preview.state == "REVERTED",
+        "may_operate": may_operate(request),
+    }
+    return render(request, "console/rollback.html", context, status=status)

@@ -1,0 +1,142 @@
+"""Pushes: the list, one push with live progress, a new one, and cancelling."""
+
+from __future__ import annotations
+
+import uuid
+from http import HTTPStatus
+from typing import Any, Final
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from segments import wiring
+from segments.console import queueing
+from segments.console.access import actor_of, may_operate, page, refusal
+from segments.console.forms import PushForm, ReasonForm
+from segments.console.listing import cut, page_number
+from segments.console.presenters.pushes import lease_is_lost, progress
+from segments.console.presenters.tones import mark
+from segments.errors import PinotAdminError
+from segments.models import Push
+from segments.names import split_table_name
+from segments.services import push as pushes
+
+#: Segments shown on a push's page.
+_SHOWN: Final = 200
+_SAMPLE: Final = """\
+executionFrameworkSpec:
+  name: spark
+jobType: SegmentCreationAndMetadataPush
+inputDirURI: {input_dir}
+includeFileNamePattern: "glob:**/*.csv"
+recordReaderSpec:
+  dataFormat: csv
+tableSpec:
+  tableName: {table}
+pushJobSpec:
+  pushAttempts: 2
+"""
+
+
+@page
+@require_safe
+def push_list(request: HttpRequest) -> HttpResponse:
+    """Pushes, newest first, by table and state."""
+    wanted = {k: request.GET.get(k, "").strip() for k in ("table", "state")}
+    query = Push.objects.defer("plan", "spec")
+    if wanted["table"]:
+        query = query.filter(table_name__icontains=split_table_name(wanted["table"])[0])
+    if wanted["state"]:
+        query = query.filter(state=wanted["state"])
+    listing = cut(query, page_number(request.GET.get("page")))
+    rows = [(progress(p), mark(p.state)) for p in listing]
+    context = {
+        "listing": listing, "rows": rows, "wanted": wanted, "states": Push.State.values, "may_operate": may_operate(request),
+        "is_busy": any(not p.is_over for p, _ in rows),
+    }  # fmt: skip
+    return render(request, "console/pushes.html", context)
+
+
+@page
+@require_safe
+def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
+    """One push."""
+    return _page(request, get_object_or_404(Push, pk=push_id), ReasonForm())
+
+
+@page
+@require_safe
+def live(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
+    """The part of a push's page that htmx fetches every second while it runs."""
+    push = get_object_or_404(Push.objects.defer("plan", "spec"), pk=push_id)
+    return render(request, "console/partials/push_progress.html", _live_context(push))
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """Paste or choose a job specification; it is checked before anything starts."""
+    if request.method != "POST":
+        table = split_table_name(request.GET.get("table", "").strip() or "my_table")[0]
+        return _form_page(request, PushForm(initial={"spec": _SAMPLE.format(table=table, input_dir=wiring.input_roots()[0])}))
+    refused = refusal(request, "push", "")
+    if refused:
+        return refused
+    form = PushForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _form_page(request, form, HTTPStatus.UNPROCESSABLE_ENTITY)
+    try:
+        actor = actor_of(request, form.cleaned_data["reason"])
+        push = pushes.create_push(wiring.context(), form.cleaned_data["spec"], actor, roots=wiring.input_roots())
+    except PinotAdminError as error:
+        form.refuse(error, "spec" if error.status == HTTPStatus.BAD_REQUEST else None)
+        return _form_page(request, form, error.status)
+    if queueing.enqueue_push(str(push.pk)):
+        messages.success(request, f"Push to {push.table_name} is queued.")
+    else:
+        messages.warning(request, "The push is stored, but the task queue does not answer. It begins by itself once Redis is back.")
+    return redirect("console:push", push_id=push.pk)
+
+
+@page
+@require_POST
+def cancel(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
+    """Ask the worker to stop; what it had begun is taken back."""
+    push = get_object_or_404(Push, pk=push_id)
+    refused = refusal(request, "cancel push", push.table_name)
+    if refused:
+        return refused
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        return _page(request, push, form, HTTPStatus.UNPROCESSABLE_ENTITY)
+    try:
+        pushes.cancel_push(wiring.context(push.cluster), str(push_id), actor_of(request, form.cleaned_data["reason"]))
+    except PinotAdminError as error:
+        form.refuse(error)
+        return _page(request, push, form, error.status)
+    messages.success(request, "Cancelled. What the push had begun is taken back.")
+    return redirect("console:push", push_id=push.pk)
+
+
+def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTPStatus.OK) -> HttpResponse:
+    context = {**_live_context(push), "form": form, "may_operate": may_operate(request)}
+    return render(request, "console/push.html", context, status=status)
+
+
+def _live_context(push: Push) -> dict[str, Any]:
+    total = push.segments.count()
+    return {
+        "push": push,
+        "progress": progress(push),
+        "mark": mark(push.state),
+        "is_lost": lease_is_lost(push, timezone.now()),
+        "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
+        "segments_hidden": max(total - _SHOWN, 0),
+    }
+
+
+def _form_page(request: HttpRequest, form: PushForm, status: int = HTTPStatus.OK) -> HttpResponse:
+    return render(request, "console/push_new.html", {"form": form, "may_operate": may_operate(request)}, status=status)

@@ -1,0 +1,56 @@
+"""The query page: SQL in, the broker's answer as a table or as CSV."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from segments import wiring
+from segments.console.access import page
+from segments.console.export import csv_response
+from segments.console.forms import QueryForm
+from segments.console.presenters.queries import as_text, present, table_of
+from segments.errors import InvalidInput, PinotAdminError
+from segments.models import Table
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def query(request: HttpRequest) -> HttpResponse:
+    """GET shows the editor (``?sql=`` fills it); POST runs and shows the answer, alone when htmx asks."""
+    context: dict[str, Any] = {}
+    status: int = HTTPStatus.OK
+    form = QueryForm(request.POST) if request.method == "POST" else QueryForm(initial={"sql": request.GET.get("sql", "")})
+    if request.method == "POST":
+        try:
+            context.update(result=present(_run(form)), sql=form.cleaned_data["sql"])
+        except PinotAdminError as error:
+            context["error"], status = error, error.status
+    if request.headers.get("HX-Request"):
+        #: htmx swaps only successful answers; the text itself says what went wrong.
+        return render(request, "console/partials/query_result.html", context)
+    raw_names = sorted(set(Table.objects.values_list("raw_name", flat=True)))
+    return render(request, "console/query.html", {**context, "form": form, "names": raw_names}, status=status)
+
+
+@page
+@require_POST
+def download(request: HttpRequest) -> HttpResponseBase:
+    """The whole answer as CSV."""
+    answer = _run(QueryForm(request.POST))
+    columns, rows = table_of(answer)
+    if answer.get("exceptions") and not columns:
+        raise InvalidInput(str(present(answer).exceptions[0].get("message", "")), remedy="Correct the query and try again.")
+    texts = ([None if v is None else as_text(v) if isinstance(v, (list, dict)) else v for v in row] for row in rows)
+    return csv_response("result.csv", [c.name for c in columns], texts)
+
+
+def _run(form: QueryForm) -> dict[str, Any]:
+    if not form.is_valid():
+        raise InvalidInput(" ".join(str(m) for e in form.errors.values() for m in e))
+    answer: dict[str, Any] = wiring.broker().query(form.cleaned_data["sql"])
+    return answer

@@ -1,0 +1,92 @@
+// Small comforts; every page works without them. Keys: "/" goes to the search field, Ctrl+Enter runs the query.
+"use strict";
+
+(function () {
+  const KEY = "pinotadmin.queries";
+  const KEPT = 15;
+
+  function recent() {
+    try {
+      const found = JSON.parse(localStorage.getItem(KEY) || "[]");
+      return Array.isArray(found) ? found.filter((q) => typeof q === "string") : [];
+    } catch {
+      return [];
+    }
+  }
+
+  function remember(sql) {
+    const text = sql.trim();
+    if (!text) return;
+    try {
+      localStorage.setItem(KEY, JSON.stringify([text, ...recent().filter((q) => q !== text)].slice(0, KEPT)));
+    } catch {
+      // A full or forbidden storage only costs the list of recent queries.
+    }
+  }
+
+  function fill(sql) {
+    const editor = document.getElementById("id_sql");
+    editor.value = sql;
+    editor.focus();
+  }
+
+  function showRecent() {
+    const list = document.getElementById("recent-queries");
+    if (!list) return;
+    list.replaceChildren(
+      ...recent().map((sql) => {
+        const item = document.createElement("li");
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "query-pick";
+        button.textContent = sql;
+        button.dataset.sql = sql;
+        item.append(button);
+        return item;
+      }),
+    );
+    document.getElementById("recent-box").hidden = list.childElementCount === 0;
+  }
+
+  document.addEventListener("click", (event) => {
+    const pick = event.target.closest("[data-sql]");
+    if (pick) fill(pick.dataset.sql);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) {
+      const search = document.querySelector("input[type=search]");
+      if (search) {
+        event.preventDefault();
+        search.focus();
+        search.select();
+      }
+    }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.id === "id_sql") {
+      event.preventDefault();
+      event.target.form.requestSubmit(document.getElementById("run-query"));
+    }
+  });
+
+  document.addEventListener("submit", (event) => {
+    if (event.target.id === "query-form") {
+      remember(event.target.elements.sql.value);
+      showRecent();
+    } else if (event.target.method === "post" && event.target.hasAttribute("data-once")) {
+      // A second click must not send the form twice; the answer brings a new page.
+      if (event.target.dataset.sent) event.preventDefault();
+      event.target.dataset.sent = "yes";
+      event.target.setAttribute("aria-busy", "true");
+    }
+  });
+
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
+  });
+
+  document.addEventListener("DOMContentLoaded", () => {
+    showRecent();
+    const wrong = document.querySelector("[data-focus]");
+    if (wrong) wrong.focus();
+  });
+})();

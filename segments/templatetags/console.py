@@ -1,0 +1,137 @@
+"""How the console writes states, numbers, bytes and times."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django import template
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from segments.console.presenters.tones import Mark, mark
+
+register = template.Library()
+
+_BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+_NOTHING: Final = SafeString('<span class="muted">–</span>')
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    """A symbol of icons.svg; decorative: the text beside it says the same."""
+    return format_html(
+        '<svg class="icon icon-{}" aria-hidden="true"><use href="{}#{}"></use></svg>', name, static("segments/icons.svg"), name
+    )
+
+
+@register.filter
+def badge(state: Mark | str) -> SafeString:
+    """State as icon and word in its tone."""
+    shown = state if isinstance(state, Mark) else mark(state)
+    return format_html('<span class="badge badge-{}">{}{}</span>', shown.tone, icon(shown.icon), shown.text)
+
+
+@register.filter
+def count(value: int | None) -> SafeString:
+    """1,234 as it is; from a million on 1.23 M with the exact number on hover."""
+    if value is None:
+        return _NOTHING
+    exact = f"{int(value):,}"
+    for size, sign in ((10**12, "T"), (10**9, "G"), (10**6, "M")):
+        if abs(value) >= size:
+            return format_html('<span title="{}">{} {}</span>', exact, f"{value / size:.2f}", sign)
+    return format_html("{}", exact)
+
+
+@register.filter
+def signed(value: int | None) -> SafeString:
+    """+1,234 or -1,234 (with a real minus sign), exact."""
+    if value is None:
+        return _NOTHING
+    return format_html("{}", "±0" if value == 0 else f"{value:+,}".replace("-", "−"))
+
+
+@register.filter
+def size(value: int | None) -> SafeString:
+    """Bytes in binary units, the exact number on hover."""
+    if value is None:
+        return _NOTHING
+    amount, unit = float(value), _BINARY[0]
+    for unit in _BINARY:
+        if abs(amount) < 1024 or unit == _BINARY[-1]:
+            break
+        amount /= 1024
+    text = f"{amount:.0f} {unit}" if unit == "B" or abs(amount) >= 100 else f"{amount:.1f} {unit}"
+    return format_html('<span title="{} bytes">{}</span>', f"{int(value):,}", text)
+
+
+@register.filter
+def seconds(value: float | None) -> SafeString:
+    """0.4 s, 12 s, 3 min 20 s, 2 h 5 min."""
+    if value is None:
+        return _NOTHING
+    if value < 10:
+        return format_html("{} s", f"{value:.1f}")
+    return format_html("{}", _span(value, parts=2))
+
+
+@register.filter
+def moment(value: datetime | int | None) -> SafeString:
+    """A time (or epoch ms): UTC ISO text, with how long ago beside it."""
+    when = _datetime(value)
+    if when is None:
+        return _NOTHING
+    iso = when.strftime("%Y-%m-%d %H:%M:%S")
+    return format_html('<time datetime="{}">{} <span class="ago">{}</span></time>', _iso(when), iso, relative(when))
+
+
+@register.filter
+def ago(value: datetime | int | None) -> SafeString:
+    """How long ago (or in how long), the UTC ISO time on hover."""
+    when = _datetime(value)
+    if when is None:
+        return _NOTHING
+    return format_html('<time datetime="{}" title="{} UTC">{}</time>', _iso(when), when.strftime("%Y-%m-%d %H:%M:%S"), relative(when))
+
+
+@register.filter
+def stamp(value: datetime | int | None) -> SafeString:
+    """Only the UTC ISO text; for data times, whose distance to now says nothing."""
+    when = _datetime(value)
+    return _NOTHING if when is None else format_html('<time datetime="{}">{}</time>', _iso(when), when.strftime("%Y-%m-%d %H:%M:%S"))
+
+
+def relative(when: datetime) -> str:
+    """``3 min ago``, ``in 2 h``, ``now``."""
+    distance = (timezone.now() - when).total_seconds()
+    if abs(distance) < 1:
+        return "now"
+    return f"{_span(distance, parts=1)} ago" if distance > 0 else f"in {_span(-distance, parts=1)}"
+
+
+def _span(value: float, parts: int) -> str:
+    left, words = int(value), []
+    for step, unit in _STEPS:
+        if left >= step and len(words) < parts:
+            words.append(f"{left // step} {unit}")
+            left %= step
+    return " ".join(words) or "0 s"
+
+
+def _datetime(value: Any) -> datetime | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    try:
+        return datetime.fromtimestamp(int(value) / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _iso(when: datetime) -> str:
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")

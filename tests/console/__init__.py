@@ -1,0 +1,1 @@
+"""Tests of the console's pages through Django's test client."""
