@@ -7,9 +7,6 @@ from typing import Any, ClassVar
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,35 +14,10 @@ from rest_framework.views import APIView
 
 from segments import wiring
 from segments.api.authentication import actor_of
+from segments.api.openapi import PinotSchema
 from segments.api.permissions import Right
 from segments.errors import InvalidInput
 from segments.services.context import Actor, Context
-
-
-class PinotSchema(AutoSchema):
-    """Describes views by their docstrings and ``parameters``; bodies are free JSON, as Pinot documents them."""
-
-    def get_request_serializer(self) -> Any:
-        """Any JSON object where the method takes a body."""
-        return OpenApiTypes.OBJECT if self.method in ("POST", "PUT", "PATCH") else None
-
-    def get_response_serializers(self) -> Any:
-        """Any JSON."""
-        return OpenApiTypes.OBJECT
-
-    def get_override_parameters(self) -> list[Any]:
-        """The query parameters that the view names."""
-        listed = getattr(self.view, "parameters", {}).get(self.method, ())
-        return [OpenApiParameter(name, str, OpenApiParameter.QUERY) for name in listed]
-
-    def get_tags(self) -> list[str]:
-        """The first part of the path."""
-        return [self.path.strip("/").split("/")[0] or "root"]
-
-    def get_operation_id(self) -> str:
-        """Class and method: unique, and stable when paths move."""
-        name = f"{type(self.view).__name__}_{self.method.lower()}"
-        return name if self.path.count("{") < 2 else f"{name}_{self.path.strip('/').split('/')[-1].strip('{}')}"
 
 
 class ApiView(APIView):

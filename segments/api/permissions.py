@@ -8,8 +8,8 @@ from rest_framework.authentication import SessionAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-if TYPE_CHECKING:
-    from rest_framework.views import APIView  # it reads the settings, which name this module
+if TYPE_CHECKING:  # rest_framework.views imports this module while it is itself being imported
+    from rest_framework.views import APIView
 
 Right = Literal["read", "operate", "administer"]
 

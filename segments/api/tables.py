@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -101,5 +100,4 @@ class TableMetadata(ApiView):
 
 
 def _sizes(admin_url: str, typed: str) -> Mapping[str, int]:
-    sizes: Any = wiring.servers().segment_sizes(admin_url, typed)
-    return {str(k): int(v) for k, v in sizes.items()}
+    return wiring.servers().table_size(admin_url, typed).segments

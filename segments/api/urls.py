@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from segments.api import additions, cluster, health, metrics, query, replacement, schemas, segment_uploads, segments, tables
+from segments.api.permissions import RightsPermission
 
 Pattern = URLPattern | URLResolver
 
@@ -58,6 +59,7 @@ _additions: list[Pattern] = [
     path("api/v1/audit", additions.AuditTrail.as_view()),
     path("", include("segments.api.pushes")),
 ]
+_document = {"PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"]}
 _of_a_cluster = [*_schemas, *_tables, *_segments, *_cluster, *_additions]
 
 urlpatterns: list[Pattern] = [
@@ -65,8 +67,8 @@ urlpatterns: list[Pattern] = [
     path("health/liveness", health.Health.as_view()),
     path("health/readiness", health.Readiness.as_view()),
     path("metrics", metrics.Metrics.as_view()),
-    path("api/schema/", SpectacularAPIView.as_view(), name="api-schema"),
-    path("api/docs/", SpectacularSwaggerView.as_view(url_name="api-schema"), name="api-docs"),
+    path("api/schema/", SpectacularAPIView.as_view(custom_settings=_document, permission_classes=[RightsPermission]), name="api-schema"),
+    path("api/docs/", SpectacularSwaggerView.as_view(url_name="api-schema", permission_classes=[RightsPermission]), name="api-docs"),
     *_of_a_cluster,
     path("clusters/<str:cluster>/", include(_of_a_cluster)),
 ]
