@@ -65,12 +65,15 @@ def warm(master: str) -> float:
     began = time.monotonic()
     spark = context(master)
     cores = spark.defaultParallelism
-    spark.parallelize(range(cores), cores).map(_hold).count()
+    spark.parallelize(range(cores), cores).map(_rehearse).count()
     return time.monotonic() - began
 
 
-def _hold(item: int) -> int:
-    """Keeps a worker busy for so long that the others get one of their own."""
+def _rehearse(item: int) -> int:
+    """Build a tiny segment, so that all code is loaded; slowly enough that every core gets a worker of its own."""
+    from segments.spark.rehearsal import rehearse  # loaded in the executor, not here
+
+    rehearse()
     time.sleep(0.05)
     return item
 

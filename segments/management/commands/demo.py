@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from segments import tasks, wiring
 from segments.demo import flights
 from segments.errors import NotFound, PinotAdminError
-from segments.management.commands.push import follow
+from segments.management.commands.push import follow, stored
 from segments.models import Push
 from segments.names import OFFLINE, TableName
 from segments.services.context import Actor, Context
@@ -65,5 +65,6 @@ class Command(BaseCommand):
             push = create_push(ctx, flights.job_spec(folder), _ACTOR, roots=wiring.input_roots())
             tasks.enqueue_push(str(push.pk))
         self.stdout.write(f"Pushing {words}:")
-        if follow(push, self.stdout.write).state != Push.State.DONE:
-            raise CommandError(f"The push of {words} is {push.state}: {push.error}")
+        found = push
+        if follow(lambda: stored(found), self.stdout.write)["state"] != "DONE":
+            raise CommandError(f"The push of {words} is {found.state}: {found.error}")

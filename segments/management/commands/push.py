@@ -4,71 +4,117 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from segments import tasks, wiring
 from segments.errors import PinotAdminError
-from segments.models import Push
-from segments.services.context import Actor
-from segments.services.push import create_push
 
 _LOOK_S = 0.1
+_FINISHED = ("DONE", "FAILED", "CANCELLED")
 
 
 class Command(BaseCommand):
-    """Exit status 0 when the new snapshot is queryable, 1 when the push failed or was refused."""
+    """Exit status 0 when the new snapshot is queryable, 1 when the push failed or was refused.
 
-    help = "Push the files that an ingestion job specification names, through the workers of a running 'up'."
+    With a running ``up`` it talks to that one's REST API; otherwise to the parts that the environment names.
+    """
+
+    help = "Push the files that an ingestion job specification names."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """The specification's file, the reason, and whether to wait."""
+        """The specification's file, the reason, the running ``up``, and whether to wait."""
         parser.add_argument("spec", help="Ingestion job specification, YAML or JSON")
         parser.add_argument("--reason", default="", help="Why; goes into the audit record")
+        parser.add_argument("--data-dir", type=Path, default=Path(settings.DATA_DIR), help="Data directory of the running 'up'")
         parser.add_argument("--wait", action=argparse.BooleanOptionalAction, default=True, help="Follow the push to its end")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create, enqueue, follow."""
+        """Start it, and follow it."""
         try:
             text = Path(options["spec"]).read_text(encoding="utf-8")
-            actor = Actor(getpass.getuser(), options["reason"])
-            push = create_push(wiring.context(), text, actor, roots=wiring.input_roots())
-            tasks.enqueue_push(str(push.pk))
-        except (OSError, UnicodeDecodeError) as error:
+            endpoints = options["data_dir"] / "endpoints.json"
+            remote = _Remote(json.loads(endpoints.read_text())) if endpoints.is_file() else None
+        except (OSError, ValueError) as error:
             raise CommandError(f"'{options['spec']}' can not be read: {error}.") from error
-        except PinotAdminError as error:
+        try:
+            look = remote.start(text, options["reason"]) if remote else _start_here(text, options["reason"])
+            push = look()
+            self.stdout.write(f"Push {push['id']} of {push['tableName']}: {push['filesTotal']} files.")
+            if options["wait"] and (push := follow(look, self.stdout.write))["state"] != "DONE":
+                raise CommandError(f"The push is {push['state']}: {push['error']}")
+        except (PinotAdminError, httpx.HTTPError) as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(f"Push {push.pk} of {push.table_name}: {push.files_total} files.")
-        if options["wait"] and follow(push, self.stdout.write).state != Push.State.DONE:
-            raise CommandError(f"The push is {push.state}: {push.error}")
 
 
-def follow(push: Push, say: Callable[[str], Any]) -> Push:
+class _Remote:
+    """The REST API of a running ``up``."""
+
+    def __init__(self, endpoints: dict[str, Any]) -> None:
+        self.http = httpx.Client(base_url=endpoints["controller"], headers={"Authorization": endpoints["authorization"]}, timeout=30)
+
+    def start(self, text: str, reason: str) -> Callable[[], dict[str, Any]]:
+        """Create the push; returns how to look at it."""
+        body = json.dumps({"spec": text, "reason": reason})
+        made = self._call("POST", "/api/v1/pushes", content=body, headers={"Content-Type": "application/json"})
+        return lambda: self._call("GET", f"/api/v1/pushes/{made['id']}")
+
+    def _call(self, method: str, path: str, **more: Any) -> dict[str, Any]:
+        response = self.http.request(method, path, **more)
+        try:
+            body: dict[str, Any] = response.json()
+        except ValueError:
+            body = {"error": response.text[:300]}
+        if response.is_error:
+            raise CommandError(str(body.get("error")))
+        return body
+
+
+def _start_here(text: str, reason: str) -> Callable[[], dict[str, Any]]:
+    from segments import tasks, wiring  # heavy, and not needed beside a running `up`
+    from segments.services.context import Actor
+    from segments.services.push import create_push
+
+    push = create_push(wiring.context(), text, Actor(getpass.getuser(), reason), roots=wiring.input_roots())
+    tasks.enqueue_push(str(push.pk))
+    return lambda: stored(push)
+
+
+def stored(push: Any) -> dict[str, Any]:
+    """A push of our own database as the REST API shows it, as it is now."""
+    from segments.api.pushes import push_json  # see _start_here
+
+    push.refresh_from_db()
+    return push_json(push)
+
+
+def follow(look: Callable[[], dict[str, Any]], say: Callable[[str], Any]) -> dict[str, Any]:
     """Say how far a push is whenever that changes, until it is finished; returns it as it is then."""
-    last = ""
+    last, began = "", time.monotonic()
     while True:
-        push.refresh_from_db()
-        line = progress_line(push)
+        push = look()
+        line = progress_line(push, time.monotonic() - began)
         if line != last:
             say(line)
             last = line
-        if push.state in Push.TERMINAL:
+        if push["state"] in _FINISHED:
             return push
         time.sleep(_LOOK_S)
 
 
-def progress_line(push: Push) -> str:
+def progress_line(push: dict[str, Any], seconds: float) -> str:
     """One line: state, stage and figures."""
     figures = (
-        f"{push.files_done}/{push.files_total} files, {push.segments_built}/{push.segments_total} segments built, "
-        f"{push.segments_uploaded} registered, {push.rows:,} rows, {push.bytes:,} bytes"
+        f"{push['filesDone']}/{push['filesTotal']} files, {push['segmentsBuilt']}/{push['segmentsTotal']} segments built, "
+        f"{push['segmentsUploaded']} registered, {push['rows']:,} rows, {push['bytes']:,} bytes"
     )
-    if push.state == Push.State.DONE and push.finished_at is not None:
-        seconds = (push.finished_at - push.created_at).total_seconds()
-        return f"  done in {seconds:.1f} s: {figures}"
-    words = push.get_stage_display() if push.state == Push.State.RUNNING else push.get_state_display()
-    return f"  {words}: {figures}"
+    if push["state"] == "DONE":
+        return f"  done after {seconds:.1f} s: {figures}"
+    return f"  {push['stage'] if push['state'] == 'RUNNING' else push['state']}: {figures}"
