@@ -47,6 +47,9 @@ class Endpoints:
         }
 
 
+FILE_NAME = "endpoints.json"
+
+
 class EndpointsFile:
     """Writes the file when all is healthy and removes it when something is not."""
 

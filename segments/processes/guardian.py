@@ -1,7 +1,7 @@
 """Outlives the supervisor by a moment: ends every child when the supervisor is gone, even by kill -9.
 
 Standard input is a pipe whose other end only the supervisor holds. ``+N`` announces session N, ``-N`` says that it has ended.
-End of file means that the supervisor is no more. Run as ``python -S -m segments.processes.guardian TOKEN LOCK``.
+End of file means that the supervisor is no more. Run as ``python -S -m segments.processes.guardian TOKEN LOCK FILE...``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ _PROJECT = Path(__file__).resolve().parents[2]
 class Guardian:
     """The supervisor's side: starts the guardian process, tells it about sessions, restarts it when somebody killed it."""
 
-    def __init__(self, token: str, lock: Path) -> None:
-        """``token`` begins the marker of every process of this run; ``lock`` is held while the guardian lives."""
-        self._token = token
-        self._lock = lock
+    def __init__(self, token: str, lock: Path, files: tuple[Path, ...] = ()) -> None:
+        """``token`` begins the marker of every process of this run; ``lock`` is held while the guardian lives.
+
+        ``files`` say that the cluster runs (endpoints.json, control.sock): the guardian removes them when it does not any more.
+        """
+        self._arguments = [token, str(lock), *map(str, files)]
         self._sessions: set[int] = set()
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
         # Its own session: Ctrl-C in the terminal must not reach it. -S: no site packages, up in 20 ms.
         return subprocess.Popen(  # noqa: S603 - our own module with our own arguments
-            [sys.executable, "-S", "-m", "segments.processes.guardian", self._token, str(self._lock)],
+            [sys.executable, "-S", "-m", "segments.processes.guardian", *self._arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             cwd=_PROJECT,
@@ -76,8 +78,8 @@ class Guardian:
         self._process.wait(seconds)
 
 
-def watch(token: str, lock: Path) -> None:
-    """Read announcements until end of file, then end what is left of this run."""
+def watch(token: str, lock: Path, files: list[Path]) -> None:
+    """Read announcements until end of file, then remove the files and end what is left of this run."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
@@ -89,8 +91,10 @@ def watch(token: str, lock: Path) -> None:
             sessions.add(int(line[1:]))
         elif line.startswith("-"):
             sessions.discard(int(line[1:]))
+    for file in files:
+        file.unlink(missing_ok=True)
     kill_members(sessions, token + "/", seconds=30.0)
 
 
 if __name__ == "__main__":
-    watch(sys.argv[1], Path(sys.argv[2]))
+    watch(sys.argv[1], Path(sys.argv[2]), [Path(argument) for argument in sys.argv[3:]])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from segments.processes.child import ChildSpec
 from segments.processes.credentials import ADMIN_USER, Credentials, load_credentials
-from segments.processes.endpoints import EndpointsFile
+from segments.processes.endpoints import FILE_NAME, EndpointsFile
 from segments.processes.java import find_java
 from segments.processes.lock import DataDirectoryLock, wait_until_unlocked
 from segments.processes.logs import Terminal
@@ -68,7 +68,7 @@ def _run(request: Request, environ: Mapping[str, str], began: float) -> int:
         terminal.plain(format_banner(plan, credentials, options.data_dir, time.monotonic() - began))
         return plan.demo
 
-    endpoints = EndpointsFile(options.data_dir / "endpoints.json", plan.endpoints)
+    endpoints = EndpointsFile(options.data_dir / FILE_NAME, plan.endpoints)
     try:
         return asyncio.run(Supervisor(options.data_dir, plan.specs, endpoints, terminal, Callbacks(healthy)).run())
     finally:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from segments.errors import InvalidInput, NotFound, StateConflict, Unavailable
 from segments.processes.child import Child, ChildSpec, State
-from segments.processes.control import ControlServer
-from segments.processes.endpoints import EndpointsFile
+from segments.processes.control import SOCKET_NAME, ControlServer
+from segments.processes.endpoints import FILE_NAME, EndpointsFile
 from segments.processes.guardian import Guardian
 from segments.processes.logs import LogFile, Terminal
 from segments.processes.sessions import kill_members
@@ -68,7 +68,8 @@ class Supervisor:
             (self._folder / folder).mkdir(exist_ok=True)
         # Left over only when the guardian of an earlier run was killed together with its supervisor.
         kill_members(set(), self._token + "/")
-        self._guardian = Guardian(self._token, self._folder / "run" / "guardian.lock")
+        signs_of_life = tuple(self._folder / name for name in (FILE_NAME, SOCKET_NAME))
+        self._guardian = Guardian(self._token, self._folder / "run" / "guardian.lock", signs_of_life)
         control = ControlServer(self._folder, self._control)
         try:
             self._install_signals()

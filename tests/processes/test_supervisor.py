@@ -99,6 +99,7 @@ def test_kill_9_of_the_supervisor_leaves_no_process_behind(tiny: Tiny) -> None:
     process.send_signal(signal.SIGKILL)
     process.wait()
     until(lambda: not any(map(is_running, family)) and not tiny.running(), "the end of all processes", 5)
+    assert not tiny.endpoints.exists(), "nobody must take the cluster for healthy"
 
 
 def test_after_kill_9_it_starts_again_on_the_same_directory(tiny: Tiny) -> None:
@@ -106,7 +107,7 @@ def test_after_kill_9_it_starts_again_on_the_same_directory(tiny: Tiny) -> None:
     before = tiny.healthy()["pids"]["web"]
     first.send_signal(signal.SIGKILL)
     first.wait()
-    tiny.endpoints.unlink(missing_ok=True)
+    until(lambda: not tiny.endpoints.exists(), "removal of endpoints.json")
     tiny.up()
     assert tiny.healthy()["pids"]["web"] != before
     assert not is_running(before)
