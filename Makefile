@@ -8,7 +8,7 @@ CONFORMANCE ?= ../shared/conformance
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart up test lint conformance clean
+.PHONY: help install quickstart up test lint conformance bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ test: $(VENV)/.demo lint ## All checks and all tests
 
 conformance: $(VENV)/.dev ## Run the black-box suite in CONFORMANCE=DIR against a fresh cluster
 	@$(BIN)/python -m tests.conformance_run $(CONFORMANCE) $(ARGS)
+
+bench: $(VENV)/.demo $(VENV)/.dev ## Measure, and print the numbers beside those of Apache Pinot
+	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python -m "bench.$$(basename $$file .py)" || exit 1; done
 
 clean: ## Remove .venv and caches; the data in .pinotadmin stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
