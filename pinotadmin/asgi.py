@@ -24,7 +24,7 @@ async def application(
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
     else:
-        await _django(scope, receive, send)
+        await _django(dict(scope), receive, send)
 
 
 async def _lifespan(receive: Callable[[], Awaitable[Message]], send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:

@@ -69,8 +69,10 @@ def known(path: str, version: int) -> int:
 
 
 def to_bytes(record: ZNRecord | None) -> bytes:
+    """What to write for a record; nothing for None."""
     return b"" if record is None else encode(record)
 
 
 def versioned(data: bytes | None, stat: ZnodeStat) -> Versioned:
+    """The value that callers get for a read znode."""
     return Versioned(decode(data), stat.version, stat.mtime, stat.mzxid, stat.ephemeralOwner)

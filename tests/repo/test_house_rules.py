@@ -1,0 +1,86 @@
+"""Rules about the repository itself: sizes, names, documents that name what exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = sorted(
+    p for folder in ("segments", "pinotadmin", "tests", "bench") for p in (ROOT / folder).rglob("*.py") if "migrations" not in p.parts
+)
+OURS = [p for p in CODE if p.parts[len(ROOT.parts)] in ("segments", "pinotadmin")]
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    assert [name(p) for p in CODE if len(p.read_text().splitlines()) > 400] == []
+
+
+def test_no_function_is_longer_than_60_lines() -> None:
+    long = []
+    for path in CODE:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno + 1 > 60:
+                long.append(f"{name(path)}:{node.lineno} {node.name}")
+    assert long == []
+
+
+def test_no_file_has_a_name_that_says_nothing() -> None:
+    assert [name(p) for p in CODE if re.fullmatch(r"(utils?|helpers?|common|misc|manager)\.py", p.name)] == []
+
+
+def test_every_module_says_why_it_exists() -> None:
+    assert [name(p) for p in OURS if p.read_text().strip() and not ast.get_docstring(ast.parse(p.read_text()))] == []
+
+
+def test_every_public_function_and_class_has_a_docstring() -> None:
+    bare = []
+    for path in OURS:
+        for node in ast.parse(path.read_text()).body:
+            public = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
+            if public and not ast.get_docstring(node):  # type: ignore[arg-type]  # narrowed by ``public``
+                bare.append(f"{name(path)}:{node.lineno} {node.name}")  # type: ignore[attr-defined]  # as above
+    assert bare == []
+
+
+def test_tests_never_wait_by_a_bare_sleep() -> None:
+    """A sleep stands only inside a loop that looks for something until a deadline."""
+    bare = []
+    for path in (p for p in CODE if "tests" in p.parts):
+        for loop_free in _sleeps_outside_loops(ast.parse(path.read_text())):
+            bare.append(f"{name(path)}:{loop_free}")
+    assert bare == []
+
+
+def _sleeps_outside_loops(tree: ast.AST, *, in_loop: bool = False) -> list[int]:
+    found: list[int] = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("time.sleep", "sleep") and not in_loop:
+            found.append(node.lineno)
+        inside = in_loop or isinstance(node, ast.While | ast.For)
+        found += _sleeps_outside_loops(node, in_loop=inside)
+    return found
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/operations.md"])
+def test_documents_name_only_files_that_exist(document: str) -> None:
+    text = (ROOT / document).read_text()
+    named = set(re.findall(r"`((?:segments|pinotadmin|tests|templates|docs|bench)/[\w./-]*)`", text)) | set(
+        re.findall(r"\]\(([\w./-]+)\)", text)
+    )
+    base = (ROOT / document).parent
+    assert [n for n in sorted(named) if "…" not in n and not (ROOT / n).exists() and not (base / n).exists()] == []
+
+
+def test_every_management_command_stands_in_the_documents_or_the_makefile() -> None:
+    text = "".join((ROOT / f).read_text() for f in ("README.md", "docs/operations.md", "docs/architecture.md", "Makefile"))
+    own = {p.stem for p in (ROOT / "segments/management/commands").glob("*.py")} - {"__init__"}
+    inner = {c for c in own if c.startswith("run_")} | {"setup_database"}  # started by ``up`` only
+    assert [c for c in sorted(own - inner) if not re.search(rf"\b{c}\b", text)] == []
