@@ -41,20 +41,12 @@ def run_push(push_id: str) -> str:
 @shared_task(name="segments.tasks.resume_lost_pushes")
 def resume_lost_pushes() -> list[str]:
     """Hand pushes whose worker was lost to the queue again."""
-    from segments.services import push
+    from segments.services import push, push_queue
 
-    sentences = push.resume_lost(wiring.context(), enqueue_push)
+    sentences = push.resume_lost(wiring.context(), push_queue.enqueue_push)
     for sentence in sentences:
         log.warning("%s", sentence)
     return sentences
-
-
-def enqueue_push(push_id: str) -> None:
-    """Put a push into the workers' queue. If the broker is away, ``resume_lost_pushes`` does it later."""
-    try:
-        run_push.delay(push_id)
-    except run_push.OperationalError as error:
-        log.warning("Push %s could not be queued now and will be later: %s", push_id, error)
 
 
 @worker_ready.connect

@@ -9,13 +9,15 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments import tasks, wiring
+from segments import wiring
 from segments.api.base import ApiView, int_param, text_param
 from segments.api.permissions import Right
 from segments.errors import InvalidInput
 from segments.models import Push
 from segments.services.context import Actor
 from segments.services.push import cancel_push, create_push, find_push
+from segments.services.push_document import push_document
+from segments.services.push_queue import enqueue_push
 
 _PAGE: Final = 100
 _MOST: Final = 1000
@@ -35,7 +37,7 @@ class PushesView(ApiView):
         if state := text_param(request, "state"):
             found = found.filter(state=state.upper())
         limit = min(max(int_param(request, "limit") or _PAGE, 1), _MOST)
-        return Response({"pushes": [push_json(p) for p in found.defer("plan")[:limit]]})
+        return Response({"pushes": [push_document(p) for p in found.defer("plan")[:limit]]})
 
     def post(self, request: Request, **_: Any) -> Response:
         """Start a push. The body is Pinot's job specification, YAML or JSON, or ``{"spec": ..., "reason": ...}``.
@@ -46,8 +48,8 @@ class PushesView(ApiView):
         actor = self.actor
         reason = reason or text_param(request, "reason") or actor.reason
         push = create_push(self.ctx, spec, Actor(actor.name, reason, actor.address), roots=wiring.input_roots())
-        tasks.enqueue_push(str(push.pk))
-        return Response(push_json(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})
+        enqueue_push(str(push.pk))
+        return Response(push_document(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})
 
 
 class PushView(ApiView):
@@ -57,7 +59,7 @@ class PushView(ApiView):
         """State, stage, progress, seconds per stage, error, and every segment. 404 when there is none."""
         push = find_push(self.ctx, push_id)
         segments = push.segments.values("ordinal", "name", "state", "source", "rows", "bytes", "crc")
-        return Response({**push_json(push), "spec": push.spec, "segments": list(segments)})
+        return Response({**push_document(push), "spec": push.spec, "segments": list(segments)})
 
 
 class PushCancelView(ApiView):
@@ -67,19 +69,7 @@ class PushCancelView(ApiView):
 
     def post(self, request: Request, push_id: str, **_: Any) -> Response:
         """Stop it and take back what it did. 409 when it is finished or already switching."""
-        return Response(push_json(cancel_push(self.ctx, push_id, self.actor)))
-
-
-def push_json(push: Push) -> dict[str, Any]:
-    """A push without its plan. ``stageSeconds`` is {stage: seconds}; times are ISO-8601 in UTC."""
-    return {
-        "id": str(push.pk), "cluster": push.cluster, "tableName": push.table_name, "state": push.state, "stage": push.stage,
-        "actor": push.actor, "reason": push.reason, "segmentLineageEntryId": push.entry_id, "attempts": push.attempts,
-        "createdAt": push.created_at, "startedAt": push.started_at, "finishedAt": push.finished_at,
-        "filesTotal": push.files_total, "filesDone": push.files_done, "segmentsTotal": push.segments_total,
-        "segmentsBuilt": push.segments_built, "segmentsUploaded": push.segments_uploaded, "rows": push.rows, "bytes": push.bytes,
-        "stageSeconds": push.stage_seconds, "error": push.error,
-    }  # fmt: skip
+        return Response(push_document(cancel_push(self.ctx, push_id, self.actor)))
 
 
 def _body(raw: bytes) -> tuple[Any, str]:

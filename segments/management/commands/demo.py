@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from segments import tasks, wiring
+from segments import wiring
 from segments.demo import flights
 from segments.errors import NotFound, PinotAdminError
 from segments.management.commands.push import follow, stored
@@ -17,6 +17,7 @@ from segments.models import Push
 from segments.names import OFFLINE, TableName
 from segments.services.context import Actor, Context
 from segments.services.push import create_push
+from segments.services.push_queue import enqueue_push
 from segments.services.schemas import create_schema
 from segments.services.table_record import read_table_config
 from segments.services.tables import create_table
@@ -63,7 +64,7 @@ class Command(BaseCommand):
             return
         if push is None:
             push = create_push(ctx, flights.job_spec(folder), _ACTOR, roots=wiring.input_roots())
-            tasks.enqueue_push(str(push.pk))
+            enqueue_push(str(push.pk))
         self.stdout.write(f"Pushing {words}:")
         found = push
         if follow(lambda: stored(found), self.stdout.write)["state"] != "DONE":

@@ -78,21 +78,22 @@ class _Remote:
 
 
 def _start_here(text: str, reason: str) -> Callable[[], dict[str, Any]]:
-    from segments import tasks, wiring  # heavy, and not needed beside a running `up`
+    from segments import wiring  # heavy, and not needed beside a running `up`
     from segments.services.context import Actor
     from segments.services.push import create_push
+    from segments.services.push_queue import enqueue_push
 
     push = create_push(wiring.context(), text, Actor(getpass.getuser(), reason), roots=wiring.input_roots())
-    tasks.enqueue_push(str(push.pk))
+    enqueue_push(str(push.pk))
     return lambda: stored(push)
 
 
 def stored(push: Any) -> dict[str, Any]:
     """A push of our own database as the REST API shows it, as it is now."""
-    from segments.api.pushes import push_json  # see _start_here
+    from segments.services.push_document import push_document  # see _start_here
 
     push.refresh_from_db()
-    return push_json(push)
+    return push_document(push)
 
 
 def follow(look: Callable[[], dict[str, Any]], say: Callable[[str], Any]) -> dict[str, Any]:
