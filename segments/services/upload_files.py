@@ -7,22 +7,25 @@ A remote deep store is read by servers directly: there the final name comes firs
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from segments.domain.admission import another_upload
 from segments.domain.znrecord import ZNRecord
-from segments.errors import Conflict, InvalidInput, NotFound, OutcomeUnknown
+from segments.errors import Conflict, InvalidInput, NotFound, OutcomeUnknown, PinotAdminError
 from segments.gateways import fetch
 from segments.gateways.deepstore import encode
 from segments.names import TableName
 from segments.services import deletion
 from segments.services.context import Context
 from segments.store import paths
+
+log = logging.getLogger(__name__)
 
 #: Seconds to wait for another upload of the same segment.
 _LOCK_WAIT_S: Final = 10.0
@@ -80,19 +83,35 @@ def sole_writer(ctx: Context, table: TableName, *segments: str) -> Iterator[None
 
 @contextmanager
 def _lock(ctx: Context, table: TableName, segment: str) -> Iterator[None]:
+    """An ephemeral node: it goes with the process that holds it. One that outlived its time is taken over."""
     path, deadline = paths.upload_lock(table.typed, segment), time.monotonic() + _LOCK_WAIT_S
-    while True:
-        try:
-            ctx.store.create(path, ZNRecord(segment), ephemeral=True)
-            break
-        except (Conflict, OutcomeUnknown):
-            if time.monotonic() > deadline:
-                raise another_upload(table.typed, segment) from None
-            time.sleep(_LOOK_S)
+    mine = ZNRecord(segment, {"token": ctx.new_id(), "sinceMs": str(ctx.clock())})
+    while not _try_lock(ctx, path, mine):
+        if time.monotonic() > deadline:
+            raise another_upload(table.typed, segment)
+        time.sleep(_LOOK_S)
     try:
         yield
     finally:
-        ctx.store.delete(path)
+        try:
+            ctx.store.delete(path)
+        except PinotAdminError:
+            log.warning("The upload lock of %s in %s could not be removed; it is void after a while.", segment, table)
+
+
+def _try_lock(ctx: Context, path: str, mine: ZNRecord) -> bool:
+    try:
+        ctx.store.create(path, mine, ephemeral=True)
+        return True
+    except (Conflict, OutcomeUnknown):
+        found = ctx.store.get(path)
+    if found is None or found.record is None:
+        return False
+    since = int(found.record.simple.get("sinceMs", "0"))
+    if ctx.clock() - since > ctx.limits.upload_lock_s * 1000:
+        with suppress(Conflict):
+            ctx.store.delete(path, found.version)
+    return found.record == mine
 
 
 def release_names(ctx: Context, table: TableName, segments: tuple[str, ...] | list[str]) -> None:
@@ -110,9 +129,12 @@ class StagedFiles:
     def __init__(self, ctx: Context, table: TableName) -> None:
         self._ctx, self._table = ctx, table
         self._moves: dict[str, tuple[str, str]] = {}
+        self._on_record: set[str] = set()
 
-    def add(self, segment: str, crc: int, source: Path) -> int:
-        """Copy a local file to its staged name; returns its bytes."""
+    def add(self, segment: str, crc: int, source: Path, crc_on_record: int | None) -> int:
+        """Copy a local file to its staged name; returns its bytes. What the record names already is never discarded."""
+        if crc == crc_on_record:
+            self._on_record.add(segment)
         staged = staged_path(self._ctx, self._table, segment, crc)
         size = self._ctx.deep_store.put(source, staged)
         self._moves[segment] = (staged, self._ctx.deep_store.segment_path(self._table.raw, segment))
@@ -136,9 +158,10 @@ class StagedFiles:
             self._move(self._moves)
 
     def discard(self) -> None:
-        """Remove what is staged."""
-        for staged, _ in self._moves.values():
-            self._ctx.deep_store.delete(staged)
+        """Remove what is staged and no record names."""
+        for segment, (staged, _) in self._moves.items():
+            if segment not in self._on_record:
+                self._ctx.deep_store.delete(staged)
         self._moves.clear()
 
     def _move(self, moves: Mapping[str, tuple[str, str]]) -> None:

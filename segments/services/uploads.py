@@ -19,7 +19,16 @@ from segments.segmentfile.tar import extract_tar, read_info_from_tar
 from segments.services import audit
 from segments.services.context import Actor, Context
 from segments.services.table_record import read_table_config
-from segments.services.upload_files import StagedFiles, bring, checked_source, download_url, release_names, scratch, sole_writer
+from segments.services.upload_files import (
+    StagedFiles,
+    bring,
+    checked_source,
+    download_url,
+    release_names,
+    scratch,
+    sole_writer,
+    staged_path,
+)
 from segments.services.upload_registration import Registration, UploadOptions, table_missing
 
 __all__ = ["UploadOptions", "UploadResult", "table_in_tar", "upload_metadata", "upload_metadata_tar", "upload_tar", "upload_uri"]
@@ -105,7 +114,7 @@ def _upload_tar(
         before = upload.check()
         files = StagedFiles(ctx, table)
         if uri is None and not _is_stored(ctx, table, part, before[part.name]):
-            files.add(part.name, part.crc, tar)
+            files.add(part.name, part.crc, tar, _crc(before[part.name]))
         with files.landing():
             upload.write()
     upload.tell_servers()
@@ -150,7 +159,7 @@ def _copy_and_register(
                     tar = folder / "segment.tar.gz"
                     bring(ctx, uri, tar)
                     _check_same(part, read_info_from_tar(tar), uri)
-                    here = replace(here, size_bytes=files.add(part.name, part.crc, tar))
+                    here = replace(here, size_bytes=files.add(part.name, part.crc, tar, _crc(before[part.name])))
                 copied.append(here)
         except Exception:
             files.discard()
@@ -186,9 +195,15 @@ def _config(ctx: Context, table: TableName) -> TableConfig:
 
 
 def _is_stored(ctx: Context, table: TableName, part: UploadedSegment, old: SegmentMetadata | None) -> bool:
-    """The deep store has this very content already: same CRC and address on record, and the file is there."""
-    same = old is not None and old.crc == part.crc and old.download_url == download_url(ctx, table, part.name)
-    return same and ctx.deep_store.size(ctx.deep_store.segment_path(table.raw, part.name)) is not None
+    """The deep store has this very content in its place: same CRC and address on record, nothing staged, and the file is there."""
+    if old is None or old.crc != part.crc or old.download_url != download_url(ctx, table, part.name):
+        return False
+    is_staged = ctx.deep_store.size(staged_path(ctx, table, part.name, part.crc)) is not None
+    return not is_staged and ctx.deep_store.size(ctx.deep_store.segment_path(table.raw, part.name)) is not None
+
+
+def _crc(old: SegmentMetadata | None) -> int | None:
+    return old.crc if old is not None else None
 
 
 def _size(ctx: Context, uri: str) -> int | None:
