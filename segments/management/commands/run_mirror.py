@@ -18,6 +18,8 @@ class Command(BaseCommand):
     """``manage.py run_mirror``."""
 
     help = "Follow ZooKeeper into the database until stopped."
+    #: The mirror serves no pages: a fault in a view must not stop it.
+    requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Block until SIGTERM or SIGINT."""
