@@ -1,0 +1,267 @@
+"""Compile a parsed expression: checks every node against what is allowed, resolves columns, writes DuckDB text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlglot import exp
+
+from segments.dataplane.query import functions
+from segments.dataplane.query.aggregate import is_aggregation
+from segments.dataplane.query.expression import NUMERIC, Expr, as_double, as_text, coerce, literal, parse_number, quote
+from segments.dataplane.query.rejected import SQL_PARSING, UNKNOWN_COLUMN, QueryRejected
+from segments.domain.schema import Schema
+
+#: Virtual columns and their types; a server knows their values without reading the segment.
+VIRTUAL: Final[dict[str, str]] = {"$segmentName": "STRING", "$docId": "INT", "$hostName": "STRING"}
+_ARITHMETIC: Final[dict[type, tuple[str, str]]] = {
+    exp.Add: ("+", "plus"),
+    exp.Sub: ("-", "minus"),
+    exp.Mul: ("*", "times"),
+    exp.Div: ("/", "divide"),
+    exp.Mod: ("%", "mod"),
+}
+_COMPARE: Final[dict[type, tuple[str, str]]] = {
+    exp.EQ: ("=", "equals"), exp.NEQ: ("<>", "notequals"), exp.GT: (">", "greaterthan"), exp.GTE: (">=", "greaterthanorequal"),
+    exp.LT: ("<", "lessthan"), exp.LTE: ("<=", "lessthanorequal"),
+}  # fmt: skip
+_FLIPPED: Final = {"=": "=", "<>": "<>", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
+_CASTS: Final[dict[str, str]] = {
+    "INT": "INT", "BIGINT": "LONG", "FLOAT": "FLOAT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN", "TIMESTAMP": "TIMESTAMP",
+    "TEXT": "STRING", "VARCHAR": "STRING", "CHAR": "STRING", "JSON": "JSON",
+}  # fmt: skip
+
+
+@dataclass
+class Columns:
+    """Resolves names against the schema and numbers the columns used: column i is ``c<i>`` in the text for DuckDB."""
+
+    schema: Schema
+    tables: frozenset[str]
+    used: dict[str, int] = field(default_factory=dict)
+
+    def resolve(self, node: exp.Column) -> Expr:
+        """A column as an expression. Raises QueryRejected (710) naming a column that does not exist."""
+        name, table = node.name, node.table
+        if node.args.get("db") or (table and table not in self.tables):
+            raise QueryRejected(f"Table '{table}' of column '{name}' is not the table of the query.", error_code=UNKNOWN_COLUMN)
+        return self.column(self._actual(name))
+
+    def column(self, name: str) -> Expr:
+        """The column of this exact name."""
+        position = self.used.setdefault(name, len(self.used))
+        if name in VIRTUAL:
+            return Expr(f"c{position}", VIRTUAL[name], name)
+        spec = self.schema.by_name[name]
+        mv = not spec.single_value
+        if spec.data_type == "BOOLEAN":
+            return Expr(f"list_transform(c{position}, lambda b: b <> 0)" if mv else f"(c{position} <> 0)", "BOOLEAN", name, mv)
+        return Expr(f"c{position}", spec.data_type, name, mv)
+
+    def _actual(self, name: str) -> str:
+        if name in self.schema.by_name or name in VIRTUAL:
+            return name
+        alike = [known for known in (*self.schema.by_name, *VIRTUAL) if known.lower() == name.lower()]
+        if len(alike) != 1:
+            raise QueryRejected(
+                f"Unknown column '{name}' in table of schema '{self.schema.name}'.",
+                error_code=UNKNOWN_COLUMN, remedy=f"Columns are {', '.join(sorted(self.schema.by_name))}.",
+            )  # fmt: skip
+        return alike[0]
+
+
+class Compiler:
+    """Compiles expressions over rows; ``PostCompiler`` changes what columns and aggregations mean."""
+
+    def __init__(self, columns: Columns, now: int) -> None:
+        self.columns = columns
+        self.now = now
+
+    def compile(self, node: exp.Expression) -> Expr:
+        """An expression. Raises QueryRejected that names the part which is not supported."""
+        kind: type = type(node)
+        if kind in _ARITHMETIC:
+            operator, name = _ARITHMETIC[kind]
+            left, right = self.compile(node.this), self.compile(node.expression)
+            return functions.arithmetic(operator, left, right).named(f"{name}({left.name},{right.name})")
+        if kind in _COMPARE:
+            operator, name = _COMPARE[kind]
+            left, right = self.compile(node.this), self.compile(node.expression)
+            return compare(operator, left, right).named(f"{name}({left.name},{right.name})")
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            raise QueryRejected(f"'{_shown(node)}' is not supported.", error_code=SQL_PARSING)
+        return handler(self, node)
+
+    def predicate(self, node: exp.Expression) -> Expr:
+        """An expression that must be true or false."""
+        found = self.compile(node)
+        if found.type != "BOOLEAN" or found.mv:
+            raise QueryRejected(f"'{found.name}' is no condition.", remedy="Compare it with a value.")
+        return found
+
+    def column(self, node: exp.Column) -> Expr:
+        """A column of the row."""
+        if isinstance(node.this, exp.Star):
+            raise QueryRejected("'*' stands alone in SELECT or in COUNT(*).", error_code=SQL_PARSING)
+        return self.columns.resolve(node)
+
+    def call(self, node: exp.Anonymous) -> Expr:
+        """A function call by name."""
+        if is_aggregation(str(node.this)):
+            raise QueryRejected(f"Aggregation '{_shown(node)}' can not stand here.", remedy="Use it in SELECT, HAVING or ORDER BY.")
+        if any(isinstance(a, (exp.Distinct, exp.Star)) for a in node.expressions):
+            raise QueryRejected(f"'{_shown(node)}' is not supported.")
+        return functions.call(str(node.this), [self.compile(a) for a in node.expressions], self.now)
+
+
+def compare(operator: str, left: Expr, right: Expr) -> Expr:
+    """A comparison; constants take the type of the other side. On multi-value columns any value counts, for <> all must differ."""
+    if left.constant and not right.constant:
+        return compare(_FLIPPED[operator], right, left)
+    if right.mv:
+        raise QueryRejected(f"Multi-value column '{right.name}' can only be compared with a constant.")
+    if right.constant and right.value is None:
+        return Expr("FALSE", "BOOLEAN", "")
+    other = coerce(right, left.type) if right.constant else right
+    return functions.any_value(left, lambda one: _compared(operator, one, other), all_values=operator == "<>")
+
+
+def _compared(operator: str, left: Expr, right: Expr) -> str:
+    both = {left.type, right.type}
+    if "BIG_DECIMAL" in both:
+        return f"({as_double(left)} {operator} {as_double(right)})"
+    comparable = len(both) == 1 or both <= NUMERIC | {"TIMESTAMP"} or both <= {"STRING", "JSON"} or both <= {"BYTES", "UUID"}
+    if not comparable:
+        raise QueryRejected(f"'{left.name}' ({left.type}) can not be compared with '{right.name}' ({right.type}).", remedy="Use CAST.")
+    return f"({left.sql} {operator} {right.sql})"
+
+
+def _literal(_: Compiler, node: exp.Literal) -> Expr:
+    return literal(str(node.this)) if node.is_string else literal(parse_number(str(node.this)))
+
+
+def _negative(self: Compiler, node: exp.Neg) -> Expr:
+    if isinstance(node.this, exp.Literal) and not node.this.is_string:
+        return literal(parse_number("-" + str(node.this.this)))
+    inner = self.compile(node.this)
+    return functions.arithmetic("-", literal(0), inner).named(f"minus('0',{inner.name})")
+
+
+def _boolean_pair(self: Compiler, node: exp.And | exp.Or) -> Expr:
+    """A chain of AND or OR; walked in a loop, because generated queries hold thousands of terms."""
+    kind, operands, at = type(node), list[exp.Expression](), node
+    while isinstance(at, kind):
+        operands.append(at.expression)
+        at = at.this
+    parts = [self.predicate(o) for o in (at, *reversed(operands))]
+    word = "and" if kind is exp.And else "or"
+    return Expr("(" + f" {word.upper()} ".join(p.sql for p in parts) + ")", "BOOLEAN", f"{word}({','.join(p.name for p in parts)})")
+
+
+def _not(self: Compiler, node: exp.Not) -> Expr:
+    if isinstance(node.this, exp.Is):
+        inner = self.compile(node.this.this)
+        if isinstance(node.this.expression, exp.Null):
+            return Expr("TRUE", "BOOLEAN", f"isnotnull({inner.name})")
+    if isinstance(node.this, exp.In):
+        return _in(self, node.this, negated=True)
+    part = self.predicate(node.this)
+    return Expr(f"(NOT {part.sql})", "BOOLEAN", f"not({part.name})")
+
+
+def _is(self: Compiler, node: exp.Is) -> Expr:
+    inner = self.compile(node.this)
+    if isinstance(node.expression, exp.Null):
+        return Expr("FALSE", "BOOLEAN", f"isnull({inner.name})")
+    if isinstance(node.expression, exp.Boolean) and inner.type == "BOOLEAN" and not inner.mv:
+        word = str(bool(node.expression.this)).lower()
+        return Expr(inner.sql if word == "true" else f"(NOT {inner.sql})", "BOOLEAN", f"is{word}({inner.name})")
+    raise QueryRejected(f"'{_shown(node)}' is not supported.", remedy="Use IS NULL, IS TRUE or a comparison.")
+
+
+def _in(self: Compiler, node: exp.In, *, negated: bool = False) -> Expr:
+    if not node.expressions:
+        raise QueryRejected(f"'{_shown(node)}' is not supported.", remedy="Give a list of constants in parentheses.")
+    left = self.compile(node.this)
+    items = [self.compile(item) for item in node.expressions]
+    if not all(i.constant for i in items):
+        raise QueryRejected("IN takes constants only.", remedy="Write a = b OR a = c.")
+    values = [coerce(i, left.type) for i in items]
+    if left.type == "BIG_DECIMAL":
+        listed = ", ".join(as_double(v) for v in values)
+        found = functions.any_value(left, lambda one: f"({as_double(one)} {'NOT IN' if negated else 'IN'} ({listed}))", all_values=negated)
+    else:
+        listed = ", ".join(v.sql for v in values)
+        found = functions.any_value(left, lambda one: f"({one.sql} {'NOT IN' if negated else 'IN'} ({listed}))", all_values=negated)
+    return found.named(f"{'notin' if negated else 'in'}({','.join(e.name for e in (left, *items))})")
+
+
+def _between(self: Compiler, node: exp.Between) -> Expr:
+    left, low, high = (self.compile(node.args[part]) for part in ("this", "low", "high"))
+    first, last = (coerce(e, left.type) if e.constant and not left.constant else e for e in (low, high))
+    name = f"between({left.name},{low.name},{high.name})"
+    return functions.any_value(left, lambda o: f"({_compared('>=', o, first)} AND {_compared('<=', o, last)})").named(name)
+
+
+def _like(self: Compiler, node: exp.Like) -> Expr:
+    left, pattern = self.compile(node.this), self.compile(node.expression)
+    if not pattern.constant or not isinstance(pattern.value, str):
+        raise QueryRejected("LIKE takes a constant pattern.")
+    escape = quote("\\")
+    found = functions.any_value(left, lambda one: f"({as_text(one)} LIKE {pattern.sql} ESCAPE {escape})")
+    return found.named(f"like({left.name},{pattern.name})")
+
+
+def _case(self: Compiler, node: exp.Case) -> Expr:
+    """CASE; without ELSE the placeholder of the type ('' or 0), because null handling is off."""
+    whens = [exp.EQ(this=node.this.copy(), expression=i.this.copy()) if node.this else i.this for i in node.args["ifs"]]
+    conditions = [self.predicate(w) for w in whens]
+    results = [self.compile(i.args["true"]) for i in node.args["ifs"]]
+    default = node.args.get("default")
+    given = [*results, self.compile(default)] if default is not None else results
+    kind = functions.common_type(given, "CASE")
+    if default is None:
+        given = [*results, literal("" if kind in ("STRING", "JSON") else 0)]
+    texts = [functions.convert(e, kind) for e in given]
+    body = " ".join(f"WHEN {c.sql} THEN {t}" for c, t in zip(conditions, texts, strict=False))
+    name = f"case({','.join(e.name for e in (*conditions, *given))})"
+    return Expr(f"CASE {body} ELSE {texts[-1]} END", kind, name)
+
+
+def _cast(self: Compiler, node: exp.Cast) -> Expr:
+    inner, to = self.compile(node.this), node.args["to"]
+    kind = _CASTS.get(to.this.name if hasattr(to.this, "name") else str(to.this))
+    if kind is None:
+        raise QueryRejected(f"CAST to '{_shown(to)}' is not supported.", remedy=f"Use one of {', '.join(sorted(set(_CASTS.values())))}.")
+    return Expr(functions.convert(inner, kind), kind, f"cast({inner.name},'{kind}')")
+
+
+def _extract(self: Compiler, node: exp.Extract) -> Expr:
+    return functions.call(str(node.this.name), [self.compile(node.expression)], self.now)
+
+
+def _concat(self: Compiler, node: exp.DPipe) -> Expr:
+    return functions.call("concat", [self.compile(node.this), self.compile(node.expression)], self.now)
+
+
+def _shown(node: exp.Expression) -> str:
+    """The part of the query as a person would write it, for messages."""
+    try:
+        text = str(node.sql())
+    except (ValueError, RecursionError):
+        text = node.key
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+_HANDLERS: Final[dict[type, Callable[..., Expr]]] = {
+    exp.Literal: _literal, exp.Neg: _negative, exp.And: _boolean_pair, exp.Or: _boolean_pair, exp.Not: _not, exp.Is: _is, exp.In: _in,
+    exp.Between: _between, exp.Like: _like, exp.Case: _case, exp.Cast: _cast, exp.Extract: _extract, exp.DPipe: _concat,
+    exp.Boolean: lambda _, node: literal(bool(node.this)),
+    exp.Null: lambda _, node: Expr("NULL", "STRING", "'null'", constant=True),
+    exp.Paren: lambda self, node: self.compile(node.this),
+    exp.Column: lambda self, node: self.column(node),
+    exp.Anonymous: lambda self, node: self.call(node),
+}  # fmt: skip

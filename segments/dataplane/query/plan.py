@@ -1,0 +1,262 @@
+"""Plan a query: from text and schema to the DuckDB text of the servers' part and of the broker's part."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sqlglot import exp
+
+from segments.dataplane.query.aggregate import Part, aggregation, is_aggregation
+from segments.dataplane.query.compiler import VIRTUAL, Columns, Compiler
+from segments.dataplane.query.expression import Expr, as_double
+from segments.dataplane.query.parse import Statement, parse_select
+from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
+from segments.domain.schema import FieldSpec, Schema
+
+DEFAULT_LIMIT = 10
+#: A column of the merged groups for the path without DuckDB: ("key", i), ("part", i, default when empty) or ("avg", sum, count).
+Simple = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One ORDER BY item: DuckDB text over rows (selection), keys (distinct) or merged groups."""
+
+    sql: str
+    descending: bool
+
+    def text(self, sql: str | None = None) -> str:
+        """The item for an ORDER BY clause."""
+        return f"{sql or self.sql} {'DESC' if self.descending else 'ASC'}"
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """What servers and broker need to answer one query; both make it from the same text and schema.
+
+    ``reads`` names the columns in the order of ``c0, c1...``, virtual ones included; ``columns`` are the physical ones among them.
+    """
+
+    table: str
+    columns: tuple[str, ...]
+    kind: Literal["selection", "distinct", "group"]
+    reads: tuple[str, ...]
+    fields: Mapping[str, FieldSpec]
+    where: str | None
+    keys: tuple[Expr, ...]
+    parts: tuple[Part, ...]
+    select: tuple[Expr, ...]
+    names: tuple[str, ...]
+    having: str | None
+    order: tuple[Ordering, ...]
+    limit: int
+    offset: int
+    simple: Mapping[str, Simple] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def grouped(self) -> bool:
+        """Whether groups have keys (an aggregation without GROUP BY always has one row)."""
+        return bool(self.keys)
+
+    @property
+    def fetch(self) -> int:
+        """Rows of a selection the broker may need from one server."""
+        return self.limit + self.offset
+
+
+def plan_query(sql: str, schema: Schema, *, options: Mapping[str, str] | None = None) -> QueryPlan:
+    """Plan one query; raises QueryRejected with Pinot's error code.
+
+    ``options`` go before those in the text; ``now`` (milliseconds) makes now() and ago() the same on the broker and all servers.
+    """
+    statement = parse_select(sql)
+    merged = {**statement.options, **(options or {})}
+    now = merged.get("now", "")
+    try:
+        return _Planner(statement, schema, int(now) if now.isdigit() else time.time_ns() // 1_000_000, merged).plan()
+    except RecursionError as error:
+        raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
+
+
+class PostCompiler(Compiler):
+    """Compiles expressions over merged groups: ``k<i>`` are keys, ``p<i>`` merged parts."""
+
+    def __init__(self, row: Compiler, keys: tuple[Expr, ...]) -> None:
+        super().__init__(row.columns, row.now)
+        self.row = row
+        self.keys = {key.name: Expr(f"k{i}", key.type, key.name) for i, key in enumerate(keys)}
+        self.parts: dict[Part, int] = {}
+        self.simple: dict[str, Simple] = {f"k{i}": ("key", i) for i in range(len(keys))}
+
+    def compile(self, node: exp.Expression) -> Expr:
+        """Aggregations and keys first, then as over rows."""
+        if isinstance(node, exp.Filter):
+            return self._aggregation(node.this, self.row.predicate(node.expression.this))
+        if isinstance(node, exp.Anonymous) and is_aggregation(str(node.this)):
+            return self._aggregation(node, None)
+        if self.keys and not isinstance(node, (exp.Literal, exp.Paren)) and not has_aggregation(node):
+            key = self.keys.get(self.row.compile(node).name)
+            if key is not None:
+                return key
+        return super().compile(node)
+
+    def column(self, node: exp.Column) -> Expr:
+        """A column that is no key has no one value in a group."""
+        raise QueryRejected(f"'{self.row.column(node).name}' should appear in GROUP BY clause.", error_code=SQL_PARSING)
+
+    def _aggregation(self, node: exp.Expression, where: Expr | None) -> Expr:
+        if not isinstance(node, exp.Anonymous) or not is_aggregation(str(node.this)):
+            raise QueryRejected("FILTER (WHERE ...) follows an aggregation function.", error_code=SQL_PARSING)
+        raw = list(node.expressions)
+        distinct = len(raw) == 1 and isinstance(raw[0], exp.Distinct)
+        raw = list(raw[0].expressions) if distinct else raw
+        star = len(raw) == 1 and isinstance(raw[0], exp.Star)
+        found = aggregation(str(node.this), [] if star else [self.row.compile(a) for a in raw], distinct=distinct, star=star)
+        parts = [p.filtered(where.sql) for p in found.parts] if where else found.parts
+        at = [self.parts.setdefault(part, len(self.parts)) for part in parts]
+        final = found.final.format(*(f"p{i}" for i in at))
+        if found.simple is not None:
+            self.simple[final] = ("avg", *at) if found.simple[0] is None else ("part", *at, found.simple[0])
+        return Expr(final, found.type, f"{found.name} FILTER(WHERE {where.name})" if where else found.name)
+
+
+def has_aggregation(node: exp.Expression) -> bool:
+    """Whether an aggregation function is called anywhere in it."""
+    return any(is_aggregation(str(call.this)) for call in node.find_all(exp.Anonymous))
+
+
+class _Planner:
+    """Holds what the steps of planning one query share."""
+
+    def __init__(self, statement: Statement, schema: Schema, now: int, options: Mapping[str, str]) -> None:
+        self.statement, self.schema, self.options = statement, schema, options
+        self.tree = statement.select
+        self.columns = Columns(schema, frozenset({statement.table, statement.alias}))
+        self.row = Compiler(self.columns, now)
+        self.items = [(i.this, i.alias) if isinstance(i, exp.Alias) else (i, "") for i in self.tree.expressions]
+        self.aliases = {alias: node for node, alias in self.items if alias}
+
+    def plan(self) -> QueryPlan:
+        where = self.tree.args.get("where")
+        filtered = self.row.predicate(where.this) if where else None
+        limit, offset = self._limit()
+        shape = self._shape()
+        reads = tuple(self.columns.used)
+        return QueryPlan(
+            table=self.statement.table, columns=tuple(c for c in reads if c not in VIRTUAL), reads=reads,
+            fields={c: self.schema.by_name[c] for c in reads if c not in VIRTUAL}, where=filtered.sql if filtered else None,
+            limit=limit, offset=offset, options=self.options, **shape,
+        )  # fmt: skip
+
+    def _shape(self) -> dict[str, Any]:
+        group, having = self.tree.args.get("group"), self.tree.args.get("having")
+        aggregates = group or having or any(has_aggregation(node) for node, _ in self.items)
+        if self.tree.args.get("distinct"):
+            if aggregates:
+                raise QueryRejected("SELECT DISTINCT together with aggregation is not supported.", error_code=SQL_PARSING)
+            return self._distinct()
+        return self._group(group, having) if aggregates else self._selection()
+
+    def _selected(self) -> tuple[tuple[Expr, ...], tuple[str, ...]]:
+        found: list[tuple[Expr, str]] = []
+        for node, alias in self.items:
+            if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
+                if any(node.args.get(part) for part in ("except_", "replace", "rename")):
+                    raise QueryRejected("SELECT * EXCEPT is not supported.", error_code=SQL_PARSING)
+                found += [(self.columns.column(name), name) for name in sorted(self.schema.by_name)]
+            else:
+                compiled = self.row.compile(node)
+                found.append((compiled, alias or compiled.name))
+        return tuple(e for e, _ in found), tuple(n for _, n in found)
+
+    def _selection(self) -> dict[str, Any]:
+        select, names = self._selected()
+        order = tuple(self._ordering(self.row.compile(node), down) for node, down in self._order_nodes())
+        return {"kind": "selection", "keys": (), "parts": (), "select": select, "names": names, "having": None, "order": order}
+
+    def _distinct(self) -> dict[str, Any]:
+        select, names = self._selected()
+        places = {e.name: i for i, e in enumerate(select)}
+        order = []
+        for node, down in self._order_nodes():
+            found = self.row.compile(node)
+            if found.name not in places:
+                raise QueryRejected(f"ORDER BY '{found.name}' must be selected, because of DISTINCT.", error_code=SQL_PARSING)
+            order.append(self._ordering(Expr(f"k{places[found.name]}", found.type, found.name), down))
+        keys = tuple(Expr(f"k{i}", e.type, e.name) for i, e in enumerate(select))
+        return {
+            "kind": "distinct", "keys": select, "parts": (), "select": keys, "names": names, "having": None, "order": tuple(order),
+            "simple": {f"k{i}": ("key", i) for i in range(len(keys))},
+        }  # fmt: skip
+
+    def _group(self, group: exp.Expression | None, having: exp.Expression | None) -> dict[str, Any]:
+        keys = tuple(self.row.compile(self._key(node)) for node in group.expressions) if group else ()
+        if group and any(value for part, value in group.args.items() if part != "expressions"):
+            raise QueryRejected("ROLLUP, CUBE and GROUPING SETS are not supported.", error_code=SQL_PARSING)
+        post = PostCompiler(self.row, keys)
+        if any(isinstance(node, exp.Star) for node, _ in self.items):
+            raise QueryRejected("SELECT * together with aggregation is not supported.", error_code=SQL_PARSING)
+        select = tuple(post.compile(node) for node, _ in self.items)
+        names = tuple(alias or e.name for e, (_, alias) in zip(select, self.items, strict=True))
+        kept = post.predicate(self._unaliased(having.this)).sql if having else None
+        order = tuple(self._ordering(post.compile(node), down) for node, down in self._order_nodes())
+        return {
+            "kind": "group", "keys": keys, "parts": tuple(post.parts), "select": select, "names": names, "having": kept,
+            "order": order, "simple": post.simple,
+        }  # fmt: skip
+
+    def _key(self, node: exp.Expression) -> exp.Expression:
+        found = self._ordinal(node)
+        if has_aggregation(found):
+            raise QueryRejected("Aggregation functions can not stand in GROUP BY.", error_code=SQL_PARSING)
+        return found
+
+    def _order_nodes(self) -> list[tuple[exp.Expression, bool]]:
+        order = self.tree.args.get("order")
+        return [(self._ordinal(o.this), bool(o.args.get("desc"))) for o in order.expressions] if order else []
+
+    def _ordinal(self, node: exp.Expression) -> exp.Expression:
+        """``2`` is the second selected item; names of aliases stand for what they name."""
+        if not isinstance(node, exp.Literal) or node.is_string:
+            return self._unaliased(node)
+        text = str(node.this)
+        if not text.isdigit() or not 1 <= int(text) <= len(self.items):
+            raise QueryRejected(f"Position {text} is not in the SELECT list of {len(self.items)} items.", error_code=SQL_PARSING)
+        return self.items[int(text) - 1][0]
+
+    def _unaliased(self, node: exp.Expression) -> exp.Expression:
+        if not self.aliases:
+            return node
+
+        def replace(part: exp.Expression) -> exp.Expression:
+            known = isinstance(part, exp.Column) and not part.table and self.aliases.get(part.name)
+            found: exp.Expression = known.copy() if known else part
+            return found
+
+        replaced: exp.Expression = node.transform(replace)
+        return replaced
+
+    def _ordering(self, expr: Expr, descending: bool) -> Ordering:
+        if expr.mv:
+            raise QueryRejected(f"Multi-value column '{expr.name}' can not stand in ORDER BY.")
+        return Ordering(as_double(expr) if expr.type == "BIG_DECIMAL" else expr.sql, descending)
+
+    def _limit(self) -> tuple[int, int]:
+        limit, offset = self.tree.args.get("limit"), self.tree.args.get("offset")
+        if limit is not None and (not isinstance(limit, exp.Limit) or limit.args.get("expressions")):
+            raise QueryRejected("Only LIMIT n, LIMIT n OFFSET m and LIMIT m, n are supported.", error_code=SQL_PARSING)
+        return (
+            _whole(limit.expression, "LIMIT") if limit is not None else DEFAULT_LIMIT,
+            _whole(offset.expression, "OFFSET") if offset is not None else 0,
+        )
+
+
+def _whole(node: exp.Expression, what: str) -> int:
+    text = str(node.this) if isinstance(node, exp.Literal) and not node.is_string else ""
+    if not text.isdigit() or int(text) >= 2**31:
+        raise QueryRejected(f"{what} must be a whole number from 0 to {2**31 - 1}.", error_code=SQL_PARSING)
+    return int(text)

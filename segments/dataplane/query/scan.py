@@ -1,0 +1,101 @@
+"""Lay the columns of many segments end to end as one Arrow table, without copying them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from segments.dataplane.query.plan import QueryPlan
+from segments.domain.schema import FieldSpec
+
+ARROW_TYPES: Final[dict[str, pa.DataType]] = {
+    "INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "BIG_DECIMAL": pa.string(),
+    "STRING": pa.string(), "BYTES": pa.binary(), "MAP": pa.string(),
+}  # fmt: skip
+#: Column that numbers the segments, and the one that stands in when a query reads no column at all.
+SEGMENT: Final = "seg"
+NOTHING: Final = "nothing"
+
+
+@dataclass(frozen=True)
+class SegmentRows:
+    """The columns of one segment that a plan asks for, in stored types; the row's position is its docId.
+
+    ``num_docs`` is needed when the plan reads no column (``rows`` has no rows then); otherwise it may be left out.
+    """
+
+    name: str
+    host: str
+    rows: pa.Table
+    num_docs: int = -1
+
+    def __post_init__(self) -> None:
+        if self.num_docs < 0 or self.rows.num_columns:
+            object.__setattr__(self, "num_docs", self.rows.num_rows)
+
+
+def scan_table(plan: QueryPlan, segments: Sequence[SegmentRows], *, number_segments: bool = False) -> pa.Table:
+    """The plan's columns as ``c0, c1...``; a column that a segment lacks holds its default null value."""
+    sizes = [s.num_docs for s in segments]
+    columns: dict[str, Any] = {}
+    for position, name in enumerate(plan.reads):
+        match name:
+            case "$segmentName":
+                columns[f"c{position}"] = _per_segment([s.name for s in segments], sizes)
+            case "$hostName":
+                columns[f"c{position}"] = _per_segment([s.host for s in segments], sizes)
+            case "$docId":
+                ids = [np.arange(n, dtype=np.int32) for n in sizes]
+                columns[f"c{position}"] = pa.chunked_array([pa.array(i) for i in ids], pa.int32())
+            case _:
+                columns[f"c{position}"] = _column(plan.fields[name], segments)
+    if number_segments:
+        columns[SEGMENT] = pa.array(_numbers(sizes))
+    if not columns:
+        columns[NOTHING] = pa.array(np.zeros(sum(sizes), np.uint8))
+    return pa.table(columns)
+
+
+def stored_type(spec: FieldSpec) -> pa.DataType:
+    """The Arrow type in which a column's values are stored."""
+    kind = ARROW_TYPES[spec.stored_type]
+    return kind if spec.single_value else pa.list_(kind)
+
+
+def _numbers(sizes: Sequence[int]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+
+
+def _per_segment(texts: Sequence[str], sizes: Sequence[int]) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array(_numbers(sizes)), pa.array(texts, pa.string()))
+
+
+def _column(spec: FieldSpec, segments: Sequence[SegmentRows]) -> Any:
+    wanted: Any = stored_type(spec)
+    chunks: list[Any] = []
+    for segment in segments:
+        at = segment.rows.schema.get_field_index(spec.name)
+        chunks += segment.rows.column(at).chunks if at >= 0 else [_default(spec, wanted, segment.num_docs)]
+    kinds = {c.type for c in chunks}
+    if kinds <= {wanted} or (len(kinds) == 1 and _is_dictionary_of(kinds, wanted)):
+        return pa.chunked_array(chunks, chunks[0].type if chunks else wanted)
+    return pa.chunked_array([c if c.type == wanted else c.cast(wanted) for c in chunks], wanted)
+
+
+def _is_dictionary_of(kinds: set[Any], wanted: pa.DataType) -> bool:
+    kind = next(iter(kinds))
+    return bool(pa.types.is_dictionary(kind)) and kind.value_type == wanted
+
+
+def _default(spec: FieldSpec, wanted: pa.DataType, size: int) -> Any:
+    value: Any = spec.default_null
+    if spec.stored_type == "BYTES":
+        value = bytes.fromhex(str(value or "").replace("-", ""))
+    elif spec.stored_type == "MAP":
+        value = "{}"
+    filled: Any = pa.scalar(value if spec.single_value else [value], wanted)
+    return pa.repeat(filled, size)
