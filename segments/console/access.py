@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, Final, ParamSpec
+from typing import Concatenate, Final, ParamSpec, cast
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -42,7 +42,7 @@ def page(view: View[P]) -> View[P]:
         response["Content-Security-Policy"] = _POLICY
         return response
 
-    inside: View[P] = login_required(shown)
+    inside = cast(View[P], login_required(shown))
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -51,7 +51,7 @@ def page(view: View[P]) -> View[P]:
             return HttpResponse(headers={"HX-Redirect": resolve_url("console:login")})
         return inside(request, *args, **kwargs)
 
-    return never_cache(guarded)
+    return cast(View[P], never_cache(guarded))
 
 
 def error_page(request: HttpRequest, error: PinotAdminError) -> HttpResponse:

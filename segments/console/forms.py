@@ -44,6 +44,7 @@ class RollbackForm(_Form):
         super().__init__(*args, **kwargs)
         self.table, self.needs_force, self.fingerprint = table, needs_force, fingerprint
         self.fields["seen"].initial = fingerprint
+        self.fields["confirm"].help_text = f"It is {table}"
         if not needs_force:
             del self.fields["force"]
 
@@ -57,8 +58,7 @@ class RollbackForm(_Form):
         if self.needs_force and not self.cleaned_data.get("force") and "force" not in self.errors:
             self.add_error("force", "The replacement is still IN_PROGRESS. Tick this to take it back all the same.")
         if self.cleaned_data.get("seen") != self.fingerprint:
-            self.data = self.data.copy()
-            self.data["seen"] = self.fingerprint
+            self.data = {**dict(self.data.items()), "seen": self.fingerprint}
             raise forms.ValidationError("The table changed since you saw the preview. Check the new preview below and confirm again.")
         return self.cleaned_data
 

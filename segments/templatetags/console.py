@@ -17,7 +17,7 @@ register = template.Library()
 
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-_NOTHING: Final = SafeString('<span class="muted">–</span>')
+_NOTHING: Final = SafeString('<span class="muted">-</span>')
 
 
 @register.simple_tag
@@ -52,7 +52,7 @@ def signed(value: int | None) -> SafeString:
     """+1,234 or -1,234 (with a real minus sign), exact."""
     if value is None:
         return _NOTHING
-    return format_html("{}", "±0" if value == 0 else f"{value:+,}".replace("-", "−"))
+    return format_html("{}", "±0" if value == 0 else f"{value:+,}".replace("-", "\N{MINUS SIGN}"))
 
 
 @register.filter
@@ -114,7 +114,8 @@ def relative(when: datetime) -> str:
 
 
 def _span(value: float, parts: int) -> str:
-    left, words = int(value), []
+    left = int(value)
+    words: list[str] = []
     for step, unit in _STEPS:
         if left >= step and len(words) < parts:
             words.append(f"{left // step} {unit}")

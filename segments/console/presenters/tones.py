@@ -29,7 +29,7 @@ _MARKS: Final = {
     # replicas
     "ONLINE": _OK, "CONSUMING": _BUSY, "OFFLINE": _WARN, "ERROR": _BAD, "DROPPED": _IDLE,
     # segments of a push
-    "PLANNED": ("idle", "clock"), "STAGED": _BUSY, "UPLOADED": _OK,
+    "PLANNED": ("idle", "clock"), "STAGED": ("idle", "check"), "UPLOADED": _OK,
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from segments import wiring
@@ -72,6 +73,7 @@ def _refused(
 
 
 def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: RollbackForm, status: int = HTTPStatus.OK) -> HttpResponse:
+    until = presenter.deadline(preview)
     done = AuditEvent.objects.filter(
         target=table.name, action="revertReplaceSegments", outcome="done", detail__entry=preview.entry_id
     ).first()
@@ -81,7 +83,8 @@ def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: Roll
         "mark": mark(preview.state),
         "lines": presenter.comparison(preview),
         "warnings": presenter.warnings(preview),
-        "until": presenter.deadline(preview),
+        "until": until,
+        "is_late": until is not None and until < timezone.now(),
         "entry": LineageEntry.objects.filter(table=table, entry_id=preview.entry_id).first(),
         "form": form,
         "done": done,

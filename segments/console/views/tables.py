@@ -25,7 +25,8 @@ SORTS: Final = {
 
 SORT_LABELS: Final = [
     ("name", "name"), ("-name", "name, descending"), ("-rows", "most rows"), ("rows", "fewest rows"), ("-bytes", "largest"),
-    ("bytes", "smallest"), ("-start", "latest first time"), ("start", "earliest first time"), ("-push", "pushed last"), ("push", "pushed first"),
+    ("bytes", "smallest"), ("-start", "latest first time"), ("start", "earliest first time"), ("-push", "pushed last"),
+    ("push", "pushed first"),
 ]  # fmt: skip
 
 

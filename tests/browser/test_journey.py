@@ -1,0 +1,155 @@
+"""What an operator does, in a real browser: by mouse, by keyboard, on a phone."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from segments.models import LineageEntry, Push, Segment, Table
+from tests.browser.conftest import NEW, OLD
+from tests.services.world import World
+
+pytestmark = pytest.mark.browser
+
+TABLE_PAGE = "/console/tables/t_OFFLINE/"
+PAGES = [
+    "/",
+    TABLE_PAGE,
+    f"{TABLE_PAGE}segments/",
+    f"{TABLE_PAGE}segments/{NEW[0]}/",
+    f"{TABLE_PAGE}lineage/",
+    f"{TABLE_PAGE}lineage/entry-1/rollback/",
+    f"{TABLE_PAGE}config/",
+    f"{TABLE_PAGE}passes/",
+    f"{TABLE_PAGE}audit/",
+    "/console/pushes/",
+    "/console/pushes/new/",
+    "/console/query/",
+    "/console/passes/",
+    "/console/findings/",
+    "/console/audit/",
+]
+
+
+def _mirror(world: World) -> None:
+    """What the mirror process would do after a rollback."""
+    table = Table.objects.get(name="t_OFFLINE")
+    LineageEntry.objects.filter(table=table).update(state=world.state("entry-1"))
+    Segment.objects.filter(table=table).exclude(name__in=world.visible).update(is_visible=False)
+    Table.objects.filter(pk=table.pk).update(rows_visible=10 * len(world.visible), updated_at=timezone.now())
+
+
+def test_an_operator_rolls_back_and_sees_other_rows(page: Page, world: World) -> None:
+    expect(page.get_by_role("row", name=re.compile("t_OFFLINE"))).to_contain_text("336,776")
+    page.get_by_role("link", name="t_OFFLINE", exact=True).click()
+    page.get_by_role("navigation", name="Table").get_by_role("link", name="Lineage").click()
+    page.get_by_role("link", name="Rollback…").click()
+    expect(page.get_by_role("region", name="What queries see before and after")).to_contain_text("Rows")
+    page.get_by_label("Reason").fill("yesterday's file was incomplete")
+    page.get_by_label("Type the table's name to confirm").fill("t")
+    page.get_by_role("button", name="Roll back t_OFFLINE").click()
+    expect(page.get_by_text("This is not the table's name")).to_be_visible()
+    assert world.state("entry-1") == "COMPLETED"
+    page.get_by_label("Type the table's name to confirm").fill("t_OFFLINE")
+    page.get_by_role("button", name="Roll back t_OFFLINE").click()
+    expect(page.get_by_text("Rolled back. Queries on t_OFFLINE")).to_be_visible()
+    assert (world.state("entry-1"), world.visible) == ("REVERTED", list(OLD))
+    page.get_by_role("link", name=re.compile("Audit record")).click()
+    expect(page.get_by_text("yesterday's file was incomplete")).to_be_visible()
+    _mirror(world)
+    page.get_by_role("link", name="Tables", exact=True).click()
+    expect(page.get_by_role("row", name=re.compile("t_OFFLINE")).first).to_contain_text("20")
+
+
+def test_the_keyboard_alone_reaches_and_confirms_a_rollback(page: Page, world: World) -> None:
+    page.goto(f"{TABLE_PAGE}lineage/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent.includes('Rollback')"):
+            break
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Rollback of one replacement").wait_for()
+    page.get_by_label("Reason").focus()
+    page.keyboard.type("bad data")
+    page.keyboard.press("Tab")
+    page.keyboard.type("t_OFFLINE")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Rolled back. Queries on t_OFFLINE")).to_be_visible()
+    assert world.state("entry-1") == "REVERTED"
+
+
+def test_focus_is_visible(page: Page) -> None:
+    page.keyboard.press("Tab")
+    width = page.evaluate("getComputedStyle(document.activeElement).outlineWidth")
+    assert width == "3px"
+
+
+def test_ctrl_enter_runs_the_query_and_remembers_it_in_this_browser(page: Page) -> None:
+    page.goto("/console/query/")
+    page.get_by_role("button", name='SELECT COUNT(*) FROM "t"').click()
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("region", name="Result")).to_contain_text("AA")
+    page.reload()
+    expect(page.locator("#recent-queries")).to_contain_text('SELECT COUNT(*) FROM "t"')
+    page.get_by_label("SQL").fill("select 2")
+    page.keyboard.press("Control+Enter")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download CSV").click()
+    assert download.value.suggested_filename == "result.csv"
+
+
+def test_a_push_is_followed_until_it_is_over(page: Page) -> None:
+    push = Push.objects.get()
+    page.goto(f"/console/pushes/{push.pk}/")
+    expect(page.get_by_text("Now building segments.")).to_be_visible()
+    Push.objects.update(stage="UPLOAD", segments_built=8)
+    expect(page.get_by_text("Now registering segments.")).to_be_visible()
+    Push.objects.update(state="DONE", stage="END", finished_at=timezone.now() + timedelta(seconds=1))
+    expect(page.get_by_text("Queries see the new snapshot.")).to_be_visible()
+    assert page.locator("[hx-trigger='every 1s']").count() == 0
+
+
+def test_slash_goes_to_the_search_field(page: Page) -> None:
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+
+
+def test_no_page_scrolls_sideways_on_a_phone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    wide = {}
+    for address in PAGES:
+        page.goto(address)
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > 390:
+            wide[address] = width
+    assert wide == {}
+
+
+def test_dark_mode_follows_the_system_from_the_first_paint(page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto("/", wait_until="commit")
+    page.locator("main").wait_for()
+    red, green, blue = (int(n) for n in re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3])
+    assert max(red, green, blue) < 60
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(246, 246, 248)"
+
+
+def test_pages_load_nothing_foreign_and_break_no_policy(page: Page, live_server: object) -> None:
+    foreign: list[str] = []
+    faults: list[str] = []
+    base = str(live_server)
+    page.on("request", lambda request: None if request.url.startswith((base, "data:")) else foreign.append(request.url))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    for address in PAGES:
+        page.goto(address)
+        page.locator(".health .badge").first.wait_for()
+    assert (foreign, faults) == ([], [])

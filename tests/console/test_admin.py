@@ -1,0 +1,65 @@
+"""Django's admin: mirrors and records can be looked at, never written; rollbacks lead to the console."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from segments.models import AuditEvent, LineageEntry, Table
+from tests.console.conftest import logged_in
+from tests.factories import make_entry, make_event, make_finding, make_push, make_push_segment, make_run, make_segments, make_table
+
+MODELS = ["cluster", "table", "segment", "lineageentry", "push", "pushsegment", "auditevent", "finding", "passrun"]
+
+
+@pytest.fixture
+def root(db: None) -> Client:
+    """A superuser, with one row of everything there."""
+    table = make_table()
+    make_segments(table, "s")
+    make_entry(table)
+    make_push_segment(make_push())
+    make_event()
+    make_finding()
+    make_run()
+    return logged_in("root", is_superuser=True)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_rows_can_be_listed_searched_and_opened_but_not_added(root: Client, model: str) -> None:
+    from django.apps import apps
+
+    base = f"/admin/segments/{model}/"
+    assert root.get(base).status_code == 200
+    assert root.get(f"{base}?q=zzz").status_code in (200, 302)
+    row = apps.get_model("segments", model).objects.first()
+    assert root.get(f"{base}{row.pk}/change/").status_code == 200
+    assert root.get(f"{base}add/").status_code == 403
+
+
+def test_not_even_a_superuser_deletes_an_audit_record(root: Client) -> None:
+    event = AuditEvent.objects.get()
+    assert root.post(f"/admin/segments/auditevent/{event.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert AuditEvent.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "action", "leads_to"),
+    [
+        ("lineageentry", "rollback", "/console/tables/flights_OFFLINE/lineage/entry-1/rollback/"),
+        ("table", "rollback", "/console/tables/flights_OFFLINE/lineage/"),
+        ("table", "passes", "/console/tables/flights_OFFLINE/passes/"),
+        ("table", "console", "/console/tables/flights_OFFLINE/"),
+    ],
+)
+def test_buttons_lead_to_the_console(root: Client, model: str, action: str, leads_to: str) -> None:
+    pk = (LineageEntry if model == "lineageentry" else Table).objects.get().pk
+    page = root.get(f"/admin/segments/{model}/{pk}/change/").content.decode()
+    address = f"/admin/segments/{model}/{pk}/{action}/"
+    assert address in page
+    assert root.get(address)["Location"] == leads_to
+
+
+def test_people_and_groups_have_pages(root: Client) -> None:
+    for address in ("/admin/auth/user/", "/admin/auth/user/add/", "/admin/auth/group/add/", "/admin/django_celery_beat/periodictask/"):
+        assert root.get(address).status_code == 200, address

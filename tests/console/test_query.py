@@ -1,0 +1,75 @@
+"""The query page."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from segments import wiring
+from segments.console.presenters.queries import SHOWN_ROWS
+from segments.errors import Unavailable
+from tests.console.conftest import FakeBroker
+from tests.factories import make_table
+
+HTMX = {"HX-Request": "true"}
+
+
+def test_the_editor_takes_its_text_from_the_address_and_offers_samples(viewer: Client) -> None:
+    make_table("flights_OFFLINE")
+    text = viewer.get("/console/query/?sql=SELECT+1").content.decode()
+    assert "SELECT 1</textarea>" in text
+    assert "SELECT * FROM &quot;flights&quot; LIMIT 10" in text.replace('"', "&quot;")
+
+
+def test_htmx_gets_only_the_result(viewer: Client, broker: FakeBroker) -> None:
+    text = viewer.post("/console/query/", {"sql": "select 1"}, headers=HTMX).content.decode()
+    assert broker.asked == ["select 1"]
+    assert "<html" not in text
+    for words in ("carrier", "LONG", "AA", "∅", "<b>12</b> ms", "2 rows"):
+        assert words in text
+
+
+def test_it_works_without_scripts(viewer: Client, broker: FakeBroker) -> None:
+    text = viewer.post("/console/query/", {"sql": "select 1"}).content.decode()
+    assert "<html" in text
+    assert "AA" in text
+
+
+def test_exceptions_of_the_broker_are_shown(viewer: Client, broker: FakeBroker) -> None:
+    broker.answer = {"exceptions": [{"errorCode": 150, "message": "SQLParsingError: <oops>"}]}
+    text = viewer.post("/console/query/", {"sql": "selec"}, headers=HTMX).content.decode()
+    assert "Error 150" in text
+    assert "&lt;oops&gt;" in text
+
+
+def test_an_empty_query_and_a_missing_broker_say_what_to_do(viewer: Client, broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Write a query first." in viewer.post("/console/query/", {"sql": " "}, headers=HTMX).content.decode()
+
+    def missing() -> FakeBroker:
+        raise Unavailable("This process has no broker.", remedy="Ask the web process.")
+
+    monkeypatch.setattr(wiring, "broker", missing)
+    answer = viewer.post("/console/query/", {"sql": "select 1"})
+    assert answer.status_code == 503
+    assert "Ask the web process." in answer.content.decode()
+
+
+def test_the_page_shows_some_rows_and_the_csv_all(viewer: Client, broker: FakeBroker) -> None:
+    rows = [[f"c{i}", i] for i in range(SHOWN_ROWS + 5)]
+    broker.answer = {"resultTable": {"dataSchema": {"columnNames": ["c", "n"], "columnDataTypes": ["STRING", "INT"]}, "rows": rows}}
+    assert f"{SHOWN_ROWS} rows shown of {SHOWN_ROWS + 5}" in viewer.post("/console/query/", {"sql": "q"}, headers=HTMX).content.decode()
+    answer = viewer.post("/console/query/csv/", {"sql": "q"})
+    assert len(answer.getvalue().decode().splitlines()) == SHOWN_ROWS + 6
+
+
+def test_the_csv_holds_nothing_a_spreadsheet_would_run(viewer: Client, broker: FakeBroker) -> None:
+    broker.answer = {
+        "resultTable": {"dataSchema": {"columnNames": ["a", "b"], "columnDataTypes": ["STRING", "INT"]}, "rows": [["=1+1", -5]]}
+    }
+    answer = viewer.post("/console/query/csv/", {"sql": "q"})
+    assert answer.getvalue().decode().splitlines() == ["a,b", "'=1+1,-5"]
+
+
+def test_the_csv_of_a_wrong_query_is_an_error_page(viewer: Client, broker: FakeBroker) -> None:
+    broker.answer = {"exceptions": [{"errorCode": 150, "message": "bad"}]}
+    assert viewer.post("/console/query/csv/", {"sql": "q"}).status_code == 400
