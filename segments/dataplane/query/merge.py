@@ -60,7 +60,8 @@ def _simple_column(merged: pa.Table, simple: Simple) -> Any:
     if simple[0] == "part":
         default: Any = simple[2]
         return pc.fill_null(first, default)
-    counts: Any = pc.fill_null(merged.column(f"p{simple[2]}"), 0)
+    counted: Any = merged.column(f"p{simple[2]}")
+    counts: Any = pc.fill_null(counted, 0)
     average: Any = pc.divide(first, pc.cast(counts, pa.float64()))
     return pc.if_else(pc.greater(counts, pa.scalar(0)), average, pa.scalar(float("-inf")))
 

@@ -137,7 +137,9 @@ class _Planner:
         self.tree = statement.select
         self.columns = Columns(schema, frozenset({statement.table, statement.alias}))
         self.row = Compiler(self.columns, now)
-        self.items = [(i.this, i.alias) if isinstance(i, exp.Alias) else (i, "") for i in self.tree.expressions]
+        self.items: list[tuple[exp.Expression, str]] = [
+            (i.this, i.alias) if isinstance(i, exp.Alias) else (i, "") for i in self.tree.expressions
+        ]
         self.aliases = {alias: node for node, alias in self.items if alias}
 
     def plan(self) -> QueryPlan:
@@ -234,8 +236,7 @@ class _Planner:
 
         def replace(part: exp.Expression) -> exp.Expression:
             known = isinstance(part, exp.Column) and not part.table and self.aliases.get(part.name)
-            found: exp.Expression = known.copy() if known else part
-            return found
+            return known.copy() if known else part
 
         replaced: exp.Expression = node.transform(replace)
         return replaced
