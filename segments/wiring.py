@@ -132,6 +132,8 @@ def close() -> None:
     with _lock:
         if _parts.broker is not None:
             _parts.broker.stop()
+        if _parts.servers is not None:
+            _parts.servers.close()
         if _parts.store is not None:
             _parts.store.close()
         _parts.__dict__.update(_Parts().__dict__)

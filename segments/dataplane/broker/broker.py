@@ -1,0 +1,253 @@
+"""The embedded broker: one routing snapshot per query, every visible segment asked once, an answer that is whole or an exception.
+
+It lives inside the web process. It joins as ``Broker_<host>_<port>``, follows ZooKeeper (``follower``), acknowledges the lineage it
+serves (``acknowledgements``) and asks servers (``fan_out``).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from segments.dataplane import query as engine
+from segments.dataplane.broker import answers
+from segments.dataplane.broker.acknowledgements import Acknowledgements
+from segments.dataplane.broker.fan_out import FanOut, Gathered
+from segments.dataplane.broker.follower import Follower
+from segments.dataplane.broker.routing import Routing, replicas_of
+from segments.dataplane.broker.server_health import ServerHealth
+from segments.dataplane.query import QueryRejected
+from segments.dataplane.query.parse import parse_select
+from segments.errors import PinotAdminError, Rejected, Unavailable
+from segments.gateways.servers import Servers
+from segments.names import OFFLINE, split_table_name
+from segments.store.base import Store
+from segments.store.instances import Membership, join
+
+log = logging.getLogger(__name__)
+
+TAGS: Final = ("DefaultTenant_BROKER",)
+DEFAULT_TIMEOUT_MS: Final = 10_000
+#: Seconds in which a query may start anew because the routing changed under it, and for which it waits for a change that must come.
+_RERUN_S: Final = 1.0
+_CHANGE_S: Final = 0.3
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A query as asked. ``segments``: only these, hidden or not; None: the visible ones. ``deadline`` is of ``time.monotonic``."""
+
+    sql: str
+    request_id: str
+    options: Mapping[str, str]
+    segments: tuple[str, ...] | None
+    started: float
+    deadline: float
+
+
+class _Failed(Exception):
+    """The query ends with this exception entry; never leaves this module. ``is_outdated``: a fresh routing is sure to come."""
+
+    def __init__(self, code: int, message: str, gathered: Gathered | None = None, *, is_outdated: bool = False) -> None:
+        super().__init__(message)
+        self.code, self.message, self.gathered, self.is_outdated = code, message, gathered, is_outdated
+
+
+class Broker:
+    """``broker_id`` is ``Broker_<host>_<port>``; ``clock`` gives epoch milliseconds. The store is shared with the process's services."""
+
+    def __init__(self, store: Store, broker_id: str, servers: Servers, clock: Callable[[], int]) -> None:
+        self._store, self._clock = store, clock
+        self.broker_id = broker_id
+        self._acks = Acknowledgements(store, broker_id)
+        self._follower = Follower(store, self._acks)
+        self.health = ServerHealth()
+        self._fan_out = FanOut(servers, self.health)
+        self._membership: Membership | None = None
+
+    def start(self, timeout_s: float = 30.0) -> None:
+        """Join and follow; returns when all tables' routings are there. Unavailable when ZooKeeper does not answer in time.
+
+        Watches first, then the announcement, then the reading: from the moment that services see this broker they wait for its
+        acknowledgement, and nothing that they wrote before can have been missed.
+        """
+        _, host, port = self.broker_id.split("_", 1)[0], *self.broker_id.split("_", 1)[1].rsplit("_", 1)
+        self._follower.watch()
+        self._store.on_session(self._on_session)
+        self._membership = join(self._store, self.broker_id, host, int(port), TAGS)
+        self._acks.start()
+        self._follower.start()
+        if not self._follower.wait_first(timeout_s):
+            raise Unavailable(f"The routing could not be read within {timeout_s:g} s.", remedy="Check ZooKeeper and the log.")
+
+    def stop(self) -> None:
+        """Leave the cluster and end all threads; the store is the caller's."""
+        try:
+            if self._membership is not None:
+                self._membership.leave()
+            self._follower.stop()
+            self._acks.stop()
+            self._acks.remove_all()
+        except PinotAdminError as error:
+            log.warning("%s could not leave the cluster: %s", self.broker_id, error)
+        self._fan_out.close()
+
+    def routing(self, table: str) -> Routing | None:
+        """What queries of this typed table are answered from now; None when there is no such table."""
+        return self._follower.routing(table)
+
+    def wait_for(self, table: str, zxid: int, timeout_s: float) -> bool:
+        """Wait until this broker serves the table with a lineage at least as new as ``zxid``; False when time is up first."""
+        return self._follower.wait_for(table, zxid, timeout_s)
+
+    def settle(self, timeout_s: float) -> bool:
+        """Wait until every acknowledgement is written; False when time is up first."""
+        return self._acks.settle(timeout_s)
+
+    def query(self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None) -> dict[str, Any]:
+        """Pinot's broker response; whatever goes wrong is in its ``exceptions``, nothing is raised.
+
+        ``options``: Pinot's query options, of which ``timeoutMs`` counts here. ``segments`` asks exactly these segments of the ideal
+        state, hidden ones too (for checks of a new snapshot before the switch), instead of the visible ones.
+        """
+        started, request_id = time.monotonic(), uuid.uuid4().hex[:16]
+        try:
+            timeout_s = _timeout_ms(sql, options) / 1000
+            question = _Question(
+                sql=sql,
+                request_id=request_id,
+                options={**(options or {}), "now": str(self._clock())},
+                segments=None if segments is None else tuple(dict.fromkeys(segments)),
+                started=started,
+                deadline=started + timeout_s,
+            )
+            return self._answer(question)
+        except _Failed as failure:
+            code, message, gathered = failure.code, failure.message, failure.gathered
+        except QueryRejected as error:
+            code, message, gathered = error.error_code, str(error), None
+        except Rejected as error:
+            code, message, gathered = int(error.data.get("error_code") or answers.QUERY_EXECUTION), str(error), None
+        except Exception as error:  # a query must always have an answer
+            log.exception("Query %s failed: %s", request_id, sql)
+            code, message, gathered = answers.INTERNAL, f"{type(error).__name__}: {error}", None
+        return self._failure(request_id, started, code, message, gathered)
+
+    def _answer(self, question: _Question) -> dict[str, Any]:
+        """Run it; again on a fresh snapshot when the old one could not be served any more. Two snapshots are never mixed."""
+        while True:
+            routing = self._routing_of(engine.table_of(question.sql))
+            try:
+                return self._run(question, routing)
+            except _Failed as failure:
+                left = min(question.started + _RERUN_S, question.deadline) - time.monotonic()
+                patience = min(left, _CHANGE_S) if failure.is_outdated else 0.0
+                if left <= 0 or not self._follower.wait_change(routing.table.typed, routing, max(0.0, patience)):
+                    raise
+
+    def _routing_of(self, name: str) -> Routing:
+        """The snapshot for a raw or typed name. A raw name means the OFFLINE table."""
+        raw, kind = split_table_name(name)
+        routing = self._follower.routing(name if kind else f"{raw}_{OFFLINE}")
+        if routing is None:
+            raise _Failed(answers.TABLE_DOES_NOT_EXIST, f"Table '{name}' does not exist.")
+        return routing
+
+    def _run(self, question: _Question, routing: Routing) -> dict[str, Any]:
+        if routing.schema is None:
+            raise _Failed(answers.QUERY_EXECUTION, f"Table '{routing.table}' has no schema '{routing.table.raw}'.", is_outdated=True)
+        plan = engine.plan_query(question.sql, routing.schema, options=question.options)
+        replicas = self._replicas(question, routing)
+        request = {
+            "sql": question.sql,
+            "table": routing.table.typed,
+            "requestId": question.request_id,
+            "schemaVersion": routing.schema_version,
+            "options": dict(question.options),
+        }
+        gathered = self._fan_out.gather(request, replicas, question.deadline)
+        _check_whole(gathered, routing)
+        reduce_from = time.monotonic()
+        parts = [engine.decode_partial(part) for part in gathered.parts]
+        result = engine.merge(plan, parts)
+        now = time.monotonic()
+        return engine.broker_response(
+            result,
+            servers_queried=len(gathered.queried),
+            servers_responded=len(gathered.responded),
+            segments_queried=len(replicas),
+            segments_processed=sum(p.segments for p in parts),
+            segments_matched=sum(p.segments_matched for p in parts),
+            docs_scanned=sum(p.docs_scanned for p in parts),
+            total_docs=sum(p.total_docs for p in parts),
+            time_used_ms=round((now - question.started) * 1000),
+            reduce_time_ms=round((now - reduce_from) * 1000),
+            request_id=question.request_id,
+            broker_id=self.broker_id,
+            tables_queried=[routing.table.raw],
+        )
+
+    def _replicas(self, question: _Question, routing: Routing) -> dict[str, Any]:
+        """{segment: servers} of what this query has to read; every one of them has at least one server."""
+        if question.segments is None:
+            wanted = routing.wanted
+        else:
+            wanted = list(question.segments)
+            unknown = [s for s in wanted if s not in routing.replicas]
+            if unknown:
+                raise _Failed(
+                    answers.SEGMENTS_UNAVAILABLE, f"Table '{routing.table}' has no segment {answers.name_some(unknown)}.", is_outdated=True
+                )
+        replicas = replicas_of(routing, wanted)
+        nowhere = [s for s, servers in replicas.items() if not servers]
+        if nowhere:
+            raise _Failed(
+                answers.SEGMENTS_UNAVAILABLE,
+                f"{len(nowhere)} of {len(wanted)} segments of table '{routing.table}' are served by no live server:"
+                f" {answers.name_some(nowhere)}. Check the servers.",
+            )
+        return replicas
+
+    def _failure(self, request_id: str, started: float, code: int, message: str, gathered: Gathered | None) -> dict[str, Any]:
+        return engine.broker_response(
+            None,
+            exceptions=[answers.exception_entry(code, message)],
+            servers_queried=len(gathered.queried) if gathered else 0,
+            servers_responded=len(gathered.responded) if gathered else 0,
+            time_used_ms=round((time.monotonic() - started) * 1000),
+            request_id=request_id,
+            broker_id=self.broker_id,
+        )
+
+    def _on_session(self) -> None:
+        """The acknowledgements went with the old session: write them again."""
+        self._follower.acknowledge_all()
+
+
+def _check_whole(gathered: Gathered, routing: Routing) -> None:
+    """Raises unless every segment was answered for."""
+    if gathered.is_stale:
+        raise _Failed(answers.QUERY_EXECUTION, f"The schema of table '{routing.table}' is just changing.", gathered, is_outdated=True)
+    if not gathered.lost:
+        return
+    names = sorted(gathered.lost)
+    if gathered.is_late:
+        raise _Failed(answers.BROKER_TIMEOUT, f"Table '{routing.table}' was not read in time. Ask for less, or raise timeoutMs.", gathered)
+    raise _Failed(
+        answers.SEGMENTS_UNAVAILABLE,
+        f"{len(names)} segments of table '{routing.table}' could not be read: {answers.name_some(names)}. {gathered.lost[names[0]]}",
+        gathered,
+        is_outdated=gathered.is_behind,
+    )
+
+
+def _timeout_ms(sql: str, options: Mapping[str, str] | None) -> int:
+    """``timeoutMs`` of the options, or of the text, or the default."""
+    text = (options or {}).get("timeoutMs") or parse_select(sql).options.get("timeoutMs") or str(DEFAULT_TIMEOUT_MS)
+    if not text.isdigit() or int(text) <= 0:
+        raise QueryRejected(f"timeoutMs must be a whole number above 0, not '{text}'.")
+    return int(text)

@@ -1,0 +1,157 @@
+"""Asks servers for their parts: every segment exactly once, another replica at once when a server can not answer."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from segments.dataplane.broker.routing import ServerRef
+from segments.dataplane.broker.server_health import ServerHealth
+from segments.errors import Unavailable
+from segments.gateways.servers import QueryReply, Servers
+
+_PROBE_S: Final = 2.0
+
+
+@dataclass
+class Gathered:
+    """What came back. The answer is whole only when ``lost`` is empty and ``is_stale`` is false.
+
+    ``lost``: {segment: why no replica could answer}. ``is_stale``: a server plans with another schema. ``is_behind``: a server lacked
+    a segment, so the routing is behind what servers do. ``is_late``: the time was over. ``parts`` are encoded partial results that
+    cover every other segment exactly once.
+    """
+
+    parts: list[bytes] = field(default_factory=list)
+    queried: set[str] = field(default_factory=set)
+    responded: set[str] = field(default_factory=set)
+    lost: dict[str, str] = field(default_factory=dict)
+    is_stale: bool = False
+    is_behind: bool = False
+    is_late: bool = False
+
+
+@dataclass
+class _Open:
+    """Segments still to be had, and which servers can not give them."""
+
+    replicas: Mapping[str, tuple[ServerRef, ...]]
+    tried: dict[str, set[str]]
+    silent: set[str] = field(default_factory=set)
+    reasons: dict[str, str] = field(default_factory=dict)
+    is_patient: bool = False
+
+
+class FanOut:
+    """Runs the requests of a query, in parallel when there are several servers. Rejected by a server is raised: all would refuse."""
+
+    def __init__(self, servers: Servers, health: ServerHealth, threads: int = 32) -> None:
+        self._servers, self._health = servers, health
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="fan-out")
+        self._turn = itertools.count()
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def gather(self, request: Mapping[str, Any], replicas: Mapping[str, tuple[ServerRef, ...]], deadline: float) -> Gathered:
+        """Ask for all segments of ``replicas`` until ``deadline`` (``time.monotonic``)."""
+        gathered, still = Gathered(), _Open(replicas, defaultdict(set))
+        waiting = list(replicas)
+        while waiting and not gathered.is_stale:
+            plan = self._assign(waiting, still, gathered)
+            if not plan:
+                break
+            waiting = []
+            for server, segments, reply in self._ask(request, plan, deadline, still.is_patient):
+                gathered.queried.add(server.instance)
+                waiting += self._take(server, segments, reply, still, gathered)
+        return gathered
+
+    def _assign(self, segments: list[str], still: _Open, gathered: Gathered) -> dict[ServerRef, list[str]]:
+        """{server: segments}, in turn among those that answer; one that is down only when nobody else is left."""
+        plan: dict[ServerRef, list[str]] = defaultdict(list)
+        turn = next(self._turn)
+        up = {s: self._is_up(s) for s in {s for name in segments for s in still.replicas[name]}}
+        for number, name in enumerate(segments):
+            choice = [s for s in still.replicas[name] if s.instance not in still.tried[name]]
+            if not choice and not still.is_patient:
+                choice = self._second_chance(name, still)
+            best = [s for s in choice if up[s]] or choice
+            if best:
+                plan[best[(turn + number) % len(best)]].append(name)
+            else:
+                gathered.lost[name] = still.reasons.get(name, "no live server serves it")
+        return plan
+
+    def _second_chance(self, name: str, still: _Open) -> list[ServerRef]:
+        """Servers that were only silent get the rest of the time when nobody else can answer."""
+        choice = [s for s in still.replicas[name] if s.instance in still.silent]
+        if choice:
+            still.is_patient = True
+        return choice
+
+    def _is_up(self, server: ServerRef) -> bool:
+        if self._health.take_probe(server):
+            self._pool.submit(self._probe, server)
+        return self._health.is_up(server)
+
+    def _probe(self, server: ServerRef) -> None:
+        if self._servers.is_alive(server.url, _PROBE_S):
+            self._health.mark_up(server)
+        else:
+            self._health.mark_down(server)
+
+    def _ask(
+        self, request: Mapping[str, Any], plan: Mapping[ServerRef, list[str]], deadline: float, patient: bool
+    ) -> list[tuple[ServerRef, list[str], QueryReply | Unavailable]]:
+        """All servers at once; the last of them on this very thread."""
+        *others, (last, last_segments) = plan.items()
+        futures: list[tuple[ServerRef, list[str], Future[QueryReply | Unavailable]]] = [
+            (server, segments, self._pool.submit(self._ask_one, request, server, segments, deadline, patient))
+            for server, segments in others
+        ]
+        own = self._ask_one(request, last, last_segments, deadline, patient)
+        return [*((server, segments, future.result()) for server, segments, future in futures), (last, last_segments, own)]
+
+    def _ask_one(
+        self, request: Mapping[str, Any], server: ServerRef, segments: list[str], deadline: float, patient: bool
+    ) -> QueryReply | Unavailable:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return Unavailable("there was no time left to ask", timed_out=True)
+        try:
+            return self._servers.query(server.url, {**request, "segments": segments}, left, is_patient=patient)
+        except Unavailable as error:
+            return error
+
+    def _take(self, server: ServerRef, segments: list[str], reply: QueryReply | Unavailable, still: _Open, gathered: Gathered) -> list[str]:
+        """Book one reply; returns the segments that have to be asked for again."""
+        if isinstance(reply, Unavailable):
+            if reply.data.get("is_dead"):
+                self._health.mark_down(server)
+            if reply.data.get("silent") and not still.is_patient:
+                still.silent.add(server.instance)
+            gathered.is_late |= bool(reply.data.get("timed_out"))
+            self._note_failure(server, segments, str(reply), still)
+            return segments
+        self._health.mark_up(server)
+        gathered.responded.add(server.instance)
+        if reply.partial is not None:
+            gathered.parts.append(reply.partial)
+            return []
+        gathered.is_stale |= reply.schema_differs
+        gathered.is_behind = True
+        lacking = [s for s in segments if s in reply.missing] or segments
+        self._note_failure(server, lacking, f"{server.instance} does not hold it", still)
+        return segments
+
+    def _note_failure(self, server: ServerRef, segments: list[str], reason: str, still: _Open) -> None:
+        for name in segments:
+            still.tried[name].add(server.instance)
+            still.reasons[name] = reason

@@ -1,0 +1,194 @@
+"""One table's routing: which segments a query sees and which live servers hold them, read from ZooKeeper as ONE snapshot.
+
+THE CONSISTENCY RULE (B25, lineage.md 2). A query must see exactly one side of every replacement, so lineage and ideal state have to
+belong together. They are two znodes. They are read in this order, and the first is read again at the end:
+
+    lineage (with its zxid) -> ideal state -> external view -> live instances -> lineage again
+
+If the lineage is the same both times (same zxid, or absent both times), there was a moment during the reads at which the lineage held
+and the ideal state read was the current one; if not, everything is read anew. That is enough, because writers keep their order:
+a replacement's new segments enter the ideal state only after the entry that hides them was written, and its old ones leave only
+after brokers acknowledged the entry that hides them. So with a lineage that holds, every visible segment is in the ideal state and
+every segment that must not be seen is hidden. The external view is read after the ideal state: it may lack a row, never know more.
+What lives is only a hint whom to ask: a server that can not answer is found out by asking.
+
+Visible = ``lineage.visible(rows of the ideal state)``. A visible segment that nobody serves makes the query fail by name, it is never
+left out silently; the one exception is a segment that is just being loaded for the first time (see ``is_first_load``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from segments.domain import lineage as lineages
+from segments.domain import schema as schemas
+from segments.domain import table_config as configs
+from segments.domain.ideal_state import ERROR, OFFLINE, serving
+from segments.domain.lineage import Lineage
+from segments.domain.schema import Schema
+from segments.domain.table_config import TableConfig
+from segments.errors import Conflict, PinotAdminError
+from segments.names import TableName, split_table_name
+from segments.store import paths
+from segments.store.base import Store, Versioned
+
+_ATTEMPTS: Final = 50
+
+Rows = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class ServerRef:
+    """A live server: its session tells one life from the next, ``url`` is where it answers."""
+
+    instance: str
+    session: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Routing:
+    """What queries of one table are answered from; immutable. Two queries with the same routing see the same segments.
+
+    ``lineage_zxid`` and ``ideal_zxid`` are the mzxids of the records it was made of (0: there is none). ``replicas`` has every segment
+    of the ideal state, hidden ones too, with the servers that serve it. ``first_loads`` are visible segments that are left out because no
+    server ever finished loading them.
+    """
+
+    table: TableName
+    lineage_zxid: int
+    ideal_zxid: int
+    visible: tuple[str, ...]
+    replicas: Mapping[str, tuple[ServerRef, ...]]
+    schema: Schema | None = None
+    schema_version: int = 0
+    config: TableConfig | None = None
+    first_loads: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def wanted(self) -> list[str]:
+        """The segments that a query asks for."""
+        return [s for s in self.visible if s not in self.first_loads]
+
+    @property
+    def unavailable(self) -> list[str]:
+        """Segments that a query would need and nobody serves."""
+        return [s for s in self.wanted if not self.replicas.get(s)]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The records of one table, lineage proven unchanged while the others were read. ``live``: instances whose node was there."""
+
+    table: str
+    lineage: Lineage
+    lineage_zxid: int
+    ideal: Rows
+    ideal_zxid: int
+    view: Rows
+    live: frozenset[str]
+    config: TableConfig | None
+    schema: Schema | None
+    schema_version: int
+
+
+def observe(store: Store, table: str, servers: Collection[str]) -> Observed | None:
+    """Read a table by the rule above; None when it has no ideal state. ``servers``: instances whose liveness matters.
+
+    One round trip when nothing interferes: the store sends the reads together and answers them in order. Raises Conflict when the
+    lineage changed during every attempt, RecordCorrupt for what can not be read (a damaged lineage must not count as none).
+    """
+    raw, _ = split_table_name(table)
+    names = sorted(servers)
+    wanted = [
+        paths.lineage(table),
+        paths.ideal_state(table),
+        paths.external_view(table),
+        *(paths.live_instance(name) for name in names),
+        paths.table_config(table),
+        paths.schema(raw),
+        paths.lineage(table),
+    ]
+    for _ in range(_ATTEMPTS):
+        nodes = store.get_many(wanted)
+        lineage, ideal, view, *lives, config, schema, again = nodes
+        if _zxid(lineage) != _zxid(again):
+            continue
+        if ideal is None:
+            return None
+        return Observed(
+            table=table,
+            lineage=lineages.from_record(lineage.record) if lineage and lineage.record else lineages.empty(table),
+            lineage_zxid=_zxid(lineage),
+            ideal=_rows(ideal),
+            ideal_zxid=ideal.mzxid,
+            view=_rows(view),
+            live=frozenset(n for n, node in zip(names, lives, strict=True) if node is not None),
+            config=_config(config),
+            schema=_schema(schema),
+            schema_version=_zxid(schema),
+        )
+    raise Conflict(f"The lineage of {table} changed during each of {_ATTEMPTS} reads.", remedy="It is read again.")
+
+
+def build_routing(seen: Observed, servers: Mapping[str, ServerRef], first_loads: Collection[str] = ()) -> Routing:
+    """The routing of what was observed: pure."""
+    raw, kind = split_table_name(seen.table)
+    assert kind is not None
+    live = {name: ref for name, ref in servers.items() if name in seen.live}
+    replicas = {s: tuple(live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row) for s, row in seen.ideal.items()}
+    visible = seen.lineage.visible(s for s, row in seen.ideal.items() if any(state != OFFLINE for state in row.values()) or not row)
+    return Routing(
+        table=TableName(raw, kind),
+        lineage_zxid=seen.lineage_zxid,
+        ideal_zxid=seen.ideal_zxid,
+        visible=tuple(visible),
+        replicas=replicas,
+        schema=seen.schema,
+        schema_version=seen.schema_version,
+        config=seen.config,
+        first_loads=frozenset(s for s in first_loads if not replicas.get(s)),
+    )
+
+
+def is_first_load(seen: Observed, segment: str, served_before: Collection[str]) -> bool:
+    """Is the segment new and just being loaded, so that no answer ever held it?
+
+    Then it is not part of the table yet, as in Pinot: an upload does not make queries fail for the moment that the load takes.
+    Never true for segments of a lineage entry (the switch waits for them, so a missing one is missing), for what was served before,
+    and when no live server is on its way to serve it.
+    """
+    if segment in served_before or any(segment in e.segments_from + e.segments_to for e in seen.lineage.entries.values()):
+        return False
+    states = seen.view.get(segment, {})
+    return not serving(states) and any(i in seen.live and states.get(i) != ERROR for i in seen.ideal.get(segment, {}))
+
+
+def _zxid(node: Versioned | None) -> int:
+    return 0 if node is None else node.mzxid
+
+
+def _rows(node: Versioned | None) -> Rows:
+    return node.record.maps if node and node.record else {}
+
+
+def _config(node: Versioned | None) -> TableConfig | None:
+    try:
+        return configs.from_record(node.record) if node and node.record else None
+    except PinotAdminError:
+        return None
+
+
+def _schema(node: Versioned | None) -> Schema | None:
+    try:
+        return schemas.from_record(node.record) if node and node.record else None
+    except (PinotAdminError, KeyError, json.JSONDecodeError):
+        return None
+
+
+def replicas_of(routing: Routing, segments: Sequence[str]) -> dict[str, tuple[ServerRef, ...]]:
+    """The servers of these segments; () for one that nobody serves."""
+    return {s: routing.replicas.get(s, ()) for s in segments}

@@ -1,0 +1,84 @@
+"""Fetches a segment's file from where its record says: deep store, any pyarrow file system, or HTTP (storage-zk.md 2.1, 2.6)."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from segments.errors import InvalidInput, NotFound, PinotAdminError, Unavailable
+from segments.gateways.deepstore import DeepStore
+from segments.names import split_table_name
+
+log = logging.getLogger(__name__)
+
+_CHUNK: Final = 1 << 20
+
+
+class Downloader:
+    """Fetches by ``segment.download.url``. The cluster's secret goes to the controller only, never to a foreign host."""
+
+    def __init__(self, deep_store: DeepStore, controller_url: str, secret: str) -> None:
+        self._deep_store = deep_store
+        self._controller = _origin(controller_url)
+        self._secret = secret
+
+    def fetch(self, url: str, table: str, segment: str, target: Path) -> int:
+        """Write the file to ``target``; returns its bytes. NotFound, Unavailable or InvalidInput when it can not be had."""
+        path = self._deep_store.path_of(url)
+        if path is not None:
+            return self._deep_store.fetch(path, target)
+        if urlsplit(url).scheme in ("http", "https"):
+            return self._fetch_http(url, table, segment, target)
+        if not url:
+            raise NotFound(f"Segment '{segment}' is not in the deep store.", remedy="Upload it from a server that holds it.")
+        return _fetch_foreign(url, target)
+
+    def _fetch_http(self, url: str, table: str, segment: str, target: Path) -> int:
+        is_ours = bool(self._controller) and _origin(url) == self._controller
+        if is_ours and self._deep_store.local_root is not None:
+            try:  # the very file that the controller would send, without a copy through the web process
+                return self._deep_store.fetch(self._deep_store.segment_path(split_table_name(table)[0], segment), target)
+            except PinotAdminError:
+                log.debug("%s is not in the local deep store; asking the controller.", segment)
+        headers = {"Authorization": f"Bearer {self._secret}"} if is_ours and self._secret else {}
+        timeout = httpx.Timeout(60.0, connect=10.0)
+        try:
+            with httpx.stream("GET", url, headers=headers, timeout=timeout, follow_redirects=not is_ours, trust_env=False) as answer:
+                if answer.status_code == httpx.codes.NOT_FOUND:
+                    raise NotFound(f"'{url}' does not exist.")
+                if answer.status_code != httpx.codes.OK:
+                    raise Unavailable(f"'{url}' answers {answer.status_code} instead of the segment.")
+                with target.open("wb") as out:
+                    for chunk in answer.iter_raw(_CHUNK):
+                        out.write(chunk)
+        except httpx.HTTPError as error:
+            raise Unavailable(f"'{url}' could not be read: {error}.", remedy="Check that the host answers.") from error
+        return target.stat().st_size
+
+
+def _fetch_foreign(url: str, target: Path) -> int:
+    try:
+        system, path = pafs.FileSystem.from_uri(url)
+        with system.open_input_stream(path) as reader, target.open("wb") as writer:
+            shutil.copyfileobj(reader, writer, _CHUNK)
+    except FileNotFoundError as error:
+        raise NotFound(f"'{url}' does not exist.") from error
+    except (ValueError, pa.ArrowException) as error:
+        raise InvalidInput(f"'{url}' can not be opened: {error}.", remedy="Correct segment.download.url.") from error
+    except OSError as error:
+        raise Unavailable(f"'{url}' could not be read: {error}.", remedy="Check the store and its credentials.") from error
+    return target.stat().st_size
+
+
+def _origin(url: str) -> tuple[str, str, int] | None:
+    parts = urlsplit(url)
+    if not parts.hostname:
+        return None
+    return parts.scheme, parts.hostname, parts.port or {"https": 443}.get(parts.scheme, 80)

@@ -1,0 +1,89 @@
+"""Runs this server's part of a query over exactly the segments that the broker names, or says which of them it lacks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from segments.dataplane import query as engine
+from segments.dataplane.server.held_segment import HeldSegment
+from segments.dataplane.server.schemas import SchemaCache
+from segments.dataplane.server.slots import Slots
+from segments.errors import InvalidInput, PinotAdminError
+from segments.names import split_table_name
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An answer without rows: HTTP status and JSON body."""
+
+    status: int
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a broker asks: ``schema_version`` is the zxid of the schema it planned with (0: any); ``options`` are its own (``now``)."""
+
+    sql: str
+    table: str
+    segments: tuple[str, ...]
+    schema_version: int
+    options: Mapping[str, str]
+
+
+class QueryRunner:
+    """Plans, scans, encodes. Safe to use from several threads."""
+
+    def __init__(self, host: str, slots: Slots, schemas: SchemaCache, cache_bytes: Callable[[], int]) -> None:
+        self._host, self._slots, self._schemas = host, slots, schemas
+        self.cache_bytes = cache_bytes
+        self._lock = threading.Lock()
+        self.queries = 0
+        self.failures = 0
+
+    def run(self, body: dict[str, Any]) -> bytes | Refusal:
+        """The encoded partial result; Refusal 409 with ``missing`` or ``schemaDiffers``, or 4xx with Pinot's ``errorCode``."""
+        request = _parse(body)
+        answer: bytes | Refusal
+        try:
+            answer = self._run(request)
+        except engine.QueryRejected as error:
+            answer = Refusal(400, {"message": str(error), "status": 400, "errorCode": error.error_code})
+        except PinotAdminError as error:
+            answer = Refusal(error.status, {"message": str(error), "status": error.status})
+        except Exception as error:  # the broker tells the person; the log tells where
+            log.exception("Query failed: %s", request.sql)
+            answer = Refusal(500, {"message": f"{type(error).__name__}: {error}", "status": 500, "errorCode": 200})
+        with self._lock:
+            self.queries += 1
+            self.failures += isinstance(answer, Refusal) and answer.status != 409
+        return answer
+
+    def _run(self, request: Request) -> bytes | Refusal:
+        held, missing = self._slots.find(request.table, request.segments)
+        if missing:
+            return Refusal(409, {"missing": missing})
+        schema, version = self._schemas.get(split_table_name(request.table)[0], request.schema_version)
+        if request.schema_version not in (0, version):
+            return Refusal(409, {"missing": [], "schemaDiffers": True})
+        plan = engine.plan_query(request.sql, schema, options=request.options)
+        rows = [self._rows(segment, plan.columns) for segment in held]
+        return engine.encode_partial(engine.execute_partial(plan, rows))
+
+    def _rows(self, segment: HeldSegment, columns: Sequence[str]) -> engine.SegmentRows:
+        """Those of the columns that the segment has; the engine fills in the others."""
+        return engine.SegmentRows(segment.name, self._host, segment.table_of(columns), segment.num_docs)
+
+
+def _parse(body: dict[str, Any]) -> Request:
+    segments = body.get("segments")
+    if not isinstance(body.get("sql"), str) or not isinstance(body.get("table"), str) or not isinstance(segments, list):
+        raise InvalidInput("A query needs 'sql', 'table' (typed) and 'segments' (a list of names).")
+    options = {str(k): str(v) for k, v in (body.get("options") or {}).items()}
+    return Request(body["sql"], body["table"], tuple(str(s) for s in segments), int(body.get("schemaVersion") or 0), options)

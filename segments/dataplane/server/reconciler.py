@@ -1,0 +1,308 @@
+"""Drives every segment assigned to this server to its wanted state: level-triggered, from ideal states, records and messages.
+
+One thread decides, a small pool loads. A watch only says where to look; what is found there is compared with what is held, so a lost
+or doubled event changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from segments.dataplane.server.dirty import Changes, Dirty
+from segments.dataplane.server.held_segment import HeldSegment
+from segments.dataplane.server.inbox import take_reloads
+from segments.dataplane.server.loader import Loader
+from segments.dataplane.server.reporter import Reporter
+from segments.dataplane.server.segment_folders import SegmentFolders
+from segments.dataplane.server.slots import Slot, Slots
+from segments.domain import segment_metadata
+from segments.domain.ideal_state import OFFLINE, ONLINE
+from segments.errors import PinotAdminError
+from segments.names import split_table_name
+from segments.store import paths
+from segments.store.base import Store, Watch
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two looks at everything, watches or not.
+_SWEEP_S: Final = 60.0
+#: Seconds before a failed load is tried again: doubling, with a random part.
+_FIRST_RETRY_S: Final = 0.5
+_LONGEST_RETRY_S: Final = 60.0
+
+
+class Reconciler:
+    """The loop. ``grace_s``: how long a dropped segment still answers queries that were planned before."""
+
+    def __init__(
+        self,
+        store: Store,
+        instance: str,
+        slots: Slots,
+        loader: Loader,
+        folders: SegmentFolders,
+        reporter: Reporter,
+        *,
+        loads: int,
+        grace_s: float,
+    ) -> None:
+        self._store, self._instance = store, instance
+        self._slots, self._loader, self._folders, self._reporter = slots, loader, folders, reporter
+        self._grace_s = grace_s
+        self._dirty = Dirty()
+        self._pool = ThreadPoolExecutor(loads, thread_name_prefix=f"load-{instance}")
+        self._thread = threading.Thread(target=self._run, name=f"reconcile-{instance}", daemon=True)
+        self._watches: list[Watch] = []
+        self._has_looked = False
+        self.is_ready = threading.Event()
+
+    def start(self) -> None:
+        """Watch and begin; ``is_ready`` is set when everything assigned at the start was loaded or has failed."""
+        follow: list[tuple[str, Callable[[str | None], None]]] = [
+            (paths.IDEAL_STATES, self._on_ideal_state),
+            (paths.SEGMENTS, self._on_segment),
+            (paths.messages(self._instance), lambda _: self._dirty.mark(messages=True)),
+            (paths.LIVE_INSTANCES, lambda _: self._dirty.mark(instances=True)),
+        ]
+        self._watches = [self._store.watch(prefix, callback) for prefix, callback in follow]
+        self._dirty.mark(everything=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End loop and pool; running loads are waited for."""
+        for watch in self._watches:
+            watch.close()
+        self._dirty.stop()
+        self._thread.join(timeout=10.0)
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    # Watches: they only mark
+
+    def _on_ideal_state(self, path: str | None) -> None:
+        if path is None:
+            self._dirty.mark(everything=True)
+        elif split_table_name(table := path.rpartition("/")[2])[1] is not None:
+            self._dirty.mark(table)
+
+    def _on_segment(self, path: str | None) -> None:
+        if path is None:
+            self._dirty.mark(everything=True)
+            return
+        table, _, segment = path[len(paths.SEGMENTS) + 1 :].partition("/")
+        if segment:
+            self._dirty.mark(table, segment)
+
+    # The loop
+
+    def _run(self) -> None:
+        sweep_at = time.monotonic() + _SWEEP_S
+        while not self._dirty.is_stopped:
+            changes = self._dirty.take(min(sweep_at, self._next_due()))
+            if time.monotonic() >= sweep_at:
+                changes.everything = True
+            if changes.everything:
+                sweep_at = time.monotonic() + _SWEEP_S
+            try:
+                self._look(changes)
+            except PinotAdminError as error:
+                log.warning("Looking at everything again in a moment: %s", error)
+                self._look_again_later()
+            except Exception:
+                log.exception("Looking at everything again in a moment")
+                self._look_again_later()
+
+    def _look_again_later(self) -> None:
+        time.sleep(0.2)
+        self._dirty.mark(everything=True, messages=True)
+
+    def _look(self, changes: Changes) -> None:
+        if self._dirty.is_stopped:
+            return
+        if changes.messages:
+            self._take_messages(changes)
+        if changes.everything:
+            self._look_at_everything()
+        else:
+            for table, segments in changes.tables.items():
+                self._reconcile(table, segments)
+        if changes.instances:
+            self._reporter.mark(*self._store.children(paths.EXTERNAL_VIEWS))
+        self._retry_failed()
+        self._remove_dropped()
+        self._note_ready()
+
+    def _take_messages(self, changes: Changes) -> None:
+        for reload in take_reloads(self._store, self._instance):
+            if split_table_name(reload.table)[1] is None:
+                continue
+            with self._slots.locked() as tables:
+                slots = tables.get(reload.table, {})
+                names = set(reload.segments or slots)
+                for name in names & set(slots):
+                    slots[name].is_forced |= reload.is_forced
+            changes.tables[reload.table].update(names)
+            if changes.everything:
+                self._reconcile(reload.table, names)
+
+    def _look_at_everything(self) -> None:
+        listed = {t for t in self._store.children(paths.IDEAL_STATES) if split_table_name(t)[1] is not None}
+        viewed = {t for t in self._store.children(paths.EXTERNAL_VIEWS) if split_table_name(t)[1] is not None}
+        for table in sorted(listed | viewed | set(self._slots.tables())):
+            self._reconcile(table, None)
+            self._reporter.mark(table)
+        if not self._has_looked:
+            self._remove_unassigned()
+            self._has_looked = True
+
+    def _reconcile(self, table: str, changed: set[str] | None) -> None:
+        """Compare one table with its ideal state. ``changed``: segments whose records to compare too, None: all."""
+        node = self._store.get(paths.ideal_state(table))
+        ideal = node.record.maps if node and node.record else {}
+        wanted = {s: row[self._instance] for s, row in ideal.items() if self._instance in row}
+        has_changed, to_load = self._apply(table, wanted)
+        with self._slots.locked() as tables:
+            slots = tables.get(table, {})
+            names = [s for s in (slots if changed is None else changed & set(slots)) if slots[s].wanted == ONLINE]
+        for name in self._outdated(table, names) | to_load:
+            self._load(table, name)
+        if has_changed or node is None:
+            self._reporter.mark(table)
+
+    def _apply(self, table: str, wanted: Mapping[str, str]) -> tuple[bool, set[str]]:
+        """Take over the ideal state's rows; (did any reported state change, segments to load for the first time)."""
+        has_changed, to_load = False, set()
+        with self._slots.locked() as tables:
+            slots = tables.setdefault(table, {})
+            for name, slot in slots.items():
+                if name not in wanted and slot.wanted is not None:
+                    slot.wanted, slot.dropped_at, slot.error = None, time.monotonic(), ""
+                    has_changed = True
+            for name, state in wanted.items():
+                if state not in (ONLINE, OFFLINE):
+                    continue  # consuming segments are driven by the realtime part
+                slot = slots.setdefault(name, Slot(None))
+                if slot.wanted != state:
+                    if slot.wanted is None:
+                        slot.come_back()
+                    slot.wanted, has_changed = state, True
+                    if state == ONLINE:
+                        to_load.add(name)
+            if not slots:
+                del tables[table]
+        return has_changed, to_load
+
+    def _outdated(self, table: str, names: list[str]) -> set[str]:
+        """Those whose held CRC is not the one on record, or that are to be loaded again in any case."""
+        nodes = self._store.get_many([paths.segment(table, name) for name in names])
+        found = set()
+        with self._slots.locked() as tables:
+            for name, node in zip(names, nodes, strict=True):
+                slot = tables.get(table, {}).get(name)
+                crc = segment_metadata.from_record(node.record).crc if node and node.record else None
+                if slot is not None and crc is not None and (slot.held is None or slot.held.crc != crc or slot.is_forced):
+                    found.add(name)
+        return found
+
+    # Loads
+
+    def _load(self, table: str, name: str) -> None:
+        with self._slots.locked() as tables:
+            slot = tables.get(table, {}).get(name)
+            if slot is None or slot.wanted != ONLINE:
+                return
+            if slot.is_loading:
+                slot.load_again = True
+                return
+            slot.is_loading = True
+            epoch = slot.epoch
+        self._pool.submit(self._run_load, table, name, slot, epoch)
+
+    def _run_load(self, table: str, name: str, slot: Slot, epoch: int) -> None:
+        loaded, error = None, ""
+        try:
+            loaded = self._loader.load(table, name, slot.held, is_forced=slot.is_forced)
+        except PinotAdminError as fault:
+            error = str(fault)
+            log.warning("Segment %s of %s could not be loaded: %s", name, table, error)
+        except Exception as fault:  # whatever it is, it must not stop the others
+            error = f"{type(fault).__name__}: {fault}"
+            log.exception("Segment %s of %s could not be loaded", name, table)
+        with self._slots.locked():
+            slot.is_loading = False
+            replaced = self._take_result(slot, loaded, error) if slot.epoch == epoch else loaded
+            again, slot.load_again = slot.load_again, False
+        if replaced is not None:
+            replaced.release()
+        self._reporter.mark(table)
+        self._dirty.mark(table, name if again else "")
+
+    def _take_result(self, slot: Slot, loaded: HeldSegment | None, error: str) -> HeldSegment | None:
+        """Put the outcome into the slot; returns the segment that was replaced."""
+        if loaded is None:
+            slot.error, slot.failures = error, slot.failures + 1
+            pause = min(_LONGEST_RETRY_S, _FIRST_RETRY_S * 2 ** min(slot.failures - 1, 10))
+            slot.retry_at = time.monotonic() + pause * (0.5 + random.random() / 2)
+            return None
+        slot.error, slot.failures, slot.is_forced = "", 0, False
+        before, slot.held = slot.held, loaded
+        return before if before is not loaded else None
+
+    # What is due by time
+
+    def _next_due(self) -> float:
+        """When a failed load is to be tried again or a dropped segment to be removed, whichever is first."""
+        due = time.monotonic() + _SWEEP_S
+        with self._slots.locked() as tables:
+            for slot in (s for slots in tables.values() for s in slots.values() if not s.is_loading):
+                if slot.wanted is None:
+                    due = min(due, slot.dropped_at + self._grace_s)
+                elif slot.is_failed:
+                    due = min(due, slot.retry_at)
+        return due
+
+    def _retry_failed(self) -> None:
+        now = time.monotonic()
+        with self._slots.locked() as tables:
+            failed = [
+                (table, name) for table, slots in tables.items() for name, slot in slots.items() if slot.is_failed and slot.retry_at <= now
+            ]
+        for table, name in failed:
+            self._load(table, name)
+
+    def _remove_dropped(self) -> None:
+        """After the grace time: out of memory, then off the disk."""
+        now = time.monotonic()
+        with self._slots.locked() as tables:
+            gone = []
+            for table, slots in list(tables.items()):
+                for name, slot in list(slots.items()):
+                    if slot.wanted is None and not slot.is_loading and now >= slot.dropped_at + self._grace_s:
+                        gone.append((table, name, slots.pop(name)))
+                if not slots:
+                    del tables[table]
+        for table, name, slot in gone:
+            self._folders.remove(table, name)
+            if slot.held is not None:
+                slot.held.release()
+
+    def _remove_unassigned(self) -> None:
+        """What an earlier run left and nobody wants any more."""
+        for table, names in self._folders.held().items():
+            with self._slots.locked() as tables:
+                unwanted = set(names) - set(tables.get(table, {}))
+            for name in unwanted:
+                log.info("Removing segment %s of %s: it is not assigned to this server.", name, table)
+                self._folders.remove(table, name)
+
+    def _note_ready(self) -> None:
+        if self._has_looked and not self.is_ready.is_set():
+            with self._slots.locked() as tables:
+                is_busy = any(slot.is_loading for slots in tables.values() for slot in slots.values())
+            if not is_busy:
+                self.is_ready.set()

@@ -1,0 +1,143 @@
+"""One embedded server: joins the cluster, holds the segments assigned to it, reports them and answers queries over HTTP."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from segments.dataplane.server.app import Parts, build_app
+from segments.dataplane.server.authorization import Authorization, PasswordCheck
+from segments.dataplane.server.column_cache import ColumnCache
+from segments.dataplane.server.download import Downloader
+from segments.dataplane.server.external_view import publish_view
+from segments.dataplane.server.http_endpoint import HttpEndpoint
+from segments.dataplane.server.loader import Loader
+from segments.dataplane.server.query_runner import QueryRunner
+from segments.dataplane.server.reconciler import Reconciler
+from segments.dataplane.server.reporter import Reporter
+from segments.dataplane.server.schemas import SchemaCache
+from segments.dataplane.server.segment_folders import SegmentFolders
+from segments.dataplane.server.slots import Slots
+from segments.errors import PinotAdminError
+from segments.gateways.deepstore import DeepStore
+from segments.names import instance_name
+from segments.store import paths
+from segments.store.base import Store
+from segments.store.instances import Membership, join
+
+log = logging.getLogger(__name__)
+
+TAGS = ("DefaultTenant_OFFLINE", "DefaultTenant_REALTIME")
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """How a server is set up. ``port`` only names the instance; ``admin_port`` (0: a free one) is where it listens.
+
+    Sizes in bytes, times in seconds. ``check_password`` decides about people; None: only the cluster's secret is taken.
+    """
+
+    host: str
+    port: int
+    admin_port: int
+    data_dir: Path
+    secret: str
+    controller_url: str = ""
+    check_password: PasswordCheck | None = None
+    cache_bytes: int = 512 << 20
+    max_segment_bytes: int = 100 << 30
+    loads: int = 4
+    query_threads: int = 8
+    drop_grace_s: float = 10.0
+    join_patience_s: float = 15.0
+
+
+class Server:
+    """The server's parts and their life. ``instance`` is its name in the cluster, ``admin_url`` where it listens after ``start``."""
+
+    def __init__(self, store: Store, deep_store: DeepStore, settings: ServerSettings) -> None:
+        self._store, self._settings = store, settings
+        self.instance = instance_name("Server", settings.host, settings.port)
+        self.slots = Slots()
+        cache = ColumnCache(settings.cache_bytes)
+        folders = SegmentFolders(settings.data_dir)
+        downloader = Downloader(deep_store, settings.controller_url, settings.secret)
+        loader = Loader(store, folders, downloader, cache, settings.max_segment_bytes)
+        self.reporter = Reporter(store, self.instance, self.slots)
+        self.reconciler = Reconciler(
+            store, self.instance, self.slots, loader, folders, self.reporter, loads=settings.loads, grace_s=settings.drop_grace_s
+        )
+        self._schemas = SchemaCache(store)
+        self.runner = QueryRunner(settings.host, self.slots, self._schemas, lambda: cache.size_bytes)
+        self._pool = ThreadPoolExecutor(settings.query_threads, thread_name_prefix=f"query-{self.instance}")
+        self._http = HttpEndpoint(settings.host, settings.admin_port)
+        self._membership: Membership | None = None
+        self._is_stopped = False
+
+    @property
+    def admin_url(self) -> str:
+        """``http://host:port``."""
+        host = f"[{self._settings.host}]" if ":" in self._settings.host else self._settings.host
+        return f"http://{host}:{self._http.port}"
+
+    @property
+    def is_ready(self) -> bool:
+        """Joined, and everything assigned at the start was loaded or has failed."""
+        return self._membership is not None and self.reconciler.is_ready.is_set()
+
+    def start(self) -> None:
+        """Listen, join, begin to load. Returns before everything is loaded. StateConflict when the name is taken by a live process."""
+        authorization = Authorization(self._settings.secret, self._settings.check_password)
+        self._http.start(build_app(Parts(self.instance, self.slots, self.runner, authorization, lambda: self.is_ready, self._pool)))
+        # Before ``join``: in a new session states are written first, so that the node's return finds them.
+        self._store.on_session(self._on_session)
+        self._membership = join(
+            self._store,
+            self.instance,
+            self._settings.host,
+            self._settings.port,
+            TAGS,
+            patience_s=self._settings.join_patience_s,
+            adminPort=str(self._http.port),
+        )
+        self._remove_old_sessions()
+        self._schemas.start()
+        self.reporter.start()
+        self.reconciler.start()
+
+    def stop(self) -> None:
+        """Leave the cluster first, so that brokers turn away, then end. The store is the caller's."""
+        self._is_stopped = True
+        try:
+            if self._membership is not None:
+                self._membership.leave()
+                for table in self.slots.tables():
+                    publish_view(self._store, table)  # the last server has nobody who would do it
+        except PinotAdminError as error:
+            log.warning("%s could not leave the cluster: %s", self.instance, error)
+        self.reconciler.stop()
+        self.reporter.stop()
+        self._schemas.stop()
+        self._http.stop()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _on_session(self) -> None:
+        if self._is_stopped:
+            return
+        tables = self.slots.tables()
+        try:
+            for table in tables:
+                self.reporter.write_states(table)
+            self._remove_old_sessions()
+        except PinotAdminError as error:
+            log.warning("%s will report its states later: %s", self.instance, error)
+        self.reporter.mark(*tables)
+
+    def _remove_old_sessions(self) -> None:
+        """Only the folder of the live session counts; others are left from earlier lives (storage-zk.md 1.8)."""
+        folder = f"{paths.INSTANCES}/{self.instance}/CURRENTSTATES"
+        for session in self._store.children(folder):
+            if session != self._store.session_id():
+                self._store.delete_tree(f"{folder}/{session}")

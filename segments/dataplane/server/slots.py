@@ -1,0 +1,122 @@
+"""What this server holds, loads and failed to load: one slot per assigned segment, behind one lock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from segments.dataplane.server.held_segment import HeldSegment
+from segments.domain.ideal_state import ERROR, OFFLINE, ONLINE
+
+
+@dataclass
+class Slot:
+    """One segment. ``wanted`` is the ideal state's word, None once it was taken away; times are of ``time.monotonic``.
+
+    ``epoch`` grows when a dropped segment comes back: what was held or is still loading may be another file of that name and counts
+    no more. ``error`` says why the last load failed; beside a held segment it means that a refresh failed and the old one still serves.
+    """
+
+    wanted: str | None
+    held: HeldSegment | None = None
+    error: str = ""
+    failures: int = 0
+    retry_at: float = 0.0
+    is_loading: bool = False
+    load_again: bool = False
+    is_forced: bool = False
+    dropped_at: float = 0.0
+    epoch: int = 0
+
+    @property
+    def is_failed(self) -> bool:
+        """Is the last load to be tried again?"""
+        return self.wanted == ONLINE and bool(self.error) and not self.is_loading
+
+    def come_back(self) -> None:
+        """A dropped segment is wanted again: load it anew (a right copy on disk is reused)."""
+        self.held, self.error, self.failures = None, "", 0
+        self.load_again = self.is_loading
+        self.epoch += 1
+
+    @property
+    def state(self) -> str | None:
+        """What is reported; None: nothing (being loaded for the first time, or dropped)."""
+        if self.wanted is None:
+            return None
+        if self.wanted == OFFLINE:
+            return OFFLINE
+        if self.held is not None:
+            return ONLINE
+        return ERROR if self.error else None
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A segment's state and, for ERROR, why."""
+
+    state: str
+    info: str = ""
+
+
+class Slots:
+    """All slots of the server, by typed table and segment."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._tables: dict[str, dict[str, Slot]] = {}
+
+    @contextmanager
+    def locked(self) -> Iterator[dict[str, dict[str, Slot]]]:
+        """The slots themselves, to change them. Nothing slow inside."""
+        with self._lock:
+            yield self._tables
+
+    def reported(self, table: str) -> dict[str, Reported]:
+        """{segment: state} as CURRENTSTATES should say."""
+        with self._lock:
+            slots = self._tables.get(table, {})
+            return {name: Reported(state, slot.error) for name, slot in slots.items() if (state := slot.state) is not None}
+
+    def tables(self) -> list[str]:
+        """Tables of which there is any slot."""
+        with self._lock:
+            return sorted(self._tables)
+
+    def has_loads(self, table: str) -> bool:
+        """Is any segment of the table being loaded right now?"""
+        with self._lock:
+            return any(slot.is_loading for slot in self._tables.get(table, {}).values())
+
+    def find(self, table: str, names: Sequence[str]) -> tuple[list[HeldSegment], list[str]]:
+        """(segments that can answer, names of those that can not). A dropped one still answers until it is removed."""
+        with self._lock:
+            slots = self._tables.get(table, {})
+            pairs = [(name, slots[name].held if name in slots and slots[name].wanted != OFFLINE else None) for name in names]
+        return [held for _, held in pairs if held is not None], [name for name, held in pairs if held is None]
+
+    def serving(self, table: str) -> dict[str, HeldSegment]:
+        """What is assigned, loaded and not dropped."""
+        with self._lock:
+            return {
+                name: slot.held
+                for name, slot in self._tables.get(table, {}).items()
+                if slot.wanted is not None and slot.wanted != OFFLINE and slot.held is not None
+            }
+
+    def errors(self, table: str) -> Mapping[str, str]:
+        """{segment: why its last load failed}"""
+        with self._lock:
+            return {name: slot.error for name, slot in self._tables.get(table, {}).items() if slot.error and slot.wanted is not None}
+
+    def count_by_state(self) -> dict[str, int]:
+        """{state: segments}, LOADING for those on their way."""
+        counts: dict[str, int] = {}
+        with self._lock:
+            for slots in self._tables.values():
+                for slot in slots.values():
+                    state = slot.state or ("DROPPED" if slot.wanted is None else "LOADING")
+                    counts[state] = counts.get(state, 0) + 1
+        return counts

@@ -1,0 +1,222 @@
+"""HTTP to the embedded servers: queries, sizes and checksums, over connections that stay open.
+
+``http.client`` rather than a bigger library: a query is one small request per server, and what a library adds per request is
+most of what it costs. A server that stays silent is asked on a second connection whether it is alive, so that a frozen process
+does not hold a query for its whole time (B23).
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import select
+import socket
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import quote, urlsplit
+
+from segments.errors import NotAuthenticated, NotFound, PinotAdminError, Rejected, Unavailable
+
+#: Faults of one connection; the server may be fine.
+_BROKEN: Final = (http.client.RemoteDisconnected, http.client.BadStatusLine, ConnectionError, BrokenPipeError)
+_CONTENT_TYPE: Final = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True)
+class QueryReply:
+    """A server's part of an answer. ``partial`` is None when it could not take part: it lacks ``missing`` segments, or knows
+    another version of the schema than the one asked for (``schema_differs``)."""
+
+    partial: bytes | None
+    missing: tuple[str, ...] = ()
+    schema_differs: bool = False
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """Bytes on a server's disk: in all, and by segment."""
+
+    table: str
+    total_bytes: int
+    segments: Mapping[str, int]
+
+
+class Servers(Protocol):
+    """What broker and services ask of servers. ``url`` is a server's admin address, without a slash at the end.
+
+    Every call raises Rejected (with ``error_code`` for queries) when the server refuses, and Unavailable when it does not answer, whose
+    ``data`` tell more: ``is_dead`` (no connection, or broken, or silent even when asked for life), ``silent``, ``timed_out``.
+    """
+
+    def query(self, url: str, request: Mapping[str, Any], timeout_s: float, *, is_patient: bool = False) -> QueryReply:
+        """POST /query. A patient call waits the whole time for a server that seems frozen."""
+
+    def is_alive(self, url: str, timeout_s: float) -> bool:
+        """Does it answer at all?"""
+
+    def table_size(self, url: str, table: str) -> TableSize:
+        """Bytes on disk of a typed table."""
+
+    def segments(self, url: str, table: str) -> list[str]:
+        """Names of the segments it holds."""
+
+    def crcs(self, url: str, table: str) -> dict[str, str]:
+        """{segment: CRC} of what it holds."""
+
+
+class HttpServers:
+    """``Servers`` over HTTP with the cluster's secret; safe to share between threads.
+
+    ``connect_s``: seconds for a connection and for a liveness question; ``silence_s``: seconds of silence before that question.
+    """
+
+    def __init__(self, secret: str, *, connect_s: float = 2.0, silence_s: float = 1.0) -> None:
+        self._headers = {"Authorization": f"Bearer {secret}", **_CONTENT_TYPE}
+        self._connect_s, self._silence_s = connect_s, silence_s
+        self._lock = threading.Lock()
+        self._idle: dict[str, list[http.client.HTTPConnection]] = defaultdict(list)
+
+    def query(self, url: str, request: Mapping[str, Any], timeout_s: float, *, is_patient: bool = False) -> QueryReply:
+        """POST /query."""
+        status, body = self._call(url, "POST", "/query", json.dumps(request).encode(), timeout_s, is_patient=is_patient)
+        if status == http.client.CONFLICT:
+            lacks = _document(url, body)
+            return QueryReply(None, tuple(lacks.get("missing", ())), bool(lacks.get("schemaDiffers")))
+        _raise_for(url, status, body)
+        return QueryReply(body)
+
+    def is_alive(self, url: str, timeout_s: float) -> bool:
+        """GET /health/liveness on a connection of its own."""
+        connection = self._connect(url, timeout_s)
+        try:
+            connection.request("GET", "/health/liveness")
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def table_size(self, url: str, table: str) -> TableSize:
+        """GET /tables/{table}/size."""
+        found = self._get(url, f"/tables/{quote(table, safe='')}/size")
+        return TableSize(table, int(found["diskSizeInBytes"]), {str(k): int(v) for k, v in found["segments"].items()})
+
+    def segments(self, url: str, table: str) -> list[str]:
+        """GET /tables/{table}/segments."""
+        names: Sequence[str] = self._get(url, f"/tables/{quote(table, safe='')}/segments")["segments"]
+        return list(names)
+
+    def crcs(self, url: str, table: str) -> dict[str, str]:
+        """GET /tables/{table}/segments/crc."""
+        return {str(k): str(v) for k, v in self._get(url, f"/tables/{quote(table, safe='')}/segments/crc").items()}
+
+    def close(self) -> None:
+        """Close what is idle."""
+        with self._lock:
+            idle, self._idle = self._idle, defaultdict(list)
+        for connection in (c for connections in idle.values() for c in connections):
+            connection.close()
+
+    def _get(self, url: str, path: str, timeout_s: float = 10.0) -> dict[str, Any]:
+        status, body = self._call(url, "GET", path, None, timeout_s)
+        _raise_for(url, status, body)
+        return _document(url, body)
+
+    def _call(
+        self, url: str, method: str, path: str, body: bytes | None, timeout_s: float, *, is_patient: bool = False
+    ) -> tuple[int, bytes]:
+        """One request; repeated once when an idle connection turned out to be closed (all our requests only read)."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            connection, is_reused = self._take(url)
+            try:
+                reply = self._exchange(connection, url, method, path, body, deadline, is_patient)
+            except PinotAdminError:
+                connection.close()
+                raise
+            except _BROKEN as error:
+                connection.close()
+                if not is_reused:
+                    raise Unavailable(f"Server {url} broke the connection: {error}.", remedy="Check that it runs.", is_dead=True) from error
+                continue
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                raise Unavailable(f"Server {url} does not answer: {error}.", remedy="Check that it runs.", is_dead=True) from error
+            return reply
+
+    def _exchange(
+        self, connection: http.client.HTTPConnection, url: str, method: str, path: str, body: bytes | None, deadline: float, patient: bool
+    ) -> tuple[int, bytes]:
+        if connection.sock is None:
+            connection.connect()
+        connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
+        connection.request(method, path, body, self._headers)
+        self._await_reply(connection.sock, url, deadline, patient)
+        connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
+        response = connection.getresponse()
+        content = response.read()
+        if response.will_close:
+            connection.close()
+        else:
+            with self._lock:
+                self._idle[url].append(connection)
+        return response.status, content
+
+    def _await_reply(self, sock: socket.socket, url: str, deadline: float, patient: bool) -> None:
+        while not _is_readable(sock, min(self._silence_s, max(0.0, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
+                raise Unavailable(f"Server {url} did not answer in time.", remedy="Ask for less, or allow more time.", timed_out=True)
+            if not patient and not self.is_alive(url, self._connect_s):
+                raise Unavailable(f"Server {url} is silent.", remedy="Check that it runs.", is_dead=True, silent=True)
+
+    def _take(self, url: str) -> tuple[http.client.HTTPConnection, bool]:
+        """An idle connection that the server has not closed (the one used last), or a new one."""
+        while True:
+            with self._lock:
+                connection = self._idle[url].pop() if self._idle[url] else None
+            if connection is None:
+                return self._connect(url, self._connect_s), False
+            if connection.sock is not None and not _is_readable(connection.sock, 0.0):
+                return connection, True
+            connection.close()
+
+    def _connect(self, url: str, timeout_s: float) -> http.client.HTTPConnection:
+        parts = urlsplit(url)
+        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        return kind(parts.hostname or "", parts.port, timeout=timeout_s)
+
+
+def _is_readable(sock: socket.socket, timeout_s: float) -> bool:
+    """``poll``, because ``select`` can not look at descriptors above 1023."""
+    watcher = select.poll()
+    watcher.register(sock, select.POLLIN | select.POLLHUP | select.POLLERR)
+    return bool(watcher.poll(timeout_s * 1000))
+
+
+def _document(url: str, body: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(body)
+    except ValueError as error:
+        raise Unavailable(f"Server {url} sent no JSON.", remedy="Check that another program has not taken its port.", url=url) from error
+    return found
+
+
+def _raise_for(url: str, status: int, body: bytes) -> None:
+    if status == http.client.OK:
+        return
+    try:
+        found = json.loads(body)
+        text, code = str(found.get("message") or found.get("error")), found.get("errorCode")
+    except (ValueError, AttributeError):
+        text, code = body[:200].decode(errors="replace"), None
+    if status >= http.client.INTERNAL_SERVER_ERROR:
+        raise Unavailable(f"Server {url} failed: {text}", remedy="See its log.", url=url, error_code=code)
+    if status == http.client.UNAUTHORIZED:
+        raise NotAuthenticated(f"Server {url} does not take this cluster's secret.", remedy="Give all processes the same secret.", url=url)
+    if status == http.client.NOT_FOUND:
+        raise NotFound(text, url=url)
+    raise Rejected(text, url=url, error_code=code)

@@ -1,0 +1,66 @@
+"""Run one embedded server until stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import authenticate
+from django.core.management.base import BaseCommand
+from django.db import close_old_connections
+
+from segments import wiring
+from segments.dataplane.server import Server, ServerSettings
+from segments.gateways.deepstore import DeepStore
+from segments.names import check_segment_name
+
+
+class Command(BaseCommand):
+    """``manage.py run_server --name server-1 --port 8098 --admin-port 8097``."""
+
+    help = "Run one embedded server until stopped."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Name of the data folder, and the two ports of Pinot's servers."""
+        parser.add_argument("--name", required=True, help="folder below DATA_DIR that holds this server's segments")
+        parser.add_argument("--host", default=settings.HOST, help="address that brokers and other servers reach it at")
+        parser.add_argument("--port", type=int, default=8098, help="part of the instance's name: Server_<host>_<port>")
+        parser.add_argument("--admin-port", type=int, default=8097, help="port it listens on (HTTP); 0 takes a free one")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Block until SIGTERM or SIGINT."""
+        stopped = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopped.set())
+        server = Server(wiring.store(), DeepStore(settings.DEEP_STORE_URL), _settings(options))
+        server.start()
+        stopped.wait()
+        server.stop()
+        wiring.close()
+
+
+def _settings(options: dict[str, Any]) -> ServerSettings:
+    host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
+    return ServerSettings(
+        host=options["host"],
+        port=options["port"],
+        admin_port=options["admin_port"],
+        data_dir=settings.DATA_DIR / "servers" / check_segment_name(options["name"]),
+        secret=settings.CLUSTER_SECRET,
+        controller_url=f"http://{host}:{settings.PORT}",
+        check_password=_check_password,
+        # A process that died silently is taken for dead after this; wait longer before giving up on its name.
+        join_patience_s=settings.ZOOKEEPER_SESSION_S + 10.0,
+    )
+
+
+def _check_password(user: str, password: str) -> bool:
+    """Active users of the web application may read from servers."""
+    close_old_connections()
+    try:
+        return authenticate(username=user, password=password) is not None
+    finally:
+        close_old_connections()
