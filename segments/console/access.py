@@ -7,8 +7,8 @@ from functools import wraps
 from typing import Concatenate, Final, ParamSpec, cast
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, render, resolve_url
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render, resolve_url
 from django.views.decorators.cache import never_cache
 
 from segments.errors import PinotAdminError
@@ -69,7 +69,7 @@ def refusal(request: HttpRequest, action: str, target: str) -> HttpResponse | No
     """None when the person may; else a 403 page, with an audit record of the try."""
     if may_operate(request):
         return None
-    audit.record(actor_of(request), action, target=target, outcome="refused", error=f"{request.user} lacks the right {OPERATE}.")
+    audit.record(actor_of(request), action, target=target[:600], outcome="refused", error=f"{request.user} lacks the right {OPERATE}.")
     return render(request, "403.html", {"action": action, "right": OPERATE}, status=403)
 
 
@@ -80,5 +80,7 @@ def actor_of(request: HttpRequest, reason: str = "") -> Actor:
 
 def find_table(typed: str) -> tuple[Table, TableName]:
     """The mirror row and the name of a table, or a 404 page."""
-    table = get_object_or_404(Table.objects.select_related("cluster"), name=typed)
+    table = Table.objects.select_related("cluster").filter(name=typed).order_by("cluster_id").first()
+    if table is None:
+        raise Http404
     return table, resolve_table(table.name, None)

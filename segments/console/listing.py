@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from django.db.models import Model, QuerySet
+from django.http import HttpRequest
 
 M = TypeVar("M", bound=Model)
 
@@ -39,6 +40,11 @@ class Listing(Generic[M]):
     def last(self) -> int:
         """Position of the last row."""
         return self.first + len(self.rows) - 1
+
+
+def asked(request: HttpRequest, *keys: str) -> dict[str, str]:
+    """Filter parameters as text, trimmed, empty when absent; without NUL, which PostgreSQL refuses."""
+    return {k: request.GET.get(k, "").replace("\0", "").strip() for k in keys}
 
 
 def page_number(text: str | None) -> int:

@@ -61,7 +61,7 @@ def test_logging_in_leads_to_the_page_that_was_asked_for_and_out_again(client: C
         ("/console/tables/t_OFFLINE/passes/", "run RetentionManager", "t_OFFLINE"),
         ("/console/passes/", "run RetentionManager", ""),
         ("/console/pushes/new/", "push", ""),
-        (f"/console/pushes/{uuid.UUID(int=1)}/cancel/", "cancel push", "t"),
+        (f"/console/pushes/{uuid.UUID(int=1)}/cancel/", "cancelPush", "t_OFFLINE"),
     ],
 )
 def test_a_viewer_who_posts_gets_403_and_leaves_a_record(viewer: Client, address: str, action: str, target: str) -> None:

@@ -63,7 +63,9 @@ def test_a_running_push_shows_numbers_and_asks_again_every_second(
 @pytest.mark.parametrize("state", ["DONE", "FAILED", "CANCELLED"])
 def test_the_live_part_stops_asking_when_the_push_is_over(viewer: Client, state: str) -> None:
     push = make_push(state=state, error="Line 1\nline 2 <b>")
-    text = viewer.get(f"/console/pushes/{push.pk}/progress/").content.decode()
+    answer = viewer.get(f"/console/pushes/{push.pk}/progress/")
+    text = answer.content.decode()
+    assert answer["HX-Refresh"] == "true"
     assert "hx-trigger" not in text
     assert "line 2 &lt;b&gt;" in text
 

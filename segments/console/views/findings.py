@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from segments.console.access import page
-from segments.console.listing import cut, page_number
+from segments.console.listing import asked, cut, page_number
 from segments.models import Finding
 
 
@@ -15,7 +15,7 @@ from segments.models import Finding
 @require_safe
 def finding_list(request: HttpRequest) -> HttpResponse:
     """Open findings, errors first; ``closed=1`` shows those that went away."""
-    wanted = {k: request.GET.get(k, "").strip() for k in ("table", "severity", "closed")}
+    wanted = asked(request, "table", "severity", "closed")
     is_closed = wanted["closed"] == "1"
     query = Finding.objects.filter(closed_at__isnull=not is_closed)
     query = query.order_by("-closed_at", "-id") if is_closed else query.order_by("severity", "table_name", "code", "id")

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from segments import wiring
 from segments.console.access import actor_of, find_table, may_operate, page, refusal
 from segments.console.forms import PassForm
-from segments.console.listing import cut, page_number
+from segments.console.listing import asked, cut, page_number
 from segments.console.views.tables import head
 from segments.errors import PinotAdminError
 from segments.models import Finding, PassRun, Table
@@ -79,7 +79,7 @@ def _summary(said: list[str]) -> str:
 
 def _page(request: HttpRequest, form: PassForm, status: int = HTTPStatus.OK) -> HttpResponse:
     query = PassRun.objects.all()
-    wanted = {k: request.GET.get(k, "").strip() for k in ("task", "table")}
+    wanted = asked(request, "task", "table")
     if wanted["task"]:
         query = query.filter(task=wanted["task"])
     if wanted["table"]:

@@ -16,7 +16,7 @@ from segments import wiring
 from segments.console import queueing
 from segments.console.access import actor_of, may_operate, page, refusal
 from segments.console.forms import PushForm, ReasonForm
-from segments.console.listing import cut, page_number
+from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.pushes import lease_is_lost, progress
 from segments.console.presenters.tones import mark
 from segments.errors import PinotAdminError
@@ -45,7 +45,7 @@ pushJobSpec:
 @require_safe
 def push_list(request: HttpRequest) -> HttpResponse:
     """Pushes, newest first, by table and state."""
-    wanted = {k: request.GET.get(k, "").strip() for k in ("table", "state")}
+    wanted = asked(request, "table", "state")
     query = Push.objects.defer("plan", "spec")
     if wanted["table"]:
         query = query.filter(table_name__icontains=split_table_name(wanted["table"])[0])
@@ -70,9 +70,12 @@ def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
 @page
 @require_safe
 def live(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
-    """The part of a push's page that htmx fetches every second while it runs."""
+    """The part of a push's page that htmx fetches every second while it runs; in the end the whole page loads once more."""
     push = get_object_or_404(Push.objects.defer("plan", "spec"), pk=push_id)
-    return render(request, "console/partials/push_progress.html", _live_context(push))
+    response = render(request, "console/partials/push_progress.html", _live_context(push))
+    if push.state in Push.TERMINAL:
+        response["HX-Refresh"] = "true"
+    return response
 
 
 @page
@@ -106,7 +109,7 @@ def new(request: HttpRequest) -> HttpResponse:
 def cancel(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
     """Ask the worker to stop; what it had begun is taken back."""
     push = get_object_or_404(Push, pk=push_id)
-    refused = refusal(request, "cancel push", push.table_name)
+    refused = refusal(request, "cancelPush", f"{push.table_name}_OFFLINE")
     if refused:
         return refused
     form = ReasonForm(request.POST)
@@ -122,19 +125,20 @@ def cancel(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
 
 
 def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    context = {**_live_context(push), "form": form, "may_operate": may_operate(request)}
+    total = push.segments.count()
+    context = {
+        **_live_context(push), "form": form, "may_operate": may_operate(request),
+        "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]], "segments_hidden": max(total - _SHOWN, 0),
+    }  # fmt: skip
     return render(request, "console/push.html", context, status=status)
 
 
 def _live_context(push: Push) -> dict[str, Any]:
-    total = push.segments.count()
     return {
         "push": push,
         "progress": progress(push),
         "mark": mark(push.state),
         "is_lost": lease_is_lost(push, timezone.now()),
-        "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
-        "segments_hidden": max(total - _SHOWN, 0),
     }
 
 

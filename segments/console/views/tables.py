@@ -6,12 +6,12 @@ import json
 from typing import Any, Final
 
 from django.db.models import F, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from segments.console.access import find_table, may_operate, page
-from segments.console.listing import cut, page_number
+from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.tables import schema_columns, table_rows
 from segments.console.presenters.tones import mark, replicas_mark
 from segments.models import Finding, LineageEntry, PassRun, Push, Segment, Table
@@ -34,7 +34,7 @@ SORT_LABELS: Final = [
 @require_safe
 def table_list(request: HttpRequest) -> HttpResponse:
     """All tables, those in trouble first."""
-    search = request.GET.get("q", "").strip()
+    search = asked(request, "q")["q"]
     rows = table_rows(search)
     context = {"rows": rows, "q": search, "is_empty": not rows and not search, "may_operate": may_operate(request)}
     return render(request, "console/tables.html", context)
@@ -64,7 +64,7 @@ def overview(request: HttpRequest, typed: str) -> HttpResponse:
 def segments(request: HttpRequest, typed: str) -> HttpResponse:
     """Segments, filtered, sorted and paged in the database."""
     table, _ = find_table(typed)
-    wanted = {k: request.GET.get(k, "").strip() for k in ("q", "status", "seen", "replicas", "sort")}
+    wanted = asked(request, "q", "status", "seen", "replicas", "sort")
     is_filtered = any(wanted[k] for k in ("q", "status", "seen", "replicas"))
     query = _filtered(table, wanted).order_by(*SORTS.get(wanted["sort"], SORTS["name"]))
     listing = cut(query, page_number(request.GET.get("page")), total=None if is_filtered else table.segments_total)
@@ -111,5 +111,7 @@ def config(request: HttpRequest, typed: str) -> HttpResponse:
 
 def head(request: HttpRequest, table: Table, tab: str) -> dict[str, Any]:
     """What every page of a table shows on top."""
-    rows = table_rows(name=table.name)
+    rows = table_rows(pk=table.pk)
+    if not rows:
+        raise Http404
     return {"table": table, "row": rows[0], "tab": tab, "may_operate": may_operate(request)}

@@ -80,6 +80,15 @@
     }
   });
 
+  // A part that is replaced every second would be read out every second: only news goes to the live region.
+  document.addEventListener("htmx:afterSettle", () => {
+    const news = document.querySelector("[data-announce]");
+    const announcer = document.getElementById("announcer");
+    if (!news || !announcer) return;
+    const text = news.textContent.replace(/\s+/g, " ").trim();
+    if (announcer.textContent !== text) announcer.textContent = text;
+  });
+
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
   });
