@@ -82,7 +82,13 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
         for path in (paths.external_view(table.typed), paths.ideal_state(table.typed)):
             if ctx.store.exists(path) is not None:
                 raise StateConflict(f"A dropped table '{table}' is not quite gone: {path} exists.", remedy="Try again in a few seconds.")
+        validate_table(ctx, body)
+        schema = ctx.store.get(paths.schema(table.raw))
+        if schema is None or schema.record is None:
+            raise NotFound(f"Schema '{table.raw}' does not exist.", remedy="Create the schema with POST /schemas first.")
         return [
+            # Written as it is: its version grows, so that a deletion of the schema that is under way looks again.
+            Replace(paths.schema(table.raw), schema.record, schema.version),
             Create(paths.table_config(table.typed), config.to_record()),
             Create(paths.ideal_state(table.typed), new_ideal_state(table.typed, config.replication)),
             _broker_row(ctx, table),
