@@ -32,9 +32,8 @@ log = logging.getLogger(__name__)
 
 TAGS: Final = ("DefaultTenant_BROKER",)
 DEFAULT_TIMEOUT_MS: Final = 10_000
-#: Seconds in which a query may start anew because the routing changed under it, and for which it waits for a change that must come.
+#: Seconds in which a query may start anew because the routing changed under it, or wait for a change that is sure to come.
 _RERUN_S: Final = 1.0
-_CHANGE_S: Final = 0.3
 
 
 @dataclass(frozen=True)
@@ -145,8 +144,8 @@ class Broker:
                 return self._run(question, routing)
             except _Failed as failure:
                 left = min(question.started + _RERUN_S, question.deadline) - time.monotonic()
-                patience = min(left, _CHANGE_S) if failure.is_outdated else 0.0
-                if left <= 0 or not self._follower.wait_change(routing.table.typed, routing, max(0.0, patience)):
+                patience = left if failure.is_outdated else 0.0
+                if left <= 0 or not self._follower.wait_change(routing.table.typed, routing, patience):
                     raise
 
     def _routing_of(self, name: str) -> Routing:
