@@ -54,7 +54,9 @@ def literal_sql(value: Any, kind: str) -> str:
     if value is None:
         return f"CAST(NULL AS {DUCK_TYPES[kind]})"
     match kind:
-        case "INT" | "LONG" | "TIMESTAMP":
+        case "INT":
+            return str(int(value)) if value >= 0 else f"({int(value)})"
+        case "LONG" | "TIMESTAMP":
             return f"CAST({int(value)} AS {DUCK_TYPES[kind]})"
         case "FLOAT" | "DOUBLE":
             return f"CAST('{float(value)!r}' AS {DUCK_TYPES[kind]})"

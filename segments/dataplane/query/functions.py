@@ -38,7 +38,7 @@ def call(name: str, args: Sequence[Expr], now: int) -> Expr:
         return (times.ago(args, now) if args else literal(now, "LONG")).named(label)
     function = FUNCTIONS.get(key)
     if function is None:
-        raise QueryRejected(f"Function '{name}' is not supported.", remedy="docs/sql.md lists the supported functions.")
+        raise QueryRejected(f"Function '{name}' is not supported.", remedy=f"Supported are {', '.join(sorted(FUNCTIONS))}.")
     if not function.least <= len(args) <= function.most:
         wanted = str(function.least) if function.least == function.most else f"{function.least} to {function.most}"
         raise QueryRejected(f"{key}() takes {wanted} arguments, not {len(args)}.")
@@ -145,6 +145,18 @@ def _regexp(args: Sequence[Expr]) -> Expr:
     return any_value(args[0], lambda one: f"regexp_matches({as_text(one)}, {quote(pattern)}, {quote(flags)})")
 
 
+def _json_scalar(args: Sequence[Expr]) -> Expr:
+    """jsonExtractScalar(column, path, type[, default]); a row without the path fails the query unless a default is given, as in Pinot."""
+    path = times.constant_text(args, 1, "", "The path of jsonExtractScalar()")
+    kind = times.constant_text(args, 2, "", "The type of jsonExtractScalar()").upper()
+    if not path.startswith("$") or kind not in (*NUMERIC, "STRING", "BOOLEAN", "TIMESTAMP"):
+        raise QueryRejected("jsonExtractScalar() takes a path that begins with $ and one of the simple types.")
+    found = f"json_extract_string({as_text(args[0])}, {quote(path)})"
+    missing = f"error({quote(f'jsonExtractScalar() found no value at {path}; give a default as fourth argument.')})"
+    rest = as_text(coerce(args[3], "STRING")) if len(args) == 4 else missing
+    return Expr(convert(Expr(f"coalesce({found}, {rest})", "STRING", ""), kind), kind, "")
+
+
 def any_value(expr: Expr, predicate: Callable[[Expr], str], *, all_values: bool = False) -> Expr:
     """A predicate on one value, or on a multi-value column: true when any value (or all values) satisfies it."""
     if not expr.mv:
@@ -230,6 +242,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "substring": Function(2, 3, _substring),
     "concat": Function(2, 3, _concat),
     "regexplike": Function(2, 3, _regexp),
+    "jsonextractscalar": Function(3, 4, _json_scalar),
     "arraylength": Function(1, 1, _array("len", "INT")),
     "cardinality": Function(1, 1, _array("len", "INT")),
     "arraysum": Function(1, 1, _array("list_sum", None)),

@@ -15,6 +15,8 @@ from sqlglot.errors import SqlglotError
 from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
 
 MAX_SQL_LENGTH: Final = 1_000_000
+#: Longer texts are not kept: generated lists of constants seldom come twice.
+_CACHED_LENGTH: Final = 4_096
 _SET = re.compile(r"\s*SET\s+\"?([\w.]+)\"?\s*=\s*('[^']*'|[\w.+-]+)\s*(?:;|\Z)", re.IGNORECASE)
 _OPTION = re.compile(r"\bOPTION\s*\(([^()']*)\)\s*;?\s*\Z", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*([A-Za-z]+)", re.DOTALL)
@@ -62,9 +64,17 @@ def table_of(sql: str) -> str:
     return parse_select(sql).table
 
 
-@lru_cache(maxsize=256)
+def options_of(sql: str) -> dict[str, str]:
+    """The options given in the text by SET and OPTION. Raises QueryRejected for a malformed OPTION."""
+    return _strip_options(sql)[1]
+
+
 def parse_select(sql: str) -> Statement:
     """Parse and check the form of a query; the tree is shared between callers and must not be changed. Raises QueryRejected."""
+    return _parse_cached(sql) if len(sql) <= _CACHED_LENGTH else _parse(sql)
+
+
+def _parse(sql: str) -> Statement:
     if len(sql) > MAX_SQL_LENGTH:
         raise QueryRejected(f"The query has {len(sql)} characters, more than {MAX_SQL_LENGTH}.", error_code=SQL_PARSING)
     body, options = _strip_options(sql)
@@ -76,6 +86,9 @@ def parse_select(sql: str) -> Statement:
     _check_parts(select)
     table, alias = _table(select)
     return Statement(select, table, alias, options)
+
+
+_parse_cached: Final = lru_cache(maxsize=256)(_parse)
 
 
 def _strip_options(sql: str) -> tuple[str, dict[str, str]]:

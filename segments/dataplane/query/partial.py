@@ -80,6 +80,8 @@ def _plain(table: pa.Table, columns: Sequence[tuple[str, str]]) -> pa.Table:
 def _group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table, int, int]:
     simple = _simple_group(plan, segments)
     if simple is not None:
+        if plan.kind == "distinct":
+            simple = groups.ordered(simple, [(simple.column(o.sql), o) for o in plan.order], plan.fetch, 0)
         return simple, sum(s.num_docs for s in segments), _filled(segments)
     table = scan_table(plan, segments, number_segments=plan.where is not None)
     exploded = any(key.mv for key in plan.keys)
@@ -102,6 +104,8 @@ def _group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table, 
 def _simple_group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> pa.Table | None:
     """count, sum, min and max of columns by columns without WHERE: Arrow does it in a tenth of DuckDB's start. None for other plans."""
     if plan.where is not None or any(p.plain is None for p in plan.parts) or not (plan.parts or plan.keys):
+        return None
+    if plan.kind == "distinct" and any(o.sql not in plan.simple for o in plan.order):
         return None
     if any(k.mv or k.type in ("FLOAT", "DOUBLE") or not _COLUMN.match(k.sql) for k in plan.keys):
         return None

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from segments.dataplane.query.aggregate import Part, aggregation, is_aggregation
-from segments.dataplane.query.compiler import VIRTUAL, Columns, Compiler
+from segments.dataplane.query.compiler import VIRTUAL, Columns, Compiler, check_parts
 from segments.dataplane.query.expression import Expr, as_double
 from segments.dataplane.query.parse import Statement, parse_select
 from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
@@ -94,6 +94,7 @@ class PostCompiler(Compiler):
 
     def compile(self, node: exp.Expression) -> Expr:
         """Aggregations and keys first, then as over rows."""
+        check_parts(node)
         if isinstance(node, exp.Filter):
             return self._aggregation(node.this, self.row.predicate(node.expression.this))
         if isinstance(node, exp.Anonymous) and is_aggregation(str(node.this)):
@@ -219,7 +220,11 @@ class _Planner:
 
     def _order_nodes(self) -> list[tuple[exp.Expression, bool]]:
         order = self.tree.args.get("order")
-        return [(self._ordinal(o.this), bool(o.args.get("desc"))) for o in order.expressions] if order else []
+        if not order:
+            return []
+        for node in (order, *order.expressions):
+            check_parts(node)
+        return [(self._ordinal(o.this), bool(o.args.get("desc"))) for o in order.expressions]
 
     def _ordinal(self, node: exp.Expression) -> exp.Expression:
         """``2`` is the second selected item; names of aliases stand for what they name."""
@@ -248,7 +253,7 @@ class _Planner:
 
     def _limit(self) -> tuple[int, int]:
         limit, offset = self.tree.args.get("limit"), self.tree.args.get("offset")
-        if limit is not None and (not isinstance(limit, exp.Limit) or limit.args.get("expressions")):
+        if limit is not None and (not isinstance(limit, exp.Limit) or any(v for part, v in limit.args.items() if part != "expression")):
             raise QueryRejected("Only LIMIT n, LIMIT n OFFSET m and LIMIT m, n are supported.", error_code=SQL_PARSING)
         return (
             _whole(limit.expression, "LIMIT") if limit is not None else DEFAULT_LIMIT,
