@@ -108,12 +108,12 @@ def test_ctrl_enter_runs_the_query_and_remembers_it_in_this_browser(page: Page) 
 def test_a_push_is_followed_until_it_is_over(page: Page) -> None:
     push = Push.objects.get()
     page.goto(f"/console/pushes/{push.pk}/")
-    expect(page.get_by_text("Now building segments.")).to_be_visible()
+    expect(page.get_by_text("Now building segments.", exact=True)).to_be_visible()
     Push.objects.update(stage="UPLOAD", segments_built=8)
     expect(page.get_by_text("Now registering segments.", exact=True)).to_be_visible()
     expect(page.locator("#announcer")).to_have_text("RUNNING Now registering segments.")
     Push.objects.update(state="DONE", stage="END", finished_at=timezone.now() + timedelta(seconds=1))
-    expect(page.get_by_text("Queries see the new snapshot.")).to_be_visible()
+    expect(page.get_by_text("Queries see the new snapshot.", exact=True)).to_be_visible()
     assert page.locator("[hx-trigger='every 1s']").count() == 0
 
 
