@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import defaultdict
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pinotdb.native import decode_query_response
 
 from segments.dataplane.query import (
     QueryRejected,
@@ -99,6 +101,15 @@ def test_a_column_that_an_old_segment_lacks_holds_its_default() -> None:
     assert merge(plan, [execute_partial(plan, [old])]).rows == [[7, "null", ["null"], "", False, 0.0]]
 
 
+@pytest.mark.parametrize("where", ["", "where n >= 0"])
+def test_numbers_beyond_the_precision_of_doubles_are_aggregated_as_doubles(where: str) -> None:
+    rows = [{"l": v, "n": i, "v": "a"} for i, v in enumerate([2**63 - 1, 2**53 + 1, -(2**63), 5])]
+    result, _ = over_two_servers(f"select v, max(l), min(l) from t {where} group by v", rows)
+    assert result.rows == [["a", float(2**63), float(-(2**63))]]
+    result, _ = over_two_servers(f"select max(l), min(l) from t {where}", rows)
+    assert result.rows == [[2.0**63, -(2.0**63)]]
+
+
 def test_counting_rows_needs_no_column() -> None:
     plan = plan_query("select count(*) from t", SCHEMA)
     partial = execute_partial(plan, [SegmentRows("a", "h", pa.table({}), 5), SegmentRows("b", "h", pa.table({}), 0)])
@@ -155,3 +166,11 @@ def test_a_failed_query_has_exceptions_and_no_result_table() -> None:
     assert "resultTable" not in body
     assert body["partialResult"] is True
     assert body["exceptions"] == [{"errorCode": 190, "message": "TableDoesNotExistError"}]
+
+
+def test_pinots_python_client_takes_the_response_for_complete() -> None:
+    result = over_one_server("select * from t limit 3")
+    body = json.loads(json.dumps(broker_response(result, servers_queried=1, servers_responded=1, request_id="7")))
+    read = decode_query_response(body, sql="select * from t limit 3")
+    assert read.metadata.completeness == "complete"
+    assert read.rows == result.rows

@@ -119,7 +119,7 @@ def _simple_group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> pa.Table 
         return pa.table({f"p{i}": pa.array([count], pa.int64()) for i in range(len(inputs))})
     table = scan_table(plan, segments)
     columns = {k: _decoded(table.column(k)) for k in keys}
-    columns |= {sql: table.column(sql).cast(pa.float64()) for _, sql in inputs if sql}
+    columns |= {sql: table.column(sql).cast(pa.float64(), safe=False) for _, sql in inputs if sql}
     return groups.group(pa.table(columns), keys, inputs)
 
 
