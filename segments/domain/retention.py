@@ -19,6 +19,8 @@ from segments.errors import InvalidInput
 
 _UNTIL: Final = "__RETENTION_UNTIL__"
 _UNTIL_FORMAT: Final = "%Y%m%d%H%M"
+#: Staged files of uploads are given up after this long.
+STRANDED_MS: Final = DAY_MS
 #: At most this many files of deleted segments go per table and pass.
 AGED_BATCH: Final = 1000
 
@@ -110,3 +112,8 @@ def is_aged(file_name: str, modified_ms: int, cluster_days: int, now_ms: int) ->
         until = datetime.strptime(found[1], _UNTIL_FORMAT).replace(tzinfo=UTC)
         return until.timestamp() * 1000 < now_ms
     return modified_ms + cluster_days * DAY_MS < now_ms
+
+
+def is_stranded(file_name: str, modified_ms: int, now_ms: int) -> bool:
+    """Is this a staged file (``<segment>.tmp.<something>``) too old to belong to a living upload?"""
+    return ".tmp." in file_name and now_ms - modified_ms > STRANDED_MS

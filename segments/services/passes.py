@@ -49,6 +49,8 @@ def run_pass(ctx: Context, name: str, table: TableName | None, actor: Actor) -> 
             said, succeeded = [f"{name} failed on {each}: {error}"], False
         _remember(ctx, name, each, started, said, succeeded)
         sentences += said
+    if table is None and name == "RetentionManager":
+        sentences += retention.remove_aged_of_dropped_tables(ctx)
     if actor.name != "system":
         target = table.typed if table else ""
         audit.record(actor, f"run {name}", cluster=ctx.cluster, target=target, sentences=sentences[:20])

@@ -11,7 +11,7 @@ from segments.models import PushSegment
 from segments.names import TableName
 from segments.services.context import Actor, Context
 from segments.services.push_session import Session
-from segments.services.upload_files import staged_path
+from segments.services.upload_files import release_names, staged_path
 from segments.services.uploads import upload_metadata
 from segments.spark.build_part import Built, tar_path
 from segments.store import paths
@@ -40,6 +40,7 @@ def _register_batch(session: Session, table: TableName, actor: Actor, batch: Seq
     crcs = _crcs_on_record(ctx, table, batch)
     rows = PushSegment.objects.filter(push=session.push, name__in=[b.name for b in batch])
     rows.update(uri=ctx.deep_store.url)  # from here on a failed push has to look for files in place
+    release_names(ctx, table, [b.name for b in batch])
     for one in batch:
         _bring_in(ctx, table, push_id, one, is_refresh=crcs[one.name] is not None)
     missing = [b for b in batch if crcs[b.name] != b.crc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import unquote
 
 from segments.domain import lineage as lineages
 from segments.domain import retention, segment_metadata
@@ -10,7 +11,7 @@ from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.znrecord import ZNRecord
 from segments.errors import StateConflict
 from segments.gateways.deepstore import DELETED, encode
-from segments.names import TableName
+from segments.names import TableName, split_table_name
 from segments.services import deletion
 from segments.services.context import SYSTEM, Context
 from segments.services.lineage_record import observe
@@ -66,12 +67,38 @@ def _drop_entries(ctx: Context, table: TableName) -> None:
 
 
 def _aged_files(ctx: Context, table: TableName) -> list[str]:
-    folder, now = f"{DELETED}/{encode(table.raw)}", ctx.clock()
-    aged = [f for f in ctx.deep_store.files(folder) if retention.is_aged(f.name, f.modified_ms, ctx.limits.deleted_segments_days, now)]
+    return [*remove_aged(ctx, encode(table.raw)), *_stranded_uploads(ctx, table)]
+
+
+def remove_aged(ctx: Context, folder: str) -> list[str]:
+    """Remove files of deleted segments whose time is over from one table's folder (its encoded raw name)."""
+    path, now = f"{DELETED}/{folder}", ctx.clock()
+    aged = [f for f in ctx.deep_store.files(path) if retention.is_aged(f.name, f.modified_ms, ctx.limits.deleted_segments_days, now)]
     aged = aged[: retention.AGED_BATCH]
     for file in aged:
-        ctx.deep_store.delete(f"{folder}/{file.name}")
-    return [f"Removed {len(aged)} files of deleted segments of {table} whose time was over."] if aged else []
+        ctx.deep_store.delete(f"{path}/{file.name}")
+    return [f"Removed {len(aged)} files of deleted segments of {folder} whose time was over."] if aged else []
+
+
+def remove_aged_of_dropped_tables(ctx: Context) -> list[str]:
+    """The same for folders whose table no longer exists, which no table's own pass visits."""
+    present = {encode(split_table_name(t)[0]) for t in ctx.store.children(paths.TABLE_CONFIGS)}
+    return [s for folder in ctx.deep_store.folders(DELETED) if folder not in present for s in remove_aged(ctx, folder)]
+
+
+def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
+    """Remove staged files of uploads that died before their record was written; a living upload is never that old."""
+    folder, now = encode(table.raw), ctx.clock()
+    records = {m.name: m.crc for m in read_segments(ctx, table)}
+    stranded = [
+        f.name
+        for f in ctx.deep_store.files(folder)
+        if retention.is_stranded(f.name, f.modified_ms, now)
+        and str(records.get(unquote(f.name.split(".tmp.")[0]))) != f.name.split(".tmp.")[1]
+    ]
+    for name in stranded:
+        ctx.deep_store.delete(f"{folder}/{name}")
+    return [f"Removed {len(stranded)} files that interrupted uploads to {table} had left."] if stranded else []
 
 
 def read_segments(ctx: Context, table: TableName) -> list[SegmentMetadata]:
