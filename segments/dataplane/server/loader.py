@@ -91,7 +91,7 @@ class Loader:
         with self._folders.workspace() as work:
             tar = work / "segment.tar.gz"
             self._downloader.fetch(meta.download_url or "", table, segment, tar)
-            unpacked = extract_tar(tar, work / "unpacked", max_bytes=self._max_bytes)
+            unpacked = extract_tar(tar, work, max_bytes=self._max_bytes)
             _check_crc(unpacked, segment, crc)
             if self._folders.path(table, segment).exists():
                 SegmentReader(unpacked).close()  # what is there stays unless the new one can be read

@@ -1,4 +1,7 @@
-"""The server's folder on disk: ``<data dir>/<table>/<segment>``, filled and emptied by renames so that no half segment is ever seen."""
+"""The server's folder on disk: ``<data dir>/<table>/<segment>``, filled and emptied by renames so that no half segment is ever seen.
+
+What is renamed away is deleted by a thread of its own: that takes milliseconds on some file systems, and nobody needs to wait for it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -24,6 +28,11 @@ class SegmentFolders:
         self._work = root / _WORK
         shutil.rmtree(self._work, ignore_errors=True)
         self._work.mkdir(parents=True, exist_ok=True)
+        self._cleaner = ThreadPoolExecutor(1, thread_name_prefix="clean-segments")
+
+    def close(self) -> None:
+        """Wait until everything that was renamed away is deleted."""
+        self._cleaner.shutdown(wait=True)
 
     def path(self, table: str, segment: str) -> Path:
         """Where the segment is, or would be."""
@@ -41,13 +50,14 @@ class SegmentFolders:
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            self._cleaner.submit(shutil.rmtree, folder, ignore_errors=True)
 
     def install(self, unpacked: Path, table: str, segment: str) -> Path:
         """Put a complete, checked folder in place of whatever is there. Readers of the old one keep their mapped files."""
         target = self.path(table, segment)
         target.parent.mkdir(parents=True, exist_ok=True)
-        self.remove(table, segment)
+        if target.exists():
+            self.remove(table, segment)
         os.rename(unpacked, target)
         return target
 
@@ -61,7 +71,7 @@ class SegmentFolders:
         except FileNotFoundError:
             return
         finally:
-            shutil.rmtree(doomed, ignore_errors=True)
+            self._cleaner.submit(shutil.rmtree, doomed, ignore_errors=True)
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -62,7 +62,7 @@ class Server:
         self.instance = instance_name("Server", settings.host, settings.port)
         self.slots = Slots()
         cache = ColumnCache(settings.cache_bytes)
-        folders = SegmentFolders(settings.data_dir)
+        self._folders = folders = SegmentFolders(settings.data_dir)
         downloader = Downloader(deep_store, settings.controller_url, settings.secret)
         loader = Loader(store, folders, downloader, cache, settings.max_segment_bytes)
         self.reporter = Reporter(store, self.instance, self.slots)
@@ -122,6 +122,7 @@ class Server:
         self._schemas.stop()
         self._http.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._folders.close()
 
     def _on_session(self) -> None:
         if self._is_stopped:
