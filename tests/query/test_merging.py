@@ -72,6 +72,11 @@ def test_groups_that_are_first_only_after_the_merge_are_not_lost() -> None:
     assert result.rows == [["z", 6]]
 
 
+def test_a_constant_in_order_by_is_no_position() -> None:
+    assert over_two_servers("select v, count(*) from t group by v order by 3 + 4, v limit 2")[0].rows == [["s0", 3], ["s1", 3]]
+    assert over_two_servers("select n from t order by 3 + 4, n desc limit 2")[0].rows == [[11], [10]]
+
+
 def test_a_selection_sends_no_more_rows_than_the_page_needs() -> None:
     _, plain = over_two_servers("select n from t limit 2 offset 1")
     _, sorted_rows = over_two_servers("select n from t order by n limit 2 offset 1")

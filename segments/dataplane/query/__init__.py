@@ -1,7 +1,7 @@
 """Pinot's SQL over Arrow: planned alike by broker and servers, run in parts by servers, merged by the broker. No network here."""
 
 from segments.dataplane.query.merge import ResultTable, merge
-from segments.dataplane.query.parse import options_of, table_of
+from segments.dataplane.query.parse import table_of
 from segments.dataplane.query.partial import PartialResult, execute_partial
 from segments.dataplane.query.plan import QueryPlan, plan_query
 from segments.dataplane.query.rejected import QueryRejected
@@ -11,5 +11,5 @@ from segments.dataplane.query.wire import decode_partial, encode_partial
 
 __all__ = [
     "PartialResult", "QueryPlan", "QueryRejected", "ResultTable", "SegmentRows", "broker_response", "decode_partial", "encode_partial",
-    "execute_partial", "merge", "options_of", "plan_query", "table_of",
+    "execute_partial", "merge", "plan_query", "table_of",
 ]  # fmt: skip

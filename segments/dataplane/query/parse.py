@@ -64,11 +64,6 @@ def table_of(sql: str) -> str:
     return parse_select(sql).table
 
 
-def options_of(sql: str) -> dict[str, str]:
-    """The options given in the text by SET and OPTION. Raises QueryRejected for a malformed OPTION."""
-    return _strip_options(sql)[1]
-
-
 def parse_select(sql: str) -> Statement:
     """Parse and check the form of a query; the tree is shared between callers and must not be changed. Raises QueryRejected."""
     return _parse_cached(sql) if len(sql) <= _CACHED_LENGTH else _parse(sql)

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from segments.dataplane.query.aggregate import Part, aggregation, is_aggregation
 from segments.dataplane.query.compiler import VIRTUAL, Columns, Compiler, check_parts
-from segments.dataplane.query.expression import Expr, as_double
+from segments.dataplane.query.expression import DUCK_TYPES, Expr, as_double
 from segments.dataplane.query.parse import Statement, parse_select
 from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
 from segments.domain.schema import FieldSpec, Schema
@@ -249,6 +249,8 @@ class _Planner:
     def _ordering(self, expr: Expr, descending: bool) -> Ordering:
         if expr.mv:
             raise QueryRejected(f"Multi-value column '{expr.name}' can not stand in ORDER BY.")
+        if expr.constant:  # a bare number would be a position for DuckDB
+            return Ordering(f"CAST({expr.sql} AS {DUCK_TYPES[expr.type]})", descending)
         return Ordering(as_double(expr) if expr.type == "BIG_DECIMAL" else expr.sql, descending)
 
     def _limit(self) -> tuple[int, int]:
