@@ -100,3 +100,5 @@ def log_in(page: Page) -> None:
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     page.get_by_role("heading", name="Tables").wait_for()
+    #: The heading is there before style and scripts are; keys and colours need those.
+    page.wait_for_load_state("load")
