@@ -28,12 +28,12 @@ _CONTENT_TYPE: Final = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class QueryReply:
-    """A server's part of an answer. ``partial`` is None when it could not take part: it lacks ``missing`` segments, or knows
-    another version of the schema than the one asked for (``schema_differs``)."""
+    """A server's part of an answer. ``partial`` is None when it could not take part: it lacks ``missing`` segments, or does
+    not know the schema of the version asked for and wants it sent (``needs_schema``)."""
 
     partial: bytes | None
     missing: tuple[str, ...] = ()
-    schema_differs: bool = False
+    needs_schema: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class HttpServers:
         status, body = self._call(url, "POST", "/query", json.dumps(request).encode(), timeout_s, is_patient=is_patient)
         if status == http.client.CONFLICT:
             lacks = _document(url, body)
-            return QueryReply(None, tuple(lacks.get("missing", ())), bool(lacks.get("schemaDiffers")))
+            return QueryReply(None, tuple(lacks.get("missing", ())), bool(lacks.get("needsSchema")))
         _raise_for(url, status, body)
         return QueryReply(body)
 

@@ -8,7 +8,7 @@ import pytest
 from segments.errors import NotAuthenticated, Rejected
 from segments.store import paths
 from segments.store.messages import REFRESH_SEGMENT, RELOAD_SEGMENT, send
-from tests.dataplane.world import SECRET, TABLE, World, poll
+from tests.dataplane.world import SECRET, TABLE, World, poll, schema_of
 
 ME = "Server_127.0.0.1_1"
 COUNT = "select v, count(*) from t group by v"
@@ -244,8 +244,10 @@ def test_a_query_that_can_not_be_answered_is_refused_with_pinots_code(world: Wor
     assert caught.value.data["error_code"] == 710
 
 
-def test_a_server_that_knows_another_schema_does_not_take_part(world: World) -> None:
+def test_a_server_plans_with_the_brokers_schema_and_asks_for_it_once(world: World) -> None:
     world.create_table()
     world.start_server()
     world.push(["a"])
-    assert ask(world, 1, "a", schemaVersion=1).schema_differs  # type: ignore[attr-defined]
+    assert ask(world, 1, "a", schemaVersion=77).needs_schema  # type: ignore[attr-defined]
+    assert ask(world, 1, "a", schemaVersion=77, schema=schema_of().body).partial  # type: ignore[attr-defined]
+    assert ask(world, 1, "a", schemaVersion=77).partial  # type: ignore[attr-defined]

@@ -167,7 +167,7 @@ class World:
     def acknowledged(self, broker: Broker, table: str = TABLE) -> int:
         """The lineage zxid that the broker serves; -1 without an acknowledgement."""
         node = self.store.get(paths.routing_ack(table, broker.broker_id))
-        return int(node.record.simple["lineageZxid"]) if node else -1
+        return int(node.record.simple["lineageZxid"]) if node and node.record else -1
 
     def _edit_ideal(self, table: str, edit: Callable[[ZNRecord], ZNRecord]) -> None:
         def decide(found: Versioned | None) -> ZNRecord:

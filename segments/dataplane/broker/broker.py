@@ -166,6 +166,7 @@ class Broker:
             "table": routing.table.typed,
             "requestId": question.request_id,
             "schemaVersion": routing.schema_version,
+            "schema": routing.schema.body,
             "options": dict(question.options),
         }
         gathered = self._fan_out.gather(request, replicas, question.deadline)
@@ -229,8 +230,6 @@ class Broker:
 
 def _check_whole(gathered: Gathered, routing: Routing) -> None:
     """Raises unless every segment was answered for."""
-    if gathered.is_stale:
-        raise _Failed(answers.QUERY_EXECUTION, f"The schema of table '{routing.table}' is just changing.", gathered, is_outdated=True)
     if not gathered.lost:
         return
     names = sorted(gathered.lost)

@@ -20,9 +20,9 @@ _PROBE_S: Final = 2.0
 
 @dataclass
 class Gathered:
-    """What came back. The answer is whole only when ``lost`` is empty and ``is_stale`` is false.
+    """What came back. The answer is whole only when ``lost`` is empty.
 
-    ``lost``: {segment: why no replica could answer}. ``is_stale``: a server plans with another schema. ``is_behind``: a server lacked
+    ``lost``: {segment: why no replica could answer}. ``is_behind``: a server lacked
     a segment, so the routing is behind what servers do. ``is_late``: the time was over. ``parts`` are encoded partial results that
     cover every other segment exactly once.
     """
@@ -31,7 +31,6 @@ class Gathered:
     queried: set[str] = field(default_factory=set)
     responded: set[str] = field(default_factory=set)
     lost: dict[str, str] = field(default_factory=dict)
-    is_stale: bool = False
     is_behind: bool = False
     is_late: bool = False
 
@@ -60,10 +59,11 @@ class FanOut:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def gather(self, request: Mapping[str, Any], replicas: Mapping[str, tuple[ServerRef, ...]], deadline: float) -> Gathered:
-        """Ask for all segments of ``replicas`` until ``deadline`` (``time.monotonic``)."""
+        """Ask for all segments of ``replicas`` until ``deadline`` (``time.monotonic``). ``schema`` in the request goes to servers that
+        do not know it yet."""
         gathered, still = Gathered(), _Open(replicas, defaultdict(set))
         waiting = list(replicas)
-        while waiting and not gathered.is_stale:
+        while waiting:
             plan = self._assign(waiting, still, gathered)
             if not plan:
                 break
@@ -126,7 +126,13 @@ class FanOut:
         if left <= 0:
             return Unavailable("there was no time left to ask", timed_out=True)
         try:
-            return self._servers.query(server.url, {**request, "segments": segments}, left, is_patient=patient)
+            asked = {**request, "segments": segments}
+            schema = asked.pop("schema", None)
+            reply = self._servers.query(server.url, asked, left, is_patient=patient)
+            if not reply.needs_schema:
+                return reply
+            # Once per schema, table and life of a server.
+            return self._servers.query(server.url, {**asked, "schema": schema}, max(0.1, deadline - time.monotonic()), is_patient=patient)
         except Unavailable as error:
             return error
 
@@ -145,7 +151,6 @@ class FanOut:
         if reply.partial is not None:
             gathered.parts.append(reply.partial)
             return []
-        gathered.is_stale |= reply.schema_differs
         gathered.is_behind = True
         lacking = [s for s in segments if s in reply.missing] or segments
         self._note_failure(server, lacking, f"{server.instance} does not hold it", still)

@@ -28,13 +28,15 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Request:
-    """What a broker asks: ``schema_version`` is the zxid of the schema it planned with (0: any); ``options`` are its own (``now``)."""
+    """What a broker asks. ``schema_version``: zxid of the schema it planned with (0: the one in ZooKeeper), ``schema``: that schema's
+    JSON, sent when this server said that it does not know the version; ``options`` are the query's (``now``)."""
 
     sql: str
     table: str
     segments: tuple[str, ...]
     schema_version: int
     options: Mapping[str, str]
+    schema: Any = None
 
 
 class QueryRunner:
@@ -48,7 +50,7 @@ class QueryRunner:
         self.failures = 0
 
     def run(self, body: dict[str, Any]) -> bytes | Refusal:
-        """The encoded partial result; Refusal 409 with ``missing`` or ``schemaDiffers``, or 4xx with Pinot's ``errorCode``."""
+        """The encoded partial result; Refusal 409 with ``missing`` or ``needsSchema``, or 4xx with Pinot's ``errorCode``."""
         request = _parse(body)
         answer: bytes | Refusal
         try:
@@ -69,9 +71,10 @@ class QueryRunner:
         held, missing = self._slots.find(request.table, request.segments)
         if missing:
             return Refusal(409, {"missing": missing})
-        schema, version = self._schemas.get(split_table_name(request.table)[0], request.schema_version)
-        if request.schema_version not in (0, version):
-            return Refusal(409, {"missing": [], "schemaDiffers": True})
+        raw = split_table_name(request.table)[0]
+        schema = self._schemas.get(raw, request.schema_version, request.schema) if request.schema_version else self._schemas.read(raw)
+        if schema is None:
+            return Refusal(409, {"missing": [], "needsSchema": True})
         plan = engine.plan_query(request.sql, schema, options=request.options)
         rows = [self._rows(segment, plan.columns) for segment in held]
         return engine.encode_partial(engine.execute_partial(plan, rows))
@@ -86,4 +89,5 @@ def _parse(body: dict[str, Any]) -> Request:
     if not isinstance(body.get("sql"), str) or not isinstance(body.get("table"), str) or not isinstance(segments, list):
         raise InvalidInput("A query needs 'sql', 'table' (typed) and 'segments' (a list of names).")
     options = {str(k): str(v) for k, v in (body.get("options") or {}).items()}
-    return Request(body["sql"], body["table"], tuple(str(s) for s in segments), int(body.get("schemaVersion") or 0), options)
+    version = int(body.get("schemaVersion") or 0)
+    return Request(body["sql"], body["table"], tuple(str(s) for s in segments), version, options, body.get("schema"))

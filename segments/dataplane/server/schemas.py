@@ -1,54 +1,50 @@
-"""The schemas that queries are planned with, as of one version of their record; followed by watch."""
+"""The schemas that queries are planned with: the broker's own version of them, or for others the one in ZooKeeper now."""
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
+from typing import Any, Final
 
 from segments.domain import schema as schemas
-from segments.domain.schema import Schema
+from segments.domain.schema import Schema, parse_schema
 from segments.errors import NotFound
 from segments.store import paths
-from segments.store.base import Store, Watch
+from segments.store.base import Store
+
+_REMEMBER_MOST: Final = 500
 
 
 class SchemaCache:
-    """Schemas by raw table name. What was read while a change came in is not kept."""
+    """Schemas by raw table name and version (zxid of the record). A version never changes, so what is known stays right.
+
+    A broker names the version that it planned with and sends the schema itself when the server does not know it: broker and
+    servers plan alike, and no query needs ZooKeeper.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[Schema, int]] = {}
-        self._changes = 0
-        self._watch: Watch | None = None
+        self._known: OrderedDict[tuple[str, int], Schema] = OrderedDict()
 
-    def start(self) -> None:
-        """Follow changes."""
-        self._watch = self._store.watch(paths.SCHEMAS, self._on_change)
-
-    def stop(self) -> None:
-        """Stop following."""
-        if self._watch is not None:
-            self._watch.close()
-
-    def get(self, raw: str, at_least: int = 0) -> tuple[Schema, int]:
-        """(schema, zxid of its record), read again when the one known is older than ``at_least``. NotFound when there is none."""
+    def get(self, raw: str, version: int, body: Any = None) -> Schema | None:
+        """The schema of that version, from memory or from ``body`` (schema JSON); None when it is not known."""
         with self._lock:
-            found, changes = self._known.get(raw), self._changes
-        if found is not None and found[1] >= at_least:
+            found = self._known.get((raw, version))
+        if found is not None or body is None:
             return found
+        return self._keep(raw, version, parse_schema(body))
+
+    def read(self, raw: str) -> Schema:
+        """The schema in ZooKeeper now. NotFound when there is none."""
         node = self._store.get(paths.schema(raw))
         if node is None or node.record is None:
             raise NotFound(f"Schema '{raw}' does not exist.", remedy="Create it with POST /schemas.")
-        fresh = schemas.from_record(node.record), node.mzxid
-        with self._lock:
-            if changes == self._changes:
-                self._known[raw] = fresh
-        return fresh
+        return self.get(raw, node.mzxid) or self._keep(raw, node.mzxid, schemas.from_record(node.record))
 
-    def _on_change(self, path: str | None) -> None:
+    def _keep(self, raw: str, version: int, schema: Schema) -> Schema:
         with self._lock:
-            self._changes += 1
-            if path is None:
-                self._known.clear()
-            else:
-                self._known.pop(path.rpartition("/")[2], None)
+            self._known[raw, version] = schema
+            while len(self._known) > _REMEMBER_MOST:
+                self._known.popitem(last=False)
+        return schema

@@ -69,8 +69,7 @@ class Server:
         self.reconciler = Reconciler(
             store, self.instance, self.slots, loader, folders, self.reporter, loads=settings.loads, grace_s=settings.drop_grace_s
         )
-        self._schemas = SchemaCache(store)
-        self.runner = QueryRunner(settings.host, self.slots, self._schemas, lambda: cache.size_bytes)
+        self.runner = QueryRunner(settings.host, self.slots, SchemaCache(store), lambda: cache.size_bytes)
         self._pool = ThreadPoolExecutor(settings.query_threads, thread_name_prefix=f"query-{self.instance}")
         self._http = HttpEndpoint(settings.host, settings.admin_port)
         self._membership: Membership | None = None
@@ -103,7 +102,6 @@ class Server:
             adminPort=str(self._http.port),
         )
         self._remove_old_sessions()
-        self._schemas.start()
         self.reporter.start()
         self.reconciler.start()
 
@@ -119,7 +117,6 @@ class Server:
             log.warning("%s could not leave the cluster: %s", self.instance, error)
         self.reconciler.stop()
         self.reporter.stop()
-        self._schemas.stop()
         self._http.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._folders.close()
