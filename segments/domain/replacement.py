@@ -59,7 +59,11 @@ def check_request(segments_from: Sequence[str], segments_to: Sequence[str]) -> N
 
 
 def start(lineage: Lineage, wanted: Replacement, *, entry_id: str, ideal: Collection[str], now_ms: int) -> Decision:
-    """Open a replacement (lineage.md 4). ``ideal`` are the names in the ideal state. Raises NotFound or StateConflict."""
+    """Open a replacement (lineage.md 4). ``ideal`` are the names in the ideal state. Raises NotFound or StateConflict.
+
+    A name of a reverted push may be used again: the reverted entry gives it up, or it would hide the new segment for ever (in Pinot it
+    does, and retention deletes it), and what is left of it leaves the ideal state, so that the new file is not taken for a refresh.
+    """
     _check_visible(lineage, wanted, ideal)
     changed: list[Entry] = []
     removed: list[str] = []
@@ -68,8 +72,10 @@ def start(lineage: Lineage, wanted: Replacement, *, entry_id: str, ideal: Collec
     for entry in lineage.in_order():
         overlaps = bool(set(wanted.segments_from) & set(entry.segments_from) or new_to & set(entry.segments_to))
         if entry.state is State.REVERTED:
-            if wanted.force_cleanup:
-                delete += [s for s in entry.segments_to if s not in new_to]
+            taken = new_to & set(entry.segments_to)
+            delete += entry.segments_to if wanted.force_cleanup else taken
+            if taken:
+                changed.append(replace(entry, segments_to=tuple(s for s in entry.segments_to if s not in taken)))
         elif overlaps and not (wanted.force_cleanup and entry.state is State.COMPLETED):
             if not wanted.force_cleanup:
                 raise _overlap(lineage.table, entry, wanted)

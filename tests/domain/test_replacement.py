@@ -76,9 +76,13 @@ def test_force_reverts_a_running_entry_and_deletes_what_is_left_of_it() -> None:
     assert after.delete == ("s11",)
 
 
-def test_force_never_deletes_a_name_that_the_new_push_will_upload() -> None:
-    lineage = of(entry("x", "a", "b c", "REVERTED"))
-    assert start(lineage, "a", "b", "a b c", force=True).delete == ("c",)
+@pytest.mark.parametrize(("force", "deleted"), [(True, ("b", "c")), (False, ("b",))])
+def test_a_name_of_a_reverted_push_can_be_used_again(force: bool, deleted: tuple[str, ...]) -> None:
+    begun = start(of(entry("x", "a", "b c", "REVERTED")), "a", "b", "a b c", force=force)
+    assert begun.lineage.entries["x"].segments_to == ("c",)
+    assert begun.delete == deleted
+    done = end(begun.lineage, "a b", name="new")
+    assert done.lineage.visible(["a", "b"]) == ["b"]
 
 
 def test_the_rollback_target_survives_the_start_of_the_third_push() -> None:

@@ -1,6 +1,11 @@
-"""Random walks over start, upload, end, revert and retention: no step but end and revert changes what queries see, and those exactly."""
+"""Random walks over start, upload, end, revert and retention: no step but end and revert changes what queries see, and those exactly.
+
+``WALK_EXAMPLES=3000`` walks longer than the default run does.
+"""
 
 from __future__ import annotations
+
+import os
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -36,7 +41,8 @@ class Walk(RuleBasedStateMachine):
     @rule(data=st.data(), force=st.booleans(), reuse=st.booleans())
     def start(self, data: st.DataObject, force: bool, reuse: bool) -> None:
         old = data.draw(st.lists(st.sampled_from(sorted(self.ideal) or ["none"]), unique=True, max_size=3))
-        known = sorted({s for e in self.lineage.entries.values() for s in e.segments_to + e.segments_from} - set(old))
+        reverted = {s for e in self.lineage.entries.values() if e.state is State.REVERTED for s in e.segments_to}
+        known = sorted(reverted or {s for e in self.lineage.entries.values() for s in e.segments_to + e.segments_from} - set(old))
         new = [self.fresh()] + ([data.draw(st.sampled_from(known))] if reuse and known else [])
         try:
             replacement.check_request(old, new)
@@ -46,12 +52,13 @@ class Walk(RuleBasedStateMachine):
             return
         self.lineage, self.ideal = decided.lineage, self.ideal - set(decided.delete)
 
-    @rule(data=st.data())
-    def upload(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), whole=st.booleans())
+    def upload(self, data: st.DataObject, whole: bool) -> None:
         """Only segments of running entries, as fenced uploads do (B8)."""
-        names = sorted({s for e in self.lineage.entries.values() if e.state is State.IN_PROGRESS for s in e.segments_to})
-        if names:
-            self.ideal.add(data.draw(st.sampled_from(names)))
+        running = sorted((e for e in self.lineage.entries.values() if e.state is State.IN_PROGRESS), key=lambda e: e.id)
+        if running:
+            names = data.draw(st.sampled_from(running)).segments_to
+            self.ideal.update(names if whole else [data.draw(st.sampled_from(names))])
 
     @rule(data=st.data(), narrow=st.booleans())
     def end(self, data: st.DataObject, narrow: bool) -> None:
@@ -102,5 +109,5 @@ class Walk(RuleBasedStateMachine):
             assert all(e.state in LIVE or not e.locks for e in self.lineage.entries.values())
 
 
-Walk.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+Walk.TestCase.settings = settings(max_examples=int(os.environ.get("WALK_EXAMPLES", "200")), stateful_step_count=40, deadline=None)
 TestWalk = Walk.TestCase
