@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 
 import pytest
 
-from segments.domain.ideal_state import external_view
+from segments.dataplane.server import Server
+from segments.dataplane.server.held_segment import HeldSegment
 from segments.domain.schema import parse_schema
 from segments.store import paths
 from segments.store.update import update_record
@@ -230,12 +232,22 @@ def test_an_odd_timeout_is_refused(world: World, timeout: str) -> None:
     assert codes(world.start_broker().query("select count(*) from t", {"timeoutMs": timeout})) == [700]
 
 
+def deny(server: Server, segment: str, until: threading.Event) -> None:
+    """The server says that it lacks the segment, whatever the view says."""
+    find = server.slots.find
+
+    def denied(table: str, names: Sequence[str]) -> tuple[list[HeldSegment], list[str]]:
+        held, missing = find(table, [n for n in names if n != segment or until.is_set()])
+        return held, missing + [n for n in names if n == segment and not until.is_set()]
+
+    server.slots.find = denied  # type: ignore[method-assign]
+
+
 def test_a_server_that_lacks_a_segment_is_passed_over(world: World) -> None:
     """The view says ONLINE, the server says missing: another replica answers, the server is not marked down."""
     two_servers(world)
     broker = world.start_broker()
-    with world.servers[1].slots.locked() as tables:
-        tables[TABLE]["a2"].held = None
+    deny(world.servers[1], "a2", threading.Event())
     for _ in range(4):
         assert counts(broker) == SNAPSHOTS[0]
     assert all(broker.health.is_up(r) for r in broker.routing(TABLE).replicas["a2"])  # type: ignore[union-attr]
@@ -245,19 +257,16 @@ def test_segments_that_moved_are_found_on_the_fresh_snapshot(world: World) -> No
     """All replicas of the old routing lack the segment; the query waits for the new routing instead of failing."""
     two_servers(world)
     broker = world.start_broker()
-    first = world.servers[1]
-    with first.slots.locked() as tables, world.servers[2].slots.locked() as others:
-        kept = tables[TABLE]["a2"].held
-        tables[TABLE]["a2"].held = others[TABLE]["a2"].held = None
+    moved = threading.Event()
+    for server in world.servers.values():
+        deny(server, "a2", moved)
 
-    def give_back() -> None:
-        with first.slots.locked() as tables:
-            tables[TABLE]["a2"].held = kept
-        node = world.store.get(paths.external_view(TABLE))
-        rows = {**node.record.maps, "a2": {first.instance: "ONLINE"}}
-        world.store.replace(paths.external_view(TABLE), external_view(node.record, rows), node.version)
+    def move() -> None:
+        moved.set()
+        zxid = world.write_lineage()  # any change makes another routing
+        assert zxid
 
-    timer = threading.Timer(0.1, give_back)
+    timer = threading.Timer(0.1, move)
     timer.start()
     assert counts(broker) == SNAPSHOTS[0]
     timer.join()
