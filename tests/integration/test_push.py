@@ -78,9 +78,9 @@ def test_a_second_snapshot_replaces_the_first_and_can_be_taken_back(
     for i in range(4):
         write(folder, f"part{i}.csv", 25, "new")
     done = finished(client, push(client, table, folder))
-    assert (done["state"], done["rows"], done["segments_uploaded"], done["files_done"]) == ("DONE", 100, 4, 4)
+    assert (done["state"], done["rows"], done["segmentsUploaded"], done["filesDone"]) == ("DONE", 100, 4, 4)
     assert client.counts(table) == {"new": 100}
-    client.revert(table, done["entry_id"])
+    client.revert(table, done["segmentLineageEntryId"])
     assert client.counts(table) == first
 
 
