@@ -7,14 +7,16 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
-_django = get_asgi_application()
+django.setup(set_prefix=False)
 
+from pinotadmin.handler import ThreadedHandler  # noqa: E402  (needs Django set up)
 from segments import wiring  # noqa: E402  (needs Django set up)
 
 Message = MutableMapping[str, Any]
+_django = ThreadedHandler()
 
 
 async def application(

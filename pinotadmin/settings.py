@@ -126,7 +126,10 @@ TEMPLATES = [
         },
     }
 ]
-DATABASES = {"default": _database(_text("DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3"))}
+#: Connections last: every thread of the web process keeps one.
+DATABASES = {
+    "default": {**_database(_text("DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3")), "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
+}
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},

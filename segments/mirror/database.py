@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
-from segments.domain.lineage import Lineage
 from segments.mirror.rows import Changes, TableState, table_row
 from segments.models import Cluster, LineageEntry, Segment, Table
 from segments.names import split_table_name
@@ -18,15 +19,41 @@ _SEGMENT_COLUMNS = [
 ]  # fmt: skip
 
 
-def write_table(cluster: Cluster, state: TableState, changes: Changes) -> None:
-    """Write the table's row, its changed segments and its lineage in one transaction."""
+@dataclass
+class Written:
+    """What stands in the database of one table, so that nothing is written, or even asked, that is there already."""
+
+    table: Table
+    row: dict[str, Any]
+    lineage: dict[str, dict[str, Any]]
+
+
+def load(cluster: Cluster, state: TableState) -> Written:
+    """Make or find the table's row; the lineage rows as they stand."""
     raw, kind = split_table_name(state.name)
+    table, _ = Table.objects.get_or_create(cluster=cluster, name=state.name, defaults={"raw_name": raw, "type": kind or "OFFLINE"})
+    lineage = {e.pop("entry_id"): e for e in map(dict, LineageEntry.objects.filter(table=table).values("entry_id", *_LINEAGE_COLUMNS))}
+    return Written(table, {}, lineage)
+
+
+def write_table(written: Written, state: TableState, changes: Changes) -> None:
+    """Write what differs, in one short transaction: others wait for SQLite's only writer."""
+    row = table_row(state)
+    lineage = {e.id: _lineage_values(e) for e in state.lineage.entries.values()}
+    fresh = [LineageEntry(table=written.table, entry_id=i, **v) for i, v in lineage.items() if written.lineage.get(i) != v]
+    gone = set(written.lineage) - set(lineage)
+    if row == written.row and not (fresh or gone or changes.upserts or changes.deletes):
+        return
     with transaction.atomic():
-        table, _ = Table.objects.update_or_create(
-            cluster=cluster, name=state.name, defaults={"raw_name": raw, "type": kind or "OFFLINE", **table_row(state)}
-        )
-        _write_segments(table, changes)
-        _write_lineage(table, state.lineage)
+        Table.objects.filter(pk=written.table.pk).update(**row, updated_at=timezone.now())
+        _write_segments(written.table, changes)
+        if fresh:
+            LineageEntry.objects.bulk_create(
+                fresh, batch_size=_BATCH, update_conflicts=True, unique_fields=["table", "entry_id"], update_fields=_LINEAGE_COLUMNS
+            )
+        if gone:
+            LineageEntry.objects.filter(table=written.table, entry_id__in=gone).delete()
+    written.row, written.lineage = row, lineage
 
 
 def delete_table(cluster: Cluster, name: str) -> None:
@@ -46,23 +73,14 @@ def load_segments(cluster: Cluster, name: str) -> dict[str, dict[str, Any]]:
 
 
 def _write_segments(table: Table, changes: Changes) -> None:
-    rows = [Segment(table=table, name=name, **values) for name, values in changes.upserts.items()]
-    Segment.objects.bulk_create(
-        rows, batch_size=_BATCH, update_conflicts=True, unique_fields=["table", "name"], update_fields=_SEGMENT_COLUMNS
-    )
+    if changes.upserts:
+        rows = [Segment(table=table, name=name, **values) for name, values in changes.upserts.items()]
+        Segment.objects.bulk_create(
+            rows, batch_size=_BATCH, update_conflicts=True, unique_fields=["table", "name"], update_fields=_SEGMENT_COLUMNS
+        )
     names = sorted(changes.deletes)
     for i in range(0, len(names), _BATCH):
         Segment.objects.filter(table=table, name__in=names[i : i + _BATCH]).delete()
-
-
-def _write_lineage(table: Table, lineage: Lineage) -> None:
-    wanted = {e.id: _lineage_values(e) for e in lineage.entries.values()}
-    have = {e.pop("entry_id"): e for e in map(dict, LineageEntry.objects.filter(table=table).values("entry_id", *_LINEAGE_COLUMNS))}
-    rows = [LineageEntry(table=table, entry_id=i, **values) for i, values in wanted.items() if have.get(i) != values]
-    LineageEntry.objects.bulk_create(
-        rows, batch_size=_BATCH, update_conflicts=True, unique_fields=["table", "entry_id"], update_fields=_LINEAGE_COLUMNS
-    )
-    LineageEntry.objects.filter(table=table, entry_id__in=set(have) - set(wanted)).delete()
 
 
 _LINEAGE_COLUMNS = ["segments_from", "segments_to", "state", "timestamp_ms", "notes"]

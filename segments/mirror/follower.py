@@ -34,6 +34,7 @@ class Follower:
     def __init__(self, store: Store, cluster: Cluster, on_synced: Callable[[], None] = lambda: None) -> None:
         self._store, self._cluster, self._on_synced = store, cluster, on_synced
         self._tables: dict[str, TableState] = {}
+        self._written: dict[str, database.Written] = {}
         self._lock = threading.Condition()
         self._dirty: dict[str, set[str]] = defaultdict(set)
         self._everything = True
@@ -54,6 +55,8 @@ class Follower:
                     self._on_synced()
             except Exception:
                 log.exception("The mirror could not follow; looking at everything again.")
+                self._tables.clear()
+                self._written.clear()
                 with self._lock:
                     self._everything = True
                     self._lock.wait(1.0)
@@ -127,11 +130,14 @@ class Follower:
             self._read_segments(state, set(state.ideal) if segments is None else segments | (set(state.ideal) - set(state.records)))
             dirty = _differing(before, state) | (set(state.ideal) if segments is None else segments)
         changes = recompute(state, dirty)
-        database.write_table(self._cluster, state, changes)
+        if name not in self._written:
+            self._written[name] = database.load(self._cluster, state)
+        database.write_table(self._written[name], state, changes)
         self._tables[name] = state
 
     def _forget(self, name: str) -> None:
         self._tables.pop(name, None)
+        self._written.pop(name, None)
         database.delete_table(self._cluster, name)
 
     def _read_table(self, name: str) -> TableState | None:

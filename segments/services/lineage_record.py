@@ -36,9 +36,8 @@ def read_lineage(ctx: Context, table: TableName) -> Lineage | None:
 
 
 def observe(ctx: Context, table: TableName) -> Observed:
-    """Read lineage, then ideal state. NotFound when the table does not exist."""
-    node = ctx.store.get(paths.lineage(table.typed))
-    ideal = ctx.store.get(paths.ideal_state(table.typed))
+    """Read lineage, then ideal state (one round trip, in this order). NotFound when the table does not exist."""
+    node, ideal = ctx.store.get_many([paths.lineage(table.typed), paths.ideal_state(table.typed)])
     if ideal is None or ideal.record is None:
         raise table_not_found(table)
     lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(table.typed)

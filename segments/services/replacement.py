@@ -42,7 +42,6 @@ def start_replace(
     ``force_cleanup`` clears leave the ideal state in the same transaction: no query saw them.
     """
     replacement.check_request(segments_from, segments_to)
-    read_table_config(ctx, table)
     wanted = Replacement(tuple(segments_from), tuple(segments_to), force_cleanup, {"actor": actor.name})
     new_id = entry_id or ctx.new_id()
     decided: list[Decision] = []
@@ -108,7 +107,6 @@ def revert_replace(ctx: Context, table: TableName, entry_id: str, *, force: bool
 
     Raises NotFound, StateConflict or PreconditionFailed (lineage.md 6); nothing is written then.
     """
-    read_table_config(ctx, table)
     decided: list[Decision] = []
 
     def attempt() -> Sequence[Write] | None:
@@ -136,8 +134,7 @@ def _writes(ctx: Context, table: TableName, seen: Observed, decision: Decision, 
 def _finish(ctx: Context, table: TableName, action: str, actor: Actor, decision: Decision, **detail: Any) -> None:
     """Acknowledged switch first, deletion last; what can not be deleted now is left to the retention pass."""
     entry = decision.entry
-    node = ctx.store.get(paths.lineage(table.typed))
-    behind = wait_for_brokers(ctx, table, node.mzxid if node else 0)
+    behind = wait_for_brokers(ctx, table)
     if behind:
         log.warning(
             "Brokers %s did not acknowledge lineage entry %s of %s in time; deletion is left to retention.", behind, entry.id, table
