@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from segments.domain.ideal_state import SEGMENT_CRC
 from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound, PreconditionFailed, StateConflict
 from segments.models import AuditEvent
@@ -73,6 +74,21 @@ def test_end_waits_for_replicas_and_says_which_is_missing(world: World) -> None:
     with pytest.raises(PreconditionFailed, match="'b'"):
         end_replace(world.ctx, TABLE, entry, actor=ANN)
     assert world.state(entry) == "IN_PROGRESS"
+
+
+def test_end_waits_for_a_replica_that_still_serves_the_older_file_of_that_name(world: World) -> None:
+    world.upload("a")
+    entry = start_replace(world.ctx, TABLE, ["a"], ["b"], actor=ANN)
+    world.upload("b")
+    live = paths.live_instance("Server_a_1")
+    world.memory.replace(live, ZNRecord("Server_a_1", {"SESSION_ID": "5"}), 0)
+    state = paths.current_state("Server_a_1", "5", TABLE.typed)
+    world.memory.create(state, ZNRecord(TABLE.typed, maps={"b": {"CURRENT_STATE": "ONLINE", SEGMENT_CRC: "7"}}))
+    with pytest.raises(PreconditionFailed, match="'b'"):
+        end_replace(world.ctx, TABLE, entry, actor=ANN)
+    world.memory.replace(state, ZNRecord(TABLE.typed, maps={"b": {"CURRENT_STATE": "ONLINE", SEGMENT_CRC: "1"}}), 0)
+    end_replace(world.ctx, TABLE, entry, actor=ANN)
+    assert world.visible == ["b"]
 
 
 def test_the_third_forced_push_deletes_the_first_snapshot_at_its_end(world: World) -> None:

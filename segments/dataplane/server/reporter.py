@@ -10,6 +10,7 @@ from typing import Final
 
 from segments.dataplane.server.external_view import publish_view
 from segments.dataplane.server.slots import Reported, Slots
+from segments.domain.ideal_state import SEGMENT_CRC
 from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError
 from segments.store import paths
@@ -117,5 +118,13 @@ def _current_state(table: str, session: str, reported: Mapping[str, Reported]) -
         "BUCKET_SIZE": "0",
         "BATCH_MESSAGE_MODE": "false",
     }
-    maps = {name: {"CURRENT_STATE": r.state, **({"INFO": r.info[:_INFO_LENGTH]} if r.info else {})} for name, r in sorted(reported.items())}
-    return ZNRecord(table, simple, maps)
+    return ZNRecord(table, simple, {name: _row(r) for name, r in sorted(reported.items())})
+
+
+def _row(reported: Reported) -> dict[str, str]:
+    row = {"CURRENT_STATE": reported.state}
+    if reported.info:
+        row["INFO"] = reported.info[:_INFO_LENGTH]
+    if reported.crc is not None:
+        row[SEGMENT_CRC] = str(reported.crc)
+    return row

@@ -55,10 +55,11 @@ class Slot:
 
 @dataclass(frozen=True)
 class Reported:
-    """A segment's state and, for ERROR, why."""
+    """A segment's state, for ERROR why, and the CRC of what is held (None: nothing is)."""
 
     state: str
     info: str = ""
+    crc: int | None = None
 
 
 class Slots:
@@ -78,7 +79,11 @@ class Slots:
         """{segment: state} as CURRENTSTATES should say."""
         with self._lock:
             slots = self._tables.get(table, {})
-            return {name: Reported(state, slot.error) for name, slot in slots.items() if (state := slot.state) is not None}
+            return {
+                name: Reported(state, slot.error, slot.held.crc if slot.held else None)
+                for name, slot in slots.items()
+                if (state := slot.state) is not None
+            }
 
     def tables(self) -> list[str]:
         """Tables of which there is any slot."""
