@@ -36,7 +36,7 @@ def write_files(folder: Path) -> int:
 
 def create_table(client: Client) -> None:
     """The demo's table under another name, replication 2; left as it is when it is there."""
-    if client.http.get(client.base + f"/tables/{TABLE}").json():
+    if client.http.get(client.base + f"/tables/{TABLE}").status_code == 200:
         return
     client.call("POST", "/schemas", json={**flights.schema(), "schemaName": TABLE})
     client.call("POST", "/tables", json={**flights.table_config(), "tableName": f"{TABLE}_OFFLINE"})
