@@ -10,3 +10,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("segments.api.urls")),
     path("", include("segments.console.urls")),
 ]
+
+handler400 = "pinotadmin.faults.bad_request"
+handler404 = "pinotadmin.faults.not_found"
+handler500 = "pinotadmin.faults.server_error"

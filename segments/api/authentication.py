@@ -68,6 +68,14 @@ class _Remembered:
 _remembered = _Remembered()
 
 
+class WrongPassword(exceptions.AuthenticationFailed):
+    """``user`` is the name of the user it was tried for, for the audit record only; empty for a name that nobody has."""
+
+    def __init__(self, user: str) -> None:
+        super().__init__("User name or password is wrong.")
+        self.user = user
+
+
 class BasicAuthentication(authentication.BasicAuthentication):
     """HTTP Basic. The user is read on every request: a changed password, a deactivated user count at once."""
 
@@ -86,7 +94,7 @@ class BasicAuthentication(authentication.BasicAuthentication):
                 return user, None
         else:
             get_user_model()().set_password(password)  # takes as long as a check: names can not be told apart by time
-        raise exceptions.AuthenticationFailed("User name or password is wrong.")
+        raise WrongPassword(userid if user is not None else "")
 
 
 class ClusterSecretAuthentication(authentication.BaseAuthentication):

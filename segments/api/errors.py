@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 import uuid
 from typing import Any, Final
 
@@ -16,13 +14,11 @@ from rest_framework.response import Response
 
 from segments.api.authentication import actor_of
 from segments.errors import PinotAdminError
-from segments.services import audit
+from segments.services.refusals import record_refusal
 
 log = logging.getLogger(__name__)
 
 _RIGHTS: Final = (NotAuthenticated, AuthenticationFailed, PermissionDenied, DjangoPermissionDenied)
-#: At most this many refusals by rights are recorded per minute; the next one recorded tells how many were not.
-_REFUSALS_PER_MINUTE: Final = 60
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response:
@@ -73,40 +69,7 @@ def _body(status: int, text: str, details: dict[str, Any]) -> Response:
     return Response({"code": status, "error": text, **{k: v for k, v in details.items() if k not in ("code", "error")}}, status=status)
 
 
-class _Window:
-    """Counts what happened in the present minute."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._minute = -1
-        self._count = 0
-        self._dropped = 0
-
-    def admit(self) -> int | None:
-        """None when the minute is full, else how many were dropped since the last one admitted."""
-        minute = int(time.monotonic() // 60)
-        with self._lock:
-            if minute != self._minute:
-                self._minute, self._count = minute, 0
-            self._count += 1
-            if self._count > _REFUSALS_PER_MINUTE:
-                self._dropped += 1
-                return None
-            dropped, self._dropped = self._dropped, 0
-            return dropped
-
-
-_window = _Window()
-
-
 def _record_refusal(request: Request, error: Exception) -> None:
-    dropped = _window.admit()
-    if dropped is None:
-        return
-    try:
-        detail: dict[str, Any] = {"method": request.method or "", "error": str(getattr(error, "detail", "") or error)}
-        if dropped:
-            detail["notRecordedBefore"] = dropped
-        audit.record(actor_of(request), "access", target=request.path[:600], outcome="refused", **detail)
-    except Exception:
-        log.exception("A refusal could not be recorded.")
+    detail: dict[str, Any] = {"method": request.method or "", "error": str(getattr(error, "detail", "") or error)}
+    user = getattr(error, "user", "")
+    record_refusal(actor_of(request), request.path, **detail, **({"user": user} if user else {}))

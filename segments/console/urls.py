@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.contrib.auth import views as auth_views
 from django.urls import path
 
-from segments.console.views import audit, findings, health, lineage, passes, pushes, query, tables
+from segments.console.views import audit, findings, health, lineage, login, passes, pushes, query, tables
 
 app_name = "console"
 urlpatterns = [
     path("", tables.table_list, name="tables"),
-    path("login/", auth_views.LoginView.as_view(template_name="console/login.html", redirect_authenticated_user=True), name="login"),
+    path("login/", login.Login.as_view(), name="login"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("console/tables/<str:typed>/", tables.overview, name="table"),
     path("console/tables/<str:typed>/segments/", tables.segments, name="segments"),

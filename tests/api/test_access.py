@@ -9,8 +9,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from segments import wiring
-from segments.api import authentication, errors
+from segments.api import authentication
 from segments.models import AuditEvent
+from segments.services import refusals
 from tests.api.cluster import ApiCluster, basic, schema_of
 
 JSON = "application/json"
@@ -39,13 +40,13 @@ def test_rights_are_needed_for_changes(cluster: ApiCluster) -> None:
 
 
 def test_a_refusal_is_on_record_but_a_flood_is_not(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(errors, "_window", errors._Window())
+    monkeypatch.setattr(refusals, "_window", refusals.Window())
     reader = cluster.as_user("reader")
-    for _ in range(errors._REFUSALS_PER_MINUTE + 20):
+    for _ in range(refusals.PER_MINUTE + 20):
         assert reader.delete("/tables/t").status_code == 403
     refused = AuditEvent.objects.filter(outcome="refused", action="access")
-    assert refused.count() <= 2 * errors._REFUSALS_PER_MINUTE - 20
-    assert refused.count() >= errors._REFUSALS_PER_MINUTE
+    assert refused.count() <= 2 * refusals.PER_MINUTE - 20
+    assert refused.count() >= refusals.PER_MINUTE
     event = refused.first()
     assert event is not None
     assert (event.actor, event.target) == ("reader", "/tables/t")
@@ -66,6 +67,31 @@ def test_a_password_is_checked_once_a_minute_but_a_change_counts_at_once(cluster
     assert changed.get("/tables").status_code == 200
     User.objects.filter(username="ann").update(is_active=False)
     assert changed.get("/tables").status_code == 401
+
+
+def test_a_wrong_password_is_on_record_with_the_user_it_was_tried_for(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refusals, "_window", refusals.Window())
+    cluster.as_user("ann", password="the right secret")
+    for name in ("ann", "a secret typed into the wrong field"):
+        assert Client(headers={"Authorization": basic(name, "the wrong secret")}).get("/tables").status_code == 401
+    nobody, ann = AuditEvent.objects.filter(outcome="refused", target="/tables").order_by("-id")[:2]
+    assert (ann.actor, ann.detail["user"]) == ("anonymous", "ann")
+    assert "user" not in nobody.detail
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/segments/a/b/c/d", "/api/v1/nothing"])
+def test_an_unknown_address_answers_a_client_json_and_a_browser_a_page(client: Client, path: str) -> None:
+    for accept in ("*/*", "application/json", ""):
+        answer = client.get(path, headers={"Accept": accept})
+        assert (answer.status_code, answer.json()["code"]) == (404, 404)
+        assert path in answer.json()["error"]
+    page = client.get(path, headers={"Accept": "text/html,*/*;q=0.8"})
+    assert (page.status_code, page["Content-Type"]) == (404, "text/html; charset=utf-8")
+
+
+def test_a_foreign_host_name_answers_a_client_json(client: Client) -> None:
+    answer = client.get("/nothing", headers={"Host": "evil.example"})
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
 
 
 def test_a_wrong_password_is_never_remembered(cluster: ApiCluster) -> None:

@@ -43,10 +43,21 @@ def test_a_live_part_sends_a_stranger_with_the_whole_page(client: Client) -> Non
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("address", ["/login/", "/admin/login/"])
+def test_a_wrong_password_is_on_record(client: Client, address: str) -> None:
+    make_user("ann")
+    client.post(address, {"username": "ann", "password": "wrong"})
+    event = AuditEvent.objects.get()
+    assert (event.action, event.outcome, event.target, event.detail["user"]) == ("access", "refused", address, "ann")
+    assert "wrong" not in str(event.detail).replace("password is wrong", "")
+
+
+@pytest.mark.django_db
 def test_logging_in_leads_to_the_page_that_was_asked_for_and_out_again(client: Client) -> None:
     make_user("ann")
     wrong = client.post("/login/", {"username": "ann", "password": "wrong", "next": "/console/audit/"})
     assert "do not match" in wrong.content.decode()
+    assert wrong.status_code == 401
     right = client.post("/login/", {"username": "ann", "password": PASSWORD, "next": "/console/audit/"})
     assert right["Location"] == "/console/audit/"
     assert client.get("/console/audit/").status_code == 200
@@ -96,6 +107,6 @@ def test_pages_forbid_inline_scripts_and_foreign_sources(viewer: Client) -> None
 
 
 def test_an_unknown_table_is_a_page_that_says_so(viewer: Client) -> None:
-    answer = viewer.get("/console/tables/nothing_OFFLINE/")
+    answer = viewer.get("/console/tables/nothing_OFFLINE/", headers={"Accept": "text/html"})
     assert answer.status_code == 404
     assert "Not found" in answer.content.decode()
