@@ -5,6 +5,8 @@ from __future__ import annotations
 from segments.segmentfile.crc import compute_crc
 from segments.segmentfile.info import ColumnInfo, SegmentInfo, parse_info, read_info
 from segments.segmentfile.reader import SegmentReader
+from segments.segmentfile.relayout import convert_layout
+from segments.segmentfile.rows import row_tables, write_rows
 from segments.segmentfile.tar import extract_tar, read_info_from_tar, write_tar
 from segments.segmentfile.transform import transform_table
 from segments.segmentfile.verify import verify
@@ -16,12 +18,15 @@ __all__ = [
     "SegmentReader",
     "build_segment",
     "compute_crc",
+    "convert_layout",
     "extract_tar",
     "parse_info",
     "read_info",
     "read_info_from_tar",
+    "row_tables",
     "transform_table",
     "verify",
+    "write_rows",
     "write_stored",
     "write_tar",
 ]

@@ -19,6 +19,7 @@ from segments.segmentfile.compute import pc
 from segments.segmentfile.crc import java_order
 from segments.segmentfile.dictionary import WIDTHS, Distinct, count_small_range, distinct, needs_java_order, payload
 from segments.segmentfile.javatext import java_number
+from segments.segmentfile.layout import forward_suffix
 from segments.segmentfile.partition import partition_ids
 from segments.segmentfile.properties import MAX_STORED_TEXT, to_safe
 from segments.segmentfile.settings import ColumnSettings
@@ -72,7 +73,8 @@ def write_column(spec: FieldSpec, values: Any, nulls: NDArray[np.bool_] | None, 
         payloads["nullvalue_vector"] = forward.roaring(np.flatnonzero(nulls))
     elif nulls is not None:
         lines.append(("isNonNull", "true"))
-    return WrittenColumn(spec.name, payloads, lines, _suffix(spec, stats, settings))
+    suffix = forward_suffix(single_value=spec.single_value, raw=settings.raw, is_sorted=stats.is_sorted)
+    return WrittenColumn(spec.name, payloads, lines, suffix)
 
 
 def _dictionary(spec: FieldSpec, flat: Any, offsets: Offsets | None, settings: ColumnSettings) -> tuple[dict[str, bytes], Stats]:
@@ -236,15 +238,6 @@ def _default_text(spec: FieldSpec) -> str | None:
     if spec.data_type == "BYTES":
         return bytes(default_value(spec)).hex()
     return str(spec.default_null).lower() if spec.data_type == "UUID" else str(default_value(spec))
-
-
-def _suffix(spec: FieldSpec, stats: Stats, settings: ColumnSettings) -> str:
-    """The forward index's file name in the v1 layout, which gives the order of the data CRC (segment-format.md 2, 3)."""
-    if settings.raw:
-        return ".sv.raw.fwd" if spec.single_value else ".mv.raw.fwd"
-    if not spec.single_value:
-        return ".mv.fwd"
-    return ".sv.sorted.fwd" if stats.is_sorted else ".sv.unsorted.fwd"
 
 
 def _flag(value: bool) -> str:

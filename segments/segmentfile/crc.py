@@ -12,6 +12,8 @@ CREATION_META: Final = "creation.meta"
 #: "No data CRC": Java's Long.MIN_VALUE.
 NO_CRC: Final = -(2**63)
 _BLOCK = 1 << 20
+#: Adler-32 counts modulo the largest prime below 2**16.
+_MODULUS: Final = 65_521
 
 
 def adler32(parts: Iterable[bytes | memoryview], start: int = 1) -> int:
@@ -41,3 +43,13 @@ def java_order(text: str) -> bytes:
 def format_creation_meta(crc: int, creation_time_ms: int, data_crc: int) -> bytes:
     """The 24 bytes of ``creation.meta``."""
     return struct.pack(">qqq", crc, creation_time_ms, data_crc)
+
+
+def combine(pieces: Iterable[tuple[int, int]]) -> int:
+    """Adler-32 of buffers laid end to end, from each one's own (Adler-32, length in bytes)."""
+    low, high = 1, 0
+    for value, length in pieces:
+        a, b = value & 0xFFFF, value >> 16
+        high = (high + b + length * (low - 1)) % _MODULUS
+        low = (low + a - 1) % _MODULUS
+    return high << 16 | low

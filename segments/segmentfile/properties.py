@@ -36,12 +36,17 @@ def escape_key(text: str) -> str:
     return _KEY_SPECIAL.sub(lambda m: "\\" + m[0], text)
 
 
-def format_properties(items: Iterable[tuple[str, Value]]) -> bytes:
-    """Lines ``key = value``; a list is joined by commas, an empty value is ``key =`` without a trailing blank (v3 form)."""
+def format_properties(items: Iterable[tuple[str, Value]], *, blank_after_empty: bool = False) -> bytes:
+    """Lines ``key = value``; a list is joined by commas.
+
+    An empty value is ``key =``, and ``key = `` with ``blank_after_empty``: Pinot writes that into v1 and drops the blank when it
+    saves the file once more for v3.
+    """
+    end = " \n" if blank_after_empty else "\n"
     lines = []
     for key, value in items:
         text = ",".join(map(escape_value, value)) if isinstance(value, list) else escape_value(value)
-        lines.append(f"{escape_key(key)} = {text}\n" if text else f"{escape_key(key)} =\n")
+        lines.append(f"{escape_key(key)} = {text}\n" if text else f"{escape_key(key)} ={end}")
     return "".join(lines).encode("utf-8")
 
 

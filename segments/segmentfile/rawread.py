@@ -19,31 +19,37 @@ _HUGE = 0x80000000
 _MAX_CHUNK = 2**31 - 1
 
 
-def read_fixed(data: Bytes, docs: int, stored_type: str) -> NDArray[Any]:
-    """Single-value numbers, big-endian type."""
+def read_fixed(data: Bytes, docs: int, stored_type: str, start_row: int = 0, stop_row: int | None = None) -> NDArray[Any]:
+    """Single-value numbers of rows ``start_row`` to ``stop_row`` (default: all), big-endian type; other chunks stay packed."""
+    stop_row = docs if stop_row is None else stop_row
     width = WIDTHS[stored_type]
     version, chunks, per_chunk, codec, start = _fixed_header(data, docs, width)
     if codec == codecs.PASS_THROUGH:
         _need(start + docs * width <= len(data), f"{docs} values of {width} bytes do not fit behind offset {start}")
-        return data[start : start + docs * width].view(BIG_ENDIAN[stored_type])
+        return data[start + start_row * width : start + stop_row * width].view(BIG_ENDIAN[stored_type])
     table = _table(data, version, chunks)
     pieces = []
-    for i, (low, high) in enumerate(zip(table[:-1].tolist(), table[1:].tolist(), strict=True)):
+    first = start_row // per_chunk
+    for i in range(first, -(-stop_row // per_chunk)):
+        low, high = int(table[i]), int(table[i + 1])
         size = min(per_chunk, docs - i * per_chunk) * width
         piece = _unpack_fixed(codec, data[low:high], size, per_chunk * width, low)
         pieces.append(piece[:size])
-    return np.frombuffer(b"".join(pieces), BIG_ENDIAN[stored_type])
+    base = first * per_chunk
+    return np.frombuffer(b"".join(pieces), BIG_ENDIAN[stored_type])[start_row - base : stop_row - base]
 
 
-def read_rows(data: Bytes, docs: int) -> tuple[Offsets, Bytes, int]:
-    """Rows of bytes (single-value variable width, and all multi-value): (offsets, bytes, version of the file)."""
+def read_rows(data: Bytes, docs: int, start: int = 0, stop: int | None = None) -> tuple[Offsets, Bytes, int]:
+    """Rows ``start`` to ``stop`` (default: all) as bytes, for variable width and all multi-value: (offsets, bytes, file's version)."""
+    stop = docs if stop is None else stop
     _need(len(data) >= 16, "the header is cut short")
     version = int.from_bytes(data[:4].tobytes(), "big")
     if version in (4, 5, 6):
-        lengths, body = _rows_v4(data, docs, version)
+        base, lengths, body = _rows_v4(data, docs, version, start, stop)
     else:
-        lengths, body = _rows_v2(data, docs)
-    return offsets_of(lengths), body, version
+        base, lengths, body = _rows_v2(data, docs, start, stop)
+    offsets = offsets_of(lengths)[start - base : stop - base + 1]
+    return offsets - offsets[0], body[offsets[0] : offsets[-1]], version
 
 
 def read_lists(offsets: Offsets, data: Bytes, version: int, stored_type: str) -> tuple[Offsets, NDArray[Any] | tuple[Offsets, Bytes]]:
@@ -102,8 +108,8 @@ def _delta(packed: bytes, codec: int, limit: int) -> bytes:
     return np.cumsum(np.concatenate([first, deltas]), dtype=deltas.dtype).astype(kind).tobytes()
 
 
-def _rows_v2(data: Bytes, docs: int) -> tuple[NDArray[np.int64], Bytes]:
-    """Versions 1 to 3: every chunk begins with int32 offsets of all its slots."""
+def _rows_v2(data: Bytes, docs: int, start_row: int, stop_row: int) -> tuple[int, NDArray[np.int64], Bytes]:
+    """Versions 1 to 3: every chunk begins with int32 offsets of all its slots. (first row, lengths, bytes) of the chunks needed."""
     version, chunks, per_chunk, entry = struct.unpack(">4i", data[:16].tobytes())
     codec = codecs.SNAPPY
     _need(version in (1, 2, 3), f"version {version} is unknown")
@@ -116,17 +122,19 @@ def _rows_v2(data: Bytes, docs: int) -> tuple[NDArray[np.int64], Bytes]:
     limit = min(_MAX_CHUNK, per_chunk * (4 + max(entry, 0)))
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     bodies: list[Bytes] = []
-    for i, (low, high) in enumerate(zip(table[:-1].tolist(), table[1:].tolist(), strict=True)):
+    first = start_row // per_chunk
+    for i in range(first, -(-stop_row // per_chunk)):
+        low, high = int(table[i]), int(table[i + 1])
         rows = min(per_chunk, docs - i * per_chunk)
         piece = np.frombuffer(codecs.decompress(codec, data[low:high], limit), np.uint8)
         _need(len(piece) >= 4 * rows, f"the chunk at offset {low} is cut short")
         bounds = np.append(piece[: 4 * rows].view(">i4").astype(np.int64), len(piece))
         _take_rows(piece, bounds, min(4 * per_chunk, len(piece)), low, lengths, bodies)
-    return np.concatenate(lengths), _joined(bodies)
+    return first * per_chunk, np.concatenate(lengths), _joined(bodies)
 
 
-def _rows_v4(data: Bytes, docs: int, version: int) -> tuple[NDArray[np.int64], Bytes]:
-    """Versions 4 to 6: little-endian chunk table, chunks that know their number of rows."""
+def _rows_v4(data: Bytes, docs: int, version: int, start_row: int, stop_row: int) -> tuple[int, NDArray[np.int64], Bytes]:
+    """Versions 4 to 6: little-endian chunk table, chunks that know their number of rows. (first row, lengths, bytes) as above."""
     target, codec, start = struct.unpack(">3i", data[4:16].tobytes())
     _need(target > 0 and 16 <= start <= len(data) and start % 8 == 0, f"chunk data at offset {start} with target {target} is impossible")
     table = data[16:start].view("<u4").reshape(-1, 2).astype(np.int64)
@@ -137,7 +145,9 @@ def _rows_v4(data: Bytes, docs: int, version: int) -> tuple[NDArray[np.int64], B
     _need(bool((np.diff(np.append(table[:, 1], ends[-1])) >= 0).all()), "the chunk table's offsets are not ascending")
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     bodies: list[Bytes] = []
-    for place, end, rows, is_huge in zip(table[:, 1].tolist(), ends.tolist(), counts.tolist(), huge.tolist(), strict=True):
+    wanted = slice(int(np.searchsorted(firsts, start_row, "right")) - 1, int(np.searchsorted(firsts, stop_row, "left")))
+    chunks = (table[wanted, 1].tolist(), ends[wanted].tolist(), counts[wanted].tolist(), huge[wanted].tolist())
+    for place, end, rows, is_huge in zip(*chunks, strict=True):
         packed, at = data[start + place : start + end], start + place
         if is_huge:
             _need(rows == 1, f"the huge chunk at offset {at} has {rows} rows")
@@ -153,7 +163,7 @@ def _rows_v4(data: Bytes, docs: int, version: int) -> tuple[NDArray[np.int64], B
         head = piece[4 : 4 * (rows + 1)].view("<u4").astype(np.int64)
         bounds = 4 * (rows + 1) + offsets_of(head) if version == 6 and codec else np.append(head, len(piece))
         _take_rows(piece, bounds, 4 * (rows + 1), at, lengths, bodies)
-    return np.concatenate(lengths), _joined(bodies)
+    return int(firsts[wanted.start]), np.concatenate(lengths), _joined(bodies)
 
 
 def _unpack_rows(codec: int, packed: Bytes, limit: int) -> Bytes:

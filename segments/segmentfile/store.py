@@ -12,14 +12,13 @@ import numpy as np
 from segments.errors import SegmentCorrupt
 from segments.segmentfile.buffers import Bytes
 from segments.segmentfile.info import COLUMNS, INDEX_MAP, ColumnInfo, SegmentInfo, find_files
+from segments.segmentfile.layout import MARKER, V1_SUFFIXES, forward_suffix
 from segments.segmentfile.properties import Value, parse_properties
-from segments.segmentfile.writer import MARKER
 
 DICTIONARY: Final = "dictionary"
 FORWARD: Final = "forward_index"
 NULLS: Final = "nullvalue_vector"
 INVERTED: Final = "inverted_index"
-_V1: Final = {DICTIONARY: (".dict",), NULLS: (".bitmap.nullvalue",), INVERTED: (".bitmap.inv",)}
 _KEY = re.compile(r"(.+)\.([^.]+)\.(startOffset|size)", re.DOTALL)
 
 
@@ -83,20 +82,13 @@ class IndexStore:
         return start, size
 
     def _v1_file(self, column: ColumnInfo, index: str) -> IndexBytes | None:
-        suffixes = _V1.get(index)
+        suffix = V1_SUFFIXES.get(index)
         if index == FORWARD:
-            sv_or_mv = "sv" if column.single_value else "mv"
-            if column.raw_forward:
-                suffixes = (f".{sv_or_mv}.raw.fwd",)
-            elif column.single_value:
-                suffixes = (".sv.sorted.fwd" if column.is_sorted else ".sv.unsorted.fwd",)
-            else:
-                suffixes = (".mv.fwd",)
-        for suffix in suffixes or ():
-            path = self._folder / (column.name + suffix)
-            if path.is_file():
-                return IndexBytes(path.name, 0, map_file(path))
-        return None
+            suffix = forward_suffix(single_value=column.single_value, raw=column.raw_forward, is_sorted=column.is_sorted)
+        if "/" in column.name or "\0" in column.name:
+            raise SegmentCorrupt(f"Column name '{column.name[:80]}' can not be the name of a file.")
+        path = self._folder / (column.name + (suffix or ""))
+        return IndexBytes(path.name, 0, map_file(path)) if suffix and path.is_file() else None
 
 
 def map_file(path: Path) -> Bytes:

@@ -16,10 +16,11 @@ from segments.errors import PinotAdminError
 from segments.segmentfile.buffers import row_offsets
 from segments.segmentfile.compute import pc
 from segments.segmentfile.crc import NO_CRC, compute_crc
+from segments.segmentfile.decode import roaring_rows
 from segments.segmentfile.dictionary import WIDTHS, text_order
 from segments.segmentfile.info import ColumnInfo, SegmentInfo, read_info
 from segments.segmentfile.javatext import java_number
-from segments.segmentfile.reader import SegmentReader, roaring_rows
+from segments.segmentfile.reader import SegmentReader
 from segments.segmentfile.store import DICTIONARY, INVERTED
 from segments.segmentfile.tar import extract_tar
 

@@ -1,11 +1,8 @@
-"""Builds a v3 segment directory from rows; same rows, schema, config and name give the same bytes (segment-format.md 2 to 4)."""
+"""Builds a segment directory from rows; same rows, schema, config and name give the same bytes (segment-format.md 2 to 4)."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,15 +13,14 @@ from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.names import check_segment_name
 from segments.segmentfile.columnwriter import WrittenColumn, write_column
-from segments.segmentfile.crc import CREATION_META, adler32, format_creation_meta, java_order
-from segments.segmentfile.info import COLUMNS, INDEX_MAP, METADATA, SegmentInfo, parse_info
-from segments.segmentfile.properties import Value, format_properties
+from segments.segmentfile.crc import java_order
+from segments.segmentfile.info import SegmentInfo, parse_info
+from segments.segmentfile.layout import V1, V3, LayoutWriter, replacing
+from segments.segmentfile.properties import Value
 from segments.segmentfile.settings import column_settings
 from segments.segmentfile.timecolumn import check_times, segment_times
 from segments.segmentfile.transform import Mask, transform_table, uses_null_vector
 
-#: Stands before every index in ``columns.psf``.
-MARKER: Final = bytes.fromhex("deadbeefdeafbead")
 _KINDS: Final = (("dimension", "DIMENSION"), ("metric", "METRIC"), ("datetime", "DATE_TIME"))
 _MAX_ROWS: Final = 2**31 - 1
 
@@ -41,8 +37,9 @@ def build_segment(
     now_ms: int | None = None,
     realtime_offsets: tuple[str, str] | None = None,
 ) -> SegmentInfo:
-    """Convert ``rows`` and write ``out_dir/<name>/v3/``; a directory of that name is replaced only once all is written.
+    """Convert ``rows`` and write ``out_dir/<name>/``, in the layout that the table asks for (v3; v1).
 
+    A directory of that name is replaced only once all is written.
     ``now_ms`` (default: the creation time) stands for null times and an empty segment's time. ``realtime_offsets`` are start and end
     offset of a segment consumed from a stream. Raises InvalidInput for a bad name, value or time.
     """
@@ -81,14 +78,26 @@ def write_stored(
         raise InvalidInput(
             f"Segment '{name}' would have {table.num_rows} rows; Pinot allows {_MAX_ROWS}.", remedy="Build several segments."
         )
-    columns = [_write(table, masks, schema, config, field) for field in sorted(schema.by_name, key=java_order)]
     head = _segment_lines(table, schema, config, name, creation_time_ms if now_ms is None else now_ms)
-    head += [(f"custom.{k}", v) for k, v in sorted((custom or {}).items())]
-    lines = head + [(f"column.{c.name}.{key}", value) for c in columns for key, value in c.lines]
-    if realtime_offsets is not None:
-        lines += [("segment.realtime.startOffset", realtime_offsets[0]), ("segment.realtime.endOffset", realtime_offsets[1])]
-    lines.append(("segment.index.version", "v3"))
-    return _write_files(out_dir, name, columns, format_properties(lines), creation_time_ms)
+    lines = head + [(f"custom.{k}", v) for k, v in sorted((custom or {}).items())]
+    with replacing(out_dir / name) as fresh:
+        writer = LayoutWriter(fresh, layout_of(config))
+        for field in sorted(schema.by_name, key=java_order):
+            column = _write(table, masks, schema, config, field)
+            writer.add(field, column.payloads, column.forward_suffix)
+            lines += [(f"column.{field}.{key}", value) for key, value in column.lines]
+        if realtime_offsets is not None:
+            lines += [("segment.realtime.startOffset", realtime_offsets[0]), ("segment.realtime.endOffset", realtime_offsets[1])]
+        metadata, meta = writer.finish(lines, creation_time_ms)
+    return parse_info(metadata, meta)
+
+
+def layout_of(config: TableConfig) -> str:
+    """``tableIndexConfig.segmentFormatVersion``: v3 unless the table asks for v1. Raises InvalidInput for another word."""
+    given = str(config.index_config.get("segmentFormatVersion") or V3).lower()
+    if given not in (V1, V3):
+        raise InvalidInput(f"'segmentFormatVersion' of table '{config.table}' is '{given}'.", remedy="Use v1 or v3.")
+    return given
 
 
 def _write(table: pa.Table, masks: Mapping[str, Mask], schema: Schema, config: TableConfig, column: str) -> WrittenColumn:
@@ -118,48 +127,3 @@ def _segment_lines(table: pa.Table, schema: Schema, config: TableConfig, name: s
             check_times(config.table.typed, field, start, end, unit)
         lines += [("segment.start.time", str(start)), ("segment.end.time", str(end)), ("segment.time.unit", unit)]
     return lines
-
-
-def _write_files(out_dir: Path, name: str, columns: list[WrittenColumn], metadata: bytes, created: int) -> SegmentInfo:
-    entries = [(c.name, index, c.payloads[index]) for c in columns for index in sorted(c.payloads)]
-    index_map = _index_map(entries)
-    body = [part for _, _, data in entries for part in (MARKER, data)]
-    crc = adler32([*body, *([index_map] if entries else []), metadata])
-    meta = format_creation_meta(crc, created, _data_crc(columns))
-    files: dict[str, Iterable[bytes]] = {METADATA: [metadata], CREATION_META: [meta], COLUMNS: body}
-    if entries:
-        files[INDEX_MAP] = [index_map]
-    out_dir.mkdir(parents=True, exist_ok=True)
-    fresh, final = out_dir / f".{name}.{os.getpid()}-{threading.get_ident()}.building", out_dir / name
-    shutil.rmtree(fresh, ignore_errors=True)
-    try:
-        (fresh / "v3").mkdir(parents=True)
-        for file, blocks in files.items():
-            with (fresh / "v3" / file).open("wb") as target:
-                target.writelines(blocks)
-        shutil.rmtree(final, ignore_errors=True)
-        fresh.rename(final)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return parse_info(metadata, meta)
-
-
-def _index_map(entries: list[tuple[str, str, bytes]]) -> bytes:
-    lines: list[tuple[str, Value]] = []
-    place = 0
-    for column, index, data in entries:
-        size = len(data) + len(MARKER)
-        lines += [(f"{column}.{index}.startOffset", str(place)), (f"{column}.{index}.size", str(size))]
-        place += size
-    return format_properties(lines)
-
-
-def _data_crc(columns: list[WrittenColumn]) -> int:
-    """Over dictionaries and forward indexes as the v1 layout names them, in order of those names."""
-    files = {}
-    for column in columns:
-        if "dictionary" in column.payloads:
-            files[column.name + ".dict"] = column.payloads["dictionary"]
-        if "forward_index" in column.payloads:
-            files[column.name + column.forward_suffix] = column.payloads["forward_index"]
-    return adler32(files[file] for file in sorted(files, key=java_order))

@@ -25,6 +25,7 @@ from segments.domain.table_config import TableConfig, parse_table_config
 from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways.deepstore import STAGING, DeepStore
 from segments.segmentfile import SegmentInfo, parse_info, transform_table, write_stored
+from segments.segmentfile.info import find_files
 from segments.segmentfile.tar import write_tar
 from segments.segmentfile.timecolumn import segment_times
 from segments.spark.input_files import check_unchanged
@@ -177,7 +178,7 @@ def _stage(job: BuildJob, ordinal: int, info: SegmentInfo, folder: Path) -> Buil
     store, tar = DeepStore(job.deep_store_url), folder / "segment.tar.gz"
     write_tar(folder / info.name, tar)
     size = store.put(tar, tar_path(job.push_id, ordinal))
-    files = folder / info.name / "v3"
+    files = find_files(folder / info.name)
     built = Built(
         ordinal, info.name, info.total_docs, size, info.crc,
         (files / "metadata.properties").read_text(encoding="utf-8"), (files / "creation.meta").read_bytes().hex(),

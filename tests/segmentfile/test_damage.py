@@ -1,10 +1,7 @@
 """Damage is found: by verify, which says what is wrong, and by reading, which never fails in another way than SegmentCorrupt."""
 
-import json
 import random
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +9,6 @@ import pytest
 
 from segments.errors import SegmentCorrupt
 from segments.segmentfile import SegmentReader, verify, write_tar
-from segments.segmentfile.__main__ import main
 from tests.segmentfile.samples import FIXTURES, build, config_of, schema_of
 
 
@@ -147,38 +143,3 @@ def test_random_damage_to_compressed_columns_never_fails_otherwise(tmp_path, cod
             data[at] = int(source.integers(0, 256))
         path.write_bytes(data)
         _read_all(tmp_path / "t_0")
-
-
-def test_rows_are_printed_as_json_lines(capsys):
-    assert main(["rows", str(FIXTURES / "all_0"), "--format", "json"]) == 0
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    given = [json.loads(line) for line in (FIXTURES / "all_0.rows.jsonl").read_text().splitlines()]
-    assert len(lines) == 4
-    assert lines[2] == {"sorted": 3, "day": 19002, "inv": "k1"}  # nulls are left out
-    for line, row in zip(lines, given, strict=True):
-        changed = {"bd", "js", "imv"}  # stored without trailing zeros, blanks and the empty list
-        assert {k: v for k, v in line.items() if k not in changed} == {k: v for k, v in row.items() if k not in changed}
-
-
-def test_verify_ends_with_status_1_and_a_line_per_fault(segment, capsys):
-    assert main(["verify", str(segment)]) == 0
-    assert "no fault" in capsys.readouterr().out
-    _edit(segment, "columns.psf", b"hello", b"hallo")
-    assert main(["verify", str(segment)]) == 1
-    assert capsys.readouterr().out.splitlines()[0].startswith("CRC of the files is")
-
-
-def test_inspect_tells_of_a_tar_and_a_missing_segment_is_an_error(tmp_path, capsys):
-    write_tar(FIXTURES / "tiny_0_v3", tmp_path / "t.tar.gz")
-    assert main(["inspect", str(tmp_path / "t.tar.gz"), "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["columns"]["c"]["max_value"] == "b"
-    assert main(["inspect", str(tmp_path / "t.tar.gz")]) == 0
-    assert "segment tiny_0 of table tiny: 3 rows, CRC 2192056775" in capsys.readouterr().out
-    assert main(["inspect", str(tmp_path / "none.tar.gz")]) == 1
-    assert "none.tar.gz" in capsys.readouterr().err
-
-
-def test_the_module_runs_as_a_program():
-    command = [sys.executable, "-m", "segments.segmentfile", "verify", str(FIXTURES / "tiny_0_v3")]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stderr) == (0, "")

@@ -260,12 +260,14 @@ def test_case_35_multi_value_rows_without_counts_read(version):
 
 def test_case_31_multi_value_entry_dictionary_reads(tmp_path):
     build({"m": M}, schema_of(("m", "INT[]")), config_of(), tmp_path)
-    from segments.segmentfile.reader import _multi_ids
+    from segments.segmentfile.decode import multi_ids
 
     column = SegmentReader(tmp_path / "t_0").info.columns["m"]
-    offsets, ids = _multi_ids(column, _bytes("ffabcdef 0001 02 02 00000004 00000007 0000001a 0000001c 18c0 09ce 19fc"), 5)
+    offsets, ids = multi_ids(column, _bytes("ffabcdef 0001 02 02 00000004 00000007 0000001a 0000001c 18c0 09ce 19fc"), 5, 0, 5)
     assert offsets.tolist() == [0, 2, 3, 4, 6, 9]
     assert ids.tolist() == [0, 1, 2, 1, 0, 1, 3, 3, 3]
+    offsets, ids = multi_ids(column, _bytes("ffabcdef 0001 02 02 00000004 00000007 0000001a 0000001c 18c0 09ce 19fc"), 5, 2, 4)
+    assert (offsets.tolist(), ids.tolist()) == ([0, 1, 3], [1, 0, 1])
 
 
 def test_case_45_a_huge_chunk_reads():
