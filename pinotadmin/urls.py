@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/", admin.site.urls),
+    # Browsers ask for it on pages that name no icon: the admin's and the API explorer's.
+    path("favicon.ico", RedirectView.as_view(url=static("segments/favicon.svg"))),
     path("", include("segments.api.urls")),
     path("", include("segments.console.urls")),
 ]

@@ -95,8 +95,8 @@ def push_builder() -> SparkBuilder:
 
 
 def input_roots() -> list[str]:
-    """The folders that pushes may read."""
-    return list(settings.INPUT_ROOTS)
+    """The folders that pushes may read, each once."""
+    return list(dict.fromkeys(settings.INPUT_ROOTS))
 
 
 def cluster_secret() -> str:

@@ -115,7 +115,7 @@ class QueryForm(_Form):
     sql = forms.CharField(
         label="SQL",
         max_length=100_000,
-        widget=forms.Textarea(attrs={"rows": 7, "spellcheck": "false", "class": "code", "autocapitalize": "off"}),
+        widget=forms.Textarea(attrs={"rows": 7, "spellcheck": "false", "class": "code", "autocapitalize": "off", "autofocus": True}),
         error_messages={"required": "Write a query first."},
     )
 

@@ -117,6 +117,7 @@ def _rows(part: Part, reader: reader_spec.ReaderSpec, schema: Schema) -> tuple[p
     for piece in part.pieces:
         check_unchanged(piece.file)
         table = read_rows(piece.file.path, reader, schema)
+        _check_complete(piece.file.path, table, reader, schema)
         if piece.start or piece.stop is not None:
             table = table.slice(piece.start, None if piece.stop is None else piece.stop - piece.start)
         slices.append(_Slice(piece.file.path, at, piece.start))
@@ -125,6 +126,17 @@ def _rows(part: Part, reader: reader_spec.ReaderSpec, schema: Schema) -> tuple[p
     if len(tables) == 1:
         return tables[0], slices
     return _joined(tables), slices
+
+
+def _check_complete(path: str, table: pa.Table, reader: reader_spec.ReaderSpec, schema: Schema) -> None:
+    """A column that no row of a file has is most often a misspelt or dropped one: only the schema may say what to put there."""
+    missing = [f.name for f in schema.fields if f.name not in table.column_names and f.raw.get("defaultNullValue") is None]
+    if missing and table.num_rows:
+        where = " line 1" if reader.format == "csv" and reader.header is None else ""
+        raise InvalidInput(
+            f"Input file '{path}'{where}: there is no column {', '.join(map(repr, missing[:8]))} of schema '{schema.name}'.",
+            remedy="Add it to the file, or give it a defaultNullValue in the schema.",
+        )
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
@@ -144,11 +156,6 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
 def _transformed(
     table: pa.Table, slices: list[_Slice], reader: reader_spec.ReaderSpec, schema: Schema, config: TableConfig, now_ms: int
 ) -> tuple[Any, Any]:
-    column = config.time_column
-    if column is not None and column not in table.column_names and table.num_rows:
-        raise InvalidInput(
-            f"Input file '{slices[0].path}' has no time column '{column}'.", remedy="Add it, or change segmentsConfig.timeColumnName."
-        )
     try:
         return transform_table(table, schema, config, now_ms=now_ms)
     except InvalidInput as error:

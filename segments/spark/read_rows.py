@@ -47,7 +47,7 @@ def read_rows(path: str, reader: ReaderSpec, schema: Schema) -> pa.Table:
     if reader.format == "parquet":
         return _parquet(path, schema)
     data = read_bytes(path)
-    return _csv(path, data, reader, schema) if reader.format == "csv" else _json(path, data, schema)
+    return _csv(path, data, reader, schema) if reader.format == "csv" else _mentioned(_json(path, data, schema), data)
 
 
 def count_rows(path: str, reader: ReaderSpec) -> int:
@@ -150,6 +150,12 @@ def _json(path: str, data: bytes, schema: Schema) -> pa.Table:
         except pa.ArrowInvalid:
             pass  # a value is not of its column's type, or the text is no JSON: look at each line
     return _json_slowly(path, data, schema)
+
+
+def _mentioned(table: pa.Table, data: bytes) -> pa.Table:
+    """Without the columns whose names occur nowhere in the text: those the file has not, the others are null in every row."""
+    absent = [f for f in table.column_names if table.column(f).null_count == table.num_rows and json.dumps(f).encode() not in data]
+    return table.drop_columns(absent)
 
 
 def _json_slowly(path: str, data: bytes, schema: Schema) -> pa.Table:

@@ -10,6 +10,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from segments.console import queueing
+from segments.console.presenters.pushes import progress
 from segments.errors import StateConflict
 from segments.models import Push
 from segments.services import push as pushes
@@ -68,6 +69,13 @@ def test_the_live_part_stops_asking_when_the_push_is_over(viewer: Client, state:
     assert answer["HX-Refresh"] == "true"
     assert "hx-trigger" not in text
     assert "line 2 &lt;b&gt;" in text
+
+
+def test_a_push_that_was_taken_back_tells_in_which_stage_it_failed(viewer: Client) -> None:
+    push = make_push(state="FAILED", stage="REVERT", error="Input file 'a.csv' line 7: bad.")
+    text = viewer.get(f"/console/pushes/{push.pk}/progress/").content.decode()
+    assert "Failed while building segments." in text
+    assert [s.status for s in progress(push).stages] == ["done", "failed", "pending", "pending", "pending", "done"]
 
 
 def test_a_lost_worker_is_told(viewer: Client) -> None:

@@ -6,9 +6,12 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from segments.domain.push_plan import Part
+from segments.domain.schema import parse_schema
 from segments.errors import Conflict, Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.deepstore import STAGING
 from segments.models import AuditEvent, Push
@@ -17,7 +20,8 @@ from segments.services.push import cancel_push, create_push, resume_lost
 from segments.services.push_run import MAX_ATTEMPTS
 from segments.services.push_session import acquire
 from segments.services.replacement import revert_replace
-from tests.push.pushing import PushWorld
+from segments.store import paths
+from tests.push.pushing import SCHEMA, PushWorld
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -245,11 +249,35 @@ def test_a_storage_quota_is_checked_before_anything_is_registered(tmp_path: Path
     assert world.ideal == ["old"]
 
 
-def test_a_csv_without_one_known_column_or_without_time_is_refused(world: PushWorld) -> None:
+def test_a_csv_without_one_known_column_is_refused(world: PushWorld) -> None:
     world.file("c.csv", "1;2;3", header="city;n;day")
     assert "line 1: no column of its header" in world.run(world.create()).error
-    world.file("c.csv", "Rom,1", header="city,n")
-    assert "c.csv' has no time column 'day'" in world.run(world.create()).error
+
+
+@pytest.mark.parametrize(("header", "row", "missing"), [("city,n", "Rom,1", "'day'"), ("day,other", "19000,1", "'city', 'n'")])
+def test_a_missing_column_fails_the_push_by_file_and_name(world: PushWorld, header: str, row: str, missing: str) -> None:
+    world.file("c.csv", row, header=header)
+    assert f"c.csv' line 1: there is no column {missing} of schema 't'" in world.run(world.create()).error
+
+
+def test_a_column_that_no_json_line_or_parquet_file_has_fails_too(world: PushWorld) -> None:
+    (world.folder / "c.json").write_text('{"city": "Rom", "day": 19000}\n')
+    job = {"includeFileNamePattern": "glob:**/*.json", "recordReaderSpec": {"dataFormat": "json"}}
+    assert "c.json': there is no column 'n'" in world.run(world.create(**job)).error
+    (world.folder / "c.json").write_text('{"city": "Rom", "n": null, "day": 19000}\n{"city": "Bari", "day": 19000}\n')
+    assert world.run(world.create(**job)).state == "DONE"
+    pq.write_table(pa.table({"city": ["Rom"], "day": [19000]}), world.folder / "c.parquet")
+    job = {"includeFileNamePattern": "glob:**/*.parquet", "recordReaderSpec": {"dataFormat": "parquet"}}
+    assert "c.parquet': there is no column 'n'" in world.run(world.create(**job)).error
+
+
+def test_a_missing_column_with_a_default_of_its_own_is_filled(world: PushWorld) -> None:
+    node = world.memory.get(paths.schema("t"))
+    assert node is not None
+    fields = [SCHEMA["dimensionFieldSpecs"][0], {"name": "n", "dataType": "INT", "defaultNullValue": 7}]
+    world.memory.replace(paths.schema("t"), parse_schema({**SCHEMA, "dimensionFieldSpecs": fields}).to_record(), node.version)
+    world.file("c.csv", "Rom,19000", header="city,day")
+    assert world.run(world.create()).state == "DONE"
 
 
 def test_a_row_of_another_length_is_named_by_its_line(world: PushWorld) -> None:

@@ -31,6 +31,11 @@ class Progress:
     rows_per_second: float | None
     percent: int
 
+    @property
+    def failed_in(self) -> str:
+        """What the push was doing when it failed, as in 'building segments'; empty when it did not."""
+        return next((s.label for s in self.stages if s.status == "failed"), "")
+
 
 def progress(push: Push) -> Progress:
     """Numbers for the page of one push."""
@@ -43,20 +48,28 @@ def progress(push: Push) -> Progress:
 
 
 def _stages(push: Push, is_over: bool) -> list[StageLine]:
-    order = [s for s in Push.Stage if s != Push.Stage.REVERT or push.stage == s or s in push.stage_seconds]
-    codes = [str(s) for s in order]
-    at = codes.index(push.stage) if push.stage in codes else 0
+    stages = [s for s in Push.Stage if s != Push.Stage.REVERT or push.stage == s]
+    reached = _broken_stage(push) if push.stage == Push.Stage.REVERT else push.stage
+    at = [str(s) for s in stages].index(reached) if reached in map(str, stages) else 0
     lines = []
-    for position, stage in enumerate(order):
+    for position, stage in enumerate(stages):
         seconds = push.stage_seconds.get(str(stage))
-        if push.state == Push.State.DONE or position < at:
+        if stage == Push.Stage.REVERT:
+            status = "done" if is_over else "current"
+        elif push.state == Push.State.DONE or position < at:
             status = "done" if seconds is not None or push.state == Push.State.DONE else "pending"
         elif position == at and push.state != Push.State.QUEUED:
-            status = "failed" if is_over else "current"
+            status = "failed" if is_over or push.stage == Push.Stage.REVERT else "current"
         else:
             status = "pending"
         lines.append(StageLine(str(stage), str(stage.label), status, float(seconds) if seconds is not None else None))
     return lines
+
+
+def _broken_stage(push: Push) -> str:
+    """The stage a push that is taken back had come to: the first one whose seconds were never written down."""
+    forward = [s for s in Push.Stage if s != Push.Stage.REVERT]
+    return str(next((s for s in forward if str(s) not in push.stage_seconds), Push.Stage.END))
 
 
 def _percent(push: Push) -> int:
