@@ -8,7 +8,7 @@ CONFORMANCE ?= ../shared/conformance
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart up test lint conformance bench clean
+.PHONY: help install quickstart up test test-real lint conformance bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,11 +57,20 @@ lint: $(VENV)/.dev ## Style, types, layers and missing migrations
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
-test: $(VENV)/.demo lint ## All checks and all tests
-	$(BIN)/python -m pytest $(ARGS)
+# What starts whole installations or browsers runs alone, everything else on two cores.
+test: $(VENV)/.demo lint ## All checks and all tests (ARGS="-k name")
+	$(BIN)/python -m pytest -n 2 -m "not integration and not browser" $(ARGS)
+	$(BIN)/python -m pytest -m "integration or browser" $(ARGS)
 
 conformance: $(VENV)/.dev ## Run the black-box suite in CONFORMANCE=DIR against a fresh cluster
 	@$(BIN)/python -m tests.conformance_run $(CONFORMANCE) $(ARGS)
+
+# Pinot's jars, fetched once with mvn; 197 MB, so outside of the repository.
+PINOT_JARS = $${PINOTADMIN_CACHE:-$$HOME/.cache/pinotadmin}/pinot-0.11.0
+
+test-real: $(VENV)/.dev ## Fetch Apache Pinot 0.11.0, start it, and exchange segments with it
+	@test -e "$(PINOT_JARS)/complete" || { mvn -B -q -f tests/real_pinot/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$(PINOT_JARS)/lib" && touch "$(PINOT_JARS)/complete"; }
+	REAL_PINOT=1 $(BIN)/python -m pytest tests/real_pinot $(ARGS)
 
 bench: $(VENV)/.demo $(VENV)/.dev ## Measure, and print the numbers beside those of Apache Pinot
 	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python -m "bench.$$(basename $$file .py)" || exit 1; done
