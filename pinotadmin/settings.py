@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -77,7 +78,8 @@ SPARK_MASTER = _text("SPARK_MASTER", "local[*]")
 OPEN_METRICS = _bool("PINOTADMIN_OPEN_METRICS", False)
 
 # -- Django
-SECRET_KEY = _text("PINOTADMIN_SECRET_KEY", "only-for-tests-and-one-off-commands-never-for-a-server")
+#: Without one, sessions end with the process: fit for tests and one-off commands.
+SECRET_KEY = _text("PINOTADMIN_SECRET_KEY", "") or secrets.token_urlsafe(50)
 DEBUG = _bool("PINOTADMIN_DEBUG", False)
 ALLOWED_HOSTS = [h for h in _text("PINOTADMIN_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1],testserver").split(",") if h]
 CSRF_TRUSTED_ORIGINS = [o for o in _text("PINOTADMIN_TRUSTED_ORIGINS", "").split(",") if o]
