@@ -75,6 +75,7 @@ class Broker:
         acknowledgement, and nothing that they wrote before can have been missed.
         """
         _, host, port = self.broker_id.split("_", 1)[0], *self.broker_id.split("_", 1)[1].rsplit("_", 1)
+        engine.warm_up_soon()
         self._follower.watch()
         self._store.on_session(self._on_session)
         self._membership = join(self._store, self.broker_id, host, int(port), TAGS)

@@ -7,9 +7,10 @@ from segments.dataplane.query.plan import QueryPlan, plan_query
 from segments.dataplane.query.rejected import QueryRejected
 from segments.dataplane.query.response import broker_response
 from segments.dataplane.query.scan import SegmentRows
+from segments.dataplane.query.warm import warm_up, warm_up_soon
 from segments.dataplane.query.wire import decode_partial, encode_partial
 
 __all__ = [
     "PartialResult", "QueryPlan", "QueryRejected", "ResultTable", "SegmentRows", "broker_response", "decode_partial", "encode_partial",
-    "execute_partial", "merge", "plan_query", "table_of",
+    "execute_partial", "merge", "plan_query", "table_of", "warm_up", "warm_up_soon",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from segments.dataplane.query import warm_up_soon
 from segments.dataplane.server.app import Parts, build_app
 from segments.dataplane.server.authorization import Authorization, PasswordCheck
 from segments.dataplane.server.column_cache import ColumnCache
@@ -88,6 +89,7 @@ class Server:
 
     def start(self) -> None:
         """Listen, join, begin to load. Returns before everything is loaded. StateConflict when the name is taken by a live process."""
+        warm_up_soon()
         authorization = Authorization(self._settings.secret, self._settings.check_password)
         self._http.start(build_app(Parts(self.instance, self.slots, self.runner, authorization, lambda: self.is_ready, self._pool)))
         # Before ``join``: in a new session states are written first, so that the node's return finds them.

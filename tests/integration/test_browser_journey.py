@@ -1,0 +1,94 @@
+"""The main job in a real browser against a real installation: see a push, roll it back, see other rows."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import browser  # noqa: F401  a fixture: the machine's own Chromium
+from tests.integration.running import Client, Installation, poll
+
+pytestmark = pytest.mark.browser
+
+REASON = "the second file was cut off"
+OLD, NEW = 30, 70
+
+
+@pytest.fixture
+def page(browser: Browser, installation: Installation) -> Iterator[Page]:  # noqa: F811  the fixture imported above
+    """Logged in through the form as the administrator."""
+    context = browser.new_context(base_url=installation.endpoints["controller"], viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    credentials = base64.b64decode(installation.endpoints["authorization"].removeprefix("Basic ")).decode()
+    user, password = credentials.split(":", 1)
+    page.goto("/")
+    page.get_by_label("User name").fill(user)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("heading", name="Tables").wait_for()
+    yield page
+    context.close()
+
+
+def test_a_pushed_snapshot_is_seen_rolled_back_and_gone(page: Page, installation: Installation, client: Client, table: str) -> None:
+    push(installation, client, table, "old", OLD)
+    follow_to_its_end(page, push(installation, client, table, "new", NEW, wait=False))
+    page.get_by_role("link", name="Tables", exact=True).click()
+    expect_rows(page, table, NEW)
+    page.get_by_role("link", name="Lineage", exact=True).first.click()
+    expect(page.get_by_text("what queries see")).to_be_visible()
+    page.get_by_role("link", name="Rollback…").first.click()
+    preview = page.get_by_role("region", name="What queries see before and after")
+    expect(preview).to_contain_text(str(NEW))
+    expect(preview).to_contain_text(str(OLD))
+    page.get_by_label("Reason").fill(REASON)
+    page.get_by_label("Type the table's name to confirm").fill(f"{table}_OFFLINE")
+    page.get_by_role("button", name=f"Roll back {table}_OFFLINE").click()
+    expect(page.get_by_text("Rolled back. Queries on")).to_be_visible()
+    assert client.sql(f"select count(*) from {table}") == [[OLD]]
+    page.get_by_role("link", name=re.compile("Audit record")).click()
+    expect(page.get_by_text(REASON)).to_be_visible()
+    expect_rows(page, table, OLD)
+    page.get_by_role("link", name="Query", exact=True).last.click()
+    page.get_by_label("SQL").fill(f"select count(*) from {table}")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("region", name="Result")).to_contain_text(str(OLD))
+
+
+def push(installation: Installation, client: Client, table: str, name: str, rows: int, *, wait: bool = True) -> str:
+    """Push a CSV file of so many rows through the REST API; returns the push's id."""
+    folder = installation.folder / "input" / table / name
+    folder.mkdir(parents=True)
+    (folder / "a.csv").write_text("v,n,day\n" + "".join(f"{name},{i},19000\n" for i in range(rows)))
+    spec = {
+        "jobType": "SegmentCreationAndMetadataPush", "inputDirURI": folder.as_uri(), "includeFileNamePattern": "glob:**/*.csv",
+        "recordReaderSpec": {"dataFormat": "csv"}, "tableSpec": {"tableName": table},
+    }  # fmt: skip
+    made: str = client.call("POST", "/api/v1/pushes", status=201, json={"spec": spec, "reason": f"snapshot {name}"}).json()["id"]
+    if wait:
+        poll(lambda: client.call("GET", f"/api/v1/pushes/{made}").json()["state"] == "DONE", 60, f"push {made} is DONE")
+    return made
+
+
+def follow_to_its_end(page: Page, push_id: str) -> None:
+    """On the list, then on its own page until it is over."""
+    page.get_by_role("link", name="Pushes", exact=True).click()
+    page.locator(f"a[href*='{push_id}']").first.click()
+    expect(page.get_by_role("progressbar", name="Progress")).to_be_visible()
+    expect(page.get_by_text("Queries see the new snapshot.", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.locator("dl.facts")).to_contain_text(str(NEW))
+
+
+def expect_rows(page: Page, table: str, rows: int) -> None:
+    """On the table's page, as soon as the mirror has seen it."""
+
+    def look() -> bool:
+        page.goto(f"/console/tables/{table}_OFFLINE/")
+        return re.search(rf"Rows visible\s*{rows}\b", page.locator("dl.facts").first.inner_text()) is not None
+
+    poll(look, 15, f"{rows} rows on the page of {table}")
