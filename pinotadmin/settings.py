@@ -211,5 +211,9 @@ LOGGING = {
         "kazoo": {"level": "WARNING"},
         "httpx": {"level": "WARNING"},
         "py4j": {"level": "WARNING"},
+        # Two lines for every run of a task that mostly has nothing to do; failures are logged all the same.
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
     },
 }

@@ -149,7 +149,7 @@ class Planner:
         return self._touching(
             "worker",
             # Threads: one Spark for all pushes, and a worker that dies takes everything it started with it.
-            *("-m", "celery", "-A", "pinotadmin", "worker", "-Q", "default,pushes", "-P", "threads", "-c", "4", "-n", "worker@%h"),
+            *("-m", "celery", "-q", "-A", "pinotadmin", "worker", "-Q", "default,pushes", "-P", "threads", "-c", "4", "-n", "worker@%h"),
             *("--without-gossip", "--without-mingle", "--loglevel", "info"),
             after=("zookeeper", "redis", "setup"),
             environment={
@@ -163,7 +163,7 @@ class Planner:
     def _beat(self) -> ChildSpec:
         scheduler = "django_celery_beat.schedulers:DatabaseScheduler"
         # Its pid file would outlive a kill -9 and stop the next start.
-        arguments = ("-m", "celery", "-A", "pinotadmin", "beat", "--scheduler", scheduler, "--pidfile", "", "--loglevel", "info")
+        arguments = ("-m", "celery", "-q", "-A", "pinotadmin", "beat", "--scheduler", scheduler, "--pidfile", "", "--loglevel", "info")
         return self._touching("beat", *arguments, after=("redis", "setup"))
 
     def _instance(self, index: int) -> str:
