@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
+from tests.conformance_run import run_suite
 from tests.integration.running import ROOT, Installation
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
@@ -18,31 +16,6 @@ FILES = ["test_lineage.py", "test_tables.py", "test_storage.py", "test_upload_de
 
 
 @pytest.mark.skipif(not SUITE.is_dir(), reason="the conformance suite is not here; name its folder with CONFORMANCE=DIR")
-def test_the_conformance_suite_passes(installation: Installation) -> None:
-    found = installation.endpoints
-    environment = {
-        **{k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "DJANGO"))},
-        "PINOT_CONTROLLER": found["controller"], "PINOT_BROKER": found["broker"], "PINOT_ZK": found["zookeeper"],
-        "PINOT_CLUSTER": found["cluster"], "PINOT_AUTH": found["authorization"], "PINOT_STRICT": "1",
-        "PINOT_DEEP_STORE": urlsplit(found["deep_store"]).path,
-    }  # fmt: skip
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:django",
-        "-c",
-        "/dev/null",
-        "--rootdir",
-        str(SUITE),
-        *FILES,
-    ]
-    done = subprocess.run(
-        command, cwd=SUITE, env={**environment, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, timeout=880
-    )
+def test_the_conformance_suite_passes(installation: Installation, tmp_path: Path) -> None:
+    done = run_suite(SUITE.resolve(), installation.endpoints, tmp_path, ["-q", "-x", *FILES], capture=True)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
