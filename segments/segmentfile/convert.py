@@ -33,10 +33,11 @@ _RANGES: Final = {"INT": (-(2**31), 2**31 - 1), "LONG": (-(2**63), 2**63 - 1)}
 
 
 class BadValue(Exception):
-    """A value that does not convert: its position in the array and the value."""
+    """A value that does not convert: its position in the array, the value, and what is wrong with it if not its type."""
 
-    def __init__(self, position: int, value: Any) -> None:
+    def __init__(self, position: int, value: Any, reason: str = "") -> None:
         super().__init__(value)
+        self.reason = reason
         self.position = position
         self.value = value
 

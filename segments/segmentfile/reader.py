@@ -56,10 +56,9 @@ class SegmentReader:
             return self._guard(column, index, lambda: raw_values(column, index.data, self.num_docs, first, last))
         entries = self.dictionary(name)
         if column.single_value:
-            ids = self._guard(column, index, lambda: single_ids(column, index.data, self.num_docs, first, last))
-            return entries.take(pa.array(ids))
-        offsets, ids = self._guard(column, index, lambda: multi_ids(column, index.data, self.num_docs, first, last))
-        return lists_of(offsets, entries.take(pa.array(ids)))
+            # Taking is guarded too: a variable-length dictionary may hold fewer entries than the metadata say.
+            return self._guard(column, index, lambda: entries.take(pa.array(single_ids(column, index.data, self.num_docs, first, last))))
+        return self._guard(column, index, lambda: _lists(entries, *multi_ids(column, index.data, self.num_docs, first, last)))
 
     def table(self, columns: Sequence[str], start: int = 0, stop: int | None = None) -> pa.Table:
         """Rows ``start`` to ``stop`` (exclusive; default: all) of several columns as a table, in the order given."""
@@ -132,3 +131,7 @@ class SegmentReader:
                 f"{index.file}: column '{column.name}' of segment '{self.info.name}', index at offset {index.offset}: {error}.",
                 remedy="Fetch the segment again from the deep store or a peer, or build it again.",
             ) from error
+
+
+def _lists(entries: Any, offsets: NDArray[np.int64], ids: Ids) -> Any:
+    return lists_of(offsets, entries.take(pa.array(ids)))

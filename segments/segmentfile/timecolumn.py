@@ -12,6 +12,7 @@ from segments.domain.datetime_format import MILLIS, DateTimeFormat
 from segments.domain.schema import FieldSpec
 from segments.errors import InvalidInput
 from segments.segmentfile.compute import pc
+from segments.segmentfile.convert import BadValue, map_distinct
 
 #: A segment's time lies in 1971-01-01..2071-01-01, epoch milliseconds.
 TIME_RANGE_MS: Final = (31_536_000_000, 3_187_296_000_000)
@@ -33,7 +34,7 @@ def null_time(field: FieldSpec, default: Any, now_ms: int) -> Any:
     except (ValueError, OverflowError):
         pass  # a default such as "null" is no time
     if parsed.kind == "SIMPLE_DATE_FORMAT":
-        text = _format(now_ms, parsed)
+        text = format_millis(now_ms, parsed)
         return text if field.stored_type == "STRING" else int(text)
     value = int(now_ms // (parsed.size * MILLIS[parsed.unit]))
     return str(value) if field.stored_type == "STRING" else value
@@ -66,6 +67,19 @@ def segment_times(field: FieldSpec, values: Any, now_ms: int) -> tuple[int, int,
     return ends["min"] * parsed.size, ends["max"] * parsed.size, parsed.unit
 
 
+def check_row_times(field: FieldSpec, values: Any) -> None:
+    """``rowTimeValueCheck``: BadValue for the first stored time that is not in 1971..2071; nulls pass (batch-push.md 9)."""
+    parsed = field.datetime_format or DateTimeFormat("TIMESTAMP")
+    if parsed.kind == "SIMPLE_DATE_FORMAT":
+        millis = map_distinct(values, lambda v: None if v is None else to_millis(v, parsed), pa.int64()).cast(pa.float64())
+    else:
+        millis = pc.multiply(values.cast(pa.int64()).cast(pa.float64(), safe=False), parsed.size * MILLIS[parsed.unit])
+    bad = pc.fill_null(pc.or_(pc.less(millis, TIME_RANGE_MS[0]), pc.greater(millis, TIME_RANGE_MS[1])), False)
+    if pc.any(bad).as_py():
+        position = pc.index(bad, True).as_py()
+        raise BadValue(position, values[position].as_py(), "is a time outside 1971..2071, which 'rowTimeValueCheck' forbids")
+
+
 def check_times(table: str, field: FieldSpec, start: int, end: int, unit: str) -> None:
     """Raises InvalidInput when the segment's time leaves 1971..2071."""
     low, high = int(start * MILLIS[unit]), int(end * MILLIS[unit])
@@ -94,7 +108,8 @@ def _text_range(field: FieldSpec, parsed: DateTimeFormat, values: Any, now_ms: i
     return low, high
 
 
-def _format(now_ms: int, parsed: DateTimeFormat) -> str:
+def format_millis(now_ms: int, parsed: DateTimeFormat) -> str:
+    """Epoch milliseconds as text of a SIMPLE_DATE_FORMAT, in its time zone."""
     moment = datetime.fromtimestamp(now_ms / 1_000, _zone(parsed))
     return moment.strftime(parsed.strptime.replace("%f", f"{now_ms % 1_000:03d}"))
 

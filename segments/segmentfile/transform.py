@@ -15,8 +15,9 @@ from segments.errors import InvalidInput
 from segments.segmentfile.buffers import lists_of, offsets_of, parts
 from segments.segmentfile.compute import pc
 from segments.segmentfile.convert import ARROW, BadValue, convert, is_list, plain
+from segments.segmentfile.ingest import Ingestion, apply_ingestion, lenient, read_ingestion
 from segments.segmentfile.javatext import parse_decimal, plain_decimal
-from segments.segmentfile.timecolumn import null_time
+from segments.segmentfile.timecolumn import check_row_times, null_time
 
 Mask = NDArray[np.bool_]
 _STRATEGIES: Final = ("TRIM_LENGTH", "ERROR", "SUBSTITUTE_DEFAULT_VALUE", "NO_ACTION")
@@ -25,22 +26,21 @@ _STRATEGIES: Final = ("TRIM_LENGTH", "ERROR", "SUBSTITUTE_DEFAULT_VALUE", "NO_AC
 def transform_table(table: Any, schema: Schema, config: TableConfig, *, now_ms: int) -> tuple[pa.Table, dict[str, Mask]]:
     """Raw columns -> (stored columns of every field of the schema, null masks by column; True = the value was null).
 
+    First the table's ``ingestionConfig``: transforms, then the filter, which drops rows (see :mod:`segments.segmentfile.ingest`).
+
     Stored columns have the Arrow types int32, int64, float32, float64, string, binary (BIG_DECIMAL: string), multi-value ones lists of
     them, and no nulls. A column missing in ``table`` is all default. ``now_ms`` replaces null times. Raises InvalidInput that names
     the column, the row (from 0) and the value that does not convert.
     """
+    plan = read_ingestion(schema, config)
+    table, kept = apply_ingestion(table, plan, schema)
     columns, masks = {}, {}
     for field in schema.fields:
         try:
-            columns[field.name], masks[field.name] = _column(table, field, config, now_ms)
+            columns[field.name], masks[field.name] = _column(table, field, config, plan, now_ms)
         except BadValue as bad:
-            raise InvalidInput(
-                f"Column '{field.name}', row {bad.position}: value {_shown(bad.value)} does not convert to {field.data_type}"
-                f"{'' if field.single_value else '[]'}.",
-                remedy="Correct the input or the column's data type in the schema.",
-                column=field.name,
-                row=bad.position,
-            ) from bad
+            row = bad.position if kept is None else int(kept[bad.position])
+            raise _refused(field, row, bad) from bad
     return pa.table(columns), masks
 
 
@@ -61,7 +61,18 @@ def uses_null_vector(field: FieldSpec, schema: Schema, config: TableConfig) -> b
     return not field.not_null if schema.column_based_nulls else config.null_handling
 
 
-def _column(table: Any, field: FieldSpec, config: TableConfig, now_ms: int) -> tuple[Any, Mask]:
+def _refused(field: FieldSpec, row: int, bad: BadValue) -> InvalidInput:
+    return InvalidInput(
+        f"Column '{field.name}', row {row}: value {_shown(bad.value)} "
+        + (bad.reason or f"does not convert to {field.data_type}{'' if field.single_value else '[]'}")
+        + ".",
+        remedy="Correct the input or the column's data type in the schema.",
+        column=field.name,
+        row=row,
+    )
+
+
+def _column(table: Any, field: FieldSpec, config: TableConfig, plan: Ingestion, now_ms: int) -> tuple[Any, Mask]:
     if field.data_type == "MAP":
         raise InvalidInput(f"Column '{field.name}' has the type MAP, which can not be built.", remedy="Use JSON instead.")
     kind = ARROW[field.stored_type]
@@ -70,9 +81,22 @@ def _column(table: Any, field: FieldSpec, config: TableConfig, now_ms: int) -> t
         default = null_time(field, default, now_ms)
     filler = pa.scalar(default, kind)
     values = plain(table.column(field.name)) if field.name in table.column_names else pa.nulls(table.num_rows, kind)
+    checked = field if plan.row_time_check and field.name == config.time_column else None
+    if not plan.continue_on_error:
+        return _stored(values, field, filler, checked)
+    parts = lenient(
+        lambda a, b: _stored(values.slice(a, b - a), field, filler, checked), 0, len(values),
+        lambda n: _stored(pa.nulls(n, kind), field, filler, None),
+    )  # fmt: skip
+    return pa.concat_arrays([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def _stored(values: Any, field: FieldSpec, filler: Any, checked: FieldSpec | None) -> tuple[Any, Mask]:
     if not field.single_value:
         return _multi_value(values, field, filler)
     stored = _sanitize(convert(values, field.data_type), field, filler)
+    if checked is not None:
+        check_row_times(checked, stored)
     mask = stored.is_null().to_numpy(zero_copy_only=False) if stored.null_count else np.zeros(len(stored), bool)
     return (stored.fill_null(filler) if stored.null_count else stored), mask
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from segments.domain.schema import Schema
+from segments.domain.schema import FieldSpec, Schema
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.names import check_segment_name
@@ -18,7 +18,7 @@ from segments.segmentfile.info import SegmentInfo, parse_info
 from segments.segmentfile.layout import V1, V3, LayoutWriter, replacing
 from segments.segmentfile.properties import Value
 from segments.segmentfile.settings import column_settings
-from segments.segmentfile.timecolumn import check_times, segment_times
+from segments.segmentfile.timecolumn import TIME_RANGE_MS, check_times, segment_times
 from segments.segmentfile.transform import Mask, transform_table, uses_null_vector
 
 _KINDS: Final = (("dimension", "DIMENSION"), ("metric", "METRIC"), ("datetime", "DATE_TIME"))
@@ -108,6 +108,19 @@ def _write(table: pa.Table, masks: Mapping[str, Mask], schema: Schema, config: T
     return write_column(spec, values, nulls, column_settings(spec, config))
 
 
+def _times(field: FieldSpec, values: Any, config: TableConfig, now_ms: int) -> tuple[int, int, str]:
+    """The segment's time; with ``continueOnError`` a wrong one becomes 1971 until now, as in Pinot (segment-format.md 4.3)."""
+    try:
+        start, end, unit = segment_times(field, values, now_ms)
+        if config.segment_time_check:
+            check_times(config.table.typed, field, start, end, unit)
+    except InvalidInput:
+        if not (config.body.get("ingestionConfig") or {}).get("continueOnError"):
+            raise
+        return TIME_RANGE_MS[0], now_ms, "MILLISECONDS"
+    return start, end, unit
+
+
 def _segment_lines(table: pa.Table, schema: Schema, config: TableConfig, name: str, now_ms: int) -> list[tuple[str, Value]]:
     lines: list[tuple[str, Value]] = [
         ("segment.padding.character", "\0"), ("segment.name", name), ("segment.table.name", config.table.raw),
@@ -122,8 +135,6 @@ def _segment_lines(table: pa.Table, schema: Schema, config: TableConfig, name: s
     lines.append(("segment.total.docs", str(table.num_rows)))
     if column is not None and column in schema.by_name:
         field = schema.by_name[column]
-        start, end, unit = segment_times(field, table.column(column), now_ms)
-        if config.segment_time_check:
-            check_times(config.table.typed, field, start, end, unit)
+        start, end, unit = _times(field, table.column(column), config, now_ms)
         lines += [("segment.start.time", str(start)), ("segment.end.time", str(end)), ("segment.time.unit", unit)]
     return lines

@@ -15,6 +15,7 @@ from segments.domain.segment_names import make_rule
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.models import Push
+from segments.segmentfile.ingest import read_ingestion
 from segments.services import audit
 from segments.services.context import Actor, Context
 from segments.services.push_quota import check_quota
@@ -111,16 +112,12 @@ def _read_schema(ctx: Context, raw: str) -> Schema:
 def _check_supported(config: TableConfig, schema: Schema) -> None:
     """What Pinot would compute while building and we do not must not be left out silently."""
     ingestion = config.body.get("ingestionConfig") or {}
-    for key in ("transformConfigs", "filterConfig", "complexTypeConfig", "enrichmentConfigs", "aggregationConfigs"):
+    for key in ("complexTypeConfig", "enrichmentConfigs", "schemaConformingTransformerConfig", "aggregationConfigs"):
         if ingestion.get(key):
             raise InvalidInput(
                 f"'ingestionConfig.{key}' of table '{config.table}' is not supported by pushes.", remedy="Prepare the files."
             )
-    for field in schema.fields:
-        if field.transform:
-            raise InvalidInput(
-                f"'transformFunction' of column '{field.name}' is not supported by pushes.", remedy="Write the column into the files."
-            )
+    read_ingestion(schema, config)  # refuses functions that are not there, by name
 
 
 def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, files: Sequence[InputFile]) -> dict[str, Any]:

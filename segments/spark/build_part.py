@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways.deepstore import STAGING, DeepStore
 from segments.segmentfile import SegmentInfo, parse_info, transform_table, write_stored
 from segments.segmentfile.info import find_files
+from segments.segmentfile.ingest import read_ingestion, reading_schema
 from segments.segmentfile.tar import write_tar
 from segments.segmentfile.timecolumn import segment_times
 from segments.spark.input_files import check_unchanged
@@ -88,12 +89,16 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     """Read, convert, write, pack and stage one part. Raises InvalidInput naming file, line and column of bad data."""
     part, schema, config = part_from_json(part_body), parse_schema(job.schema), parse_table_config(job.config)
     reader = reader_spec.from_json(job.reader)
-    table, slices = _rows(part, reader, schema)
+    ingestion = read_ingestion(schema, config)
+    table, slices = _rows(part, reader, reading_schema(schema, ingestion), ingestion.made_columns)
     for piece in part.pieces:
         check_unchanged(piece.file)
-    if not table.num_rows and job.fail_on_empty:
-        raise InvalidInput(f"Input file '{part.source}' has no rows.", remedy="Remove it, or set failOnEmptySegment to false.")
+    if config.time_column not in ingestion.made_columns:
+        _check_time_column(table, slices, config)
     stored, masks = _transformed(table, slices, reader, schema, config, job.creation_ms)
+    if not stored.num_rows and job.fail_on_empty:
+        why = "has no rows" if not table.num_rows else "has no rows that the table's filter leaves"
+        raise InvalidInput(f"Input file '{part.source}' {why}.", remedy="Remove it, or set failOnEmptySegment to false.")
     facts = _facts(part, stored, schema, config, job.creation_ms)
     name = segment_name(NameRule(**job.names), facts)
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
@@ -112,12 +117,12 @@ def read_notes(store: DeepStore, push_id: str) -> list[Built]:
     return found
 
 
-def _rows(part: Part, reader: reader_spec.ReaderSpec, schema: Schema) -> tuple[pa.Table, list[_Slice]]:
+def _rows(part: Part, reader: reader_spec.ReaderSpec, schema: Schema, made: Set[str]) -> tuple[pa.Table, list[_Slice]]:
     tables, slices, at = [], [], 0
     for piece in part.pieces:
         check_unchanged(piece.file)
         table = read_rows(piece.file.path, reader, schema)
-        _check_complete(piece.file.path, table, reader, schema)
+        _check_complete(piece.file.path, table, reader, schema, made)
         if piece.start or piece.stop is not None:
             table = table.slice(piece.start, None if piece.stop is None else piece.stop - piece.start)
         slices.append(_Slice(piece.file.path, at, piece.start))
@@ -128,9 +133,13 @@ def _rows(part: Part, reader: reader_spec.ReaderSpec, schema: Schema) -> tuple[p
     return _joined(tables), slices
 
 
-def _check_complete(path: str, table: pa.Table, reader: reader_spec.ReaderSpec, schema: Schema) -> None:
-    """A column that no row of a file has is most often a misspelt or dropped one: only the schema may say what to put there."""
-    missing = [f.name for f in schema.fields if f.name not in table.column_names and f.raw.get("defaultNullValue") is None]
+def _check_complete(path: str, table: pa.Table, reader: reader_spec.ReaderSpec, schema: Schema, made: Set[str]) -> None:
+    """A column that no row of a file has is most often a misspelt or dropped one: only the schema may say what to put there.
+
+    ``made`` are the columns that the table's transforms compute.
+    """
+    there = made | set(table.column_names)
+    missing = [f.name for f in schema.fields if f.name not in there and f.raw.get("defaultNullValue") is None]
     if missing and table.num_rows:
         where = " line 1" if reader.format == "csv" and reader.header is None else ""
         raise InvalidInput(
@@ -151,6 +160,14 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
         for t in tables
     ]
     return pa.concat_tables(same, promote_options="default")
+
+
+def _check_time_column(table: pa.Table, slices: list[_Slice], config: TableConfig) -> None:
+    column = config.time_column
+    if column is not None and column not in table.column_names and table.num_rows:
+        raise InvalidInput(
+            f"Input file '{slices[0].path}' has no time column '{column}'.", remedy="Add it, or change segmentsConfig.timeColumnName."
+        )
 
 
 def _transformed(

@@ -300,3 +300,38 @@ def test_begin_and_end_are_audited_with_actor_and_reason(world: PushWorld) -> No
         ("push", "ann", "because", str(push.pk)),
         ("pushEnd", "ann", "because", str(push.pk)),
     ]
+
+
+def test_a_push_computes_columns_and_drops_rows_as_the_table_says(tmp_path: Path) -> None:
+    ingestion = {
+        "transformConfigs": [
+            {"columnName": "day", "transformFunction": "toEpochDays(ms)"},
+            {"columnName": "n", "transformFunction": "a + 1"},
+        ],
+        "filterConfig": {"filterFunction": "kind = 'test'"},
+        "batchIngestionConfig": {"segmentIngestionType": "REFRESH", "consistentDataPush": True},
+    }
+    world = PushWorld(tmp_path, ingestionConfig=ingestion)
+    world.file("a.csv", "Rom,1468800000000,1,x", "Bern,1468886400000,2,test", "Oslo,1468886400000,3,", header="city,ms,a,kind")
+    push = world.run(world.create())
+    assert (push.state, push.error, push.rows) == (Push.State.DONE, "", 2)
+    assert world.visible == [f"t_OFFLINE_17000_17001_{world.now}_0"]
+
+
+def test_a_function_that_is_not_there_is_refused_before_the_push_begins(tmp_path: Path) -> None:
+    groovy = {"transformConfigs": [{"columnName": "n", "transformFunction": "Groovy({a + 1}, a)"}]}
+    world = PushWorld(tmp_path, ingestionConfig=groovy)
+    world.file("a.csv", "Rom,1,17000")
+    with pytest.raises(InvalidInput, match="The transform of column 'n': Function 'Groovy' is not supported"):
+        world.create()
+    assert not Push.objects.exists()
+
+
+def test_a_value_that_an_expression_does_not_take_is_named_with_its_line(tmp_path: Path) -> None:
+    world = PushWorld(
+        tmp_path, ingestionConfig={"transformConfigs": [{"columnName": "day", "transformFunction": "fromDateTime(d, 'yyyy')"}]}
+    )
+    world.file("a.csv", "Rom,1,2023", "Bern,2,soon", header="city,n,d")
+    push = world.run(world.create())
+    assert push.state == Push.State.FAILED
+    assert "a.csv' line 3: Column 'day': the expression does not take the value 'soon'" in push.error
