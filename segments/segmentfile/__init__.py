@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from segments.segmentfile.crc import compute_crc
 from segments.segmentfile.info import ColumnInfo, SegmentInfo, parse_info, read_info
+from segments.segmentfile.prune import Condition, may_hold, may_match
 from segments.segmentfile.reader import SegmentReader
 from segments.segmentfile.relayout import convert_layout
 from segments.segmentfile.rows import row_tables, write_rows
@@ -14,12 +15,15 @@ from segments.segmentfile.writer import build_segment, write_stored
 
 __all__ = [
     "ColumnInfo",
+    "Condition",
     "SegmentInfo",
     "SegmentReader",
     "build_segment",
     "compute_crc",
     "convert_layout",
     "extract_tar",
+    "may_hold",
+    "may_match",
     "parse_info",
     "read_info",
     "read_info_from_tar",

@@ -17,7 +17,7 @@ from segments.segmentfile.bits import bits_for, pack
 from segments.segmentfile.buffers import Offsets, parts, row_offsets
 from segments.segmentfile.compute import pc
 from segments.segmentfile.crc import java_order
-from segments.segmentfile.dictionary import WIDTHS, Distinct, count_small_range, distinct, needs_java_order, payload
+from segments.segmentfile.dictionary import WIDTHS, Distinct, count_distinct, count_small_range, distinct, needs_java_order, payload
 from segments.segmentfile.javatext import java_number
 from segments.segmentfile.layout import forward_suffix
 from segments.segmentfile.partition import partition_ids
@@ -151,7 +151,7 @@ def _text_stats(flat: Any, offsets: Offsets | None, *, text: bool) -> Stats:
         low, high = (v if text else v.hex() for v in (ends["min"], ends["max"]))
         in_order = len(flat) < 2 or not pc.any(pc.less(flat.slice(1), flat.slice(0, len(flat) - 1))).as_py()
     return Stats(
-        pc.count_distinct(flat).as_py(), bool(in_order), low, high, int(lengths.min()), int(lengths.max()),
+        count_distinct(flat, value_offsets, data), bool(in_order), low, high, int(lengths.min()), int(lengths.max()),
         bool(not len(data) or data.max() < 0x80), 0 if offsets is None else _max_row(lengths, offsets),
     )  # fmt: skip
 

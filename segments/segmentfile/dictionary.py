@@ -21,6 +21,8 @@ VAR_MAGIC: Final = b".vl;"
 WIDTHS: Final = {"INT": 4, "LONG": 8, "FLOAT": 4, "DOUBLE": 8}
 BIG_ENDIAN: Final = {"INT": ">i4", "LONG": ">i8", "FLOAT": ">f4", "DOUBLE": ">f8"}
 _MATRIX_LIMIT: Final = 256 << 20
+_PARTS: Final = 8
+_SAMPLE: Final = 5_000
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ def distinct(values: Any, data_type: str, stored_type: str) -> Distinct:
     """Stored values (Arrow array without nulls, at least one) -> distinct values and ids."""
     if stored_type in WIDTHS:
         return _numbers(values, stored_type)
+    if stored_type != "BIG_DECIMAL" and _is_mostly_unique(values) and (found := _by_sorting(values, stored_type)) is not None:
+        return found
     encoded = values.dictionary_encode()
     keys = encoded.indices.to_numpy()
     if stored_type == "BIG_DECIMAL":
@@ -64,6 +68,7 @@ def distinct(values: Any, data_type: str, stored_type: str) -> Distinct:
     order = text_order(encoded.dictionary)
     ordered = encoded.dictionary.take(pa.array(order))
     ids = _ranks(order)[keys]
+    del encoded, keys
     low, high = (_text(ordered[i], stored_type) for i in (0, -1))
     offsets, data = parts(ordered)
     return Distinct(stored_type, ids, low, high, offsets=offsets, data=data)
@@ -96,6 +101,39 @@ def text_order(values: Any) -> NDArray[np.int64]:
     return _radix_order(offsets, data, width)
 
 
+def _is_mostly_unique(values: Any) -> bool:
+    """By a sample: then sorting all values is faster, and needs less memory, than a hash table of nearly all of them."""
+    if len(values) < 50_000:
+        return False
+    sample = values.take(pa.array(np.arange(0, len(values), len(values) // _SAMPLE)))
+    return bool(2 * len(sample.unique()) > len(sample))
+
+
+def _by_sorting(values: Any, stored_type: str) -> Distinct | None:
+    """Distinct texts or bytes without a hash table; None when their order or length needs the other way."""
+    offsets, data = parts(values)
+    width = int(np.diff(offsets).max())
+    if width == 0 or len(values) * (width + 8) > _MATRIX_LIMIT or (stored_type == "STRING" and needs_java_order(data)):
+        return None
+    order = _radix_order(offsets, data, width)
+    ordered = values.take(pa.array(order))
+    ids, is_first = _ids_of_sorted(order, np.asarray(pc.not_equal(ordered.slice(1), ordered.slice(0, len(ordered) - 1))))
+    if not is_first.all():
+        ordered = ordered.filter(pa.array(is_first))
+    low, high = (_text(ordered[i], stored_type) for i in (0, -1))
+    starts, body = parts(ordered)
+    return Distinct(stored_type, ids, low, high, offsets=starts, data=body)
+
+
+def _ids_of_sorted(order: NDArray[np.int64], differs: NDArray[np.bool_]) -> tuple[Ids, NDArray[np.bool_]]:
+    """Ids by row, and which of the sorted values begin a new entry; ``differs`` compares each with the one before."""
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = differs
+    ids = np.empty(len(order), np.uint32)
+    ids[order] = np.cumsum(is_first, dtype=np.uint32) - np.uint32(1)
+    return ids, is_first
+
+
 def needs_java_order(data: Bytes) -> bool:
     """UTF-8 and UTF-16 order differ only when U+E000..U+FFFF meets characters beyond U+FFFF (segment-format.md 11)."""
     if not len(data) or data.max() < 0xF0:
@@ -125,7 +163,12 @@ def _radix_order(offsets: Offsets, data: Bytes, width: int) -> NDArray[np.int64]
 def _numbers(values: Any, stored_type: str) -> Distinct:
     numbers = values.to_numpy(zero_copy_only=False)
     unique, ids = _small_range(numbers) if stored_type in ("INT", "LONG") else (None, None)
-    if unique is None or ids is None:
+    if (unique is None or ids is None) and _is_mostly_unique(values):
+        order = np.argsort(numbers)
+        ordered = numbers[order]
+        ids, is_first = _ids_of_sorted(order, ordered[1:] != ordered[:-1])
+        unique = ordered[is_first]
+    elif unique is None or ids is None:
         encoded = values.dictionary_encode()
         found = encoded.dictionary.to_numpy(zero_copy_only=False)
         order = np.argsort(found)
@@ -152,6 +195,16 @@ def count_small_range(numbers: NDArray[Any]) -> int | None:
     """Number of distinct whole numbers, or None when their range is too wide to count cheaply."""
     unique, _ = _small_range(numbers)
     return None if unique is None else len(unique)
+
+
+def count_distinct(values: Any, offsets: Offsets, data: Bytes) -> int:
+    """Number of distinct strings or binaries, counted in disjoint parts: a hash table of all would be larger than the column itself."""
+    if len(values) < 100_000:
+        return int(pc.count_distinct(values).as_py())
+    lengths = np.diff(offsets)
+    last = np.where(lengths > 0, data[np.maximum(offsets[1:] - 1, 0)] if len(data) else 0, 0)
+    part = ((last + lengths) % _PARTS).astype(np.uint8)
+    return sum(int(pc.count_distinct(values.filter(pa.array(part == p))).as_py()) for p in range(_PARTS))
 
 
 def _ranks(order: NDArray[Any]) -> Ids:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -32,16 +33,39 @@ def transform_table(table: Any, schema: Schema, config: TableConfig, *, now_ms: 
     them, and no nulls. A column missing in ``table`` is all default. ``now_ms`` replaces null times. Raises InvalidInput that names
     the column, the row (from 0) and the value that does not convert.
     """
-    plan = read_ingestion(schema, config)
-    table, kept = apply_ingestion(table, plan, schema)
+    prepared = prepare(table, schema, config, now_ms=now_ms)
     columns, masks = {}, {}
     for field in schema.fields:
-        try:
-            columns[field.name], masks[field.name] = _column(table, field, config, plan, now_ms)
-        except BadValue as bad:
-            row = bad.position if kept is None else int(kept[bad.position])
-            raise _refused(field, row, bad) from bad
+        columns[field.name], masks[field.name] = prepared.column(field.name)
     return pa.table(columns), masks
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Rows after ``ingestionConfig``; :meth:`column` converts one column when asked, so that not all are in memory twice."""
+
+    table: Any
+    kept: Any
+    plan: Ingestion
+    schema: Schema
+    config: TableConfig
+    now_ms: int
+
+    def column(self, name: str) -> tuple[Any, Mask]:
+        """Stored values and null mask of one column, as :func:`transform_table` gives them. Raises InvalidInput."""
+        field = self.schema.by_name[name]
+        try:
+            return _column(self.table, field, self.config, self.plan, self.now_ms)
+        except BadValue as bad:
+            row = bad.position if self.kept is None else int(self.kept[bad.position])
+            raise _refused(field, row, bad) from bad
+
+
+def prepare(table: Any, schema: Schema, config: TableConfig, *, now_ms: int) -> Prepared:
+    """Apply ``ingestionConfig`` and convert nothing yet. Raises InvalidInput."""
+    plan = read_ingestion(schema, config)
+    rows, kept = apply_ingestion(table, plan, schema)
+    return Prepared(rows, kept, plan, schema, config, now_ms)
 
 
 def default_value(field: FieldSpec) -> Any:

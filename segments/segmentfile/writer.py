@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,14 +20,14 @@ from segments.segmentfile.layout import V1, V3, LayoutWriter, replacing
 from segments.segmentfile.properties import Value
 from segments.segmentfile.settings import column_settings
 from segments.segmentfile.timecolumn import TIME_RANGE_MS, check_times, segment_times
-from segments.segmentfile.transform import Mask, transform_table, uses_null_vector
+from segments.segmentfile.transform import Mask, prepare, uses_null_vector
 
 _KINDS: Final = (("dimension", "DIMENSION"), ("metric", "METRIC"), ("datetime", "DATE_TIME"))
 _MAX_ROWS: Final = 2**31 - 1
 
 
 def build_segment(
-    rows: pa.Table,
+    rows: pa.Table | pa.RecordBatchReader | Iterable[pa.RecordBatch],
     schema: Schema,
     config: TableConfig,
     name: str,
@@ -39,24 +40,14 @@ def build_segment(
 ) -> SegmentInfo:
     """Convert ``rows`` and write ``out_dir/<name>/``, in the layout that the table asks for (v3; v1).
 
-    A directory of that name is replaced only once all is written.
-    ``now_ms`` (default: the creation time) stands for null times and an empty segment's time. ``realtime_offsets`` are start and end
-    offset of a segment consumed from a stream. Raises InvalidInput for a bad name, value or time.
+    One column at a time is converted and encoded. A directory of that name is replaced only once all is written. ``now_ms`` (default: the
+    creation time) stands for null times and an empty segment's time. ``realtime_offsets`` are start and end offset of a segment
+    consumed from a stream. Raises InvalidInput for a bad name, value or time.
     """
     now = creation_time_ms if now_ms is None else now_ms
-    table, masks = transform_table(rows, schema, config, now_ms=now)
-    return write_stored(
-        table,
-        masks,
-        schema,
-        config,
-        name,
-        out_dir,
-        creation_time_ms=creation_time_ms,
-        custom=custom,
-        now_ms=now,
-        realtime_offsets=realtime_offsets,
-    )
+    prepared = prepare(_table(rows), schema, config, now_ms=now)
+    described = _Described(schema, config, name, creation_time_ms, now, dict(custom or {}), realtime_offsets)
+    return _write(prepared.column, prepared.table.num_rows, described, out_dir)
 
 
 def write_stored(
@@ -73,23 +64,59 @@ def write_stored(
     realtime_offsets: tuple[str, str] | None = None,
 ) -> SegmentInfo:
     """Like :func:`build_segment`, from columns that :func:`transform_table` made."""
-    check_segment_name(name)
-    if table.num_rows > _MAX_ROWS:
-        raise InvalidInput(
-            f"Segment '{name}' would have {table.num_rows} rows; Pinot allows {_MAX_ROWS}.", remedy="Build several segments."
-        )
-    head = _segment_lines(table, schema, config, name, creation_time_ms if now_ms is None else now_ms)
-    lines = head + [(f"custom.{k}", v) for k, v in sorted((custom or {}).items())]
-    with replacing(out_dir / name) as fresh:
-        writer = LayoutWriter(fresh, layout_of(config))
-        for field in sorted(schema.by_name, key=java_order):
-            column = _write(table, masks, schema, config, field)
-            writer.add(field, column.payloads, column.forward_suffix)
-            lines += [(f"column.{field}.{key}", value) for key, value in column.lines]
-        if realtime_offsets is not None:
-            lines += [("segment.realtime.startOffset", realtime_offsets[0]), ("segment.realtime.endOffset", realtime_offsets[1])]
-        metadata, meta = writer.finish(lines, creation_time_ms)
+    now = creation_time_ms if now_ms is None else now_ms
+    described = _Described(schema, config, name, creation_time_ms, now, dict(custom or {}), realtime_offsets)
+    return _write(lambda column: (_whole(table.column(column)), masks[column]), table.num_rows, described, out_dir)
+
+
+@dataclass(frozen=True)
+class _Described:
+    """What a segment is, besides its rows."""
+
+    schema: Schema
+    config: TableConfig
+    name: str
+    created_ms: int
+    now_ms: int
+    custom: Mapping[str, str]
+    realtime_offsets: tuple[str, str] | None
+
+
+def _table(rows: Any) -> Any:
+    if isinstance(rows, pa.Table):
+        return rows
+    return rows.read_all() if isinstance(rows, pa.RecordBatchReader) else pa.Table.from_batches(list(rows))
+
+
+def _whole(values: Any) -> Any:
+    return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+
+
+def _write(column: Callable[[str], tuple[Any, Mask]], rows: int, of: _Described, out_dir: Path) -> SegmentInfo:
+    check_segment_name(of.name)
+    if rows > _MAX_ROWS:
+        raise InvalidInput(f"Segment '{of.name}' would have {rows} rows; Pinot allows {_MAX_ROWS}.", remedy="Build several segments.")
+    lines = _segment_lines(column, rows, of)
+    lines += [(f"custom.{k}", v) for k, v in sorted(of.custom.items())]
+    with replacing(out_dir / of.name) as fresh:
+        writer = LayoutWriter(fresh, layout_of(of.config))
+        for field in sorted(of.schema.by_name, key=java_order):
+            written = _encoded(column, of, field)
+            writer.add(field, written.payloads, written.forward_suffix)
+            lines += [(f"column.{field}.{key}", value) for key, value in written.lines]
+            del written  # before the next column is converted
+            pa.default_memory_pool().release_unused()  # Arrow's allocator would keep what hash tables needed
+        if of.realtime_offsets is not None:
+            start, end = of.realtime_offsets
+            lines += [("segment.realtime.startOffset", start), ("segment.realtime.endOffset", end)]
+        metadata, meta = writer.finish(lines, of.created_ms)
     return parse_info(metadata, meta)
+
+
+def _encoded(column: Callable[[str], tuple[Any, Mask]], of: _Described, name: str) -> WrittenColumn:
+    spec = of.schema.by_name[name]
+    values, mask = column(name)
+    return write_column(spec, values, mask if uses_null_vector(spec, of.schema, of.config) else None, column_settings(spec, of.config))
 
 
 def layout_of(config: TableConfig) -> str:
@@ -98,14 +125,6 @@ def layout_of(config: TableConfig) -> str:
     if given not in (V1, V3):
         raise InvalidInput(f"'segmentFormatVersion' of table '{config.table}' is '{given}'.", remedy="Use v1 or v3.")
     return given
-
-
-def _write(table: pa.Table, masks: Mapping[str, Mask], schema: Schema, config: TableConfig, column: str) -> WrittenColumn:
-    spec = schema.by_name[column]
-    values: Any = table.column(column)
-    values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
-    nulls = masks[column] if uses_null_vector(spec, schema, config) else None
-    return write_column(spec, values, nulls, column_settings(spec, config))
 
 
 def _times(field: FieldSpec, values: Any, config: TableConfig, now_ms: int) -> tuple[int, int, str]:
@@ -121,20 +140,19 @@ def _times(field: FieldSpec, values: Any, config: TableConfig, now_ms: int) -> t
     return start, end, unit
 
 
-def _segment_lines(table: pa.Table, schema: Schema, config: TableConfig, name: str, now_ms: int) -> list[tuple[str, Value]]:
+def _segment_lines(column: Callable[[str], tuple[Any, Mask]], rows: int, of: _Described) -> list[tuple[str, Value]]:
     lines: list[tuple[str, Value]] = [
-        ("segment.padding.character", "\0"), ("segment.name", name), ("segment.table.name", config.table.raw),
+        ("segment.padding.character", "\0"), ("segment.name", of.name), ("segment.table.name", of.config.table.raw),
     ]  # fmt: skip
     for key, kind in _KINDS:
-        names = sorted((f.name for f in schema.fields if f.kind == kind), key=java_order)
+        names = sorted((f.name for f in of.schema.fields if f.kind == kind), key=java_order)
         if names:
             lines.append((f"segment.{key}.column.names", names))
-    column = config.time_column
-    if column is not None and column in schema.by_name:
-        lines.append(("segment.time.column.name", column))
-    lines.append(("segment.total.docs", str(table.num_rows)))
-    if column is not None and column in schema.by_name:
-        field = schema.by_name[column]
-        start, end, unit = _times(field, table.column(column), config, now_ms)
+    time = of.config.time_column if of.config.time_column in of.schema.by_name else None
+    if time is not None:
+        lines.append(("segment.time.column.name", time))
+    lines.append(("segment.total.docs", str(rows)))
+    if time is not None:
+        start, end, unit = _times(of.schema.by_name[time], column(time)[0], of.config, of.now_ms)
         lines += [("segment.start.time", str(start)), ("segment.end.time", str(end)), ("segment.time.unit", unit)]
     return lines

@@ -99,6 +99,7 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     if not stored.num_rows and job.fail_on_empty:
         why = "has no rows" if not table.num_rows else "has no rows that the table's filter leaves"
         raise InvalidInput(f"Input file '{part.source}' {why}.", remedy="Remove it, or set failOnEmptySegment to false.")
+    del table  # the stored columns are enough from here on
     facts = _facts(part, stored, schema, config, job.creation_ms)
     name = segment_name(NameRule(**job.names), facts)
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
