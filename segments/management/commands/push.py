@@ -17,6 +17,8 @@ from django.core.management.base import BaseCommand, CommandError
 from segments.errors import PinotAdminError
 
 _LOOK_S = 0.1
+#: Seconds for which a web process that does not answer is asked again: `up` restarts it well within.
+_PATIENCE_S = 60.0
 _FINISHED = ("DONE", "FAILED", "CANCELLED")
 
 
@@ -59,12 +61,24 @@ class _Remote:
 
     def __init__(self, endpoints: dict[str, Any]) -> None:
         self.http = httpx.Client(base_url=endpoints["controller"], headers={"Authorization": endpoints["authorization"]}, timeout=30)
+        self.patience_s = _PATIENCE_S
 
     def start(self, text: str, reason: str) -> Callable[[], dict[str, Any]]:
         """Create the push; returns how to look at it."""
         body = json.dumps({"spec": text, "reason": reason})
         made = self._call("POST", "/api/v1/pushes", content=body, headers={"Content-Type": "application/json"})
-        return lambda: self._call("GET", f"/api/v1/pushes/{made['id']}")
+        return lambda: self._look(f"/api/v1/pushes/{made['id']}")
+
+    def _look(self, path: str) -> dict[str, Any]:
+        """GET; the push goes on without the web process, so a web process that is restarted is waited for."""
+        deadline = time.monotonic() + self.patience_s
+        while True:
+            try:
+                return self._call("GET", path)
+            except httpx.TransportError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_LOOK_S)
 
     def _call(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         response = self.http.request(method, path, **more)
