@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +17,10 @@ _WITHOUT_POSTFIX: Final = ("fixed", "inputFile")
 
 @dataclass(frozen=True)
 class NameRule:
-    """How to name the segments of one push; ``postfix`` carries a consistent push's start time. Travels to the executors as JSON."""
+    """How to name the segments of one push; ``postfix`` carries a consistent push's start time. Travels to the executors as JSON.
+
+    ``seed`` stands for the push where a name ends in a UUID.
+    """
 
     type: str
     table: str
@@ -25,6 +29,7 @@ class NameRule:
     is_append: bool = False
     hourly: bool = False
     has_time: bool = False
+    seed: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -55,6 +60,7 @@ def make_rule(
     is_append: bool,
     frequency: str | None,
     has_time: bool,
+    seed: str = "",
 ) -> NameRule:
     """The rule of one push. ``start_ms`` is given for a consistent push and becomes the postfix, after one that is configured.
 
@@ -69,12 +75,9 @@ def make_rule(
         raise _bad("configs", "needs 'segment.name' for the fixed generator", "")
     if name == "inputFile" and not (configs.get("file.path.pattern") and configs.get("segment.name.template")):
         raise _bad("configs", "needs 'file.path.pattern' and 'segment.name.template' for the inputFile generator", "")
-    for key in ("append.uuid.to.segment.name",):
-        if _is_true(configs, key):
-            raise _bad("configs", f"'{key}' would make a repeated push name its segments anew", "Remove it.")
     given = configs.get("segment.name.postfix")
     postfix = "_".join(p for p in (given, str(start_ms) if start_ms is not None else None) if p) or None
-    return NameRule(name, table, configs, postfix, is_append, str(frequency or "").lower() == "hourly", has_time)
+    return NameRule(name, table, configs, postfix, is_append, str(frequency or "").lower() == "hourly", has_time, seed)
 
 
 def segment_name(rule: NameRule, facts: Facts) -> str:
@@ -86,7 +89,7 @@ def segment_name(rule: NameRule, facts: Facts) -> str:
 def _simple(rule: NameRule, facts: Facts) -> str:
     timed = rule.has_time and facts.low is not None and not _is_true(rule.configs, "exclude.time.in.segment.name")
     times = [facts.low, facts.high] if timed else []
-    return _joined(rule.table, *times, rule.postfix, facts.sequence if facts.sequence >= 0 else None)
+    return _joined(rule.table, *times, rule.postfix, facts.sequence if facts.sequence >= 0 else None, _uuid(rule, facts))
 
 
 def _normalized(rule: NameRule, facts: Facts) -> str:
@@ -98,7 +101,19 @@ def _normalized(rule: NameRule, facts: Facts) -> str:
             raise InvalidInput(f"Missing {word} for normalizedDate segment name generator of '{facts.path}'.", remedy="Use type simple.")
         dates = [_date(v, rule.hourly) for v in (facts.low_ms, facts.high_ms)]
     postfix = (rule.postfix or "").strip() or None
-    return _joined(prefix, *dates, postfix, None if _is_true(rule.configs, "exclude.sequence.id") else facts.sequence)
+    return _joined(prefix, *dates, postfix, None if _is_true(rule.configs, "exclude.sequence.id") else facts.sequence,
+                   _uuid(rule, facts))  # fmt: skip
+
+
+def _uuid(rule: NameRule, facts: Facts) -> str | None:
+    """The UUID that ``append.uuid.to.segment.name`` asks for, computed from push and file.
+
+    Pinot draws it by chance, so that a part that is built a second time gets a second name; this one stays the same within a push.
+    """
+    if not _is_true(rule.configs, "append.uuid.to.segment.name"):
+        return None
+    digest = hashlib.sha256("\n".join((rule.seed, rule.table, facts.path, str(facts.sequence))).encode()).hexdigest()
+    return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-a{digest[17:20]}-{digest[20:32]}"
 
 
 def _fixed(rule: NameRule, _: Facts) -> str:

@@ -86,7 +86,11 @@ def map_distinct(values: Any, function: Callable[[Any], Any], kind: Any) -> Any:
         except (ValueError, OverflowError) as error:
             indices = encoded.indices.fill_null(-1).to_numpy()
             raise BadValue(int(np.flatnonzero(indices == place)[0]), value) from error
-    return pa.array(out, kind).take(encoded.indices)
+    try:
+        made = pa.array(out, kind)
+    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can not hold: Java writes a question mark
+        made = pa.array([v.encode("utf-8", "replace").decode() if isinstance(v, str) else v for v in out], kind)
+    return made.take(encoded.indices)
 
 
 def _whole(stored: str) -> Callable[[Any], Any]:

@@ -35,7 +35,7 @@ def transform_table(table: Any, schema: Schema, config: TableConfig, *, now_ms: 
     """
     prepared = prepare(table, schema, config, now_ms=now_ms)
     columns, masks = {}, {}
-    for field in schema.fields:
+    for field in stored_fields(schema):
         columns[field.name], masks[field.name] = prepared.column(field.name)
     return pa.table(columns), masks
 
@@ -66,6 +66,11 @@ def prepare(table: Any, schema: Schema, config: TableConfig, *, now_ms: int) -> 
     plan = read_ingestion(schema, config)
     rows, kept = apply_ingestion(table, plan, schema)
     return Prepared(rows, kept, plan, schema, config, now_ms)
+
+
+def stored_fields(schema: Schema) -> list[FieldSpec]:
+    """The fields that are stored: servers make virtual ones (with a ``virtualColumnProvider``) themselves."""
+    return [f for f in schema.fields if not f.raw.get("virtualColumnProvider")]
 
 
 def default_value(field: FieldSpec) -> Any:

@@ -20,7 +20,7 @@ from segments.segmentfile.layout import V1, V3, LayoutWriter, replacing
 from segments.segmentfile.properties import Value
 from segments.segmentfile.settings import column_settings
 from segments.segmentfile.timecolumn import TIME_RANGE_MS, check_times, segment_times
-from segments.segmentfile.transform import Mask, prepare, uses_null_vector
+from segments.segmentfile.transform import Mask, prepare, stored_fields, uses_null_vector
 
 _KINDS: Final = (("dimension", "DIMENSION"), ("metric", "METRIC"), ("datetime", "DATE_TIME"))
 _MAX_ROWS: Final = 2**31 - 1
@@ -100,7 +100,7 @@ def _write(column: Callable[[str], tuple[Any, Mask]], rows: int, of: _Described,
     lines += [(f"custom.{k}", v) for k, v in sorted(of.custom.items())]
     with replacing(out_dir / of.name) as fresh:
         writer = LayoutWriter(fresh, layout_of(of.config))
-        for field in sorted(of.schema.by_name, key=java_order):
+        for field in sorted((f.name for f in stored_fields(of.schema)), key=java_order):
             written = _encoded(column, of, field)
             writer.add(field, written.payloads, written.forward_suffix)
             lines += [(f"column.{field}.{key}", value) for key, value in written.lines]
@@ -145,7 +145,7 @@ def _segment_lines(column: Callable[[str], tuple[Any, Mask]], rows: int, of: _De
         ("segment.padding.character", "\0"), ("segment.name", of.name), ("segment.table.name", of.config.table.raw),
     ]  # fmt: skip
     for key, kind in _KINDS:
-        names = sorted((f.name for f in of.schema.fields if f.kind == kind), key=java_order)
+        names = sorted((f.name for f in stored_fields(of.schema) if f.kind == kind), key=java_order)
         if names:
             lines.append((f"segment.{key}.column.names", names))
     time = of.config.time_column if of.config.time_column in of.schema.by_name else None

@@ -125,7 +125,7 @@ def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, fil
     rule = make_rule(
         spec.name_type, config.table.typed, spec.name_configs, start_ms=start_ms if config.consistent_push else None,
         is_append=not config.is_refresh, frequency=config.batch_config.get("segmentIngestionFrequency"),
-        has_time=config.time_column is not None,
+        has_time=config.time_column is not None, seed=str(start_ms),
     )  # fmt: skip
     return {
         "start_ms": start_ms, "replaces": config.consistent_push or spec.atomic_append, "covers_all": config.consistent_push,

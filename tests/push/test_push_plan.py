@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -26,6 +27,7 @@ def rule(kind: str | None = None, table: str = "myTable_OFFLINE", *, start_ms: i
         is_append=append,
         frequency=more.get("frequency", "DAILY"),
         has_time=more.get("has_time", False),
+        seed=more.get("seed", ""),
     )
 
 
@@ -73,9 +75,19 @@ def test_names_without_postfix_are_refused_for_a_consistent_push(kind: str) -> N
         rule(kind, start_ms=1, configs=configs)
 
 
-def test_random_names_and_forbidden_names_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="uuid"):
-        rule(configs={"append.uuid.to.segment.name": "true"})
+@pytest.mark.parametrize(("kind", "start"), [("simple", "myTable_OFFLINE_0_"), ("normalizedDate", "myTable_OFFLINE_0_")])
+def test_a_uuid_is_the_same_within_a_push_and_another_for_another_push_or_file(kind: str, start: str) -> None:
+    configs = {"append.uuid.to.segment.name": "true"}
+    names = [
+        segment_name(rule(kind, configs=configs, seed=seed), Facts(0, path))
+        for seed, path in (("5", "/a.csv"), ("5", "/a.csv"), ("6", "/a.csv"), ("5", "/b.csv"))
+    ]
+    assert names[0] == names[1]
+    assert len(set(names)) == 3
+    assert all(n.startswith(start) and str(UUID(n.removeprefix(start))) == n.removeprefix(start) for n in names)
+
+
+def test_forbidden_names_are_refused() -> None:
     with pytest.raises(InvalidInput, match="not allowed"):
         segment_name(rule("fixed", configs={"segment.name": "a,b"}), Facts(0, "/a"))
 
