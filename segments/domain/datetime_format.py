@@ -19,6 +19,7 @@ _STRPTIME: Final = {
     "HH": "%H", "H": "%H", "hh": "%I", "mm": "%M", "m": "%M", "ss": "%S", "s": "%S", "SSS": "%f", "a": "%p", "Z": "%z", "z": "%Z",
     "EEE": "%a", "EEEE": "%A", "XXX": "%z",
 }  # fmt: skip
+_UNPADDED: Final = "MdHms"
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,18 @@ def check_granularity(text: object) -> None:
         raise InvalidInput(f"'{text}' is no granularity.", remedy="Use for example 1:DAYS.")
 
 
-def java_to_strptime(pattern: str) -> str:
-    """``yyyy-MM-dd'T'HH`` -> ``%Y-%m-%dT%H``. Raises InvalidInput naming a letter that has no counterpart."""
+def java_to_strptime(pattern: str, *, to_write: bool = False) -> str:
+    """``yyyy-MM-dd'T'HH`` -> ``%Y-%m-%dT%H``. Raises InvalidInput naming a letter that has no counterpart.
+
+    ``to_write``: a single letter writes its number without a leading zero (``%-d``), which reading takes either way.
+    """
     out: list[str] = []
     for quoted, letters, other in _tokens(pattern):
         if letters:
             if letters not in _STRPTIME:
                 raise InvalidInput(f"'{letters}' in the pattern '{pattern}' is not supported.", remedy=_REMEDY)
-            out.append(_STRPTIME[letters])
+            is_short = to_write and len(letters) == 1 and letters in _UNPADDED
+            out.append(_STRPTIME[letters].replace("%", "%-") if is_short else _STRPTIME[letters])
         else:
             out.append((quoted or other).replace("%", "%%"))
     return "".join(out)

@@ -51,8 +51,8 @@ def _from_epoch_bucket(unit: int) -> Callable[..., Values]:
 def _to_datetime(millis: Values, pattern: Values, zone: Values | None = None) -> Values:
     wanted = _format(pattern, zone)
     values = convert(millis, "LONG")
-    directives = java_to_strptime(wanted.pattern)
-    if any(d in directives for d in ("%f", "%b", "%B", "%a", "%A", "%p")):
+    directives = java_to_strptime(wanted.pattern, to_write=True)
+    if any(d in directives for d in ("%-", "%f", "%b", "%B", "%a", "%A", "%p")):
         return map_distinct(values, lambda v: None if v is None else format_millis(v, wanted), pa.string())
     seconds = pc.floor_temporal(values.cast(pa.timestamp("ms")), unit="second").cast(pa.timestamp("s"))
     try:

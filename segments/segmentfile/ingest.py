@@ -71,9 +71,9 @@ def read_ingestion(schema: Schema, config: TableConfig) -> Ingestion:
 
 
 def reading_schema(schema: Schema, plan: Ingestion) -> Schema:
-    """The schema to read input with: the columns that expressions read besides are there as text."""
+    """The schema to read input with: the columns that expressions read besides are there, as text; nested values as JSON text."""
     extra = [
-        FieldSpec(name, "STRING", "DIMENSION", True, "null", None, None, DEFAULT_MAX_LENGTH, None, False, None, {"name": name})
+        FieldSpec(name, "JSON", "DIMENSION", True, "null", None, None, DEFAULT_MAX_LENGTH, None, False, None, {"name": name})
         for name in sorted(plan.source_columns - schema.by_name.keys())
     ]
     return replace(schema, fields=(*schema.fields, *extra)) if extra else schema

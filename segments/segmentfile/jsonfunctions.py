@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from segments.errors import InvalidInput
+from segments.segmentfile.compute import pc
 from segments.segmentfile.constants import constant
 from segments.segmentfile.convert import convert, map_distinct
-from segments.segmentfile.jsontext import json_of
+from segments.segmentfile.jsontext import compact_json, json_of
 
 Values = Any
 _STEP = re.compile(r"\.([\w$-]+)|\[(\d+)\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")
@@ -23,7 +24,14 @@ _NO_LONG: Final = -(2**63)
 def _json_format(values: Values) -> Values:
     if pt.is_nested(values.type):
         return pa.array([None if v is None else json_of(v) for v in values.to_pylist()], pa.string())
-    return map_distinct(values, lambda v: None if v is None else json_of(v), pa.string())
+    return map_distinct(values, _formatted, pa.string())
+
+
+def _formatted(value: Any) -> str | None:
+    """Objects and arrays that come as text are JSON already; other text becomes a JSON string."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        return compact_json(value)
+    return None if value is None else json_of(value)
 
 
 def _path(convert_to: Callable[[Any], Any], kind: Any, missing: Any) -> Callable[..., Values]:
@@ -39,7 +47,8 @@ def _path(convert_to: Callable[[Any], Any], kind: Any, missing: Any) -> Callable
 
         if pt.is_nested(values.type):
             values = _json_format(values)
-        return map_distinct(convert(values, "STRING"), pick, kind)
+        found = map_distinct(convert(values, "STRING"), pick, kind)
+        return found if default is None or other is None else pc.fill_null(found, pa.scalar(convert_to(other), kind))
 
     return run
 

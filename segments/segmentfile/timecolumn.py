@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 
-from segments.domain.datetime_format import MILLIS, DateTimeFormat
+from segments.domain.datetime_format import MILLIS, DateTimeFormat, java_to_strptime
 from segments.domain.schema import FieldSpec
 from segments.errors import InvalidInput
 from segments.segmentfile.compute import pc
@@ -111,7 +111,7 @@ def _text_range(field: FieldSpec, parsed: DateTimeFormat, values: Any, now_ms: i
 def format_millis(now_ms: int, parsed: DateTimeFormat) -> str:
     """Epoch milliseconds as text of a SIMPLE_DATE_FORMAT, in its time zone."""
     moment = datetime.fromtimestamp(now_ms / 1_000, _zone(parsed))
-    return moment.strftime(parsed.strptime.replace("%f", f"{now_ms % 1_000:03d}"))
+    return moment.strftime(java_to_strptime(parsed.pattern, to_write=True).replace("%f", f"{now_ms % 1_000:03d}"))
 
 
 def _zone(parsed: DateTimeFormat) -> ZoneInfo:

@@ -318,6 +318,16 @@ def test_a_push_computes_columns_and_drops_rows_as_the_table_says(tmp_path: Path
     assert world.visible == [f"t_OFFLINE_17000_17001_{world.now}_0"]
 
 
+def test_nested_values_of_json_files_reach_the_functions(tmp_path: Path) -> None:
+    transforms = {"n": "jsonPathLong(body, '$.items[0].n')", "city": "jsonFormat(body)"}
+    listed = [{"columnName": c, "transformFunction": t} for c, t in transforms.items()]
+    world = PushWorld(tmp_path, ingestionConfig={"transformConfigs": listed})
+    lines = ['{"day": 17000, "body": {"items": [{"n": 7}]}}', '{"day": 17001, "body": {"other": 1}}']
+    (world.folder / "a.json").write_text("\n".join(lines))
+    push = world.run(world.create(recordReaderSpec={"dataFormat": "json"}))
+    assert (push.state, push.error, push.rows) == (Push.State.DONE, "", 2)
+
+
 def test_a_function_that_is_not_there_is_refused_before_the_push_begins(tmp_path: Path) -> None:
     groovy = {"transformConfigs": [{"columnName": "n", "transformFunction": "Groovy({a + 1}, a)"}]}
     world = PushWorld(tmp_path, ingestionConfig=groovy)

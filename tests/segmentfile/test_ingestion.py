@@ -33,6 +33,8 @@ def _value(text, **row):
         ("fromEpochSecondsBucket(2, 30)", 60_000), ("fromEpochHours('3')", 10_800_000), ("TO_EPOCH_DAYS(t)", 19_675),
         ("toEpochSeconds(-1500)", -1), ("toDateTime(t, 'yyyy-MM-dd')", "2023-11-14"), ("toDateTime(t, 'HH:mm:ss.SSS')", "22:13:20.123"),
         ("toDateTime(t, 'yyyy-MM-dd''T''HH:mm', 'Asia/Tokyo')", "2023-11-15T07:13"), ("toDateTime(t, 'd MMM yyyy')", "14 Nov 2023"),
+        ("toDateTime(1609560184005, 'd/M/yyyy H:m:s.SSS')", "2/1/2021 4:3:4.005"), ("jsonPathString(missing, '$.a', 'none')", "none"),
+        ("jsonPathString(missing, '$.a')", None),
         ("fromDateTime('2023-11-14', 'yyyy-MM-dd')", 19_675 * DAY_MS),
         ("fromDateTime('20231115', 'yyyyMMdd', 'Asia/Tokyo')", 1_699_974_000_000),
         ("year(t)", 2023), ("month(t)", 11), ("dayOfWeek(t)", 2), ("hour(t)", 22),
@@ -65,6 +67,7 @@ def test_nested_input_is_formatted_and_searched():
     row = {"o": {"b": 1, "a": [1, 2]}}
     assert _value("jsonFormat(o)", **row) == '{"a":[1,2],"b":1}'
     assert _value("jsonPathLong(o, '$.a[1]')", **row) == 2
+    assert _value("jsonFormat(o)", o='{"b": 1, "a": [1, 2]}') == '{"b":1,"a":[1,2]}'
 
 
 def test_the_tree_follows_precedence():
