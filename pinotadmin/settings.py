@@ -198,7 +198,19 @@ CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 DJANGO_CELERY_BEAT_TZ_AWARE = True
 
 # -- look of the admin
-UNFOLD = {"SITE_TITLE": "pinotadmin", "SITE_HEADER": "pinotadmin", "SITE_URL": "/", "SHOW_HISTORY": True}
+UNFOLD = {
+    "SITE_TITLE": "pinotadmin",
+    "SITE_HEADER": "pinotadmin",
+    "SITE_URL": "/",
+    "SHOW_HISTORY": True,
+    # The console's wine red.
+    "COLORS": {
+        "primary": {
+            "50": "#fbf1f4", "100": "#f6e0e7", "200": "#edc2cf", "300": "#df98ad", "400": "#cb6684", "500": "#b03f62",
+            "600": "#8f2447", "700": "#7a1e3c", "800": "#661b34", "900": "#561a2f", "950": "#310a18",
+        }
+    },
+}  # fmt: skip
 
 LOGGING = {
     "version": 1,

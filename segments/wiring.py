@@ -51,7 +51,9 @@ def store() -> Store:
     """The cluster's state. Unavailable when ZooKeeper does not answer."""
 
     def build() -> Store:
-        opened = ZooKeeperStore(settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=float(settings.ZOOKEEPER_SESSION_S))
+        session_s = float(settings.ZOOKEEPER_SESSION_S)
+        # A killed ZooKeeper is back within three seconds; who waits longer wants to be told.
+        opened = ZooKeeperStore(settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=session_s, connect_timeout=8.0)
         ensure_cluster(opened, settings.CLUSTER_NAME)
         return opened
 

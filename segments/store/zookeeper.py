@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError, NotEmptyError, RolledBackError, RuntimeInconsistency
@@ -32,12 +32,16 @@ T = TypeVar("T")
 _PIPELINE = 500
 
 
+#: Seconds that a call waits for the connection when it has been lost for long.
+_LAST_LOOK_S: Final = 0.2
+
+
 class ZooKeeperStore:
     """One session with ``hosts`` (``a:2181,b:2181``), seeing only the znodes of ``/<cluster>``. Safe to share between threads,
     not between processes: open one after a fork.
 
-    ``session_timeout`` (seconds) is how long ephemeral nodes outlive a dead process. A call waits up to ``connect_timeout``
-    (seconds) for a lost connection to come back, then raises Unavailable; so does the constructor. ``request_limit`` (bytes) is the
+    ``session_timeout`` (seconds) is how long ephemeral nodes outlive a dead process. A call waits for a lost connection to come back until
+    it has been lost for ``connect_timeout`` (seconds), then raises Unavailable; so does the constructor. ``request_limit`` (bytes) is the
     server's ``jute.maxbuffer`` less some room: a larger transaction would only cut the connection, again and again.
     """
 
@@ -51,6 +55,7 @@ class ZooKeeperStore:
         self._on_session: list[Callable[[], None]] = []
         self._session = 0
         self._connected = threading.Event()
+        self._lost_at = time.monotonic()
         self._is_closed = False
         # Who watches, and what is asked of the server, must change in the same order. Never held while waiting for a reply.
         self._watch_lock = threading.Lock()
@@ -219,6 +224,8 @@ class ZooKeeperStore:
     def _on_state(self, state: str) -> None:
         """On kazoo's connection thread: it must not wait for any reply."""
         if state != KazooState.CONNECTED:
+            if self._connected.is_set():
+                self._lost_at = time.monotonic()
             self._connected.clear()
             return
         before, self._session = self._session, self._client.client_id[0]
@@ -254,8 +261,13 @@ class ZooKeeperStore:
     def _require_connection(self) -> None:
         if self._is_closed:
             raise Unavailable("This connection to ZooKeeper is closed.", remedy="Open a new store.")
-        if not self._connected.wait(self._patience):
-            raise Unavailable(f"ZooKeeper did not answer within {self._patience:g} s.", remedy="Check that it runs; then try again.")
+        if self._connected.is_set():
+            return
+        # Who comes late in a long outage is told at once.
+        left = self._patience - (time.monotonic() - self._lost_at)
+        if not self._connected.wait(max(left, _LAST_LOOK_S)):
+            away = time.monotonic() - self._lost_at
+            raise Unavailable(f"ZooKeeper did not answer for {away:.1f} s.", remedy="Check that it runs; then try again.")
 
     def _wait(self, result: Any) -> Any:
         return result.get(timeout=self._patience)

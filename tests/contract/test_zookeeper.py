@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -68,8 +69,13 @@ def test_a_dead_zookeeper_is_unavailable_after_the_patience_and_used_again_when_
     for call in (lambda: store.get("/t"), lambda: store.create("/u", None), lambda: store.transaction([Create("/u", None)])):
         with pytest.raises(Unavailable, match="did not answer"):
             call()
+    store._patience, store._lost_at = 15.0, store._lost_at - 60
+    asked = time.monotonic()
+    with pytest.raises(Unavailable, match=r"did not answer for 6\d"):
+        store.get("/t")
+    assert time.monotonic() - asked < 5, "in a long outage nobody waits out the whole patience again"
     own.start()
-    store._patience = 5.0
+    store._patience, store._lost_at = 5.0, time.monotonic()
     assert (store.exists("/t"), store.exists("/u")) == (0, None)
     store.close()
 
