@@ -31,7 +31,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
 
 @pytest.fixture
 def store(own: ZooKeeperProcess, request: pytest.FixtureRequest) -> Iterator[ZooKeeperStore]:
-    opened = ZooKeeperStore(own.hosts, request.node.name, connect_timeout=5.0)
+    opened = ZooKeeperStore(own.hosts, request.node.name, connect_timeout=20.0)
     yield opened
     opened.close()
 
@@ -145,7 +145,7 @@ def test_updates_during_a_kill_9_are_each_applied_exactly_once(own: ZooKeeperPro
     worker.start()
     wait_until(lambda: len(done) >= 50)
     own.restart()
-    worker.join(30.0)
+    worker.join(60.0)
     assert store.get("/l").record.lists["all"] == done == [str(n) for n in range(400)]
 
 
