@@ -19,6 +19,8 @@ DICTIONARY: Final = "dictionary"
 FORWARD: Final = "forward_index"
 NULLS: Final = "nullvalue_vector"
 INVERTED: Final = "inverted_index"
+_FREE_ROWS: Final = 10_000_000
+_ROWS_PER_BYTE: Final = 1_024
 _KEY = re.compile(r"(.+)\.([^.]+)\.(startOffset|size)", re.DOTALL)
 
 
@@ -42,6 +44,7 @@ class IndexStore:
         if info.index_version == "v3" and info.total_docs:
             self._data = map_file(self._folder / COLUMNS)
             self.entries = self._read_map()
+        self._check_rows()
 
     def get(self, column: ColumnInfo, index: str) -> IndexBytes | None:
         """The index's bytes, or None when the segment has none of that kind. Raises SegmentCorrupt."""
@@ -58,6 +61,12 @@ class IndexStore:
     def close(self) -> None:
         """Forget the mapping; arrays that still refer to it keep it alive."""
         self._data, self.entries = None, {}
+
+    def _check_rows(self) -> None:
+        """A constant column needs 8 bytes for any number of rows, so a hostile file could claim rows that fill the memory."""
+        size = len(self._data) if self._data is not None else sum(p.stat().st_size for p in self._folder.iterdir() if p.is_file())
+        if self._info.total_docs > _FREE_ROWS + _ROWS_PER_BYTE * size:
+            raise SegmentCorrupt(f"Segment '{self._info.name[:80]}' claims {self._info.total_docs} rows from {size} bytes.")
 
     def _read_map(self) -> dict[tuple[str, str], tuple[int, int]]:
         path = self._folder / INDEX_MAP

@@ -143,3 +143,17 @@ def test_random_damage_to_compressed_columns_never_fails_otherwise(tmp_path, cod
             data[at] = int(source.integers(0, 256))
         path.write_bytes(data)
         _read_all(tmp_path / "t_0")
+
+
+def test_rows_that_a_constant_column_claims_are_bound_by_the_size_of_the_file(tmp_path):
+    """The index of a constant column is one pair of rows, whatever their number."""
+    build({"b": [7]}, schema_of(("b", "LONG")), config_of(), tmp_path)
+    files = tmp_path / "t_0" / "v3"
+    last = 2**31 - 2
+    data = (files / "columns.psf").read_bytes()
+    (files / "columns.psf").write_bytes(data[:-4] + last.to_bytes(4, "big"))
+    path = files / "metadata.properties"
+    path.write_text(path.read_text().replace("total.docs = 1\n", f"total.docs = {last + 1}\n"))
+    with pytest.raises(SegmentCorrupt, match="claims 2147483647 rows from 32 bytes"):
+        SegmentReader(tmp_path / "t_0")
+    assert "claims 2147483647 rows" in verify(tmp_path / "t_0")[0]
