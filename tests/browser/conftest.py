@@ -1,15 +1,13 @@
-"""Chromium, and a live server over a small cluster in memory whose mirror follows it."""
+"""A live server over a small cluster in memory whose mirror follows it."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 from pytest_django.live_server_helper import LiveServer
 
 from segments import wiring
@@ -31,23 +29,6 @@ from tests.factories import (
 from tests.services.world import ANN, TABLE, World
 
 NEW, OLD = ("sales_20_0", "sales_20_1"), ("sales_19_0", "sales_19_1")
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """The machine's own Chromium."""
-    found = next((p for n in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(n))), None)
-    if found is None:
-        pytest.skip("no Chromium is installed: looked for chromium, chromium-browser, google-chrome")
-    #: Playwright runs an event loop in this thread, which Django would take for a mistake.
-    before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
-        yield browser
-        browser.close()
-    if before is None:
-        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import browser  # noqa: F401  a fixture: the machine's own Chromium
 from tests.integration.running import Client, Installation, poll
 
 pytestmark = pytest.mark.browser
@@ -19,7 +18,7 @@ OLD, NEW = 30, 70
 
 
 @pytest.fixture
-def page(browser: Browser, installation: Installation) -> Iterator[Page]:  # noqa: F811  the fixture imported above
+def page(browser: Browser, installation: Installation) -> Iterator[Page]:
     """Logged in through the form as the administrator."""
     context = browser.new_context(base_url=installation.endpoints["controller"], viewport={"width": 1280, "height": 900})
     context.set_default_timeout(15_000)
