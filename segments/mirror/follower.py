@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 _PREFIXES = (paths.TABLE_CONFIGS, paths.SCHEMAS, paths.SEGMENTS, paths.LINEAGE, paths.IDEAL_STATES, paths.EXTERNAL_VIEWS)
 #: Seconds in which further changes join a write; and between two looks at everything, watches or not.
-_GATHER_S = 0.03
+_GATHER_S = 0.1
 _SWEEP_S = 300.0
 
 
