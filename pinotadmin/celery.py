@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, worker_init, worker_ready
-
-from segments.processes.priority import give_way
+from celery.signals import beat_init, worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
 
@@ -25,12 +23,6 @@ def mark_ready(name: str) -> None:
         path = Path(folder) / "run" / f"{name}.ready"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-
-
-@worker_init.connect
-@beat_init.connect
-def _background(**_: Any) -> None:
-    give_way()
 
 
 @worker_ready.connect

@@ -12,7 +12,6 @@ from pinotadmin.celery import mark_ready
 from segments import wiring
 from segments.mirror.follower import Follower
 from segments.models import Cluster
-from segments.processes.priority import give_way
 
 
 class Command(BaseCommand):
@@ -24,7 +23,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Block until SIGTERM or SIGINT."""
-        give_way()
         cluster, _ = Cluster.objects.get_or_create(name=settings.CLUSTER_NAME, defaults={"kind": Cluster.Kind.EMBEDDED})
         follower = Follower(wiring.store(), cluster, on_synced=lambda: mark_ready("mirror"))
         for number in (signal.SIGTERM, signal.SIGINT):
