@@ -93,7 +93,6 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
-    "django.contrib.humanize",
     "django_htmx",
     "rest_framework",
     "drf_spectacular",

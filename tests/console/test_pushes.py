@@ -9,11 +9,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from segments.console import queueing
 from segments.console.presenters.pushes import progress
 from segments.errors import StateConflict
 from segments.models import Push
 from segments.services import push as pushes
+from segments.services import push_queue
 from tests.console.test_tables import FRAME
 from tests.factories import make_push, make_push_segment
 from tests.services.world import World
@@ -33,7 +33,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, world: World) -> Calls:
         return make_push(state="QUEUED", stage="LIST")
 
     monkeypatch.setattr(pushes, "create_push", create)
-    monkeypatch.setattr(queueing, "enqueue_push", lambda push_id: calls.append(push_id) or True)
+    monkeypatch.setattr(push_queue, "enqueue_push", lambda push_id: calls.append(push_id) or True)
     return calls
 
 
@@ -121,7 +121,7 @@ def test_a_mistake_in_the_specification_is_shown_at_its_field(operator: Client, 
 
 
 def test_an_unreachable_queue_is_told_but_loses_nothing(operator: Client, calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queueing, "enqueue_push", lambda _: False)
+    monkeypatch.setattr(push_queue, "enqueue_push", lambda _: False)
     text = operator.post("/console/pushes/new/", {"spec": "a: b", "reason": "r"}, follow=True).content.decode()
     assert "the task queue does not answer" in text
     assert Push.objects.count() == 1

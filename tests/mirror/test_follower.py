@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,10 @@ from segments.mirror.follower import Follower
 from segments.models import Cluster, LineageEntry, Segment, Table
 from segments.services.replacement import end_replace, revert_replace, start_replace
 from segments.store import paths
+from tests.real_parts import wait_until
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "the mirror did not follow in time"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -64,19 +57,19 @@ def test_rows_follow_a_push_and_a_rollback(world: World) -> None:
     assert names(is_visible=True) == ["a", "z"]
     entry = start_replace(world.ctx, TABLE, ["a"], ["b"], actor=ANN)
     world.upload("b")
-    eventually(lambda: names() == ["a", "b", "z"] and names(is_visible=True) == ["a", "z"])
+    wait_until(lambda: names() == ["a", "b", "z"] and names(is_visible=True) == ["a", "z"])
     end_replace(world.ctx, TABLE, entry, actor=ANN)
-    eventually(lambda: names(is_visible=True) == ["b", "z"])
+    wait_until(lambda: names(is_visible=True) == ["b", "z"])
     table = Table.objects.get()
     assert (table.segments_total, table.segments_visible, table.rows_visible, table.replicas_online) == (3, 2, 20, 3)
     revert_replace(world.ctx, TABLE, entry, actor=ANN)
-    eventually(lambda: names() == ["a", "z"] and LineageEntry.objects.get().state == "REVERTED")
+    wait_until(lambda: names() == ["a", "z"] and LineageEntry.objects.get().state == "REVERTED")
 
 
 @pytest.mark.usefixtures("running")
 def test_a_dropped_table_loses_its_rows(world: World) -> None:
     world.memory.delete_tree(paths.table_config(TABLE.typed))
-    eventually(lambda: not Table.objects.exists() and not Segment.objects.exists())
+    wait_until(lambda: not Table.objects.exists() and not Segment.objects.exists())
 
 
 def test_a_restart_writes_only_what_differs(world: World, cluster: Cluster) -> None:

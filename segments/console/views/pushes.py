@@ -13,7 +13,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from segments import wiring
-from segments.console import queueing
 from segments.console.access import actor_of, may_operate, page, refusal
 from segments.console.forms import PushForm, ReasonForm
 from segments.console.listing import asked, cut, page_number
@@ -23,6 +22,7 @@ from segments.errors import PinotAdminError
 from segments.models import Push
 from segments.names import split_table_name
 from segments.services import push as pushes
+from segments.services import push_queue
 
 #: Segments shown on a push's page.
 _SHOWN: Final = 200
@@ -97,7 +97,7 @@ def new(request: HttpRequest) -> HttpResponse:
     except PinotAdminError as error:
         form.refuse(error, "spec" if error.status == HTTPStatus.BAD_REQUEST else None)
         return _form_page(request, form, error.status)
-    if queueing.enqueue_push(str(push.pk)):
+    if push_queue.enqueue_push(str(push.pk)):
         messages.success(request, f"Push to {push.table_name} is queued.")
     else:
         messages.warning(request, "The push is stored, but the task queue does not answer. It begins by itself once Redis is back.")
