@@ -17,6 +17,20 @@ from segments.errors import NotFound, RecordCorrupt
 #: mapFields key that holds what we remember of an entry beyond Pinot's five items.
 _NOTES_PREFIX: Final = "pinotadmin.entry."
 
+#: Names of notes. Times are epoch milliseconds as text, flags "true" or absent. A note never changes Pinot's timestamp.
+ACTOR: Final = "actor"
+FORCED_CLEANUP: Final = "forceCleanup"
+#: Last renewal by the client, and "true" once it ever sent one (B5); last upload into the entry.
+HEARTBEAT: Final = "heartbeat"
+LEASE: Final = "lease"
+UPLOAD: Final = "upload"
+#: Kept from every clean-up, why and by whom.
+PINNED: Final = "pinned"
+PIN_REASON: Final = "pin.reason"
+PIN_ACTOR: Final = "pin.actor"
+#: When an end was asked for; what it is at stands under ``end.*``.
+END_REQUESTED: Final = "end.requested"
+
 
 class State(StrEnum):
     """State of an entry; there is no other."""
@@ -41,6 +55,16 @@ class Entry:
     timestamp_ms: int
     auto_complete: bool = False
     notes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_pinned(self) -> bool:
+        """Neither side is removed by any clean-up."""
+        return self.notes.get(PINNED) == "true"
+
+    def noted(self, changes: Mapping[str, str | None]) -> Entry:
+        """A copy with notes set, or removed where the value is None; state and timestamp stay."""
+        notes = {**self.notes, **{k: v for k, v in changes.items() if v is not None}}
+        return replace(self, notes={k: v for k, v in notes.items() if changes.get(k, v) is not None})
 
     @property
     def hides(self) -> tuple[str, ...]:
@@ -83,6 +107,10 @@ class Lineage:
     def locked(self) -> set[str]:
         """Segments that the delete guard protects."""
         return {s for e in self.entries.values() for s in e.locks}
+
+    def pinned(self) -> set[str]:
+        """Segments on either side of an entry that somebody pinned."""
+        return {s for e in self.entries.values() if e.is_pinned for s in e.segments_from + e.segments_to}
 
     def entry(self, entry_id: str) -> Entry:
         """The entry; NotFound names it."""

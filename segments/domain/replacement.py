@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from segments.domain.lineage import LIVE, Entry, Lineage, State
+from segments.domain.lineage import FORCED_CLEANUP, LIVE, Entry, Lineage, State
 from segments.errors import InvalidInput, NotFound, PreconditionFailed, StateConflict
 from segments.names import check_segment_name
 
@@ -216,15 +216,42 @@ def _check_present(entry: Entry, final: Sequence[str], ideal: Collection[str]) -
         )  # fmt: skip
 
 
-def superseded_by(lineage: Lineage, done: Entry) -> list[Entry]:
-    """Completed entries whose new side is exactly what ``done`` replaced, when its start asked for cleanup.
+def superseded_by(lineage: Lineage, done: Entry, keep: int = 1) -> list[Entry]:
+    """Completed entries whose old side lies more than ``keep`` snapshots before ``done``'s new side, if its start asked for cleanup.
 
-    Of a REFRESH table their old side goes: two snapshots stay (lineage.md 4.3), and B4 says when: after the end, not at the start.
+    Of a REFRESH table their old side goes (lineage.md 4.3: only whole snapshots count, so each entry's new side must be exactly what the
+    next one replaced). B4 says when: after the end, not at the start. With ``keep`` 0 the side that ``done`` itself replaced goes too.
     """
-    before = sorted(done.segments_from)
-    if not before or done.state is not State.COMPLETED or done.notes.get("forceCleanup") != "true":
+    if done.state is not State.COMPLETED or done.notes.get(FORCED_CLEANUP) != "true":
         return []
-    return [e for e in lineage.entries.values() if e.state is State.COMPLETED and sorted(e.segments_to) == before]
+    found, level, seen, depth = [], [done], {done.id}, 0
+    while level:
+        found += level if depth >= keep else []
+        olds = {tuple(sorted(e.segments_from)) for e in level if e.segments_from}
+        before = [e for e in lineage.entries.values() if e.state is State.COMPLETED and e.id not in seen]
+        level = [e for e in before if tuple(sorted(e.segments_to)) in olds]
+        seen |= {e.id for e in level}
+        depth += 1
+    return found
+
+
+def rollback_targets(lineage: Lineage, keep: int) -> set[str]:
+    """Segments that going back up to ``keep`` steps would need: the old sides of the newest completed links of every chain.
+
+    An entry stands as many steps back as the longest chain of completed entries that replaced its new side again. Retention must not
+    remove these, whatever their age, while the table asks for ``keep`` previous snapshots (B4).
+    """
+    if keep <= 0:
+        return set()
+    completed = [e for e in lineage.in_order() if e.state is State.COMPLETED]
+    replaced_by: dict[str, int] = {}
+    targets: set[str] = set()
+    for entry in reversed(completed):
+        steps = 1 + max((replaced_by[s] for s in entry.segments_to if s in replaced_by), default=0)
+        replaced_by.update({s: max(steps, replaced_by.get(s, 0)) for s in entry.segments_from})
+        if steps <= keep:
+            targets.update(entry.segments_from)
+    return targets
 
 
 def _deletable(after: Lineage, segments: Iterable[str], ideal: Collection[str]) -> tuple[str, ...]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from segments.domain import lineage as lineages
-from segments.domain.lineage import Lineage
+from segments.domain.lineage import LIVE, Entry, Lineage, State
 from segments.domain.znrecord import ZNRecord
-from segments.errors import NotFound
+from segments.errors import NotFound, StateConflict
 from segments.names import TableName
 from segments.services.context import Context
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
+from segments.store.update import update_record
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,32 @@ def observe(ctx: Context, table: TableName) -> Observed:
         raise table_not_found(table)
     lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(table.typed)
     return Observed(lineage, node, ideal.record, ideal.version)
+
+
+def note_entry(
+    ctx: Context, table: TableName, entry_id: str, changes: Mapping[str, str | None], *, states: Collection[State] = frozenset(State)
+) -> Entry:
+    """Set or remove (None) notes of an entry; returns it as it is then. Pinot's timestamp stays as it is.
+
+    NotFound when there is no such entry, StateConflict when it is in none of ``states``. Every call that changes something has the
+    brokers read the lineage again and makes writers of that moment decide afresh: renew a note every few seconds, not at every step.
+    """
+    found: list[Entry] = []
+
+    def decide(node: Versioned | None) -> ZNRecord | None:
+        lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(table.typed)
+        entry = lineage.entry(entry_id)
+        if entry.state not in states:
+            raise StateConflict(
+                f"Lineage entry '{entry_id}' of table '{table}' is {entry.state}.",
+                remedy="Nothing is left to do." if entry.state not in LIVE else "Look at the entry first.",
+                entry=entry_id,
+            )
+        found[:] = [entry.noted(changes)]
+        return lineages.to_record(lineage.having(found[0])) if found[0] != entry else None
+
+    update_record(ctx.store, paths.lineage(table.typed), decide)
+    return found[0]
 
 
 def table_not_found(table: TableName) -> NotFound:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from segments.domain.ideal_state import ERROR, ONLINE, SEGMENT_CRC, serving
+from segments.domain.ideal_state import ERROR, SEGMENT_CRC, SERVING, serving
 from segments.errors import PreconditionFailed
 from segments.names import TableName
 from segments.services.context import Context
@@ -13,6 +14,9 @@ from segments.store import paths
 from segments.store.base import Versioned
 
 Rows = Mapping[str, Mapping[str, str]]
+
+#: Told while waiting: replicas that are online, replicas that are waited for.
+Progress = Callable[[int, int], None]
 
 _FIRST_LOOK_S = 0.002
 _SLOWEST_LOOK_S = 0.05
@@ -24,52 +28,70 @@ def serving_rows(ctx: Context, table: TableName, ideal: Mapping[str, Mapping[str
     return {s: any(i in live for i in serving(view.get(s, {}))) for s in ideal}
 
 
-def wait_until_online(ctx: Context, table: TableName, segments: Sequence[str]) -> None:
-    """Wait until every live replica of these segments is ONLINE with the file on record, and at least one of each (B6).
+def wait_until_online(
+    ctx: Context, table: TableName, segments: Sequence[str], *, progress: Progress | None = None, required: int | None = None
+) -> None:
+    """Wait until live replicas of these segments serve the file on record: all of them, or ``required`` of each; always at least one (B6).
 
-    A replica that still serves an older file of that name (a refresh under way) is waited for too.
+    A replica that still serves an older file of that name (a refresh under way) is waited for too. ``progress`` is told whenever the
+    number of online replicas changes.
 
     Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at ``limits.replicas_online_s``.
     """
     deadline = time.monotonic() + ctx.limits.replicas_online_s
-    pause = _FIRST_LOOK_S
+    pause, told = _FIRST_LOOK_S, None
     while True:
-        waiting, broken = _not_ready(ctx, table, segments)
-        if broken:
+        seen = _look(ctx, table, segments, required)
+        if progress is not None and told != seen.counted:
+            told = seen.counted
+            progress(*told)
+        if seen.broken:
             raise PreconditionFailed(
-                f"Segment '{broken[0]}' of table '{table}' could not be loaded by any server.",
+                f"Segment '{seen.broken[0]}' of table '{table}' could not be loaded by any server.",
                 remedy="Look at the servers' errors, upload it again, or revert the replacement.",
-                segments=broken,
+                segments=seen.broken,
             )
-        if not waiting:
+        if not seen.waiting:
             return
         if time.monotonic() > deadline:
             raise PreconditionFailed(
-                f"{len(waiting)} of {len(segments)} new segments of table '{table}' are not online after"
-                f" {ctx.limits.replicas_online_s:.0f} s, e.g. '{waiting[0]}'.",
+                f"{len(seen.waiting)} of {len(segments)} new segments of table '{table}' are not online after"
+                f" {ctx.limits.replicas_online_s:.0f} s, e.g. '{seen.waiting[0]}'.",
                 remedy="Check the servers, then end again.",
-                segments=waiting,
+                segments=seen.waiting,
             )
         time.sleep(pause)
         pause = min(_SLOWEST_LOOK_S, pause * 1.5)
 
 
-def _not_ready(ctx: Context, table: TableName, segments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """(segments with a live replica still missing or on an older file, segments that are in ERROR wherever they are)."""
+@dataclass(frozen=True)
+class _Seen:
+    """``waiting``: segments not ready; ``broken``: in ERROR wherever they are; ``counted``: replicas (online, waited for)."""
+
+    waiting: list[str]
+    broken: list[str]
+    counted: tuple[int, int]
+
+
+def _look(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> _Seen:
+    """Which of the segments wait for a live replica that is missing or serves an older file."""
     if not segments:
-        return [], []
+        return _Seen([], [], (0, 0))
     node, view, live, crcs = _looked_at(ctx, table, segments)
-    waiting, broken = [], []
+    waiting, broken, done, total = [], [], 0, 0
     for segment in segments:
-        states = view.get(segment, {})
+        states, crc = view.get(segment, {}), crcs.get(segment)
         wanted = [i for i in node.get(segment, {}) if i in live]
-        online = [i for i in wanted if states.get(i) == ONLINE and live[i].get(segment) in (None, crcs.get(segment))]
-        if online and all(i in online or states.get(i) == ERROR for i in wanted):
+        online = [i for i in wanted if states.get(i) in SERVING and live[i].get(segment) in (None, crc)]
+        needed = min(len(wanted), required or len(wanted))
+        done, total = done + min(len(online), needed), total + max(needed, 1)
+        failed = sum(1 for i in wanted if states.get(i) == ERROR)
+        if online and len(online) + failed >= needed:
             continue
         waiting.append(segment)
-        if wanted and all(states.get(i) == ERROR for i in wanted):
+        if wanted and failed == len(wanted):
             broken.append(segment)
-    return waiting, broken
+    return _Seen(waiting, broken, (done, total))
 
 
 def _looked_at(ctx: Context, table: TableName, segments: Sequence[str]) -> tuple[Rows, Rows, dict[str, dict[str, str]], dict[str, str]]:

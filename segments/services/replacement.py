@@ -10,11 +10,11 @@ from segments.domain import ideal_state, replacement
 from segments.domain.replacement import Decision, Replacement
 from segments.errors import PinotAdminError
 from segments.names import TableName
-from segments.services import audit, deletion
+from segments.services import audit, deletion, snapshot_checks
 from segments.services.acknowledgement import wait_for_brokers
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import Observed, observe, read_lineage
-from segments.services.online import serving_rows, wait_until_online
+from segments.services.online import Progress, serving_rows, wait_until_online
 from segments.services.rollback_preview import preview_revert
 from segments.services.table_record import read_table_config
 from segments.store import paths
@@ -70,12 +70,21 @@ def start_replace(
 
 
 def end_replace(
-    ctx: Context, table: TableName, entry_id: str, *, segments_to: Sequence[str] = (), cleanup: bool = False, actor: Actor
+    ctx: Context,
+    table: TableName,
+    entry_id: str,
+    *,
+    segments_to: Sequence[str] = (),
+    cleanup: bool = False,
+    actor: Actor,
+    progress: Progress | None = None,
+    override: str = "",
 ) -> None:
     """Switch queries to the new side; returns when all live brokers serve it. Ending a COMPLETED entry again changes nothing.
 
-    Waits for the replicas of the new segments first. Raises InvalidInput, NotFound, StateConflict or PreconditionFailed (lineage.md 5).
-    ``cleanup`` is handled by the caller, which runs a retention pass.
+    Waits for the replicas of the new segments first, telling ``progress`` (replicas online, replicas wanted), then asks the table's checks
+    of the hidden snapshot; ``override`` is the reason for which a failed one is passed over. Raises InvalidInput, NotFound, StateConflict
+    or PreconditionFailed (lineage.md 5). ``cleanup`` is handled by the caller, which runs a retention pass.
     """
     config = read_table_config(ctx, table)
     decided: list[Decision] = []
@@ -95,7 +104,8 @@ def end_replace(
     def run() -> None:
         _, first = decide()
         if first.changed:
-            wait_until_online(ctx, table, first.entry.segments_to)
+            wait_until_online(ctx, table, first.entry.segments_to, progress=progress)
+            snapshot_checks.require_passed(ctx, table, first.entry, override=override, actor=actor)
         update_transaction(ctx.store, attempt)
 
     _audited(ctx, table, "endReplaceSegments", actor, entry_id, run)
