@@ -1,0 +1,22 @@
+"""``segment.partition.metadata`` of a consuming segment: which values its rows can have (completion.md 10)."""
+
+from __future__ import annotations
+
+import json
+
+from segments.domain.table_config import TableConfig
+
+
+def stream_partition_metadata(config: TableConfig, partition: int, topic_partitions: int) -> str | None:
+    """JSON when the table has exactly one partition column and the stream has its number of partitions, else None.
+
+    ``partition`` is the partition's number within its topic.
+    """
+    columns = (config.index_config.get("segmentPartitionConfig") or {}).get("columnPartitionMap") or {}
+    if len(columns) != 1 or topic_partitions <= 0:
+        return None
+    [(column, settings)] = columns.items()
+    one = {"functionName": str(settings.get("functionName")), "numPartitions": topic_partitions, "partitions": [partition]}
+    if settings.get("functionConfig"):
+        one["functionConfig"] = settings["functionConfig"]
+    return json.dumps({"columnPartitionMap": {column: one}}, separators=(",", ":"))
