@@ -37,4 +37,4 @@ def consuming_record(
 
 def consuming_row(instances: Iterable[str]) -> dict[str, str]:
     """The ideal-state row of a segment that these instances are to consume."""
-    return {instance: ideal_state.CONSUMING for instance in sorted(instances)}
+    return dict.fromkeys(sorted(instances), ideal_state.CONSUMING)
