@@ -10,6 +10,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,13 +19,14 @@ from segments.dataplane.broker import answers
 from segments.dataplane.broker.acknowledgements import Acknowledgements
 from segments.dataplane.broker.fan_out import FanOut, Gathered
 from segments.dataplane.broker.follower import Follower
+from segments.dataplane.broker.progress import Progress
 from segments.dataplane.broker.routing import Routing, replicas_of
 from segments.dataplane.broker.server_health import ServerHealth
+from segments.dataplane.broker.sides import Side, sides_of
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.parse import parse_select
 from segments.errors import PinotAdminError, Rejected, Unavailable
 from segments.gateways.servers import Servers
-from segments.names import OFFLINE, split_table_name
 from segments.store.base import Store
 from segments.store.instances import Membership, join
 
@@ -48,6 +50,16 @@ class _Question:
     deadline: float
 
 
+@dataclass(frozen=True)
+class _Answered:
+    """One side's parts: every one of its ``segments`` is in exactly one of ``parts``."""
+
+    plan: engine.QueryPlan
+    gathered: Gathered
+    parts: list[engine.PartialResult]
+    segments: int
+
+
 class _Failed(Exception):
     """The query ends with this exception entry; never leaves this module. ``is_outdated``: a fresh routing is sure to come."""
 
@@ -66,6 +78,8 @@ class Broker:
         self._follower = Follower(store, self._acks)
         self.health = ServerHealth()
         self._fan_out = FanOut(servers, self.health)
+        self._progress = Progress()
+        self._pool = ThreadPoolExecutor(8, thread_name_prefix="second-side")
         self._membership: Membership | None = None
 
     def start(self, timeout_s: float = 30.0) -> None:
@@ -95,6 +109,7 @@ class Broker:
         except PinotAdminError as error:
             log.warning("%s could not leave the cluster: %s", self.broker_id, error)
         self._fan_out.close()
+        self._pool.shutdown(wait=True, cancel_futures=True)
 
     def routing(self, table: str) -> Routing | None:
         """What queries of this typed table are answered from now; None when there is no such table."""
@@ -140,47 +155,34 @@ class Broker:
     def _answer(self, question: _Question) -> dict[str, Any]:
         """Run it; again on a fresh snapshot when the old one could not be served any more. Two snapshots are never mixed."""
         while True:
-            routing = self._routing_of(engine.table_of(question.sql))
+            sides = self._sides(question)
             try:
-                return self._run(question, routing)
+                return self._run(question, sides)
             except _Failed as failure:
                 left = min(question.started + _RERUN_S, question.deadline) - time.monotonic()
                 patience = left if failure.is_outdated else 0.0
-                if left <= 0 or not self._follower.wait_change(routing.table.typed, routing, patience):
+                if left <= 0 or not self._follower.wait_change([side.routing for side in sides], patience):
                     raise
 
-    def _routing_of(self, name: str) -> Routing:
-        """The snapshot for a raw or typed name. A raw name means the OFFLINE table."""
-        raw, kind = split_table_name(name)
-        routing = self._follower.routing(name if kind else f"{raw}_{OFFLINE}")
-        if routing is None:
+    def _sides(self, question: _Question) -> list[Side]:
+        name = engine.table_of(question.sql)
+        sides = sides_of(name, self._follower.routings(), is_by_name=question.segments is not None)
+        if not sides:
             raise _Failed(answers.TABLE_DOES_NOT_EXIST, f"Table '{name}' does not exist.")
-        return routing
+        return sides
 
-    def _run(self, question: _Question, routing: Routing) -> dict[str, Any]:
-        if routing.schema is None:
-            raise _Failed(answers.QUERY_EXECUTION, f"Table '{routing.table}' has no schema '{routing.table.raw}'.", is_outdated=True)
-        plan = engine.plan_query(question.sql, routing.schema, options=question.options)
-        replicas = self._replicas(question, routing)
-        request = {
-            "sql": question.sql,
-            "table": routing.table.typed,
-            "requestId": question.request_id,
-            "schemaVersion": routing.schema_version,
-            "schema": routing.schema.body,
-            "options": dict(question.options),
-        }
-        gathered = self._fan_out.gather(request, replicas, question.deadline)
-        _check_whole(gathered, routing)
+    def _run(self, question: _Question, sides: Sequence[Side]) -> dict[str, Any]:
+        tasks = [self._pool.submit(self._read, question, side) for side in sides[1:]]
+        answered = [self._read(question, sides[0]), *(task.result() for task in tasks)]
         reduce_from = time.monotonic()
-        parts = [engine.decode_partial(part) for part in gathered.parts]
-        result = engine.merge(plan, parts)
+        parts = [part for side in answered for part in side.parts]
+        result = engine.merge(answered[0].plan, parts)
         now = time.monotonic()
         return engine.broker_response(
             result,
-            servers_queried=len(gathered.queried),
-            servers_responded=len(gathered.responded),
-            segments_queried=len(replicas),
+            servers_queried=sum(len(a.gathered.queried) for a in answered),
+            servers_responded=sum(len(a.gathered.responded) for a in answered),
+            segments_queried=sum(a.segments for a in answered),
             segments_processed=sum(p.segments for p in parts),
             segments_matched=sum(p.segments_matched for p in parts),
             docs_scanned=sum(p.docs_scanned for p in parts),
@@ -189,8 +191,32 @@ class Broker:
             reduce_time_ms=round((now - reduce_from) * 1000),
             request_id=question.request_id,
             broker_id=self.broker_id,
-            tables_queried=[routing.table.raw],
+            tables_queried=[sides[0].routing.table.raw],
         )
+
+    def _read(self, question: _Question, side: Side) -> _Answered:
+        """One table's parts, whole, from one snapshot."""
+        routing = side.routing
+        if routing.schema is None:
+            raise _Failed(answers.QUERY_EXECUTION, f"Table '{routing.table}' has no schema '{routing.table.raw}'.", is_outdated=True)
+        plan = engine.plan_query(question.sql, routing.schema, options=question.options, time_filter=side.time_filter)
+        replicas = self._replicas(question, routing)
+        request = {
+            "sql": question.sql,
+            "table": routing.table.typed,
+            "requestId": question.request_id,
+            "schemaVersion": routing.schema_version,
+            "schema": routing.schema.body,
+            "options": dict(question.options),
+            **({"timeFilter": side.time_filter.to_json()} if side.time_filter else {}),
+        }
+        least = {**dict.fromkeys(routing.growing, 0), **self._progress.seen(routing)} if routing.growing else {}
+        gathered = self._fan_out.gather(request, replicas, question.deadline, least, self._progress.choose)
+        _check_whole(gathered, routing)
+        parts = [engine.decode_partial(part) for part in gathered.parts]
+        if least:
+            self._progress.note(routing, least, {s: rows for part in parts for s, rows in part.growing.items()})
+        return _Answered(plan, gathered, parts, len(replicas))
 
     def _replicas(self, question: _Question, routing: Routing) -> dict[str, Any]:
         """{segment: servers} of what this query has to read; every one of them has at least one server."""

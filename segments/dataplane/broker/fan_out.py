@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,6 +16,10 @@ from segments.errors import Unavailable
 from segments.gateways.servers import QueryReply, Servers
 
 _PROBE_S: Final = 2.0
+
+
+#: Which of several servers a growing segment is read from.
+Chooser = Callable[[str, Sequence[ServerRef]], ServerRef]
 
 
 @dataclass
@@ -37,8 +41,11 @@ class Gathered:
 
 @dataclass
 class _Open:
-    """Segments still to be had, and which servers can not give them."""
+    """Segments still to be had, and which servers can not give them. ``growing``: {segment: rows it must have}, read where
+    ``choose`` says."""
 
+    growing: Mapping[str, int]
+    choose: Chooser
     replicas: Mapping[str, tuple[ServerRef, ...]]
     tried: dict[str, set[str]]
     silent: set[str] = field(default_factory=set)
@@ -58,17 +65,24 @@ class FanOut:
         """End the threads."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def gather(self, request: Mapping[str, Any], replicas: Mapping[str, tuple[ServerRef, ...]], deadline: float) -> Gathered:
+    def gather(
+        self,
+        request: Mapping[str, Any],
+        replicas: Mapping[str, tuple[ServerRef, ...]],
+        deadline: float,
+        growing: Mapping[str, int],
+        choose: Chooser,
+    ) -> Gathered:
         """Ask for all segments of ``replicas`` until ``deadline`` (``time.monotonic``). ``schema`` in the request goes to servers that
-        do not know it yet."""
-        gathered, still = Gathered(), _Open(replicas, defaultdict(set))
+        do not know it yet. ``growing``: rows (0: any) that consuming segments must have; they are read where ``choose`` says."""
+        gathered, still = Gathered(), _Open(growing, choose, replicas, defaultdict(set))
         waiting = list(replicas)
         while waiting:
             plan = self._assign(waiting, still, gathered)
             if not plan:
                 break
             waiting = []
-            for server, segments, reply in self._ask(request, plan, deadline, still.is_patient):
+            for server, segments, reply in self._ask(request, plan, deadline, still):
                 gathered.queried.add(server.instance)
                 waiting += self._take(server, segments, reply, still, gathered)
         return gathered
@@ -83,7 +97,9 @@ class FanOut:
             if not choice and not still.is_patient:
                 choice = self._second_chance(name, still)
             best = [s for s in choice if up[s]] or choice
-            if best:
+            if best and name in still.growing:
+                plan[still.choose(name, best)].append(name)
+            elif best:
                 plan[best[(turn + number) % len(best)]].append(name)
             else:
                 gathered.lost[name] = still.reasons.get(name, "no live server serves it")
@@ -108,25 +124,27 @@ class FanOut:
             self._health.mark_down(server)
 
     def _ask(
-        self, request: Mapping[str, Any], plan: Mapping[ServerRef, list[str]], deadline: float, patient: bool
+        self, request: Mapping[str, Any], plan: Mapping[ServerRef, list[str]], deadline: float, still: _Open
     ) -> list[tuple[ServerRef, list[str], QueryReply | Unavailable]]:
         """All servers at once; the last of them on this very thread."""
         *others, (last, last_segments) = plan.items()
         futures: list[tuple[ServerRef, list[str], Future[QueryReply | Unavailable]]] = [
-            (server, segments, self._pool.submit(self._ask_one, request, server, segments, deadline, patient))
-            for server, segments in others
+            (server, segments, self._pool.submit(self._ask_one, request, server, segments, deadline, still)) for server, segments in others
         ]
-        own = self._ask_one(request, last, last_segments, deadline, patient)
+        own = self._ask_one(request, last, last_segments, deadline, still)
         return [*((server, segments, future.result()) for server, segments, future in futures), (last, last_segments, own)]
 
     def _ask_one(
-        self, request: Mapping[str, Any], server: ServerRef, segments: list[str], deadline: float, patient: bool
+        self, request: Mapping[str, Any], server: ServerRef, segments: list[str], deadline: float, still: _Open
     ) -> QueryReply | Unavailable:
         left = deadline - time.monotonic()
         if left <= 0:
             return Unavailable("there was no time left to ask", timed_out=True)
         try:
+            patient = still.is_patient
             asked = {**request, "segments": segments}
+            if least := {s: still.growing[s] for s in segments if still.growing.get(s)}:
+                asked["minDocs"] = least
             schema = asked.pop("schema", None)
             reply = self._servers.query(server.url, asked, left, is_patient=patient)
             if not reply.needs_schema:

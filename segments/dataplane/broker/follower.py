@@ -6,13 +6,15 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from segments.dataplane.broker.acknowledgements import Acknowledgements, Served
+from segments.dataplane.broker.end_times import EndTimes
 from segments.dataplane.broker.routing import Observed, Routing, ServerRef, build_routing, is_first_load, observe
 from segments.errors import PinotAdminError
-from segments.names import TABLE_TYPES, split_table_name
+from segments.names import OFFLINE, REALTIME, TABLE_TYPES, split_table_name
 from segments.store import paths
 from segments.store.base import Store, Watch
 from segments.store.instances import instance_configs, live_instances
@@ -38,6 +40,7 @@ class Follower:
         self._is_stopped = False
         self._watches: list[Watch] = []
         self._servers: dict[str, ServerRef] = {}
+        self._end_times = EndTimes(store)
         self._served: dict[str, set[str]] = defaultdict(set)
         self._first_seen: dict[str, dict[str, float]] = defaultdict(dict)
         self._has_looked = False
@@ -51,6 +54,7 @@ class Follower:
         """Begin to note changes. Before the broker announces itself: nothing may slip through."""
         for prefix in (*_BY_TABLE, paths.SCHEMAS):
             self._watches.append(self._store.watch(prefix, lambda path, prefix=prefix: self._on_table(prefix, path)))  # type: ignore[misc]  # the default binds the loop's value
+        self._watches.append(self._store.watch(paths.SEGMENTS, self._on_segment))
         for prefix in _OF_SERVERS:
             self._watches.append(self._store.watch(prefix, lambda _: self._mark(servers=True)))
 
@@ -91,10 +95,10 @@ class Follower:
         with self._published:
             return self._published.wait_for(is_there, timeout_s)
 
-    def wait_change(self, table: str, known: Routing, timeout_s: float) -> bool:
-        """Wait until the table's routing is another than ``known``."""
+    def wait_change(self, known: Sequence[Routing], timeout_s: float) -> bool:
+        """Wait until one of these tables has another routing than the one given."""
         with self._published:
-            return self._published.wait_for(lambda: self._routings.get(table) is not known, timeout_s)
+            return self._published.wait_for(lambda: any(self._routings.get(r.table.typed) is not r for r in known), timeout_s)
 
     def acknowledge_all(self) -> None:
         """Have every acknowledgement written again, in the present session."""
@@ -112,6 +116,11 @@ class Follower:
             self._mark(*(f"{name}_{kind}" for kind in TABLE_TYPES))
         elif split_table_name(name)[1] is not None:
             self._mark(name)
+
+    def _on_segment(self, path: str | None) -> None:
+        table, _, segment = (path or "")[len(paths.SEGMENTS) + 1 :].partition("/")
+        if self._end_times.mark_stale(table or None, segment):
+            self._mark(*([table] if table else ()), everything=not table)
 
     def _mark(self, *tables: str, everything: bool = False, servers: bool = False) -> None:
         with self._wake:
@@ -191,8 +200,16 @@ class Follower:
                 self._acks.put(table, None)
             return
         routing = build_routing(seen, self._servers, self._note_served(seen))
-        self._publish(table, routing)
+        is_new = table not in self._routings
+        self._publish(table, self._with_end_time(routing))
+        if is_new and routing.table.type == REALTIME:
+            self._mark(f"{routing.table.raw}_{OFFLINE}")
         self._acks.put(table, Served(routing.lineage_zxid, routing.ideal_zxid))
+
+    def _with_end_time(self, routing: Routing) -> Routing:
+        """Only a hybrid table needs it; it changes together with what is visible, in one published routing."""
+        is_hybrid = routing.table.type == OFFLINE and f"{routing.table.raw}_{REALTIME}" in self._routings
+        return replace(routing, end_time_ms=self._end_times.newest(routing.table.typed, routing.wanted)) if is_hybrid else routing
 
     def _publish(self, table: str, routing: Routing | None) -> bool:
         """Swap it in; False when nothing changed."""

@@ -26,7 +26,7 @@ from typing import Final
 from segments.domain import lineage as lineages
 from segments.domain import schema as schemas
 from segments.domain import table_config as configs
-from segments.domain.ideal_state import ERROR, OFFLINE, serving
+from segments.domain.ideal_state import CONSUMING, ERROR, OFFLINE, serving
 from segments.domain.lineage import Lineage
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
@@ -55,7 +55,8 @@ class Routing:
 
     ``lineage_zxid`` and ``ideal_zxid`` are the mzxids of the records it was made of (0: there is none). ``replicas`` has every segment
     of the ideal state, hidden ones too, with the servers that serve it. ``first_loads`` are visible segments that are left out because no
-    server ever finished loading them.
+    server ever finished loading them. ``growing`` are segments that some replica still consumes. ``end_time_ms`` is the newest end time
+    of the wanted segments (milliseconds); only of an OFFLINE table with a REALTIME sibling, else None.
     """
 
     table: TableName
@@ -67,6 +68,8 @@ class Routing:
     schema_version: int = 0
     config: TableConfig | None = None
     first_loads: frozenset[str] = field(default_factory=frozenset)
+    growing: frozenset[str] = field(default_factory=frozenset)
+    end_time_ms: int | None = None
 
     @property
     def wanted(self) -> list[str]:
@@ -151,6 +154,7 @@ def build_routing(seen: Observed, servers: Mapping[str, ServerRef], first_loads:
         schema_version=seen.schema_version,
         config=seen.config,
         first_loads=frozenset(s for s in first_loads if not replicas.get(s)),
+        growing=frozenset(s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values())),
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ class PartialResult:
     """What one server found: ``rows`` for the merge, and the statistics of Pinot's response.
 
     ``segments`` were read, ``segments_matched`` of them have a row that matches; ``docs_scanned`` are the rows that matched.
+    ``growing``: rows of each segment that was still consuming when it was read (B25).
     """
 
     rows: pa.Table
@@ -31,6 +32,7 @@ class PartialResult:
     total_docs: int
     segments: int
     segments_matched: int
+    growing: Mapping[str, int] = field(default_factory=dict)
 
 
 def execute_partial(plan: QueryPlan, segments: Sequence[SegmentRows]) -> PartialResult:
@@ -41,7 +43,8 @@ def execute_partial(plan: QueryPlan, segments: Sequence[SegmentRows]) -> Partial
         rows, docs, matched = _select(plan, read)
     else:
         rows, docs, matched = _group(plan, read)
-    return PartialResult(rows, docs, total, len(segments), matched)
+    growing = {s.name: s.num_docs for s in segments if s.is_growing}
+    return PartialResult(rows, docs, total, len(segments), matched, growing)
 
 
 def _first_rows(plan: QueryPlan, segments: Sequence[SegmentRows]) -> list[SegmentRows]:

@@ -15,6 +15,7 @@ from segments.dataplane.query.expression import DUCK_TYPES, Expr, as_double
 from segments.dataplane.query.parse import Statement, parse_select
 from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
 from segments.domain.schema import FieldSpec, Schema
+from segments.domain.time_boundary import TimeFilter
 
 DEFAULT_LIMIT = 10
 #: A column of the merged groups for the path without DuckDB: ("key", i), ("part", i, default when empty) or ("avg", sum, count).
@@ -68,16 +69,17 @@ class QueryPlan:
         return self.limit + self.offset
 
 
-def plan_query(sql: str, schema: Schema, *, options: Mapping[str, str] | None = None) -> QueryPlan:
+def plan_query(sql: str, schema: Schema, *, options: Mapping[str, str] | None = None, time_filter: TimeFilter | None = None) -> QueryPlan:
     """Plan one query; raises QueryRejected with Pinot's error code.
 
     ``options`` go before those in the text; ``now`` (milliseconds) makes now() and ago() the same on the broker and all servers.
+    ``time_filter`` is one side's share of a hybrid table, beside the query's own WHERE.
     """
     statement = parse_select(sql)
     merged = {**statement.options, **(options or {})}
     now = merged.get("now", "")
     try:
-        return _Planner(statement, schema, int(now) if now.isdigit() else time.time_ns() // 1_000_000, merged).plan()
+        return _Planner(statement, schema, int(now) if now.isdigit() else time.time_ns() // 1_000_000, merged).plan(time_filter)
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
 
@@ -143,15 +145,18 @@ class _Planner:
         ]
         self.aliases = {alias: node for node, alias in self.items if alias}
 
-    def plan(self) -> QueryPlan:
+    def plan(self, time_filter: TimeFilter | None) -> QueryPlan:
         where = self.tree.args.get("where")
-        filtered = self.row.predicate(where.this) if where else None
+        conditions = [self.row.predicate(where.this).sql] if where else []
+        if time_filter is not None:
+            conditions.append(self.row.predicate(_comparison(time_filter)).sql)
+        filtered = " AND ".join(f"({c})" for c in conditions) if len(conditions) > 1 else next(iter(conditions), None)
         limit, offset = self._limit()
         shape = self._shape()
         reads = tuple(self.columns.used)
         return QueryPlan(
             table=self.statement.table, columns=tuple(c for c in reads if c not in VIRTUAL), reads=reads,
-            fields={c: self.schema.by_name[c] for c in reads if c not in VIRTUAL}, where=filtered.sql if filtered else None,
+            fields={c: self.schema.by_name[c] for c in reads if c not in VIRTUAL}, where=filtered,
             limit=limit, offset=offset, options=self.options, **shape,
         )  # fmt: skip
 
@@ -261,6 +266,12 @@ class _Planner:
             _whole(limit.expression, "LIMIT") if limit is not None else DEFAULT_LIMIT,
             _whole(offset.expression, "OFFSET") if offset is not None else 0,
         )
+
+
+def _comparison(wanted: TimeFilter) -> exp.Expression:
+    column = exp.Column(this=exp.Identifier(this=wanted.column, quoted=True))
+    value = exp.Literal.string(wanted.value) if isinstance(wanted.value, str) else exp.Literal.number(wanted.value)
+    return exp.LTE(this=column, expression=value) if wanted.operator == "<=" else exp.GT(this=column, expression=value)
 
 
 def _whole(node: exp.Expression, what: str) -> int:

@@ -26,12 +26,14 @@ class SegmentRows:
     """The columns of one segment that a plan asks for, in stored types; the row's position is its docId.
 
     ``num_docs`` is needed when the plan reads no column (``rows`` has no rows then); otherwise it may be left out.
+    ``is_growing``: a consuming segment; the rows are those of one moment.
     """
 
     name: str
     host: str
     rows: pa.Table
     num_docs: int = -1
+    is_growing: bool = False
 
     def __post_init__(self) -> None:
         if self.num_docs < 0 or self.rows.num_columns:

@@ -16,7 +16,7 @@ _FIELDS: Final = ("docs_scanned", "total_docs", "segments", "segments_matched")
 
 def encode_partial(p: PartialResult) -> bytes:
     """The bytes of a partial result."""
-    statistics = json.dumps({name: getattr(p, name) for name in _FIELDS})
+    statistics = json.dumps({**{name: getattr(p, name) for name in _FIELDS}, "growing": dict(p.growing)})
     sink = pa.BufferOutputStream()
     schema = p.rows.schema.with_metadata({_STATISTICS: statistics.encode()})
     with pa.ipc.new_stream(sink, schema) as writer:
@@ -29,6 +29,7 @@ def decode_partial(b: bytes) -> PartialResult:
     try:
         rows = pa.ipc.open_stream(b).read_all()
         statistics = json.loads((rows.schema.metadata or {})[_STATISTICS])
-        return PartialResult(rows.replace_schema_metadata(None), **{name: int(statistics[name]) for name in _FIELDS})
-    except (pa.ArrowInvalid, OSError, KeyError, ValueError) as error:
+        growing = {str(k): int(v) for k, v in statistics["growing"].items()}
+        return PartialResult(rows.replace_schema_metadata(None), **{name: int(statistics[name]) for name in _FIELDS}, growing=growing)
+    except (pa.ArrowInvalid, OSError, KeyError, AttributeError, ValueError) as error:
         raise QueryRejected("A server's answer is no partial result.", error_code=QUERY_EXECUTION) from error

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from segments.dataplane import query as engine
 from segments.dataplane.server.held_segment import HeldSegment
 from segments.dataplane.server.schemas import SchemaCache
 from segments.dataplane.server.slots import Slots
+from segments.domain.time_boundary import TimeFilter, parse_time_filter
 from segments.errors import InvalidInput, PinotAdminError
 from segments.names import split_table_name
 
@@ -29,7 +30,8 @@ class Refusal:
 @dataclass(frozen=True)
 class Request:
     """What a broker asks. ``schema_version``: zxid of the schema it planned with (0: the one in ZooKeeper), ``schema``: that schema's
-    JSON, sent when this server said that it does not know the version; ``options`` are the query's (``now``)."""
+    JSON, sent when this server said that it does not know the version; ``options`` are the query's (``now``); ``time_filter`` is this
+    table's share of a hybrid table; ``min_docs``: rows that consuming segments must have (B25)."""
 
     sql: str
     table: str
@@ -37,6 +39,8 @@ class Request:
     schema_version: int
     options: Mapping[str, str]
     schema: Any = None
+    time_filter: TimeFilter | None = None
+    min_docs: Mapping[str, int] = field(default_factory=dict)
 
 
 class QueryRunner:
@@ -75,7 +79,7 @@ class QueryRunner:
         schema = self._schemas.get(raw, request.schema_version, request.schema) if request.schema_version else self._schemas.read(raw)
         if schema is None:
             return Refusal(409, {"missing": [], "needsSchema": True})
-        plan = engine.plan_query(request.sql, schema, options=request.options)
+        plan = engine.plan_query(request.sql, schema, options=request.options, time_filter=request.time_filter)
         rows = [self._rows(segment, plan.columns) for segment in held]
         return engine.encode_partial(engine.execute_partial(plan, rows))
 
@@ -90,4 +94,14 @@ def _parse(body: dict[str, Any]) -> Request:
         raise InvalidInput("A query needs 'sql', 'table' (typed) and 'segments' (a list of names).")
     options = {str(k): str(v) for k, v in (body.get("options") or {}).items()}
     version = int(body.get("schemaVersion") or 0)
-    return Request(body["sql"], body["table"], tuple(str(s) for s in segments), version, options, body.get("schema"))
+    share = body.get("timeFilter")
+    return Request(
+        body["sql"],
+        body["table"],
+        tuple(str(s) for s in segments),
+        version,
+        options,
+        body.get("schema"),
+        parse_time_filter(share) if share else None,
+        {str(s): int(n) for s, n in (body.get("minDocs") or {}).items()},
+    )
