@@ -1,0 +1,194 @@
+"""The servers' side of the segment completion protocol: HTTP to the controller with the cluster's secret (completion.md 3 and 4).
+
+No call raises for a controller that does not answer: the answer is NOT_SENT then, and the server holds, as Pinot's servers do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import httpx
+
+log = logging.getLogger(__name__)
+
+COMMIT: Final = "COMMIT"
+HOLD: Final = "HOLD"
+CATCH_UP: Final = "CATCH_UP"
+KEEP: Final = "KEEP"
+DISCARD: Final = "DISCARD"
+NOT_LEADER: Final = "NOT_LEADER"
+FAILED: Final = "FAILED"
+COMMIT_CONTINUE: Final = "COMMIT_CONTINUE"
+COMMIT_SUCCESS: Final = "COMMIT_SUCCESS"
+PROCESSED: Final = "PROCESSED"
+UPLOAD_SUCCESS: Final = "UPLOAD_SUCCESS"
+#: Never on the wire: there was no answer, or one that makes no sense.
+NOT_SENT: Final = "NOT_SENT"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the controller says. ``offset`` is the winning one with CATCH_UP; ``build_time_s`` is the committer's time (-1: none);
+    ``location`` is where an upload lies."""
+
+    status: str
+    offset: str | None = None
+    build_time_s: int = -1
+    location: str | None = None
+
+    @classmethod
+    def of(cls, body: Any) -> Answer:
+        """From the JSON of an answer; NOT_SENT for anything that is none."""
+        if not isinstance(body, dict) or not isinstance(body.get("status"), str):
+            return cls(NOT_SENT)
+        offset, seconds = body.get("streamPartitionMsgOffset"), body.get("buildTimeSec")
+        return cls(
+            body["status"],
+            None if offset is None else str(offset),
+            int(seconds) if isinstance(seconds, int | float) else -1,
+            body.get("segmentLocation"),
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a message says of the sender: the segment, where it stands (exclusive end offset as text), and its figures."""
+
+    segment: str
+    instance: str
+    offset: str
+    reason: str | None = None
+    rows: int = 0
+    memory_bytes: int = 0
+    build_ms: int = 0
+    wait_ms: int = 0
+    size_bytes: int = 0
+    extra_time_s: int = 0
+
+    def params(self) -> dict[str, str]:
+        """Query parameters: numbers only when above zero, text only when there is one (completion.md 3)."""
+        numbers = {
+            "rowCount": self.rows, "memoryUsedBytes": self.memory_bytes, "buildTimeMillis": self.build_ms,
+            "waitTimeMillis": self.wait_ms, "segmentSizeBytes": self.size_bytes, "extraTimeSec": self.extra_time_s,
+        }  # fmt: skip
+        given = {"name": self.segment, "instance": self.instance, "streamPartitionMsgOffset": self.offset, "reason": self.reason}
+        texts = {k: v for k, v in given.items() if v is not None}
+        return texts | {k: str(v) for k, v in numbers.items() if v > 0}
+
+
+class Controller(Protocol):
+    """What a consuming server says to the controller; every call returns an ``Answer`` and raises nothing."""
+
+    def consumed(self, report: Report) -> Answer:
+        """GET /segmentConsumed: I stopped at this offset, what now?"""
+
+    def stopped(self, report: Report) -> Answer:
+        """GET /segmentStoppedConsuming: I can not go on with this segment."""
+
+    def commit_start(self, report: Report) -> Answer:
+        """GET /segmentCommitStart: built, about to upload."""
+
+    def extend_build_time(self, report: Report) -> Answer:
+        """GET /extendBuildTime: I need longer."""
+
+    def build_failed(self, report: Report) -> Answer:
+        """GET /segmentBuildDeterministicFailure: this many rows can never be built."""
+
+    def upload(self, report: Report, tar: Path) -> Answer:
+        """POST /segmentUpload: the tar, for a server that does not write to the deep store itself."""
+
+    def commit_end(self, report: Report, location: str, files: Mapping[str, Path]) -> Answer:
+        """POST /segmentCommitEndWithMetadata with ``metadata.properties`` and ``creation.meta``."""
+
+
+class HttpController:
+    """``Controller`` over HTTP. With several addresses the next one is asked when one does not answer: any web process will do (B13)."""
+
+    def __init__(self, urls: Sequence[str], secret: str, *, call_s: float = 10.0, upload_s: float = 300.0) -> None:
+        self._urls = [url.rstrip("/") for url in urls if url]
+        self._call_s, self._upload_s = call_s, upload_s
+        headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+        self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(call_s, connect=3.0), trust_env=False)
+        self._first = 0
+
+    def close(self) -> None:
+        """Close idle connections."""
+        self._client.close()
+
+    def consumed(self, report: Report) -> Answer:
+        """GET /segmentConsumed."""
+        return self._call("GET", "segmentConsumed", report)
+
+    def stopped(self, report: Report) -> Answer:
+        """GET /segmentStoppedConsuming."""
+        return self._call("GET", "segmentStoppedConsuming", report)
+
+    def commit_start(self, report: Report) -> Answer:
+        """GET /segmentCommitStart."""
+        return self._call("GET", "segmentCommitStart", report)
+
+    def extend_build_time(self, report: Report) -> Answer:
+        """GET /extendBuildTime."""
+        return self._call("GET", "extendBuildTime", report)
+
+    def build_failed(self, report: Report) -> Answer:
+        """GET /segmentBuildDeterministicFailure."""
+        return self._call("GET", "segmentBuildDeterministicFailure", report)
+
+    def upload(self, report: Report, tar: Path) -> Answer:
+        """POST /segmentUpload."""
+        return self._call("POST", "segmentUpload", report, files={report.segment: tar})
+
+    def commit_end(self, report: Report, location: str, files: Mapping[str, Path]) -> Answer:
+        """POST /segmentCommitEndWithMetadata."""
+        return self._call("POST", "segmentCommitEndWithMetadata", report, {"location": location}, files)
+
+    def _call(
+        self, method: str, message: str, report: Report, more: Mapping[str, str] | None = None, files: Mapping[str, Path] | None = None
+    ) -> Answer:
+        """One message, at each address until one answers. Repeating is harmless: every message is idempotent (B14)."""
+        params = {**report.params(), **(more or {})}
+        for turn in range(len(self._urls)):
+            index = (self._first + turn) % len(self._urls)
+            answer = self._ask(method, f"{self._urls[index]}/{message}", params, files)
+            if answer.status != NOT_SENT:
+                self._first = index
+                return answer
+        return Answer(NOT_SENT)
+
+    def _ask(self, method: str, url: str, params: Mapping[str, str], files: Mapping[str, Path] | None) -> Answer:
+        for is_second in (False, True):
+            try:
+                return self._read(url, self._send(method, url, params, files))
+            except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
+                if is_second:  # the first may have met a connection that was closed while idle
+                    log.warning("%s could not be asked: %s", url, error)
+            except (httpx.HTTPError, OSError) as error:
+                log.warning("%s could not be asked: %s", url, error)
+                break
+        return Answer(NOT_SENT)
+
+    def _send(self, method: str, url: str, params: Mapping[str, str], files: Mapping[str, Path] | None) -> httpx.Response:
+        if files is None:
+            return self._client.request(method, url, params=params)
+        opened = {name: path.open("rb") for name, path in files.items()}
+        try:
+            parts = {name: (name, file, "application/octet-stream") for name, file in opened.items()}
+            return self._client.request(method, url, params=params, files=parts, timeout=httpx.Timeout(self._upload_s, connect=3.0))
+        finally:
+            for file in opened.values():
+                file.close()
+
+    @staticmethod
+    def _read(url: str, response: httpx.Response) -> Answer:
+        try:
+            answer = Answer.of(response.json())
+        except ValueError:
+            answer = Answer(NOT_SENT)
+        if answer.status == NOT_SENT:
+            log.warning("%s answers %s: %s", url, response.status_code, response.text[:300])
+        return answer
