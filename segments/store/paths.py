@@ -22,6 +22,10 @@ ROUTING_ACKS = "/PINOTADMIN/ROUTING_ACKS"
 PENDING_DELETIONS = "/PINOTADMIN/PENDING_DELETIONS"
 #: Ephemeral: who writes the file of a segment right now.
 UPLOAD_LOCKS = "/PINOTADMIN/UPLOAD_LOCKS"
+#: Ranges of streams that were gone before they were read.
+DATA_LOSS = "/PINOTADMIN/DATA_LOSS"
+#: Pinot's: one map field per force-commit job.
+FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 
 
 def table_config(table: str) -> str:
@@ -107,6 +111,11 @@ def upload_locks(table: str) -> str:
 def upload_lock(table: str, segment: str) -> str:
     """Held while a segment's file and record are written."""
     return f"{UPLOAD_LOCKS}/{table}/{segment}"
+
+
+def data_loss(table: str) -> str:
+    """Ranges of the table's streams that were gone before they were read."""
+    return f"{DATA_LOSS}/{table}"
 
 
 def parent_of(path: str) -> str:
