@@ -27,6 +27,10 @@ DATA_LOSS = "/PINOTADMIN/DATA_LOSS"
 #: Pinot's: one map field per force-commit job.
 FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 
+#: Ends that are carried out in the background, and (ephemeral) who is at one right now.
+JOBS = "/PINOTADMIN/JOBS"
+JOB_LOCKS = "/PINOTADMIN/JOB_LOCKS"
+
 
 def table_config(table: str) -> str:
     """Config of a table, by its typed name."""
@@ -116,6 +120,16 @@ def upload_lock(table: str, segment: str) -> str:
 def data_loss(table: str) -> str:
     """Ranges of the table's streams that were gone before they were read."""
     return f"{DATA_LOSS}/{table}"
+
+
+def job(job_id: str) -> str:
+    """One background job."""
+    return f"{JOBS}/{job_id}"
+
+
+def job_lock(job_id: str) -> str:
+    """Held while somebody carries the job on."""
+    return f"{JOB_LOCKS}/{job_id}"
 
 
 def parent_of(path: str) -> str:
