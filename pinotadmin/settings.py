@@ -71,7 +71,11 @@ INPUT_ROOTS = [str(DATA_DIR / "input"), *(p for p in _text("PINOTADMIN_INPUT_ROO
 ZOOKEEPER_URL = _text("ZOOKEEPER_URL", "127.0.0.1:2191")
 #: Seconds until ZooKeeper takes a silent process for dead.
 ZOOKEEPER_SESSION_S = _int("ZOOKEEPER_SESSION_S", 6)
+#: Seconds of silence after which a replacement whose client sends heartbeats is suspected to be given up.
+ENTRY_LEASE_S = _int("PINOTADMIN_ENTRY_LEASE_S", 40)
 REDIS_URL = _text("REDIS_URL", "redis://127.0.0.1:6390/0")
+#: Kafka of tables whose stream config names no broker; empty: there is none.
+KAFKA_BOOTSTRAP = _text("KAFKA_BOOTSTRAP", "")
 DEEP_STORE_URL = _text("DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore")
 SPARK_MASTER = _text("SPARK_MASTER", "local[*]")
 #: /metrics without credentials.

@@ -15,11 +15,13 @@ from django.conf import settings
 from redis import Redis
 
 from segments.dataplane.broker import Broker
+from segments.domain.stream_config import StreamConfig
 from segments.errors import NotFound, Unavailable
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.servers import HttpServers
+from segments.gateways.streams import Stream, StreamDefaults, open_stream
 from segments.names import instance_name
-from segments.services.context import Context
+from segments.services.context import Context, Limits
 from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store
 from segments.store.cluster_setup import ensure_cluster
@@ -79,9 +81,17 @@ def context(cluster: str | None = None) -> Context:
             new_id=lambda: str(uuid.uuid4()),
             controller_url=f"http://{settings.HOST}:{settings.PORT}",
             cluster_secret=settings.CLUSTER_SECRET,
+            limits=Limits(entry_lease_s=float(settings.ENTRY_LEASE_S)),
+            streams=_open_stream,
+            servers=servers(),
         )
 
     return _once("context", build)
+
+
+def _open_stream(config: StreamConfig) -> Stream:
+    defaults = StreamDefaults(settings.REDIS_URL, settings.KAFKA_BOOTSTRAP)
+    return open_stream(config, defaults)
 
 
 def broker() -> Broker:

@@ -48,7 +48,7 @@ class Loss:
 
 @dataclass
 class Changes:
-    """``rows`` and ``created`` are written, ``discarded`` {name: version} removed, ``checked`` {name: version} must not change meanwhile."""
+    """``rows`` and ``created`` are written, ``discarded`` {name: version} removed, ``checked`` {name: version} may not change meanwhile."""
 
     rows: dict[str, dict[str, str]] = field(default_factory=dict)
     created: dict[str, ZNRecord] = field(default_factory=dict)

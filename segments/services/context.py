@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from segments.domain.stream_config import StreamConfig
     from segments.gateways.deepstore import DeepStore
+    from segments.gateways.servers import Servers
+    from segments.gateways.streams import Stream
     from segments.store.base import Store
 
 
@@ -25,6 +28,10 @@ class Limits:
     deleted_segments_days: int = 7
     #: A push whose lease was not renewed for this long is resumed by somebody else.
     push_lease_s: float = 20.0
+    #: Silence of a client that sends heartbeats; when it lasts half as long again, its replacement is reverted (B5).
+    entry_lease_s: float = 40.0
+    #: An end in the background gives up after this long.
+    end_job_s: float = 3600.0
     #: The largest tar that is taken in, and what it may unpack to, in bytes.
     upload_bytes: int = 20 * 1024**3
     unpacked_bytes: int = 100 * 1024**3
@@ -47,6 +54,10 @@ class Context:
     limits: Limits = field(default_factory=Limits)
     #: Secret that processes of this cluster use among themselves; sent as a bearer token.
     cluster_secret: str = ""
+    #: Opens the stream of a config; the caller closes it.
+    streams: Callable[[StreamConfig], Stream] = field(default_factory=lambda: _open_stream)
+    #: HTTP to the cluster's servers; None where no use case asks them.
+    servers: Servers | None = None
 
 
 @dataclass(frozen=True)
@@ -59,3 +70,9 @@ class Actor:
 
 
 SYSTEM = Actor("system")
+
+
+def _open_stream(config: StreamConfig) -> Stream:
+    from segments.gateways.streams import open_stream  # only who reads streams needs their clients
+
+    return open_stream(config)
