@@ -6,6 +6,7 @@ The truth about segments and lineage is in ZooKeeper; a mirror row is only ever 
 from __future__ import annotations
 
 import uuid
+from typing import ClassVar
 
 from django.db import models
 
@@ -42,6 +43,9 @@ class Table(models.Model):
     rows_visible = models.BigIntegerField(default=0)
     bytes_total = models.BigIntegerField(default=0)
     bytes_visible = models.BigIntegerField(default=0)
+    consuming_segments = models.PositiveIntegerField(default=0, help_text="Segments with a replica that should consume")
+    pause = models.JSONField(default=dict, help_text="Pinot's pause state: paused, reasonCode, comment, inactive topics, partitions")
+    is_disabled = models.BooleanField(default=False)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -54,6 +58,11 @@ class Table(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_paused(self) -> bool:
+        """Is the whole table paused?"""
+        return bool(self.pause.get("paused"))
 
 
 class Segment(models.Model):
@@ -72,17 +81,64 @@ class Segment(models.Model):
     refresh_ms = models.BigIntegerField(null=True)
     download_url = models.TextField(blank=True, default="")
     is_visible = models.BooleanField(default=True)
+    partition = models.PositiveIntegerField(null=True, help_text="Only of segments made from a stream")
+    sequence = models.PositiveIntegerField(null=True)
+    start_offset = models.CharField(max_length=128, blank=True, default="")
+    end_offset = models.CharField(max_length=128, blank=True, default="", help_text="Exclusive; empty while consuming")
+    flush_rows = models.BigIntegerField(null=True, help_text="The segment ends at this number of rows")
+    is_consuming = models.BooleanField(default=False, help_text="A replica should consume")
     replicas = models.JSONField(default=dict, help_text="{instance: state} of the external view")
     replicas_wanted = models.PositiveIntegerField(default=0)
     replicas_online = models.PositiveIntegerField(default=0)
 
     class Meta:
         unique_together = [("table", "name")]
-        indexes = [models.Index(fields=["table", "is_visible", "name"]), models.Index(fields=["table", "start_ms"])]
+        indexes = [
+            models.Index(fields=["table", "is_visible", "name"]),
+            models.Index(fields=["table", "start_ms"]),
+            models.Index(fields=["table", "is_consuming", "partition"]),
+        ]
         ordering = ["name"]
 
     def __str__(self) -> str:
         return self.name
+
+
+class ConsumingSegments(models.Manager["ConsumingSegment"]):
+    """Only segments that a replica should consume."""
+
+    def get_queryset(self) -> models.QuerySet[ConsumingSegment]:
+        """The rows."""
+        return super().get_queryset().filter(is_consuming=True)
+
+
+class ConsumingSegment(Segment):
+    """A segment that is being filled from a stream."""
+
+    objects: ClassVar[ConsumingSegments] = ConsumingSegments()
+
+    class Meta:
+        proxy = True
+        ordering = ["table", "partition"]
+
+
+class LagSample(models.Model):
+    """How far one partition was behind its stream at one moment; kept for a day. None: not known then."""
+
+    table = models.ForeignKey(Table, on_delete=models.CASCADE, related_name="lag")
+    partition = models.PositiveIntegerField()
+    at = models.DateTimeField(db_index=True)
+    messages = models.BigIntegerField(null=True, help_text="Messages in the stream that are not consumed")
+    behind_ms = models.BigIntegerField(null=True, help_text="Age of the last consumed message, 0 when there is nothing to consume")
+    offset = models.CharField(max_length=128, blank=True, default="", help_text="Next offset to consume")
+    rows = models.BigIntegerField(null=True, help_text="Rows in the consuming segment")
+
+    class Meta:
+        indexes = [models.Index(fields=["table", "partition", "at"])]
+        ordering = ["at"]
+
+    def __str__(self) -> str:
+        return f"{self.table_id} {self.partition} {self.at:%H:%M:%S}"
 
 
 class LineageEntry(models.Model):

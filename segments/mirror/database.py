@@ -15,7 +15,8 @@ from segments.names import split_table_name
 _BATCH = 500
 _SEGMENT_COLUMNS = [
     "status", "crc", "total_docs", "size_bytes", "start_ms", "end_ms", "creation_ms", "push_ms", "refresh_ms", "download_url",
-    "is_visible", "replicas", "replicas_wanted", "replicas_online",
+    "is_visible", "partition", "sequence", "start_offset", "end_offset", "flush_rows", "is_consuming",
+    "replicas", "replicas_wanted", "replicas_online",
 ]  # fmt: skip
 
 

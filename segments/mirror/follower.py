@@ -11,12 +11,13 @@ from django.db import close_old_connections
 
 from segments.domain import lineage as lineages
 from segments.domain import schema, segment_metadata, table_config
+from segments.domain.pause import is_disabled, pause_of
 from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError
 from segments.mirror import database
 from segments.mirror.rows import TableState, recompute
 from segments.models import Cluster
-from segments.names import split_table_name
+from segments.names import REALTIME, TABLE_TYPES, split_table_name
 from segments.store import paths
 from segments.store.base import Store, Watch
 
@@ -91,10 +92,10 @@ class Follower:
             if not path.startswith(prefix + "/"):
                 continue
             table, _, segment = path[len(prefix) + 1 :].partition("/")
-            if prefix == paths.SCHEMAS:
-                table += "_OFFLINE"
-            if split_table_name(table)[1]:
-                self._dirty[table].update({segment} if segment else ())
+            tables = [f"{table}_{kind}" for kind in TABLE_TYPES] if prefix == paths.SCHEMAS else [table]
+            for name in tables:
+                if split_table_name(name)[1]:
+                    self._dirty[name].update({segment} if segment else ())
 
     def _next(self, *, wait: bool) -> tuple[bool, dict[str, set[str]]]:
         with self._lock:
@@ -154,6 +155,8 @@ class Follower:
             replication=parsed.replication,
             ingestion_type=parsed.ingestion_type,
             ideal=_rows(ideal),
+            pause=pause_of(ideal).to_json() if ideal and parsed.table.type == REALTIME else {},
+            is_disabled=bool(ideal and is_disabled(ideal)),
             view=_rows(view),
             lineage=lineages.from_record(lineage) if lineage else lineages.empty(name),
         )

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segments.domain import lineage as lineages
-from segments.domain.ideal_state import SERVING
+from segments.domain.ideal_state import CONSUMING, SERVING
 from segments.domain.lineage import Lineage
+from segments.domain.llc_name import is_llc_name, parse_llc_name
 from segments.domain.segment_metadata import SegmentMetadata
 
 Rows = Mapping[str, Mapping[str, str]]
@@ -24,6 +25,8 @@ class TableState:
     replication: int = 1
     ingestion_type: str = "APPEND"
     ideal: Rows = field(default_factory=dict)
+    pause: dict[str, Any] = field(default_factory=dict)
+    is_disabled: bool = False
     view: Rows = field(default_factory=dict)
     lineage: Lineage = field(default_factory=lambda: lineages.empty(""))
     records: dict[str, SegmentMetadata] = field(default_factory=dict)
@@ -54,9 +57,24 @@ def segment_row(name: str, state: TableState, hidden: set[str]) -> dict[str, Any
         "refresh_ms": record.refresh_ms,
         "download_url": record.download_url or "",
         "is_visible": name not in hidden,
+        **_stream_columns(name, record, wanted),
         "replicas": {i: states.get(i, "OFFLINE") for i in sorted(set(wanted) | set(states))},
         "replicas_wanted": len(wanted),
         "replicas_online": sum(states.get(i) in SERVING for i in wanted),
+    }
+
+
+def _stream_columns(name: str, record: SegmentMetadata, wanted: Mapping[str, str]) -> dict[str, Any]:
+    """Where in the stream a consuming or committed segment lies; all empty for others."""
+    parts = parse_llc_name(name) if is_llc_name(name) else None
+    flush = record.fields.get("segment.flush.threshold.size", "")
+    return {
+        "partition": parts.partition if parts else None,
+        "sequence": parts.sequence if parts else None,
+        "start_offset": record.fields.get("segment.realtime.startOffset", ""),
+        "end_offset": record.fields.get("segment.realtime.endOffset", ""),
+        "flush_rows": int(flush) if flush.isdigit() else None,
+        "is_consuming": CONSUMING in wanted.values(),
     }
 
 
@@ -92,4 +110,7 @@ def table_row(state: TableState) -> dict[str, Any]:
         "rows_visible": sum(r["total_docs"] or 0 for r in visible),
         "bytes_total": sum(r["size_bytes"] or 0 for r in rows),
         "bytes_visible": sum(r["size_bytes"] or 0 for r in visible),
+        "consuming_segments": sum(r["is_consuming"] for r in rows),
+        "pause": state.pause,
+        "is_disabled": state.is_disabled,
     }

@@ -10,8 +10,12 @@ import pytest
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
+from segments.domain.ideal_state import new_ideal_state, with_rows
+from segments.domain.pause import PauseState, with_pause
+from segments.domain.segment_metadata import SegmentMetadata
+from segments.domain.table_config import parse_table_config
 from segments.mirror.follower import Follower
-from segments.models import Cluster, LineageEntry, Segment, Table
+from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.services.replacement import end_replace, revert_replace, start_replace
 from segments.store import paths
 from tests.real_parts import wait_until
@@ -88,3 +92,21 @@ def test_a_table_that_can_not_be_read_does_not_stop_the_others(world: World, clu
     world.memory.put_raw(paths.table_config("broken_OFFLINE"), b"no record")
     Follower(world.memory, cluster).sync_all()
     assert list(Table.objects.values_list("name", flat=True)) == ["t_OFFLINE"]
+
+
+def test_consuming_segments_and_the_pause_of_a_realtime_table_are_mirrored(world: World, cluster: Cluster) -> None:
+    name, typed = "r__3__7__20260801T1000Z", "r_REALTIME"
+    body = {"tableName": "r", "tableType": "REALTIME", "segmentsConfig": {"replication": "1"}}
+    stream = {"streamType": "redis", "stream.redis.topic.name": "r", "stream.redis.decoder.class.name": "json"}
+    config = parse_table_config({**body, "tableIndexConfig": {"streamConfigs": stream}, "tenants": {}, "metadata": {}})
+    ideal = with_rows(new_ideal_state(typed, 1), {name: {"Server_h_1": "CONSUMING"}})
+    fields = {"segment.realtime.startOffset": "5-0", "segment.realtime.status": "IN_PROGRESS", "segment.flush.threshold.size": "100"}
+    world.memory.create(paths.table_config(typed), config.to_record())
+    world.memory.create(paths.ideal_state(typed), with_pause(ideal, PauseState(paused=True, comment="why")))
+    world.memory.create(paths.segment(typed, name), SegmentMetadata(name, fields).to_record())
+    Follower(world.memory, cluster).sync_all()
+    row = ConsumingSegment.objects.get()
+    assert (row.name, row.partition, row.sequence, row.status) == (name, 3, 7, "IN_PROGRESS")
+    assert (row.start_offset, row.end_offset, row.flush_rows, row.replicas) == ("5-0", "", 100, {"Server_h_1": "OFFLINE"})
+    table = Table.objects.get(name=typed)
+    assert (table.is_paused, table.pause["comment"], table.consuming_segments, table.is_disabled) == (True, "why", 1, False)
