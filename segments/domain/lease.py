@@ -23,7 +23,7 @@ _MOST_OFTEN_MS: Final = 5_000
 
 @dataclass(frozen=True)
 class LeaseTerms:
-    """``lease_ms``: silence that makes a client suspect; ``grace_ms``: how long that must last; ``period_ms``: for clients without lease."""
+    """``lease_ms``: silence that makes a client suspect; ``grace_ms``: how long that must last; ``period_ms``: without a lease."""
 
     lease_ms: int
     grace_ms: int

@@ -77,7 +77,7 @@ def _look(ctx: Context, table: TableName, segments: Sequence[str], required: int
     """Which of the segments wait for a live replica that is missing or serves an older file."""
     if not segments:
         return _Seen([], [], (0, 0))
-    node, view, live, crcs = _looked_at(ctx, table, segments)
+    node, view, live, crcs = look_at_replicas(ctx, table, segments)
     waiting, broken, done, total = [], [], 0, 0
     for segment in segments:
         states, crc = view.get(segment, {}), crcs.get(segment)
@@ -94,7 +94,9 @@ def _look(ctx: Context, table: TableName, segments: Sequence[str], required: int
     return _Seen(waiting, broken, (done, total))
 
 
-def _looked_at(ctx: Context, table: TableName, segments: Sequence[str]) -> tuple[Rows, Rows, dict[str, dict[str, str]], dict[str, str]]:
+def look_at_replicas(
+    ctx: Context, table: TableName, segments: Sequence[str]
+) -> tuple[Rows, Rows, dict[str, dict[str, str]], dict[str, str]]:
     """(ideal state, external view, {live instance: {segment: CRC it serves}}, {segment: CRC on record})."""
     instances = ctx.store.children(paths.LIVE_INSTANCES)
     fixed = [paths.ideal_state(table.typed), paths.external_view(table.typed), *(paths.live_instance(i) for i in instances)]
