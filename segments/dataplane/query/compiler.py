@@ -11,6 +11,7 @@ from sqlglot import exp
 from segments.dataplane.query import functions
 from segments.dataplane.query.aggregate import is_aggregation
 from segments.dataplane.query.expression import NUMERIC, Expr, as_double, as_text, coerce, literal, parse_number, quote
+from segments.dataplane.query.nulls import PREFIX, null_of
 from segments.dataplane.query.rejected import SQL_PARSING, UNKNOWN_COLUMN, QueryRejected
 from segments.domain.schema import Schema
 
@@ -71,6 +72,8 @@ class Columns:
         position = self.used.setdefault(name, len(self.used))
         if name in VIRTUAL:
             return Expr(f"c{position}", VIRTUAL[name], name)
+        if null_of(name) is not None:
+            return Expr(f"c{position}", "BOOLEAN", name)
         spec = self.schema.by_name[name]
         mv = not spec.single_value
         if spec.data_type == "BOOLEAN":
@@ -80,6 +83,8 @@ class Columns:
     def _actual(self, name: str) -> str:
         if name in self.schema.by_name or name in VIRTUAL:
             return name
+        if (column := null_of(name)) is not None:
+            return PREFIX + self._actual(column)
         alike = [known for known in (*self.schema.by_name, *VIRTUAL) if known.lower() == name.lower()]
         if len(alike) != 1:
             raise QueryRejected(

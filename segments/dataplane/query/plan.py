@@ -12,6 +12,7 @@ from sqlglot import exp
 from segments.dataplane.query.aggregate import Part, aggregation, is_aggregation
 from segments.dataplane.query.compiler import VIRTUAL, Columns, Compiler, check_parts
 from segments.dataplane.query.expression import DUCK_TYPES, Expr, as_double
+from segments.dataplane.query.nulls import null_of
 from segments.dataplane.query.parse import Statement, parse_select
 from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
 from segments.domain.schema import FieldSpec, Schema
@@ -154,9 +155,10 @@ class _Planner:
         limit, offset = self._limit()
         shape = self._shape()
         reads = tuple(self.columns.used)
+        physical = dict.fromkeys(null_of(c) or c for c in reads if c not in VIRTUAL)
         return QueryPlan(
-            table=self.statement.table, columns=tuple(c for c in reads if c not in VIRTUAL), reads=reads,
-            fields={c: self.schema.by_name[c] for c in reads if c not in VIRTUAL}, where=filtered,
+            table=self.statement.table, columns=(*physical, *(c for c in reads if null_of(c))), reads=reads,
+            fields={c: self.schema.by_name[c] for c in physical}, where=filtered,
             limit=limit, offset=offset, options=self.options, **shape,
         )  # fmt: skip
 

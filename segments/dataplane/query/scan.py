@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from segments.dataplane.query.nulls import are_recorded, equals_default, null_of
 from segments.dataplane.query.plan import QueryPlan
 from segments.domain.schema import FieldSpec
 
@@ -53,6 +54,8 @@ def scan_table(plan: QueryPlan, segments: Sequence[SegmentRows], *, number_segme
             case "$docId":
                 ids = [np.arange(n, dtype=np.int32) for n in sizes]
                 columns[f"c{position}"] = pa.chunked_array([pa.array(i) for i in ids], pa.int32())
+            case _ if (column := null_of(name)) is not None:
+                columns[f"c{position}"] = _nulls(plan, name, plan.fields[column], segments)
             case _:
                 columns[f"c{position}"] = _column(plan.fields[name], segments)
     if number_segments:
@@ -86,6 +89,23 @@ def _column(spec: FieldSpec, segments: Sequence[SegmentRows]) -> Any:
     if kinds <= {wanted} or (len(kinds) == 1 and _is_dictionary_of(kinds, wanted)):
         return pa.chunked_array(chunks, chunks[0].type if chunks else wanted)
     return pa.chunked_array([c if c.type == wanted else c.cast(wanted) for c in chunks], wanted)
+
+
+def _nulls(plan: QueryPlan, name: str, spec: FieldSpec, segments: Sequence[SegmentRows]) -> Any:
+    """Which rows of ``spec``'s column were null; all of them in a segment that lacks the column."""
+    chunks: list[Any] = []
+    for segment in segments:
+        held = segment.rows.column_names
+        if name in held:
+            chunks += segment.rows.column(name).chunks
+        elif spec.name in held and are_recorded(plan.options):
+            chunks.append(pa.repeat(pa.scalar(False), segment.num_docs))
+        elif spec.name in held:
+            found = equals_default(segment.rows.column(spec.name), _default(spec, stored_type(spec), 1)[0])
+            chunks += found.chunks if isinstance(found, pa.ChunkedArray) else [found]
+        else:
+            chunks.append(pa.repeat(pa.scalar(True), segment.num_docs))
+    return pa.chunked_array(chunks, pa.bool_())
 
 
 def _is_dictionary_of(kinds: set[Any], wanted: pa.DataType) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from segments.dataplane.query.nulls import null_of
 from segments.dataplane.server.column_cache import ColumnCache
 from segments.segmentfile import SegmentInfo, SegmentReader
 
@@ -42,7 +43,18 @@ class HeldSegment:
     def table_of(self, columns: Sequence[str]) -> pa.Table:
         """Those of the columns that this segment has (an older one may lack some), in the order given."""
         known = self._reader.info.columns
-        return pa.table({name: self.column(name) for name in columns if name in known})
+        found = {name: self.column(name) for name in columns if name in known}
+        for name in columns:
+            column = null_of(name)
+            nulls = self._nulls(column) if column in known else None
+            if nulls is not None:
+                found[name] = nulls
+        return pa.table(found)
+
+    def _nulls(self, column: str | None) -> Any:
+        """Which rows were null, None when the segment records none for the column."""
+        mask = self._reader.null_mask(column) if column is not None else None
+        return None if mask is None else pa.array(mask)
 
     def release(self) -> None:
         """Give the cached columns back; the segment answers no new query."""
