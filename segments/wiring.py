@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from redis import Redis
 
-from segments.dataplane.broker import Broker
+from segments.dataplane.broker import Broker, DetachedBroker
 from segments.domain.stream_config import StreamConfig
 from segments.errors import NotFound, Unavailable
 from segments.gateways.deepstore import DeepStore
@@ -84,6 +84,7 @@ def context(cluster: str | None = None) -> Context:
             limits=Limits(entry_lease_s=float(settings.ENTRY_LEASE_S)),
             streams=_open_stream,
             servers=servers(),
+            snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),
         )
 
     return _once("context", build)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from segments.domain.stream_config import StreamConfig
@@ -40,6 +41,13 @@ class Limits:
     fetch_from_loopback: bool = True
 
 
+class SnapshotReader(Protocol):
+    """Answers queries from named segments of one table, as they are served now."""
+
+    def query(self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None) -> dict[str, Any]:
+        """Pinot's broker response; what goes wrong is in its ``exceptions``."""
+
+
 @dataclass(frozen=True)
 class Context:
     """One cluster as a use case sees it. ``clock`` gives epoch milliseconds, ``new_id`` a random UUID text."""
@@ -58,6 +66,8 @@ class Context:
     streams: Callable[[StreamConfig], Stream] = field(default_factory=lambda: _open_stream)
     #: HTTP to the cluster's servers; None where no use case asks them.
     servers: Servers | None = None
+    #: Reads exactly the named segments of a typed table, hidden ones too; None where no use case does.
+    snapshots: Callable[[str], AbstractContextManager[SnapshotReader]] | None = None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ ROUTING_ACKS = "/PINOTADMIN/ROUTING_ACKS"
 PENDING_DELETIONS = "/PINOTADMIN/PENDING_DELETIONS"
 #: Ephemeral: who writes the file of a segment right now.
 UPLOAD_LOCKS = "/PINOTADMIN/UPLOAD_LOCKS"
+#: What the checks of each replacement's new side found.
+CHECKS = "/PINOTADMIN/CHECKS"
 #: Ranges of streams that were gone before they were read.
 DATA_LOSS = "/PINOTADMIN/DATA_LOSS"
 #: Pinot's: one map field per force-commit job.
@@ -130,6 +132,16 @@ def job(job_id: str) -> str:
 def job_lock(job_id: str) -> str:
     """Held while somebody carries the job on."""
     return f"{JOB_LOCKS}/{job_id}"
+
+
+def check_reports(table: str) -> str:
+    """Parent of the results of the table's checks."""
+    return f"{CHECKS}/{table}"
+
+
+def check_report(table: str, entry: str) -> str:
+    """What the checks of this lineage entry found last."""
+    return f"{CHECKS}/{table}/{entry}"
 
 
 def parent_of(path: str) -> str:
