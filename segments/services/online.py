@@ -41,7 +41,7 @@ def wait_until_online(
     deadline = time.monotonic() + ctx.limits.replicas_online_s
     pause, told = _FIRST_LOOK_S, None
     while True:
-        seen = _look(ctx, table, segments, required)
+        seen = look_at_segments(ctx, table, segments, required)
         if progress is not None and told != seen.counted:
             told = seen.counted
             progress(*told)
@@ -65,18 +65,18 @@ def wait_until_online(
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """``waiting``: segments not ready; ``broken``: in ERROR wherever they are; ``counted``: replicas (online, waited for)."""
+class SegmentsSeen:
+    """How far segments are. ``waiting``: segments not ready; ``broken``: in ERROR wherever they are; ``counted``: replicas (online, waited for)."""
 
     waiting: list[str]
     broken: list[str]
     counted: tuple[int, int]
 
 
-def _look(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> _Seen:
+def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> SegmentsSeen:
     """Which of the segments wait for a live replica that is missing or serves an older file."""
     if not segments:
-        return _Seen([], [], (0, 0))
+        return SegmentsSeen([], [], (0, 0))
     node, view, live, crcs = look_at_replicas(ctx, table, segments)
     waiting, broken, done, total = [], [], 0, 0
     for segment in segments:
@@ -91,7 +91,7 @@ def _look(ctx: Context, table: TableName, segments: Sequence[str], required: int
         waiting.append(segment)
         if wanted and failed == len(wanted):
             broken.append(segment)
-    return _Seen(waiting, broken, (done, total))
+    return SegmentsSeen(waiting, broken, (done, total))
 
 
 def look_at_replicas(

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from segments.domain import ideal_state, replacement
+from segments.domain.lineage import Entry
 from segments.domain.replacement import Decision, Replacement
 from segments.errors import PinotAdminError
 from segments.names import TableName
 from segments.services import audit, deletion, snapshot_checks
 from segments.services.acknowledgement import wait_for_brokers
 from segments.services.context import Actor, Context
+from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe, read_lineage
 from segments.services.online import Progress, serving_rows, wait_until_online
 from segments.services.rollback_preview import preview_revert
@@ -79,18 +81,22 @@ def end_replace(
     actor: Actor,
     progress: Progress | None = None,
     override: str = "",
+    guard: Callable[[Entry], object] | None = None,
 ) -> None:
     """Switch queries to the new side; returns when all live brokers serve it. Ending a COMPLETED entry again changes nothing.
 
     Waits for the replicas of the new segments first, telling ``progress`` (replicas online, replicas wanted), then asks the table's checks
     of the hidden snapshot; ``override`` is the reason for which a failed one is passed over. Raises InvalidInput, NotFound, StateConflict
-    or PreconditionFailed (lineage.md 5). ``cleanup`` is handled by the caller, which runs a retention pass.
+    or PreconditionFailed (lineage.md 5). ``cleanup`` is handled by the caller, which runs a retention pass. ``guard`` sees the entry as
+    read in every attempt and raises when the caller no longer wants this end. While it waits, the lease of the entry's client is kept.
     """
     config = read_table_config(ctx, table)
     decided: list[Decision] = []
 
     def decide() -> tuple[Observed, Decision]:
         seen = observe(ctx, table)
+        if guard is not None:
+            guard(seen.lineage.entry(entry_id))
         decision = replacement.end(
             seen.lineage, entry_id, segments_to=segments_to, ideal=seen.ideal.maps, is_refresh=config.is_refresh, now_ms=ctx.clock()
         )
@@ -104,8 +110,9 @@ def end_replace(
     def run() -> None:
         _, first = decide()
         if first.changed:
-            wait_until_online(ctx, table, first.entry.segments_to, progress=progress)
-            snapshot_checks.require_passed(ctx, table, first.entry, override=override, actor=actor)
+            with kept_alive(ctx, table, entry_id):
+                wait_until_online(ctx, table, first.entry.segments_to, progress=progress)
+                snapshot_checks.require_passed(ctx, table, first.entry, override=override, actor=actor)
         update_transaction(ctx.store, attempt)
 
     _audited(ctx, table, "endReplaceSegments", actor, entry_id, run)

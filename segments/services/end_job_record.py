@@ -1,0 +1,29 @@
+"""The records of background ends in ZooKeeper."""
+
+from __future__ import annotations
+
+from segments.domain import end_job
+from segments.domain.end_job import EndJob
+from segments.errors import NotFound
+from segments.services.context import Context
+from segments.store import paths
+
+
+def read_job(ctx: Context, job_id: str) -> EndJob | None:
+    """The job, None when there is none."""
+    node = ctx.store.get(paths.job(job_id))
+    return end_job.from_record(node.record) if node and node.record else None
+
+
+def find_job(ctx: Context, job_id: str) -> EndJob:
+    """The job; NotFound names the id."""
+    found = read_job(ctx, job_id) if job_id and "/" not in job_id else None
+    if found is None:
+        raise NotFound(f"Job '{job_id}' does not exist.", remedy="Finished jobs are kept for a week; look at the lineage entry instead.")
+    return found
+
+
+def all_jobs(ctx: Context) -> list[EndJob]:
+    """Every job on record, oldest first."""
+    nodes = ctx.store.get_many([paths.job(j) for j in ctx.store.children(paths.JOBS)])
+    return sorted((end_job.from_record(n.record) for n in nodes if n and n.record), key=lambda j: (j.requested_ms, j.id))
