@@ -1,0 +1,282 @@
+"""Times realtime ingestion of a whole installation, beside what Apache Pinot 1.5.1 took on the same kind of machine (2 cores).
+
+Usage: ``python -m bench.realtime [WORK ...] [--kafka HOST:PORT] [--seconds 30] [--rounds 10]``. Works: ingest, stall, fresh, commit, pause,
+kill; all of them unless named. The stream is the installation's Redis, or the Kafka broker given. Every work ends with a check that
+no row is lost or doubled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.realtime_table import Feed, KafkaFeed, RedisFeed, Table, once, spread
+from tests.integration.running import Client, Installation, poll
+
+#: What Apache Pinot 1.5.1 took (Kafka).
+PINOT = {
+    "ingest": "85,000-100,000 rows/s, with a commit every 100,000 rows 63,000-74,000",
+    "ingest two": "126,000-151,000 rows/s",
+    "stall": "491-553 / 797-838 ms; rows went back 13-29 times in 90 s",
+    "fresh": "12-14 / 460-510 ms",
+    "commit": "not measured",
+    "pause": "15-21 ms",
+    "pause idle": "5,232 ms",
+    "pause loaded": "3,232 ms",
+    "resume": "183 / 406 ms",
+    "force commit": "5,196 ms",
+    "kill": "every query fails for 23-33 s",
+}
+_names = itertools.count()
+
+
+class Bench:
+    """One installation and its stream."""
+
+    def __init__(self, installation: Installation, feed: Feed, seconds: float, rounds: int) -> None:
+        self.installation, self.feed, self.seconds, self.rounds = installation, feed, seconds, rounds
+
+    def client(self) -> Client:
+        """One per thread."""
+        return Client(self.installation.endpoints)
+
+    def table(self, partitions: int) -> Table:
+        """A table that is not created yet; its topic is empty."""
+        return Table(self.client(), self.feed, f"bench{next(_names)}", partitions)
+
+    def ingest(self) -> None:
+        """A topic full of rows, then a table over it: rows a second from the first visible row to the last."""
+        for title, partitions, each, flush, rival in (
+            ("one partition, no commit", 1, 600_000, 10_000_000, PINOT["ingest"]),
+            ("one partition, a commit every 100,000 rows", 1, 600_000, 100_000, PINOT["ingest"]),
+            ("two partitions", 2, 500_000, 10_000_000, PINOT["ingest two"]),
+        ):
+            table = self.table(partitions)
+            for partition in range(partitions):
+                table.send(partition, each)
+            table.create(rows=flush)
+            poll(lambda table=table: table.rows() > 0, 60, "the first row")
+            began, first = time.perf_counter(), table.rows()
+            while (seen := table.rows()) < partitions * each:
+                time.sleep(0.05)
+            rate = (seen - first) / (time.perf_counter() - began)
+            print(f"  ingest, {title}: {rate:,.0f} rows/s   Pinot 1.5.1: {rival}")
+            self.check(table)
+            table.drop()
+
+    def stall(self) -> None:
+        """2,000 rows/s on two partitions and two replicas, segments of 5,000 rows: how long rows stand still at a commit."""
+        table = self.table(2).create(rows=5_000, replication=2)
+        table.send(0, 10)
+        table.send(1, 10)
+        table.wait_rows(20)
+        times: dict[int, list[tuple[float, int]]] = {0: [], 1: []}
+        backwards = 0
+        with self.producing(table, 1_000):
+            until = time.monotonic() + self.seconds
+            while time.monotonic() < until:
+                seen, now = table.newest(), time.perf_counter()
+                for partition, newest in seen.items():
+                    before = times[partition][-1][1] if times[partition] else -1
+                    backwards += newest < before
+                    if newest > before:
+                        times[partition].append((now, newest))
+                time.sleep(0.02)
+        stalls = [
+            later - earlier
+            for series in times.values()
+            for (earlier, low), (later, high) in itertools.pairwise(series)
+            if low // 5_000 < high // 5_000
+        ]
+        print(f"  stall of visible rows at a commit: {spread(stalls)}   Pinot 1.5.1: {PINOT['stall']}")
+        print(f"  visible rows went back {backwards} times")
+        self.check(table)
+        table.drop()
+
+    def fresh(self) -> None:
+        """Produce one row more under 2,000 rows/s and ask until it is seen."""
+        table = self.table(3).create(rows=1_000_000, replication=2)
+        for partition in range(3):
+            table.send(partition, 1)
+        table.wait_rows(3)
+        waits = []
+        with self.producing(table, 1_000, partitions=(0, 1)):
+            time.sleep(1)
+            until = time.monotonic() + self.seconds
+            sql = f"select max(n) from {table.name} where p = 2"
+            while time.monotonic() < until:
+                wanted = table.sent[2]
+                began = time.perf_counter()
+                table.send(2, 1)
+                while table.client.sql(sql)[0][0] < wanted:
+                    pass
+                waits.append(time.perf_counter() - began)
+                time.sleep(0.02)
+        print(f"  produce to queryable, the query included: {spread(waits)}   Pinot 1.5.1: {PINOT['fresh']}")
+        self.check(table)
+        table.drop()
+
+    def commit(self) -> None:
+        """A segment of 500,000 rows: force commit until every replica serves what was committed."""
+        table = self.table(1)
+        table.send(0, 500_000)
+        table.create(rows=10_000_000, replication=2)
+        table.wait_rows(500_000)
+        segment = table.consuming()[0]
+
+        def act() -> None:
+            table.client.call("POST", f"/tables/{table.name}/forceCommit")
+            poll(lambda: table.status(segment) == "DONE" and table.online(segment), 120, "ONLINE")
+
+        print(f"  commit of 500,000 rows, from the request to ONLINE on both servers: {once(act):.2f} s   Pinot 1.5.1: {PINOT['commit']}")
+        self.check(table)
+        table.drop()
+
+    def pause(self) -> None:
+        """Pause and resume, idle and under load; force commit."""
+        table = self.table(2).create(rows=1_000_000, replication=2)
+        table.send(0, 10)
+        table.wait_rows(10)
+        self._pauses(table, "idle")
+        with self.producing(table, 1_000):
+            self._pauses(table, "loaded")
+        commits = []
+        for _ in range(self.rounds):
+            segments = table.consuming()
+            began = time.perf_counter()
+            table.client.call("POST", f"/tables/{table.name}/forceCommit")
+            poll(lambda segments=segments: all(table.status(s) == "DONE" for s in segments), 60, "DONE")
+            commits.append(time.perf_counter() - began)
+            poll(lambda: len(table.consuming()) == 2, 30, "two consuming segments")
+        print(f"  force commit until DONE, idle: {spread(commits)}   Pinot 1.5.1: {PINOT['force commit']}")
+        self.check(table)
+        table.drop()
+
+    def _pauses(self, table: Table, how: str) -> None:
+        answered, stopped, resumed, first = [], [], [], []
+        for _ in range(self.rounds):
+            began = time.perf_counter()
+            table.client.call("POST", f"/tables/{table.name}/pauseConsumption", params={"comment": "bench"})
+            answered.append(time.perf_counter() - began)
+            poll(lambda: not table.consuming(), 60, "nothing consuming")
+            stopped.append(time.perf_counter() - began)
+            poll(lambda: set(self._states(table)) == {"ONLINE"}, 60, "all ONLINE")
+            newest = table.newest().get(0, -1)
+            table.send(0, 1)
+            began = time.perf_counter()
+            table.client.call("POST", f"/tables/{table.name}/resumeConsumption")
+            resumed.append(time.perf_counter() - began)
+            while table.newest().get(0, -1) <= newest:
+                pass
+            first.append(time.perf_counter() - began)
+            poll(lambda: len(table.consuming()) == 2, 30, "two consuming segments")
+        print(f"  pause answered, {how}: {spread(answered)}   Pinot 1.5.1: {PINOT['pause']}")
+        print(f"  pause to nothing consuming, {how}: {spread(stopped)}   Pinot 1.5.1: {PINOT[f'pause {how}']}")
+        print(f"  resume answered, {how}: {spread(resumed)}")
+        print(f"  resume to the first new row, {how}: {spread(first)}   Pinot 1.5.1: {PINOT['resume']}")
+
+    def _states(self, table: Table) -> list[str]:
+        view = table.client.call("GET", f"/tables/{table.name}/externalview").json()["REALTIME"] or {}
+        return [state for row in view.values() for state in row.values()]
+
+    def kill(self) -> None:
+        """kill -9 of one of two servers under 1,000 rows/s: failed queries, and how long rows stand still."""
+        table = self.table(2).create(rows=20_000, replication=2)
+        table.send(0, 10)
+        table.wait_rows(10)
+        name = self.installation.endpoints["servers"][0]["instance"]
+        failed: list[float] = []
+        changes: list[float] = []
+        with self.producing(table, 500):
+            time.sleep(1)
+            killed, last = time.monotonic(), -1
+            thread = threading.Thread(target=lambda: self.installation.manage("server", "kill", name))
+            thread.start()
+            while time.monotonic() < killed + max(15.0, self.seconds):
+                body = table.client.call("POST", "/query/sql", json={"sql": f"select count(*) from {table.name}"}).json()
+                if body.get("exceptions"):
+                    failed.append(time.monotonic() - killed)
+                elif (rows := body["resultTable"]["rows"][0][0]) > last:
+                    last = rows
+                    changes.append(time.monotonic())
+                time.sleep(0.01)
+            thread.join()
+        longest = max(b - a for a, b in itertools.pairwise(changes))
+        span = f"from {failed[0]:.1f} to {failed[-1]:.1f} s" if failed else ""
+        print(
+            f"  kill -9 of one of two servers: {len(failed)} failed queries {span}; longest stall {longest:.2f} s   Pinot: {PINOT['kill']}"
+        )
+        self.installation.manage("server", "start", name)
+        poll(lambda: {s["instance"] for s in self.installation.endpoints["servers"] if s["pid"]} >= {name}, 60, "the server again")
+        self.check(table)
+        table.drop()
+
+    def producing(self, table: Table, rate: int, partitions: tuple[int, ...] = (0, 1)) -> Producing:
+        """Rows to each of the partitions, ``rate`` a second each, until the end of the block."""
+        return Producing(table, rate, partitions)
+
+    def check(self, table: Table) -> None:
+        """Every row once."""
+        poll(table.whole, 60, f"every row of {table.name} exactly once ({table.sent})")
+
+
+class Producing:
+    """A thread that sends rows at a steady rate."""
+
+    def __init__(self, table: Table, rate: int, partitions: tuple[int, ...]) -> None:
+        self.table, self.rate, self.partitions = table, rate, partitions
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Producing:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        began, sent = time.monotonic(), 0
+        while not self._stop.wait(0.005):
+            due = int((time.monotonic() - began) * self.rate) - sent
+            if due > 0:
+                for partition in self.partitions:
+                    self.table.send(partition, due)
+                sent += due
+
+
+def main() -> None:
+    """Parse arguments, start, measure."""
+    works: dict[str, Callable[[Bench], None]] = {
+        "ingest": Bench.ingest, "stall": Bench.stall, "fresh": Bench.fresh, "commit": Bench.commit,
+        "pause": Bench.pause, "kill": Bench.kill,
+    }  # fmt: skip
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("works", nargs="*", metavar="WORK", help=", ".join(works))
+    parser.add_argument("--kafka", default="", metavar="HOST:PORT")
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--rounds", type=int, default=10)
+    given = parser.parse_args()
+    unknown = set(given.works) - set(works)
+    if unknown:
+        parser.error(f"unknown work: {', '.join(sorted(unknown))}")
+    with tempfile.TemporaryDirectory() as folder:
+        installation = Installation(Path(folder) / "data").start()
+        try:
+            feed: Feed = KafkaFeed(given.kafka) if given.kafka else RedisFeed(installation.endpoints["redis"])
+            bench = Bench(installation, feed, given.seconds, given.rounds)
+            print(f"realtime on {feed.kind} (median / p99)")
+            for name in given.works or works:
+                works[name](bench)
+        finally:
+            installation.stop()
+
+
+if __name__ == "__main__":
+    main()
