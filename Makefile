@@ -8,7 +8,7 @@ CONFORMANCE ?= ../shared/conformance
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart up test test-real lint conformance bench clean
+.PHONY: help install quickstart up test test-real lint conformance chaos bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,8 +72,11 @@ test-real: $(VENV)/.dev ## Fetch Apache Pinot 0.11.0, start it, and exchange seg
 	@test -e "$(PINOT_JARS)/complete" || { mvn -B -q -f tests/real_pinot/pom.xml dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$(PINOT_JARS)/lib" && touch "$(PINOT_JARS)/complete"; }
 	REAL_PINOT=1 $(BIN)/python -m pytest tests/real_pinot $(ARGS)
 
+chaos: $(VENV)/.dev ## Kill processes at random for half an hour under a stream of rows (CHAOS_SECONDS, CHAOS_SEED)
+	CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} $(BIN)/python -m pytest tests/chaos -s $(ARGS)
+
 bench: $(VENV)/.demo $(VENV)/.dev ## Measure, and print the numbers beside those of Apache Pinot
-	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python -m "bench.$$(basename $$file .py)" || exit 1; done
+	@for file in $$(grep -l __main__ bench/*.py); do echo "== $$file"; $(BIN)/python -m "bench.$$(basename $$file .py)" || exit 1; done
 
 clean: ## Remove .venv and caches; the data in .pinotadmin stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

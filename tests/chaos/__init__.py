@@ -1,0 +1,1 @@
+"""Random kills under load: rows are neither lost nor doubled."""

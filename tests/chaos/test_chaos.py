@@ -1,0 +1,149 @@
+"""Kills at random while rows stream in: no row is lost or doubled, and consumption goes on within 30 seconds of every kill.
+
+Two minutes by default; ``make chaos`` sets CHAOS_SECONDS to half an hour. The seed is printed; CHAOS_SEED repeats a run's choices.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.realtime_table import RedisFeed, Table
+from tests.integration.running import Client, Installation, poll
+
+pytestmark = pytest.mark.integration
+
+SECONDS = float(os.environ.get("CHAOS_SECONDS", "120"))
+SEED = int(os.environ.get("CHAOS_SEED", str(random.SystemRandom().randrange(10**6))))
+#: Rows a second and partition; a segment ends every ten seconds or so.
+RATE, FLUSH = 200, 2_000
+GOES_ON_S = 30.0
+
+
+class Producer:
+    """Sends rows at a steady rate; a batch whose answer was lost is looked up in the stream before it is sent again."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.failure: BaseException | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; raises what went wrong."""
+        self._stop.set()
+        self._thread.join(60)
+        if self.failure is not None:
+            raise self.failure
+
+    def _run(self) -> None:
+        try:
+            began, sent = time.monotonic(), 0
+            while not self._stop.wait(0.02):
+                due = int((time.monotonic() - began) * RATE) - sent
+                for partition in range(self.table.partitions):
+                    self._send(partition, due)
+                sent += due
+        except BaseException as error:
+            self.failure = error
+
+    def _send(self, partition: int, count: int) -> None:
+        """Rows are numbered, so the last entry of the stream tells how many of them arrived."""
+        assert isinstance(self.table.feed, RedisFeed)
+        goal = self.table.sent[partition] + count
+        deadline = time.monotonic() + 60
+        while self.table.sent[partition] < goal:
+            try:
+                self.table.send(partition, goal - self.table.sent[partition])
+            except Exception:
+                if time.monotonic() > deadline:
+                    raise
+                self._stop.wait(0.2)
+                poll(lambda: self._look(partition), 60, "the stream answers")
+
+    def _look(self, partition: int) -> bool:
+        import orjson
+
+        assert isinstance(self.table.feed, RedisFeed)
+        last = self.table.feed.client.xrevrange(f"{self.table.name}-{partition}", count=1)
+        self.table.sent[partition] = orjson.loads(last[0][1][b"value"])["n"] + 1 if last else 0
+        return True
+
+
+class Chaos:
+    """The installation, what may be killed of it, and how far rows are visible."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.installation = installation
+        self.random = random.Random(SEED)
+        self.done: list[str] = []
+
+    def victims(self) -> dict[str, int]:
+        """{name: pid} of all that may be killed."""
+        found: dict[str, Any] = self.installation.endpoints
+        pids = {name: pid for name, pid in found["pids"].items() if name in ("web", "zookeeper", "redis", "mirror", "worker")}
+        servers = {s["instance"]: s["pid"] for s in found["servers"] if s["pid"]}
+        # Servers and the controller's process matter most.
+        return {**pids, **servers}
+
+    def strike(self) -> str:
+        """kill -9 of one of them."""
+        victims = poll(self.victims, 60, "endpoints.json")
+        weights = [4 if name.startswith("Server_") or name == "web" else 1 for name in victims]
+        name = self.random.choices(list(victims), weights)[0]
+        os.kill(victims[name], signal.SIGKILL)
+        self.done.append(name)
+        return name
+
+
+def visible(client: Client, table: Table) -> int:
+    """Rows, or -1 while nothing answers."""
+    try:
+        return int(client.sql(f"select count(*) from {table.name}")[0][0])
+    except Exception:  # noqa: BLE001  web, servers or ZooKeeper may be down right now
+        return -1
+
+
+def test_random_kills_lose_and_double_nothing_and_consumption_goes_on(tmp_path: Path) -> None:
+    print(f"CHAOS_SEED={SEED}")
+    installation = Installation(tmp_path / "data").start()
+    try:
+        client = Client(installation.endpoints)
+        table = Table(client, RedisFeed(installation.endpoints["redis"]), "chaos", 2)
+        table.create(rows=FLUSH, replication=2)
+        producer, chaos = Producer(table), Chaos(installation)
+        poll(lambda: visible(client, table) > 0, 60, "the first row")
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            before = visible(client, table)
+            name = chaos.strike()
+            goal = max(before, sum(table.sent.values()))
+            poll(lambda goal=goal: visible(client, table) >= goal, GOES_ON_S, f"seed {SEED}: rows after the kill of {name} ({chaos.done})")
+            threading.Event().wait(chaos.random.uniform(0.5, 4))
+        producer.stop()
+        total = sum(table.sent.values())
+        assert total > SECONDS * RATE
+        poll(lambda: visible(client, table) >= total, 60, f"seed {SEED}: all {total} rows after {chaos.done}")
+        poll(table.whole, 20, f"seed {SEED}: every row exactly once after {chaos.done}")
+        chain_is_whole(client, table)
+    finally:
+        installation.stop()
+
+
+def chain_is_whole(client: Client, table: Table) -> None:
+    """Per partition: sequences without a hole, and each segment starts where the one before ended."""
+    ideal = client.call("GET", f"/tables/{table.name}/idealstate").json()["REALTIME"]
+    for partition in range(table.partitions):
+        names = sorted((s for s in ideal if s.split("__")[1] == str(partition)), key=lambda s: int(s.split("__")[2]))
+        assert [int(s.split("__")[2]) for s in names] == list(range(len(names)))
+        records = [client.call("GET", f"/segments/{table.name}_REALTIME/{s}/metadata").json() for s in names]
+        for old, new in zip(records, records[1:], strict=False):
+            assert old["segment.realtime.endOffset"] == new["segment.realtime.startOffset"]
