@@ -1,11 +1,14 @@
-"""The records of background ends in ZooKeeper."""
+"""The records of background ends in ZooKeeper, and the lineage entries they speak of."""
 
 from __future__ import annotations
 
 from segments.domain import end_job
 from segments.domain.end_job import EndJob
+from segments.domain.lineage import Entry
 from segments.errors import NotFound
+from segments.names import TableName, split_table_name
 from segments.services.context import Context
+from segments.services.lineage_record import read_lineage
 from segments.store import paths
 
 
@@ -27,3 +30,21 @@ def all_jobs(ctx: Context) -> list[EndJob]:
     """Every job on record, oldest first."""
     nodes = ctx.store.get_many([paths.job(j) for j in ctx.store.children(paths.JOBS)])
     return sorted((end_job.from_record(n.record) for n in nodes if n and n.record), key=lambda j: (j.requested_ms, j.id))
+
+
+def table_of(job: EndJob) -> TableName:
+    """The table whose entry the job ends."""
+    raw, kind = split_table_name(job.table)
+    assert kind is not None  # written from a typed name
+    return TableName(raw, kind)
+
+
+def entry_of(ctx: Context, job: EndJob) -> Entry | None:
+    """The entry as it is now; None when it is gone."""
+    lineage = read_lineage(ctx, table_of(job))
+    return lineage.entries.get(job.entry) if lineage else None
+
+
+def final_segments(job: EndJob, entry: Entry) -> tuple[str, ...]:
+    """The new side that the job switches to."""
+    return job.segments_to or entry.segments_to

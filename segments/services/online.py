@@ -66,7 +66,7 @@ def wait_until_online(
 
 @dataclass(frozen=True)
 class SegmentsSeen:
-    """How far segments are. ``waiting``: segments not ready; ``broken``: in ERROR wherever they are; ``counted``: replicas (online, waited for)."""
+    """``waiting``: segments not ready; ``broken``: in ERROR wherever they are; ``counted``: replicas (online, waited for)."""
 
     waiting: list[str]
     broken: list[str]

@@ -1,0 +1,51 @@
+"""What can be told about a background end: its state, how many replicas are online, which are not and why (B6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from segments.domain.end_job import EndJob
+from segments.errors import NotFound
+from segments.services.context import Context
+from segments.services.end_job_record import entry_of, final_segments, find_job, table_of
+from segments.services.replica_report import ErrorReader, ReplicaReport, report_replicas
+
+#: At most this many missing replicas are listed.
+_LISTED: Final = 100
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """A job and, while it runs, how its replicas stand now."""
+
+    job: EndJob
+    report: ReplicaReport | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of GET /api/v1/jobs/{id}."""
+        job, seen = self.job, self.report
+        return {
+            "id": job.id, "kind": "endReplaceSegments", "table": job.table, "segmentLineageEntryId": job.entry, "state": job.state.value,
+            "message": job.message or self._waiting(), "actor": job.actor, "reason": job.reason, "requestedMs": job.requested_ms,
+            "deadlineMs": job.deadline_ms, "finishedMs": job.finished_ms or None,
+            "replicasOnline": seen.online if seen else job.online, "replicasWanted": seen.wanted if seen else job.wanted,
+            "missing": [g.to_json() for g in seen.gaps[:_LISTED]] if seen else [], "missingCount": len(seen.gaps) if seen else 0,
+        }  # fmt: skip
+
+    def _waiting(self) -> str:
+        if self.report is None:
+            return ""
+        return f"{self.report.online} of {self.report.wanted} replicas are online."
+
+
+def job_status(ctx: Context, job_id: str, read_errors: ErrorReader | None = None) -> JobStatus:
+    """The job as it stands, and which replicas it waits for. NotFound when there is none."""
+    job = find_job(ctx, job_id)
+    if not job.is_open:
+        return JobStatus(job)
+    try:
+        entry = entry_of(ctx, job)
+        return JobStatus(job, report_replicas(ctx, table_of(job), final_segments(job, entry), read_errors) if entry else None)
+    except NotFound:
+        return JobStatus(job)

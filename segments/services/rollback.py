@@ -1,0 +1,119 @@
+"""Go back several replacements in one switch, or look first what that would do (B4, B7)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from segments.domain import rollback
+from segments.domain.rollback import RollbackPlan
+from segments.errors import PinotAdminError
+from segments.names import TableName
+from segments.services import audit
+from segments.services.context import Actor, Context
+from segments.services.lineage_record import Observed, observe
+from segments.services.lineage_switch import Switch, apply_switch
+from segments.services.online import serving_rows
+from segments.services.rollback_preview import SnapshotSummary, summarise
+from segments.services.segments import read_records
+
+
+@dataclass(frozen=True)
+class RollbackStep:
+    """One entry that would be reverted: its state now and since when (epoch ms), and how many segments it names on either side."""
+
+    entry_id: str
+    state: str
+    timestamp_ms: int
+    segments_from: int
+    segments_to: int
+    pinned: bool
+
+
+@dataclass(frozen=True)
+class RollbackPreview:
+    """The effect of going back to before ``target``. ``blockers`` are sentences; it is allowed when there are none.
+
+    ``deleted_segments`` go afterwards, ``kept_segments`` are hidden but stay because they are pinned.
+    """
+
+    table: str
+    target: str
+    allowed: bool
+    needs_force: bool
+    blockers: list[str]
+    steps: list[RollbackStep]
+    before: SnapshotSummary
+    after: SnapshotSummary
+    deleted_segments: list[str]
+    kept_segments: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready form for ``dryRun=true``."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class RollbackDone:
+    """The entries that were reverted, newest first, and the segments that are gone or on their way."""
+
+    table: str
+    reverted: tuple[str, ...]
+    deleted: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {"table": self.table, "reverted": list(self.reverted), "deletedSegments": list(self.deleted)}
+
+
+def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool = False) -> RollbackPreview:
+    """Look, change nothing. NotFound when table or entry do not exist."""
+    seen = observe(ctx, table)
+    plan = _plan(ctx, table, seen, target, force=force)
+    unforced = _plan(ctx, table, seen, target, force=False)
+    before, after = seen.lineage.visible(seen.ideal.maps), plan.after.visible(seen.ideal.maps)
+    records = read_records(ctx, table, sorted({*before, *after}))
+    hidden, pinned = plan.after.hidden(), plan.after.pinned()
+    return RollbackPreview(
+        table=table.typed,
+        target=target,
+        allowed=not plan.blockers,
+        needs_force=any(e.state == "IN_PROGRESS" for e in plan.steps) and len(unforced.blockers) > 0,
+        blockers=[str(b) for b in plan.blockers],
+        steps=[
+            RollbackStep(e.id, e.state.value, e.timestamp_ms, len(e.segments_from), len(e.segments_to), e.is_pinned) for e in plan.steps
+        ],
+        before=summarise(records[s] for s in before if s in records),
+        after=summarise(records[s] for s in after if s in records),
+        deleted_segments=sorted(plan.delete),
+        kept_segments=sorted({s for e in plan.steps for s in e.segments_to if s in pinned and s in hidden and s in seen.ideal.maps}),
+    )
+
+
+def roll_back(ctx: Context, table: TableName, target: str, *, force: bool = False, actor: Actor) -> RollbackDone:
+    """Revert ``target`` and everything built on it; returns when all live brokers serve the older snapshot; then deletes.
+
+    All entries change in one write, so a query sees the newest snapshot or the wanted one. Raises NotFound, StateConflict or
+    PreconditionFailed; nothing is written then. Cut anywhere it may be asked for again: it is done once, and then StateConflict says so.
+    """
+    decided: list[RollbackPlan] = []
+
+    def decide(seen: Observed) -> Switch:
+        plan = _plan(ctx, table, seen, target, force=force)
+        rollback.require_possible(plan)
+        decided[:] = [plan]
+        detail = {"to": target, "entries": [e.id for e in plan.steps], "forceRevert": force}
+        return Switch(plan.after, plan.delete, detail)
+
+    try:
+        apply_switch(ctx, table, "rollback", actor, decide)
+    except PinotAdminError as error:
+        outcome = "refused" if error.permanent else "failed"
+        audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, to=target, error=str(error))
+        raise
+    return RollbackDone(table.typed, tuple(e.id for e in decided[0].steps), decided[0].delete)
+
+
+def _plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:
+    rows = serving_rows(ctx, table, seen.ideal.maps)
+    return rollback.plan_rollback(seen.lineage, target, rows, force=force, now_ms=ctx.clock())
