@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
 from segments.domain.ideal_state import CONSUMING, OFFLINE, ONLINE
 from segments.domain.llc_name import LLCName, is_llc_name, parse_llc_name
-from segments.domain.pause import PauseState
+from segments.domain.pause import PauseState, pause_of
 from segments.domain.segment_metadata import COMMITTING, COMPLETED_STATUSES, IN_PROGRESS, SegmentMetadata
 from segments.domain.znrecord import ZNRecord
 
@@ -83,6 +83,10 @@ class Seen:
     topics: int
     max_completion_ms: int = MAX_COMPLETION_MS
     returns_replicas: bool = False
+
+    def with_ideal(self, ideal: ZNRecord) -> Seen:
+        """The same, had the ideal state been this one."""
+        return replace(self, ideal=ideal, pause=pause_of(ideal))
 
 
 @dataclass(frozen=True)

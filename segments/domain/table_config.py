@@ -10,7 +10,7 @@ from typing import Any, Final
 from segments.domain.schema import Schema
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, RecordCorrupt
-from segments.names import TableName, check_raw_table_name, parse_table_type, split_table_name
+from segments.names import REALTIME, TableName, check_raw_table_name, parse_table_type, split_table_name
 
 #: Kept as plain text in the znode; every other key is JSON text (storage-zk.md 1.6).
 _PLAIN: Final = ("tableName", "tableType", "isDimTable", "isMaterializedView", "description")
@@ -56,8 +56,25 @@ class TableConfig:
 
     @property
     def replication(self) -> int:
-        """Copies of every segment; default 1."""
-        return int(self.segments_config.get("replication") or 1)
+        """Copies of every segment; default 1. A REALTIME table may still say ``replicasPerPartition``."""
+        own = self.segments_config.get("replicasPerPartition") if self.table.type == REALTIME else None
+        return int(own or self.segments_config.get("replication") or 1)
+
+    @property
+    def stream_ingestion(self) -> dict[str, Any]:
+        """``ingestionConfig.streamIngestionConfig``."""
+        return dict((self.body.get("ingestionConfig") or {}).get("streamIngestionConfig") or {})
+
+    @property
+    def is_pauseless(self) -> bool:
+        """The next segment consumes while the last one is still being built."""
+        return str(self.stream_ingestion.get("pauselessConsumptionEnabled", "")).lower() == "true"
+
+    @property
+    def peer_scheme(self) -> str | None:
+        """``peerSegmentDownloadScheme`` in lower case: servers may fetch segments from one another."""
+        scheme = self.segments_config.get("peerSegmentDownloadScheme")
+        return str(scheme).lower() if scheme else None
 
     @property
     def time_column(self) -> str | None:
@@ -179,13 +196,14 @@ def from_record(record: ZNRecord) -> TableConfig:
 
 
 def _check_values(config: TableConfig) -> None:
-    text = config.segments_config.get("replication")
-    try:
-        replication = int(text) if text is not None else 1
-    except (TypeError, ValueError):
-        replication = 0
-    if replication < 1:
-        raise InvalidInput(f"'segmentsConfig.replication' of table '{config.table}' must be a number from 1 on, not {text!r}.")
+    for key in ("replication", "replicasPerPartition"):
+        text = config.segments_config.get(key)
+        try:
+            replication = int(text) if text is not None else 1
+        except (TypeError, ValueError):
+            replication = 0
+        if replication < 1:
+            raise InvalidInput(f"'segmentsConfig.{key}' of table '{config.table}' must be a number from 1 on, not {text!r}.")
     if config.ingestion_type not in ("APPEND", "REFRESH"):
         raise InvalidInput(f"'segmentIngestionType' of table '{config.table}' must be APPEND or REFRESH, not '{config.ingestion_type}'.")
 

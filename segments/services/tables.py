@@ -8,12 +8,15 @@ from typing import Any
 
 from segments.domain import table_config as configs
 from segments.domain.ideal_state import ONLINE, new_ideal_state
+from segments.domain.realtime_plan import Changes
+from segments.domain.realtime_table import check_peer_scheme, check_realtime
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, StateConflict
-from segments.names import OFFLINE, TABLE_TYPES, TableName, TableType, parse_table_type, resolve_table, split_table_name
+from segments.names import REALTIME, TABLE_TYPES, TableName, TableType, parse_table_type, resolve_table, split_table_name
 from segments.services import audit
+from segments.services.consuming_segments import first_segments, make_remaining_segments
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import table_not_found
 from segments.services.schemas import read_schema
@@ -59,8 +62,9 @@ def one_table(ctx: Context, name: str, type_text: str | None) -> TableName:
 def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     """Check a config against its schema; writes nothing. Raises InvalidInput, also when the schema is missing."""
     config = configs.parse_table_config(body)
-    if config.table.type != OFFLINE:
-        raise InvalidInput(f"Table '{config.table}': this cluster serves OFFLINE tables only.", remedy="Use tableType OFFLINE.")
+    check_peer_scheme(config)
+    if config.table.type == REALTIME:
+        check_realtime(config)
     try:
         schema = read_schema(ctx, config.table.raw)
     except NotFound as error:
@@ -72,9 +76,15 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
 
 
 def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
-    """Create a table. Raises InvalidInput, or StateConflict when it, or what is left of a dropped one, exists."""
+    """Create a table; partitions of a REALTIME one consume from then on (completion.md 10, setUpNewTable).
+
+    Raises InvalidInput, StateConflict when it, or what is left of a dropped one, exists or there are fewer servers than replicas,
+    Unavailable when a stream does not answer. Then nothing is left.
+    """
     config, _ = validate_table(ctx, body)
     table = config.table
+    empty = new_ideal_state(table.typed, config.replication)
+    first = first_segments(ctx, config, empty) if table.type == REALTIME else Changes()
 
     def attempt() -> Sequence[Write]:
         if ctx.store.exists(paths.table_config(table.typed)) is not None:
@@ -90,12 +100,15 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
             # Written as it is: its version grows, so that a deletion of the schema that is under way looks again.
             Replace(paths.schema(table.raw), schema.record, schema.version),
             Create(paths.table_config(table.typed), config.to_record()),
-            Create(paths.ideal_state(table.typed), new_ideal_state(table.typed, config.replication)),
+            Create(paths.ideal_state(table.typed), first.apply(empty)),
+            *(Create(paths.segment(table.typed, s), r) for s, r in sorted(first.created.items())),
             _broker_row(ctx, table),
         ]
 
     update_transaction(ctx.store, attempt)
     audit.record(actor, "createTable", cluster=ctx.cluster, target=table.typed)
+    if table.type == REALTIME:
+        make_remaining_segments(ctx, table)
     return config
 
 

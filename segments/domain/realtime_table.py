@@ -1,0 +1,67 @@
+"""What a REALTIME table's config must fulfil: streams, names, replicas, peer download (realtime-ops.md 14)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from segments.domain.llc_name import check_llc_table
+from segments.domain.stream_config import StreamConfig, stream_configs
+from segments.domain.table_config import TableConfig
+from segments.errors import InvalidInput
+from segments.names import REALTIME
+
+_SCHEMES: Final = ("http", "https")
+
+
+def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
+    """The streams of a REALTIME table. Raises InvalidInput naming the key and what is wrong with it."""
+    check_llc_table(config.table.raw)
+    streams = stream_configs(config)
+    if config.time_column is None:
+        raise InvalidInput(
+            f"Table '{config.table}' has no time column.", remedy="Name a date-time column in segmentsConfig.timeColumnName."
+        )
+    _check_pauseless(config, streams)
+    _check_not_built_yet(config)
+    return streams
+
+
+def check_peer_scheme(config: TableConfig) -> None:
+    """``peerSegmentDownloadScheme``: http or https, and somebody to download from. For tables of both types."""
+    scheme = config.peer_scheme
+    if scheme is None:
+        return
+    if scheme not in _SCHEMES:
+        raise InvalidInput(
+            f"'peerSegmentDownloadScheme' of table '{config.table}' must be http or https, not '{scheme}'.", remedy="Use http."
+        )
+    if config.replication < 2:
+        raise InvalidInput(
+            f"'peerSegmentDownloadScheme' of table '{config.table}' can't be used when replication is < 2.",
+            remedy="Raise segmentsConfig.replication, or remove the scheme.",
+        )
+
+
+def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:
+    if not config.is_pauseless:
+        return
+    if len(streams) > 1:
+        raise InvalidInput("Multiple stream configs are not supported with pauseless consumption enabled.")
+    if config.replication > 1 and config.peer_scheme is None:
+        raise InvalidInput(
+            f"Table '{config.table}' needs 'peerSegmentDownloadScheme' for pauseless consumption with {config.replication} replicas.",
+            remedy="Set segmentsConfig.peerSegmentDownloadScheme to http.",
+        )
+
+
+def _check_not_built_yet(config: TableConfig) -> None:
+    """Better refused than consumed with rows that mean something else."""
+    asked = []
+    if config.is_pauseless:
+        asked.append("pauseless consumption (ingestionConfig.streamIngestionConfig.pauselessConsumptionEnabled)")
+    if str((config.body.get("upsertConfig") or {}).get("mode", "NONE")).upper() != "NONE":
+        asked.append("upsert (upsertConfig)")
+    if (config.body.get("dedupConfig") or {}).get("dedupEnabled"):
+        asked.append("deduplication (dedupConfig)")
+    if asked and config.table.type == REALTIME:
+        raise InvalidInput(f"Table '{config.table}' asks for {' and '.join(asked)}, which this cluster can not do.", remedy="Leave it out.")

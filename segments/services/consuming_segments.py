@@ -1,0 +1,230 @@
+"""Make and repair consuming segments: creation of a table, resume and validation all do it here, in one transaction each.
+
+Ideal state, records of new segments and the pause flag change together or not at all (DESIGN section 4, rule 4; B16).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from segments.domain.partition_metadata import stream_partition_metadata
+from segments.domain.pause import pause_of, stream_partition, topic_of
+from segments.domain.realtime_assignment import most_partitions_per_server
+from segments.domain.realtime_plan import Blueprint, Changes, Start, plan_changes
+from segments.domain.realtime_repair import Case, Kind, diagnose
+from segments.domain.realtime_table import check_realtime
+from segments.domain.stream_offset import Offset
+from segments.domain.table_config import TableConfig
+from segments.domain.znrecord import ZNRecord
+from segments.errors import PinotAdminError, StateConflict, Unavailable
+from segments.names import TableName
+from segments.services.context import Context
+from segments.services.flush_rows import FlushRows
+from segments.services.realtime_servers import tenant_servers
+from segments.services.realtime_state import RealtimeState, observe_realtime
+from segments.services.stream_facts import StreamFacts, stream_facts
+from segments.services.table_record import read_table_config
+from segments.store import paths
+from segments.store.base import Check, Create, Delete, Replace, Write
+from segments.store.data_loss import DataLoss, record_data_loss
+from segments.store.update import update_transaction
+
+log = logging.getLogger(__name__)
+
+Word = Literal["lastConsumed", "smallest", "largest"]
+#: New segments per transaction: with their records and a large ideal state it stays below ZooKeeper's limit of 1 MB.
+_PER_TRANSACTION: Final = 300
+
+
+@dataclass(frozen=True)
+class StartFrom:
+    """Where partitions without a consuming segment go on; ``offsets`` {partition: offset} wins over ``word``."""
+
+    word: Word = "lastConsumed"
+    offsets: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ensured:
+    """The ideal state afterwards, what was done, and what could not be."""
+
+    ideal: ZNRecord
+    changes: tuple[Changes, ...]
+    cases: tuple[Case, ...]
+    stream_error: str = ""
+
+    @property
+    def sentences(self) -> list[str]:
+        """One per thing done."""
+        return [s for c in self.changes for s in c.sentences]
+
+
+def ensure_consuming(
+    ctx: Context, table: TableName, *, start: StartFrom | None = None, change: Callable[[ZNRecord], ZNRecord] | None = None
+) -> Ensured:
+    """Repair what is wrong with the table's consumption. ``change`` edits the ideal state first, in the same transaction: a resume.
+
+    A partition that consumes, or is paused after the change, is left alone. Without a stream's answer only what needs none is done, unless
+    ``start`` asks for it. Raises NotFound, InvalidInput (disabled; offsets that are none), StateConflict (too few servers, offsets for a
+    running partition), Unavailable.
+    """
+    configs = check_realtime(read_table_config(ctx, table))
+    done: list[Changes] = []
+    with stream_facts(ctx, configs) as facts:
+        while True:
+            job = _Attempt(ctx, table, facts, start or StartFrom(), change)
+            update_transaction(ctx.store, job.writes)
+            done.append(job.changes)
+            _record_losses(ctx, table, job.changes)
+            if not job.is_cut:
+                return Ensured(job.ideal, tuple(done), tuple(job.cases), job.stream_error)
+
+
+def first_segments(ctx: Context, config: TableConfig, ideal: ZNRecord) -> Changes:
+    """Rows and records of the first segments of a new table, as many as fit into its creation; ``ensure_consuming`` makes the rest.
+
+    Raises StateConflict when there are too few servers, Unavailable when a stream does not answer.
+    """
+    with stream_facts(ctx, check_realtime(config)) as facts:
+        partitions = sorted(facts.partitions())[:_PER_TRANSACTION]
+        cases = [Case(p, Kind.FIRST) for p in partitions]
+        starts = {p: Start(facts.first(p).text) for p in partitions}
+        return plan_changes(cases, ideal, blueprint(ctx, config, facts, ideal), starts, (), ctx.clock())
+
+
+def make_remaining_segments(ctx: Context, table: TableName) -> None:
+    """First segments that did not fit into the table's creation. What fails here is left to the validation pass, and logged."""
+    try:
+        ensure_consuming(ctx, table)
+    except PinotAdminError:
+        log.exception("The first segments of %s could not all be made; the validation pass goes on.", table)
+
+
+def blueprint(ctx: Context, config: TableConfig, facts: StreamFacts, ideal: ZNRecord) -> Blueprint:
+    """What new segments of this table look like."""
+    instances, topics = tenant_servers(ctx, config), facts.topics
+    rows = FlushRows(ctx, config)
+
+    def flush_rows(partition: int) -> int:
+        count = len(_partition_ids(facts, ideal))
+        return rows.limit(facts.config_of(partition), most_partitions_per_server(count, config.replication, len(instances)))
+
+    def metadata(partition: int) -> str | None:
+        count = sum(1 for p in _partition_ids(facts, ideal) if topic_of(p, topics) == topic_of(partition, topics))
+        return stream_partition_metadata(config, stream_partition(partition, topics), count)
+
+    return Blueprint(config.table.raw, config.table.typed, config.replication, topics, instances, flush_rows, metadata)
+
+
+def _partition_ids(facts: StreamFacts, ideal: ZNRecord) -> frozenset[int]:
+    """The streams' partitions; while a stream does not answer those that have segments."""
+    try:
+        return facts.partitions()
+    except Unavailable:
+        return frozenset(int(s.split("__")[1]) for s in ideal.maps if s.count("__") == 3)
+
+
+class _Attempt:
+    """One transaction's worth; ``writes`` is called again, from its reads on, after every conflict."""
+
+    def __init__(
+        self, ctx: Context, table: TableName, facts: StreamFacts, start: StartFrom, change: Callable[[ZNRecord], ZNRecord] | None
+    ) -> None:
+        self.ctx, self.table, self.facts, self.start, self.change = ctx, table, facts, start, change
+        self.changes = Changes()
+        self.cases: list[Case] = []
+        self.ideal = ZNRecord(table.typed)
+        self.is_cut = False
+        self.stream_error = ""
+        self.now_ms = ctx.clock()
+
+    def writes(self) -> Sequence[Write] | None:
+        state = observe_realtime(self.ctx, self.table)
+        self.ideal = self.change(state.ideal) if self.change else state.ideal
+        self.cases, self.changes, self.is_cut = self._diagnose(state), Changes(), False
+        if self.cases:
+            self._plan(state)
+        after = self.changes.apply(self.ideal)
+        if after == state.ideal and self.changes.is_empty:
+            return None
+        self.ideal = after
+        path, typed = paths.ideal_state(self.table.typed), self.table.typed
+        return [
+            Replace(path, after, state.ideal_version),
+            *(Check(paths.segment(typed, s), v) for s, v in sorted(self.changes.checked.items())),
+            *(Create(paths.segment(typed, s), r) for s, r in sorted(self.changes.created.items())),
+            *(Delete(paths.segment(typed, s), v) for s, v in sorted(self.changes.discarded.items())),
+        ]
+
+    def _diagnose(self, state: RealtimeState) -> list[Case]:
+        if pause_of(self.ideal).paused:
+            return []
+        partitions: frozenset[int] | None = None
+        try:
+            partitions = self.facts.partitions()
+        except Unavailable as error:
+            if self.start.word != "lastConsumed":
+                raise
+            self.stream_error = error.message
+        seen = state.seen(partitions, self.facts.topics)
+        cases = diagnose(seen.with_ideal(self.ideal), self.now_ms)
+        self._check_offsets(cases)
+        return cases
+
+    def _check_offsets(self, cases: Sequence[Case]) -> None:
+        free = {c.partition for c in cases if c.kind.makes_segment}
+        running = sorted(set(self.start.offsets) - free)
+        if running:
+            raise StateConflict(
+                f"Partitions {running} of table '{self.table}' do not wait for a start: they consume, are paused, or do not exist.",
+                remedy="Pause the table, wait until nothing consumes, then give offsets of partitions that it has.",
+            )
+
+    def _plan(self, state: RealtimeState) -> None:
+        config = read_table_config(self.ctx, self.table)
+        wanted = [c for c in self.cases if not c.kind.makes_segment]
+        making = [c for c in self.cases if c.kind.makes_segment]
+        self.is_cut = len(making) > _PER_TRANSACTION
+        making = making[:_PER_TRANSACTION]
+        starts = {c.partition: self._start_of(c) for c in making}
+        plan = blueprint(self.ctx, config, self.facts, self.ideal)
+        self.changes = plan_changes([*wanted, *making], self.ideal, plan, starts, state.taken, self.now_ms)
+
+    def _start_of(self, case: Case) -> Start:
+        return start_of(self.facts, case, self.start)
+
+
+def start_of(facts: StreamFacts, case: Case, start: StartFrom) -> Start:
+    """Where the new segment of a case begins: the caller's offset or word, else the end of what is committed, else the smallest.
+
+    Rows between that end and the first offset the stream still has are a loss (realtime-ops.md 5). While the stream does not answer,
+    the end of what is committed is taken as it is.
+    """
+    partition = case.partition
+    if partition in start.offsets:
+        return Start(facts.parse(partition, start.offsets[partition]).text)
+    if start.word == "largest":
+        return Start(facts.latest(partition).text)
+    if start.word == "smallest" or case.base_offset is None:
+        return Start(facts.earliest(partition).text)
+    base = facts.parse(partition, case.base_offset)
+    first = _earliest_or_none(facts, partition)
+    if first is not None and first > base:
+        return Start(first.text, lost_from=base.text)
+    return Start(base.text)
+
+
+def _earliest_or_none(facts: StreamFacts, partition: int) -> Offset | None:
+    try:
+        return facts.earliest(partition)
+    except Unavailable:
+        return None
+
+
+def _record_losses(ctx: Context, table: TableName, changes: Changes) -> None:
+    made = {int(s.split("__")[-3]): s for s in changes.created}
+    losses = [DataLoss(x.partition, x.start, x.end, made.get(x.partition, ""), ctx.clock()) for x in changes.losses]
+    record_data_loss(ctx.store, table.typed, losses)
