@@ -163,7 +163,7 @@ class _Item:
             return None
         found = parse_bound(value)
         if found is None:
-            raise self.bad(key, f"is no moment: {value!r}", "Write 2024-01-31, 2024-01-31T12:00:00Z, now-30d, now+1d or epoch milliseconds.")
+            raise self.bad(key, f"is no moment: {value!r}", "Write 2024-01-31, 2024-01-31T12:00:00Z, now-30d or epoch milliseconds.")
         return found
 
 

@@ -1,0 +1,79 @@
+"""The checks of a table as a document: read, validated against the schema, and written into the table config."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from segments.dataplane.query import QueryRejected, plan_query, table_of
+from segments.domain import table_config as configs
+from segments.domain.check_document import CHECKS, check_columns, checks_of, custom_configs, parse_checks, to_document
+from segments.domain.checks import CheckPlan, SampleSql
+from segments.domain.schema import Schema
+from segments.domain.table_config import TableConfig
+from segments.domain.znrecord import ZNRecord
+from segments.errors import InvalidInput
+from segments.names import TableName, split_table_name
+from segments.services import audit
+from segments.services.context import Actor, Context
+from segments.services.lineage_record import table_not_found
+from segments.services.schemas import read_schema
+from segments.services.table_record import read_table_config
+from segments.store import paths
+from segments.store.base import Versioned
+from segments.store.update import update_record
+
+
+def validate_checks(config: TableConfig, schema: Schema) -> CheckPlan:
+    """The checks of a config, fit for its schema: columns exist, sample queries can be planned. Raises InvalidInput."""
+    plan = checks_of(config)
+    check_columns(plan, config, schema)
+    for check in plan.checks:
+        if isinstance(check, SampleSql):
+            _check_sql(check, config, schema)
+    return plan
+
+
+def read_check_document(ctx: Context, table: TableName) -> dict[str, Any]:
+    """``{"checks": [...], "timeoutMs": n}`` of a table. Raises NotFound, or InvalidInput when what is stored can not be read."""
+    return to_document(custom_configs(read_table_config(ctx, table)).get(CHECKS))
+
+
+def write_check_document(ctx: Context, table: TableName, document: Any, *, actor: Actor) -> dict[str, Any]:
+    """Make these the table's checks, an empty list for none; returns them as stored. Other keys of the config stay as they are.
+
+    Raises InvalidInput naming the field, or NotFound.
+    """
+    plan = parse_checks(document)
+    text = document if isinstance(document, str) else json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+
+    def decide(node: Versioned | None) -> ZNRecord:
+        if node is None or node.record is None:
+            raise table_not_found(table)
+        config = _with_checks(configs.from_record(node.record), text if plan.checks else None)
+        validate_checks(config, read_schema(ctx, table.raw))
+        return node.record.with_simple(metadata=config.to_record().simple["metadata"])
+
+    update_record(ctx.store, paths.table_config(table.typed), decide)
+    audit.record(actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks])
+    return to_document(text if plan.checks else None)
+
+
+def _with_checks(config: TableConfig, text: str | None) -> TableConfig:
+    metadata = dict(config.body.get("metadata") or {})
+    custom = {**custom_configs(config), CHECKS: text}
+    metadata["customConfigs"] = {k: v for k, v in custom.items() if v is not None}
+    return TableConfig(config.table, {**config.body, "metadata": metadata})
+
+
+def _check_sql(check: SampleSql, config: TableConfig, schema: Schema) -> None:
+    """The query must read this very table, as everything else is not hidden, and be one that the cluster can answer."""
+    try:
+        raw, kind = split_table_name(table_of(check.sql))
+        if raw != config.table.raw or kind not in (None, config.table.type):
+            raise InvalidInput(
+                f"{CHECKS}: '{check.name}' does not read table '{config.table}'.", remedy="Query the table itself.", field=check.name
+            )
+        plan_query(check.sql, schema)
+    except QueryRejected as error:
+        raise InvalidInput(f"{CHECKS}: the query of '{check.name}' can not be run: {error}", field=check.name) from error
