@@ -105,13 +105,17 @@ def deleted_file_path(raw_table: str, encoded: str, own: str | None, cluster_day
     return f"Deleted_Segments/{raw_table}/{encoded}{suffix}"
 
 
-def is_aged(file_name: str, modified_ms: int, cluster_days: int, now_ms: int) -> bool:
-    """Has the term of a deleted segment's file passed? By its name, else by its modification time."""
+def expires_ms(file_name: str, modified_ms: int, cluster_days: int) -> int:
+    """When a deleted segment's file may go: by its name, else so long after it was put away."""
     found = re.search(_UNTIL + r"(\d{12})$", file_name)
     if found:
-        until = datetime.strptime(found[1], _UNTIL_FORMAT).replace(tzinfo=UTC)
-        return until.timestamp() * 1000 < now_ms
-    return modified_ms + cluster_days * DAY_MS < now_ms
+        return int(datetime.strptime(found[1], _UNTIL_FORMAT).replace(tzinfo=UTC).timestamp() * 1000)
+    return modified_ms + cluster_days * DAY_MS
+
+
+def is_aged(file_name: str, modified_ms: int, cluster_days: int, now_ms: int) -> bool:
+    """Has the term of a deleted segment's file passed?"""
+    return expires_ms(file_name, modified_ms, cluster_days) < now_ms
 
 
 def is_stranded(file_name: str, modified_ms: int, now_ms: int) -> bool:

@@ -6,10 +6,12 @@ Layout (storage-zk.md 2.1): ``<root>/<raw table>/<url-encoded segment>`` without
 
 from __future__ import annotations
 
+import os
 import posixpath
 import shutil
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -101,6 +103,30 @@ class DeepStore:
         self._fs.create_dir(posixpath.dirname(self._full(target)), recursive=True)
         self._fs.move(self._full(source), self._full(target))
         return True
+
+    def write(self, path: str, data: bytes) -> None:
+        """Make or replace a small file; a reader never sees half of it."""
+        target = self._full(path)
+        self._fs.create_dir(posixpath.dirname(target), recursive=True)
+        temporary = f"{target}.tmp.{uuid.uuid4()}" if self.local_root else target
+        with self._fs.open_output_stream(temporary) as writer:
+            writer.write(data)
+        if temporary != target:
+            self._fs.move(temporary, target)
+
+    def read(self, path: str) -> bytes | None:
+        """The content of a small file, None when there is none."""
+        try:
+            with self.open(path) as reader:
+                return bytes(reader.read())
+        except NotFound:
+            return None
+
+    def touch(self, path: str, at_ms: int) -> None:
+        """Set a local file's modification time (epoch milliseconds); elsewhere moving a file sets it. Missing is fine."""
+        if self.local_root is not None:
+            with suppress(FileNotFoundError):
+                os.utime(self._full(path), (at_ms / 1000, at_ms / 1000))
 
     def delete(self, path: str) -> bool:
         """Delete a file; False when there is none."""

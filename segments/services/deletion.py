@@ -1,33 +1,39 @@
 """Deletion is last and durable (DESIGN section 4, rule 8): out of the ideal state into a queue in ZooKeeper, then file and record.
 
-The queue is one record per table, mapFields ``{segment: {requestedMs, retention?, claimedMs?}}``. Nothing is lost by a restart (B9),
-and a name that is uploaded again leaves the queue before its new file is written (``release_name``).
+Nothing is lost by a restart (B9), a name that is uploaded again leaves the queue before its new file is written (``release_name``), and
+what was deleted is kept with its record, so that it can come back (``segments.services.restore``).
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from segments.domain import ideal_state
 from segments.domain import retention as rules
+from segments.domain.archive import Outcome, refused
 from segments.domain.znrecord import ZNRecord
-from segments.errors import StateConflict
-from segments.names import TableName
-from segments.services import audit
+from segments.errors import NotFound, PinotAdminError, StateConflict
+from segments.names import TableName, split_table_name
+from segments.services import archive, audit, restore
 from segments.services.context import Actor, Context
-from segments.services.lineage_record import observe
+from segments.services.deletion_queue import CLAIM_MS, Pending, claim_due, forget, queue_write, release_name
+from segments.services.lineage_record import Observed, observe
 from segments.services.table_record import read_table_config
 from segments.store import paths
-from segments.store.base import Check, Create, Replace, Versioned, Write
-from segments.store.update import update_record, update_transaction
+from segments.store.base import Check, Replace, Versioned, Write
+from segments.store.update import update_transaction
+
+__all__ = ["delete_segments", "drain", "drain_all", "queue_write", "release_name", "remove_hidden", "remove_segments"]
 
 log = logging.getLogger(__name__)
 
-#: A claim older than this belonged to a process that died.
-CLAIM_MS = 30_000
+#: Segments whose files are put away under one claim; a claim must not run out meanwhile.
+_BATCH: Final = 200
+_CLAIM_USED_S: Final = CLAIM_MS / 1000 / 2
 
 
 def remove_segments(
@@ -35,24 +41,17 @@ def remove_segments(
 ) -> None:
     """Take segments out of the table; their files are kept for ``retention`` (e.g. ``3d``), the table's or the cluster's time.
 
-    Unknown names are ignored. With ``guard``, raises StateConflict when any is locked by an unfinished or completed replacement;
+    Unknown names are ignored. With ``guard``, raises StateConflict when any is locked by an unfinished or completed replacement, or pinned;
     then nothing is touched (lineage.md 9).
     """
     rules.check_retention(retention)
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
-        locked = sorted(set(segments) & seen.lineage.locked()) if guard else []
+        locked = sorted(set(segments) & guarded(seen)) if guard else []
         if locked:
             raise _blocked(table, locked)
-        leaving = [s for s in dict.fromkeys(segments) if s in seen.ideal.maps]
-        if not leaving:
-            return None
-        without = ideal_state.without_rows(seen.ideal, leaving)
-        writes: list[Write] = [Replace(paths.ideal_state(table.typed), without, seen.ideal_version)]
-        if seen.lineage_node is not None:
-            writes.append(Check(paths.lineage(table.typed), seen.lineage_node.version))
-        return [*writes, queue_write(ctx, table, leaving, retention=retention)]
+        return _leave(ctx, table, seen, [s for s in dict.fromkeys(segments) if s in seen.ideal.maps], retention, actor)
 
     try:
         update_transaction(ctx.store, attempt)
@@ -62,139 +61,152 @@ def remove_segments(
     audit.record(actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, segments=list(segments)[:100], count=len(segments))
 
 
+def delete_segments(
+    ctx: Context, table: TableName, segments: Sequence[str], *, retention: str | None = None, dry_run: bool = False, actor: Actor
+) -> list[Outcome]:
+    """Delete what may be deleted, in one transaction, and tell for each name what became of it; ``dry_run`` only tells.
+
+    Outcomes: done, unchanged (no such segment), refused (part of a replacement, or pinned). InvalidInput for a retention that is none.
+    """
+    rules.check_retention(retention)
+    outcomes: dict[str, Outcome] = {}
+
+    def attempt() -> Sequence[Write] | None:
+        seen = observe(ctx, table)
+        outcomes.update(_decide(seen, segments))
+        leaving = [s for s, o in outcomes.items() if o.outcome == "done"]
+        return None if dry_run else _leave(ctx, table, seen, leaving, retention, actor)
+
+    update_transaction(ctx.store, attempt)
+    found = list(outcomes.values())
+    if not dry_run:
+        done = [o.segment for o in found if o.outcome == "done"]
+        not_done = [o.segment for o in found if o.outcome == "refused"]
+        audit.record(
+            actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, outcome="done" if done or not not_done else "refused",
+            segments=done[:100], count=len(done), refused=not_done[:100],
+        )  # fmt: skip
+    return found
+
+
+def _decide(seen: Observed, segments: Sequence[str]) -> dict[str, Outcome]:
+    guard = guarded(seen)
+    found = {}
+    for segment in dict.fromkeys(segments):
+        if segment not in seen.ideal.maps:
+            found[segment] = Outcome(segment, "unchanged", f"Segment '{segment}' does not exist.")
+        elif segment in guard:
+            text = f"Segment '{segment}' is part of lineage entry '{_guarding(seen, segment)}'."
+            found[segment] = refused(segment, text, "End or revert the replacement, or unpin the entry; its clean-up then removes it.")
+        else:
+            found[segment] = Outcome(segment, "done", f"Segment '{segment}' is deleted; its file is kept for a while.")
+    return found
+
+
+def _guarding(seen: Observed, segment: str) -> str:
+    """The newest entry that guards the segment."""
+    sides = [(e.id, e.segments_from + e.segments_to if e.is_pinned else e.locks) for e in seen.lineage.in_order()]
+    return [entry for entry, names in sides if segment in names][-1]
+
+
+def guarded(seen: Observed) -> set[str]:
+    """Segments that nobody may delete by hand: part of a replacement that is not reverted (lineage.md 2), or of a pinned entry."""
+    return seen.lineage.locked() | seen.lineage.pinned()
+
+
 def remove_hidden(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:
     """Take those of ``segments`` out that no query sees under the lineage of this very moment; returns them.
 
-    Decided afresh in every attempt: a segment that became visible again meanwhile stays (B1).
+    Decided afresh in every attempt: a segment that became visible again or was pinned meanwhile stays (B1).
     """
     removed: list[str] = []
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
-        hidden = seen.lineage.hidden()
-        removed[:] = [s for s in dict.fromkeys(segments) if s in hidden and s in seen.ideal.maps]
+        doomed = seen.lineage.hidden() - seen.lineage.pinned()
+        removed[:] = [s for s in dict.fromkeys(segments) if s in doomed and s in seen.ideal.maps]
         if not removed or seen.lineage_node is None:
             return None
-        without = ideal_state.without_rows(seen.ideal, removed)
-        return [
-            Replace(paths.ideal_state(table.typed), without, seen.ideal_version),
-            Check(paths.lineage(table.typed), seen.lineage_node.version),
-            queue_write(ctx, table, removed, retention=None),
-        ]
+        return _leave(ctx, table, seen, removed, None, _CLEAN_UP)
 
     update_transaction(ctx.store, attempt)
     return removed
 
 
-def queue_write(ctx: Context, table: TableName, segments: Sequence[str], *, retention: str | None) -> Write:
-    """The conditional write that adds segments to the table's queue."""
-    path = paths.pending_deletions(table.typed)
-    node = ctx.store.get(path)
-    item = {"requestedMs": str(ctx.clock()), **({"retention": retention} if retention is not None else {})}
-    before = node.record if node and node.record else ZNRecord(table.typed)
-    record = replace(before, maps={**before.maps, **{s: dict(item) for s in segments}})
-    return Create(path, record) if node is None else Replace(path, record, node.version)
+_CLEAN_UP: Final = Actor("system", "no query sees it any more")
 
 
-def release_name(ctx: Context, table: TableName, segment: str, *, wait_s: float = 10.0) -> None:
-    """Before a segment's file is written: take its name off the queue, or wait until a deletion under way is through.
-
-    Raises StateConflict when that deletion does not finish.
-    """
-    deadline = time.monotonic() + wait_s
-    path = paths.pending_deletions(table.typed)
-    while True:
-        node = ctx.store.get(path)
-        item = node.record.maps.get(segment) if node and node.record else None
-        if item is None:
-            return
-        if not _is_claimed(item, ctx.clock()):
-            _forget(ctx, table, [segment], unclaimed_only=True)
-            continue
-        if time.monotonic() > deadline:
-            raise StateConflict(f"Segment '{segment}' of table '{table}' is just being deleted.", remedy="Try again in a minute.")
-        time.sleep(0.05)
+def _leave(
+    ctx: Context, table: TableName, seen: Observed, leaving: Sequence[str], retention: str | None, actor: Actor
+) -> Sequence[Write] | None:
+    """Out of the ideal state and into the queue, if the lineage is still the one seen; None when nothing leaves."""
+    if not leaving:
+        return None
+    writes: list[Write] = [
+        Replace(paths.ideal_state(table.typed), ideal_state.without_rows(seen.ideal, leaving), seen.ideal_version),
+        queue_write(ctx, table, leaving, retention=retention, actor=actor, rows=seen.ideal.maps),
+    ]
+    if seen.lineage_node is not None:
+        writes.append(Check(paths.lineage(table.typed), seen.lineage_node.version))
+    return writes
 
 
 def drain(ctx: Context, table: TableName) -> list[str]:
-    """Finish what can be finished of the table's queue; returns one sentence per segment done."""
-    claimed = _claim(ctx, table)
-    sentences = []
-    for segment, item in claimed.items():
-        try:
-            fate = _delete_file(ctx, table, segment, item.get("retention"))
-            ctx.store.delete(paths.segment(table.typed, segment))
-            sentences.append(f"Deleted segment {segment} of {table}: {fate}.")
-        except Exception:
-            log.exception("Deleting segment %s of %s failed; it stays in the queue.", segment, table)
-            continue
-        _forget(ctx, table, [segment], unclaimed_only=False)
-    return sentences
+    """Finish what can be finished of the table's queue; returns plain sentences, one for each kind of thing done."""
+    fates: dict[str, list[str]] = defaultdict(list)
+    while claimed := claim_due(ctx, table, ctx.new_id(), _BATCH):
+        done = _settle(ctx, table, claimed, time.monotonic() + _CLAIM_USED_S)
+        for segment, fate in done.items():
+            fates[fate].append(segment)
+        if len(done) < len(claimed) or len(claimed) < _BATCH:
+            break
+    return [_sentence(table, fate, segments) for fate, segments in fates.items()]
 
 
 def drain_all(ctx: Context) -> list[str]:
-    """Drain the queue of every table that has one."""
+    """Drain the queue of every table that has one. A table on which it fails does not stop the others."""
     sentences = []
     for typed in ctx.store.children(paths.PENDING_DELETIONS):
-        raw, _, kind = typed.rpartition("_")
-        table = TableName(raw, "REALTIME" if kind == "REALTIME" else "OFFLINE")
-        sentences += drain(ctx, table)
+        raw, kind = split_table_name(typed)
+        if kind is None:
+            continue
+        try:
+            sentences += drain(ctx, TableName(raw, kind))
+        except PinotAdminError:
+            log.exception("The deletions of %s could not be finished.", typed)
     return sentences
 
 
-def _claim(ctx: Context, table: TableName) -> dict[str, dict[str, str]]:
-    """Mark what is out of ideal state and external view as ours; names that came back leave the queue."""
-    claimed: dict[str, dict[str, str]] = {}
-
-    def attempt() -> Sequence[Write] | None:
-        claimed.clear()
-        node = ctx.store.get(paths.pending_deletions(table.typed))
-        if node is None or node.record is None or not node.record.maps:
-            return None
-        ideal = ctx.store.get(paths.ideal_state(table.typed))
-        view = ctx.store.get(paths.external_view(table.typed))
-        wanted = ideal.record.maps if ideal and ideal.record else {}
-        served = view.record.maps if view and view.record else {}
-        now = ctx.clock()
-        items = {s: i for s, i in node.record.maps.items() if s not in wanted}
-        claimed.update({s: i for s, i in items.items() if s not in served and not _is_claimed(i, now)})
-        marked = {s: ({**i, "claimedMs": str(now)} if s in claimed else i) for s, i in items.items()}
-        if marked == node.record.maps:
-            return None
-        writes: list[Write] = [Replace(paths.pending_deletions(table.typed), replace(node.record, maps=marked), node.version)]
-        return [*writes, *([Check(paths.ideal_state(table.typed), ideal.version)] if ideal else [])]
-
-    update_transaction(ctx.store, attempt)
-    return claimed
+def _settle(ctx: Context, table: TableName, claimed: Mapping[str, Pending], deadline: float) -> dict[str, str]:
+    """Files first, then records and queue items together; {segment: what was done}. Files are moved until ``deadline`` (monotonic)."""
+    nodes = dict(zip(claimed, ctx.store.get_many([paths.segment(table.typed, s) for s in claimed]), strict=True))
+    broken = {s: p for s, p in claimed.items() if p.restores}
+    fates = restore.settle(ctx, table, broken, nodes)
+    gone = [(p, _record(nodes[s])) for s, p in claimed.items() if s not in broken]
+    put_away = archive.keep_all(ctx, table, gone, _own_term(ctx, table), deadline) if gone else {}
+    token = next(iter(claimed.values())).claim
+    forget(ctx, table, token, [*fates, *put_away], with_records=set(put_away))
+    return {**fates, **put_away}
 
 
-def _forget(ctx: Context, table: TableName, segments: Sequence[str], *, unclaimed_only: bool) -> None:
-    def decide(node: Versioned | None) -> ZNRecord | None:
-        if node is None or node.record is None:
-            return None
-        now = ctx.clock()
-        gone = {s for s in segments if not (unclaimed_only and _is_claimed(node.record.maps.get(s, {}), now))}
-        return replace(node.record, maps={s: i for s, i in node.record.maps.items() if s not in gone})
-
-    update_record(ctx.store, paths.pending_deletions(table.typed), decide)
+def _record(node: Versioned | None) -> ZNRecord | None:
+    return node.record if node else None
 
 
-def _delete_file(ctx: Context, table: TableName, segment: str, asked: str | None) -> str:
-    """Move the file to Deleted_Segments, or remove it when nothing is to be kept; says what was done."""
-    store, path = ctx.deep_store, ctx.deep_store.segment_path(table.raw, segment)
+def _own_term(ctx: Context, table: TableName) -> str | None:
     try:
-        own = asked if asked is not None else read_table_config(ctx, table).deleted_retention
-    except Exception:  # noqa: BLE001  the table is gone or unreadable: the cluster's own time holds
-        own = asked
-    target = rules.deleted_file_path(table.raw, path.rsplit("/", 1)[1], own, ctx.limits.deleted_segments_days, ctx.clock())
-    store.delete(path + ".metadata.tar.gz")
-    if target is None:
-        return "its file is removed" if store.delete(path) else "it had no file"
-    return f"its file is kept as {target}" if store.move(path, target) else "it had no file"
+        return read_table_config(ctx, table).deleted_retention
+    except NotFound:
+        return None  # the table is just being dropped: the cluster's own time holds
+    except PinotAdminError:
+        log.exception("The config of %s can not be read; files of deleted segments are kept for the cluster's time.", table)
+        return None
 
 
-def _is_claimed(item: dict[str, str], now_ms: int) -> bool:
-    return "claimedMs" in item and now_ms - int(item["claimedMs"]) < CLAIM_MS
+def _sentence(table: TableName, fate: str, segments: Sequence[str]) -> str:
+    if len(segments) == 1:
+        return f"Segment {segments[0]} of {table}: {fate}."
+    return f"{len(segments)} segments of {table}, e.g. {segments[0]}: {fate}."
 
 
 def _blocked(table: TableName, locked: Sequence[str]) -> StateConflict:

@@ -21,7 +21,7 @@ from segments.errors import Conflict, InvalidInput, NotFound, OutcomeUnknown, Pi
 from segments.gateways import fetch
 from segments.gateways.deepstore import encode
 from segments.names import TableName
-from segments.services import deletion
+from segments.services import deletion_queue
 from segments.services.context import Context
 from segments.store import paths
 
@@ -120,7 +120,7 @@ def release_names(ctx: Context, table: TableName, segments: tuple[str, ...] | li
     queued = node.record.maps if node and node.record else {}
     for segment in segments:
         if segment in queued:
-            deletion.release_name(ctx, table, segment)
+            deletion_queue.release_name(ctx, table, segment)
 
 
 class StagedFiles:

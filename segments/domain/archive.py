@@ -1,0 +1,123 @@
+"""What is kept of a deleted segment, so that it can come back exactly: its record, where its tar is, who deleted it, until when.
+
+The tar is kept where Pinot keeps it, ``Deleted_Segments/<raw table>/<file>``; the rest beside it as one small JSON document under the same
+file name in ``Deleted_Records/<raw table>/``. Both age by the file's name or time (lineage.md 8, storage-zk.md 2.1).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from segments.domain.lineage import Entry, Lineage, State
+from segments.domain.segment_metadata import SegmentMetadata, from_record
+from segments.domain.znrecord import ZNRecord
+from segments.errors import RecordCorrupt
+
+#: Folder of the documents in the deep store, beside Pinot's ``Deleted_Segments``.
+RECORDS: Final = "Deleted_Records"
+
+
+@dataclass(frozen=True)
+class ArchivedSegment:
+    """One document. ``table`` is the typed name; ``file`` the name in both folders; times in epoch milliseconds.
+
+    ``bytes`` is the size of the kept tar; None: the deep store never held it, the record's address is a foreign one.
+    ``servers`` held the segment when it was deleted.
+    """
+
+    table: str
+    segment: str
+    file: str
+    record: ZNRecord
+    bytes: int | None
+    servers: tuple[str, ...]
+    requested_ms: int
+    deleted_ms: int
+    deleted_by: str
+    reason: str
+
+    @property
+    def metadata(self) -> SegmentMetadata:
+        """The segment's record as it was."""
+        return from_record(self.record)
+
+
+def to_json(kept: ArchivedSegment) -> bytes:
+    """The document."""
+    record = kept.record
+    body = {
+        "table": kept.table, "segment": kept.segment, "file": kept.file, "bytes": kept.bytes, "servers": list(kept.servers),
+        "requestedMs": kept.requested_ms, "deletedMs": kept.deleted_ms, "deletedBy": kept.deleted_by, "reason": kept.reason,
+        "record": {"id": record.id, "simpleFields": record.simple, "mapFields": record.maps, "listFields": record.lists},
+    }  # fmt: skip
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def from_json(data: bytes) -> ArchivedSegment:
+    """The document's content. RecordCorrupt when it is none."""
+    try:
+        body: Mapping[str, Any] = json.loads(data)
+        found = body["record"]
+        record = ZNRecord(str(found["id"]), dict(found["simpleFields"]), dict(found["mapFields"]), dict(found["listFields"]))
+        return ArchivedSegment(
+            table=str(body["table"]), segment=str(body["segment"]), file=str(body["file"]), record=record, bytes=body["bytes"],
+            servers=tuple(body["servers"]), requested_ms=int(body["requestedMs"]), deleted_ms=int(body["deletedMs"]),
+            deleted_by=str(body["deletedBy"]), reason=str(body["reason"]),
+        )  # fmt: skip
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RecordCorrupt(f"The record of a deleted segment can not be read: {error}.") from error
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one segment of a request for many; ``done`` also stands for what a dry run would do."""
+
+    segment: str
+    outcome: Literal["done", "unchanged", "refused", "failed"]
+    message: str
+    remedy: str = ""
+    bytes: int | None = None
+    crc: int | None = None
+
+
+def refused(segment: str, message: str, remedy: str) -> Outcome:
+    """An outcome that changed nothing."""
+    return Outcome(segment, "refused", message, remedy)
+
+
+def name_refusal(segment: str, table: str, ideal: Mapping[str, object], lineage: Lineage, *, hidden_allowed: bool) -> Outcome | None:
+    """Why this name can not come back now, None when it can.
+
+    It exists again, or a lineage entry hides it. The old side of a COMPLETED entry may come back with ``hidden_allowed``: no query sees it,
+    and the entry can be reverted again; what a running or reverted push left never may, the next clean-up would take it.
+    """
+    if segment in ideal:
+        return refused(segment, f"Segment '{segment}' exists in table '{table}'.", "Delete it first, if the deleted one is wanted back.")
+    entries = [e for e in lineage.in_order() if segment in e.hides]
+    blocking = [e for e in entries if not (hidden_allowed and e.state is State.COMPLETED)]
+    return _hidden(segment, blocking[-1]) if blocking else None
+
+
+def _hidden(segment: str, entry: Entry) -> Outcome:
+    match entry.state:
+        case State.COMPLETED:
+            why = f"lineage entry '{entry.id}' replaced it: no query would see it"
+            remedy = "Restore it with includeHidden=true in order to revert that entry."
+        case State.REVERTED:
+            why = f"lineage entry '{entry.id}', which brought it, is reverted: no query would see it and the next clean-up would take it"
+            remedy = "Push the data again under a new name."
+        case State.IN_PROGRESS:
+            why = f"it belongs to the running replacement '{entry.id}'"
+            remedy = "Wait for the end of the replacement, or revert it."
+    return refused(segment, f"Segment '{segment}' can not be restored: {why}.", remedy)
+
+
+def summary(outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """{outcome: how many}, only those that occur."""
+    counts: dict[str, int] = {}
+    for one in outcomes:
+        counts[one.outcome] = counts.get(one.outcome, 0) + 1
+    return counts
