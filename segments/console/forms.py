@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -93,6 +94,28 @@ class ReasonForm(_Form):
     """Only a reason: for cancelling."""
 
     reason = _reason("Goes into the audit record.")
+
+
+class OperationForm(_Form):
+    """A reason, further fields of the operation, and a text to type where the operation asks for one."""
+
+    def __init__(self, *args: Any, confirm: str, more: Mapping[str, forms.Field], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.expected = confirm
+        self.fields.update(more)
+        self.fields["reason"] = _reason("Goes into the audit record, for whoever asks later.")
+        if confirm:
+            self.fields["confirm"] = forms.CharField(
+                label="Type to confirm",
+                help_text=f"It is {confirm}",
+                widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+            )
+
+    def clean_confirm(self) -> str:
+        typed: str = self.cleaned_data["confirm"].strip()
+        if typed != self.expected:
+            raise forms.ValidationError(f"This does not match. Type {self.expected} to confirm.")
+        return typed
 
 
 class PassForm(_Form):

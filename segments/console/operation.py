@@ -1,0 +1,92 @@
+"""One page for every button that changes something: what will happen, a reason, perhaps a typed confirmation, the outcome, the way back.
+
+A view describes an ``Operation`` and calls ``perform``; rights, CSRF, refusals, messages and the redirect are the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.html import format_html
+
+from segments import wiring
+from segments.console.access import actor_of, may_operate, refusal
+from segments.console.forms import OperationForm
+from segments.console.views.tables import head
+from segments.errors import PinotAdminError
+from segments.models import Table
+from segments.services.context import Actor, Context
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was done, as one sentence, and where it can be undone (an address and the words of its link; empty: nowhere)."""
+
+    sentence: str
+    undo: str = ""
+    undo_text: str = "Undo"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One button. ``action`` is its name in the audit; ``explain`` says in sentences what will happen and how it is taken back.
+
+    ``run`` gets the context, the form's cleaned values and the actor. ``confirm``: a text that must be typed. ``fields``: further form
+    fields by name; ``initial``: their first values. ``back``: where a refusal of mind and success lead. ``why_not``: why it can
+    not be done now (the button is shown disabled with it). ``items``: names that it concerns, listed on the page.
+    """
+
+    action: str
+    title: str
+    button: str
+    explain: Sequence[str]
+    back: str
+    run: Callable[[Context, Mapping[str, Any], Actor], Outcome]
+    confirm: str = ""
+    fields: Mapping[str, forms.Field] = field(default_factory=dict)
+    initial: Mapping[str, Any] = field(default_factory=dict)
+    why_not: str = ""
+    items: Sequence[str] = ()
+    items_title: str = "Concerned"
+    tab: str = "overview"
+    is_danger: bool = False
+
+
+def perform(request: HttpRequest, table: Table, operation: Operation, extra: Mapping[str, Any] | None = None) -> HttpResponse:
+    """GET shows the page; POST does it and redirects with a message that carries the way back. Nothing is done without a right,
+    a reason and, where asked, the typed confirmation."""
+    form = OperationForm(
+        request.POST if request.method == "POST" else None,
+        confirm=operation.confirm,
+        more=operation.fields,
+        initial=dict(operation.initial),
+    )
+    if request.method != "POST":
+        return _page(request, table, operation, form, HTTPStatus.OK, extra)
+    refused = refusal(request, operation.action, table.name)
+    if refused:
+        return refused
+    if not form.is_valid():
+        return _page(request, table, operation, form, HTTPStatus.UNPROCESSABLE_ENTITY, extra)
+    try:
+        outcome = operation.run(wiring.context(table.cluster.name), form.cleaned_data, actor_of(request, form.cleaned_data["reason"]))
+    except PinotAdminError as error:
+        form.refuse(error)
+        return _page(request, table, operation, form, error.status, extra)
+    undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
+    messages.success(request, format_html("{}{}", outcome.sentence, undo))
+    return redirect(operation.back)
+
+
+def _page(
+    request: HttpRequest, table: Table, operation: Operation, form: OperationForm, status: int, extra: Mapping[str, Any] | None
+) -> HttpResponse:
+    context = {**head(request, table, operation.tab), "operation": operation, "form": form, "may_operate": may_operate(request)}
+    return render(request, "console/operation.html", {**context, **(extra or {})}, status=status)
