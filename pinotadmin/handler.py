@@ -1,24 +1,31 @@
-"""Django's ASGI handler with the whole request, middleware included, on one thread of a lasting pool.
+"""Django's ASGI handler with the whole request, signals and middleware included, on one thread of a lasting pool.
 
-Django itself moves between event loop and threads for every synchronous middleware and makes a new thread, and so a new database
-connection, per request: 5 ms of a request that does nothing. ``bench/lineage.py`` prints what is left.
+Django itself moves between event loop and threads for every synchronous middleware and for its signals, and makes a new thread, and so
+a new database connection, per request: 7 ms of a request that does nothing. ``bench/lineage.py`` prints what is left.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
-from django.core.handlers.asgi import ASGIHandler
+from asgiref.sync import ThreadSensitiveContext
+from django.core import signals
+from django.core.exceptions import RequestAborted
+from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.handlers.base import BaseHandler
-from django.db import close_old_connections
-from django.http import FileResponse, HttpRequest
+from django.http import FileResponse
 from django.http.response import HttpResponseBase
+from django.urls import set_script_prefix
 
 #: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than cores.
 WORKERS: Final = 64
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
 
 
 class ThreadedHandler(ASGIHandler):
@@ -29,18 +36,54 @@ class ThreadedHandler(ASGIHandler):
         self.load_middleware(is_async=False)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="request")
 
-    async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
-        """The response, made on a thread of the pool."""
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """One request. A view goes on when its client leaves; only a stream is cut then."""
+        try:
+            body = await self.read_body(receive)
+        except RequestAborted:
+            return
+        loop = asyncio.get_running_loop()
         run = contextvars.copy_context().run
-        response = await asyncio.get_running_loop().run_in_executor(self._pool, run, self._respond, request)
+        response = await loop.run_in_executor(self._pool, run, self._respond, scope, body)
+        if not response.streaming:
+            await self.send_response(response, send)
+            return
+        try:
+            async with ThreadSensitiveContext():
+                await self._stream(response, receive, send)
+        finally:
+            await loop.run_in_executor(self._pool, run, self._finish, response, body)
+
+    def _respond(self, scope: dict[str, Any], body: Any) -> HttpResponseBase:
+        """Runs on the pool: the signals, the request, the view; and all that follows it unless the answer is a stream."""
+        set_script_prefix(get_script_prefix(scope))
+        signals.request_started.send(sender=self.__class__, scope=scope)
+        request, refusal = self.create_request(scope, body)
+        response: HttpResponseBase = refusal if request is None else self.get_response(request)  # type: ignore[assignment]  # one is None
         response._handler_class = self.__class__  # type: ignore[attr-defined]  # as Django's own method does
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size
+        if not response.streaming:
+            self._finish(response, body)
         return response
 
-    def _respond(self, request: HttpRequest) -> HttpResponseBase:
-        close_old_connections()
+    def _finish(self, response: HttpResponseBase, body: Any) -> None:
+        """Also sends the signal that ends the request, on a thread that has its database connection."""
         try:
-            return self.get_response(request)
+            response.close()
         finally:
-            close_old_connections()
+            body.close()
+
+    async def _stream(self, response: HttpResponseBase, receive: Receive, send: Send) -> None:
+        """Send until the end or until the client has left."""
+        sending = asyncio.create_task(self.send_response(response, send))
+        leaving = asyncio.create_task(self.listen_for_disconnect(receive))
+        try:
+            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sending, leaving):
+                task.cancel()
+            results = await asyncio.gather(sending, leaving, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception) and not isinstance(result, RequestAborted):
+                raise result
