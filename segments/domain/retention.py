@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from segments.domain.lease import last_sign_ms
 from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.replacement import superseded_by
 from segments.domain.segment_metadata import COMPLETED_STATUSES, TIME_RANGE_MS, SegmentMetadata
@@ -35,21 +36,28 @@ class LineagePlan:
 
 
 def plan_lineage(lineage: Lineage, config: TableConfig, ideal: Collection[str], now_ms: int) -> LineagePlan:
-    """Which entries are spent and which hidden segments are old enough. Usually two passes: first segments, then the entry."""
+    """Which entries are spent and which hidden segments are old enough. Usually two passes: first segments, then the entry.
+
+    Pinned entries stay, and so does an entry that hides a segment which another one's pin keeps: dropped, it would show it again.
+    """
     drop: list[str] = []
     delete: list[str] = []
     why: list[str] = []
     superseded = {o.id for e in lineage.entries.values() for o in superseded_by(lineage, e)} if config.is_refresh else set()
+    pinned = lineage.pinned()
     for entry in lineage.in_order():
         side, due = _spent_side(entry, config, now_ms)
         due = due or entry.id in superseded
+        if entry.is_pinned:
+            continue
         left = [s for s in side if s in ideal]
+        going = [s for s in left if s not in pinned]
         if not left and (entry.state is State.COMPLETED or due):
             drop.append(entry.id)
             why.append(f"Dropped lineage entry {entry.id} ({entry.state}): none of its {len(side)} old segments is left.")
-        elif left and due:
-            delete += left
-            why.append(f"Deleted {len(left)} segments of lineage entry {entry.id} ({entry.state}).")
+        elif going and due:
+            delete += going
+            why.append(f"Deleted {len(going)} segments of lineage entry {entry.id} ({entry.state}).")
     return LineagePlan(tuple(drop), tuple(dict.fromkeys(delete)), tuple(why))
 
 
@@ -62,7 +70,7 @@ def _spent_side(entry: Entry, config: TableConfig, now_ms: int) -> tuple[tuple[s
         case State.REVERTED:
             return entry.segments_to, True
         case State.IN_PROGRESS:
-            return entry.segments_to, age > config.entry_retention_ms
+            return entry.segments_to, now_ms - last_sign_ms(entry) > config.entry_retention_ms
 
 
 def plan_time(config: TableConfig, segments: Iterable[SegmentMetadata], locked: Collection[str], now_ms: int) -> list[str]:

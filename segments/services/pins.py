@@ -38,7 +38,7 @@ def pin_entry(ctx: Context, table: TableName, entry_id: str, actor: Actor) -> Pi
     """Pin it; ``actor.reason`` is the reason and must be given. Pinning again changes reason and actor. NotFound: no such entry."""
     if not actor.reason.strip():
         raise InvalidInput("A pin needs a reason.", remedy="Give it as header X-Reason, as parameter reason, or in the body.")
-    notes = {PINNED: "true", PIN_REASON: actor.reason.strip()[:_MOST_REASON], PIN_ACTOR: actor.name}
+    notes: dict[str, str | None] = {PINNED: "true", PIN_REASON: actor.reason.strip()[:_MOST_REASON], PIN_ACTOR: actor.name}
     return _noted(ctx, table, entry_id, notes, "pinEntry", actor)
 
 

@@ -19,6 +19,7 @@ from segments.domain.upload import CustomMapModifier, UploadedSegment
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import InvalidInput, PinotAdminError
 from segments.services.context import Context
+from segments.services.entry_lease import renew_for_upload
 from segments.services.retention import read_segments
 from segments.store import messages, paths
 from segments.store.base import Check, Create, Replace, Versioned, Write
@@ -55,19 +56,21 @@ class Registration:
     _tried: dict[str, ZNRecord] = field(default_factory=dict)
 
     def check(self) -> dict[str, SegmentMetadata | None]:
-        """Refuse now what must be refused; returns the records on file. Writes nothing."""
+        """Refuse now what must be refused; returns the records on file. Writes nothing but a sign of life."""
         for part in self.parts:
             admission.check_name_form(self.config, part.name)
             admission.check_time(self.config, part)
         self._check_quota()
         before = self._read(self.parts)
         self._writes(self.parts)
+        renew_for_upload(self.ctx, self.config, [p.name for p in self.parts])
         return before
 
     def write(self) -> None:
         """All segments, in as few transactions as fit."""
         for chunk in self._chunks():
             update_transaction(self.ctx.store, lambda chunk=chunk: self._writes(chunk))  # type: ignore[misc]  # default binds the loop value
+            renew_for_upload(self.ctx, self.config, [p.name for p in chunk])
 
     def tell_servers(self) -> None:
         """Ask the servers that host a changed segment to load it anew."""
