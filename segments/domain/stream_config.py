@@ -177,7 +177,7 @@ def _decoder(raw: Mapping[str, str], kind: str) -> DecoderConfig:
             f"'{key}' is {given!r}, which is no decoder that this cluster has." if given else f"'{key}' is missing in the stream config.",
             remedy=f"Use one of {', '.join(_DECODERS)}.",
         )
-    needed = {"avro": "schema", "confluent-avro": "schema.registry.rest.url"}.get(found)
+    needed = {"avro": "schema", "confluent-avro": "schema.registry.rest.url", "csv": "header"}.get(found)
     if needed and not properties.get(needed):
         raise InvalidInput(f"The decoder {given} needs '{prefix}{needed}'.")
     return DecoderConfig(found, properties)

@@ -1,52 +1,127 @@
-"""Turns message bytes into stored columns: vectorised, the table's transforms and filter applied, bad messages set aside."""
+"""Turns message bytes into stored columns: parsed, the table's transforms and filter applied, converted, bad messages set aside."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from segments.dataplane.realtime.avro_messages import AvroMessages, FramedAvroMessages
+from segments.dataplane.realtime.csv_messages import CsvMessages
+from segments.dataplane.realtime.decoded import CONTENT_ERRORS, SAMPLES, BadMessage, Decoded, MessageReader, RawRows, bad_message
+from segments.dataplane.realtime.json_messages import JsonMessages
 from segments.domain.schema import Schema
-from segments.domain.stream_config import StreamConfig
+from segments.domain.stream_config import DecoderConfig, StreamConfig
 from segments.domain.table_config import TableConfig
-from segments.segmentfile.transform import Mask
+from segments.errors import InvalidInput
+from segments.gateways.streams.schema_registry import SchemaRegistry
+from segments.segmentfile.compute import pc
+from segments.segmentfile.ingest import apply_ingestion, read_ingestion, reading_schema
+from segments.segmentfile.timecolumn import to_millis
+from segments.segmentfile.transform import Mask, Prepared, stored_fields
+
+__all__ = ["BadMessage", "Decoded", "Decoder", "open_decoder"]
+#: So many different texts of a time column are remembered as readable.
+_MOST_TIMES: Final = 100_000
 
 
-@dataclass(frozen=True)
-class BadMessage:
-    """A message that gave no row: its position in the batch, why, and its first bytes as text."""
+class Decoder:
+    """Decodes the batches of one stream for one table. It remembers what it learned about the messages: use one per consumer.
 
-    position: int
-    reason: str
-    start: str
-
-
-@dataclass(frozen=True)
-class Decoded:
-    """Rows of one batch in stored columns, null ``masks`` of the columns that had nulls, and what gave no row.
-
-    ``bad`` counts messages set aside, ``samples`` shows the first ten of them; ``filtered`` counts rows that the table's filter dropped.
+    Not for use by several threads at once.
     """
 
-    table: pa.Table
-    masks: Mapping[str, Mask]
-    bad: int = 0
-    samples: tuple[BadMessage, ...] = ()
-    filtered: int = 0
-
-
-class Decoder(Protocol):
-    """Decodes batches of one stream for one table. Keeps what it learned about the messages, so one per consumer."""
+    def __init__(self, reader: MessageReader, schema: Schema, config: TableConfig) -> None:
+        self._reader, self._schema, self._config = reader, schema, config
+        self._plan = read_ingestion(schema, config)
+        self._fields = stored_fields(schema)
+        time = schema.by_name.get(config.time_column or "")
+        parsed = time.datetime_format if time is not None else None
+        self._text_time = (time, parsed) if time is not None and parsed is not None and parsed.kind == "SIMPLE_DATE_FORMAT" else None
+        self._good_times: set[Any] = set()
 
     def decode(self, values: Sequence[bytes], *, now_ms: int) -> Decoded:
-        """Rows in the order of the messages. Never raises for a message's content; ``now_ms`` stands for null times.
+        """Rows in the order of the messages; never raises for a message's content. ``now_ms`` stands for null times.
 
         Raises Unavailable when something outside is needed and does not answer (a schema registry).
         """
+        raw = self._reader.read(values)
+        bad = list(raw.bad)
+        parts: list[tuple[pa.Table, dict[str, Mask]]] = []
+        filtered = self._store(raw, values, 0, raw.table.num_rows, now_ms, parts, bad)
+        bad.sort(key=lambda b: b.position)
+        table, masks = parts[0] if len(parts) == 1 else _joined(parts)
+        return Decoded(table, masks, len(bad), tuple(bad[:SAMPLES]), filtered)
+
+    def _store(
+        self, raw: RawRows, values: Sequence[bytes], start: int, stop: int, now_ms: int, parts: list[Any], bad: list[BadMessage]
+    ) -> int:
+        """Convert rows ``start`` to ``stop``; halves what does not convert until the bad row is alone. Returns the rows filtered out."""
+        part = raw.table if stop - start == raw.table.num_rows else raw.table.slice(start, stop - start)
+        try:
+            table, masks = self._convert(part, now_ms)
+        except (InvalidInput, *CONTENT_ERRORS) as error:
+            if stop - start <= 1:
+                position = start if raw.positions is None else int(raw.positions[start])
+                bad.append(bad_message(position, values[position], error))
+                parts.append(self._convert(raw.table.slice(0, 0), now_ms))
+                return 0
+            middle = (start + stop) // 2
+            first = self._store(raw, values, start, middle, now_ms, parts, bad)
+            return first + self._store(raw, values, middle, stop, now_ms, parts, bad)
+        parts.append((table, masks))
+        return stop - start - table.num_rows
+
+    def _convert(self, raw: pa.Table, now_ms: int) -> tuple[pa.Table, dict[str, Mask]]:
+        rows, kept = apply_ingestion(raw, self._plan, self._schema)
+        prepared = Prepared(rows, kept, self._plan, self._schema, self._config, now_ms)
+        columns: dict[str, Any] = {}
+        masks: dict[str, Mask] = {}
+        for field in self._fields:
+            columns[field.name], mask = prepared.column(field.name)
+            if mask.any():
+                masks[field.name] = mask
+        self._check_times(columns)
+        return pa.table(columns), masks
+
+    def _check_times(self, columns: dict[str, Any]) -> None:
+        """A text that is no time would stop the build of the whole segment; raises ValueError."""
+        if self._text_time is None:
+            return
+        field, parsed = self._text_time
+        for value in pc.unique(columns[field.name]).to_pylist():
+            if value not in self._good_times:
+                to_millis(value, parsed)
+                if len(self._good_times) >= _MOST_TIMES:
+                    self._good_times.clear()
+                self._good_times.add(value)
 
 
 def open_decoder(stream: StreamConfig, schema: Schema, config: TableConfig) -> Decoder:
-    """The decoder of a stream. Raises InvalidInput for settings that can not work."""
-    raise NotImplementedError
+    """The decoder of a stream for a table. Raises InvalidInput for settings that can not work."""
+    reading = reading_schema(schema, read_ingestion(schema, config))
+    return Decoder(_reader(stream.decoder, reading), schema, config)
+
+
+def _reader(decoder: DecoderConfig, schema: Schema) -> MessageReader:
+    match decoder.kind:
+        case "json":
+            return JsonMessages(schema)
+        case "csv":
+            return CsvMessages(schema, decoder.properties)
+        case "avro":
+            return AvroMessages(schema, decoder.properties)
+    return FramedAvroMessages(schema, SchemaRegistry(decoder.properties).schema_text)
+
+
+def _joined(parts: Sequence[tuple[pa.Table, dict[str, Mask]]]) -> tuple[pa.Table, dict[str, Mask]]:
+    table = pa.concat_tables([t for t, _ in parts]).combine_chunks()
+    names = sorted({name for _, masks in parts for name in masks})
+    return table, {n: np.concatenate([_mask(t, m, n) for t, m in parts]) for n in names}
+
+
+def _mask(table: pa.Table, masks: dict[str, Mask], name: str) -> NDArray[np.bool_]:
+    return masks[name] if name in masks else np.zeros(table.num_rows, bool)

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from segments.dataplane.query.nulls import null_of
 from segments.domain.datetime_format import MILLIS
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
@@ -23,7 +24,7 @@ from segments.errors import InvalidInput
 from segments.segmentfile import SegmentInfo, write_stored
 from segments.segmentfile.convert import ARROW
 from segments.segmentfile.timecolumn import segment_times
-from segments.segmentfile.transform import Mask, stored_fields
+from segments.segmentfile.transform import Mask, stored_fields, uses_null_vector
 
 #: Limits of the size classes; pieces below the last are merged with their neighbours, larger ones stay as they are.
 _CLASSES: Final = (64, 512, 4_096)
@@ -69,8 +70,13 @@ class Snapshot:
         return pa.chunked_array([p.rows.column(name) for p in self.pieces], kind)
 
     def table_of(self, columns: Sequence[str]) -> pa.Table:
-        """Those of the columns that this segment has, in the order given."""
-        return pa.table({name: self.column(name) for name in columns if name in self.columns})
+        """Those of the columns that this segment has; ``$isNull.<column>`` where the table records nulls."""
+        found = {name: self.column(name) for name in columns if name in self.columns}
+        for name in columns:
+            column = null_of(name)
+            if column in self.columns and uses_null_vector(self.schema.by_name[column], self.schema, self.config):
+                found[name] = pa.array(_Masks(self)[column])
+        return pa.table(found)
 
     def build(
         self, folder: Path, *, start_offset: str, end_offset: str, creation_time_ms: int, custom: Mapping[str, str] | None = None

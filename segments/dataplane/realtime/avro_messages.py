@@ -1,0 +1,81 @@
+"""Avro messages: of one schema given in the table config, or framed with the id of a schema in Confluent's registry."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import fastavro
+
+from segments.dataplane.realtime.decoded import CONTENT_ERRORS, RawRows
+from segments.dataplane.realtime.raw_columns import parsed_rows
+from segments.domain.schema import Schema
+from segments.errors import InvalidInput
+
+_MAGIC: Final = 0
+_FRAME: Final = 5
+
+
+class AvroMessages:
+    """Reader of bare Avro records, all of one writer's schema (property ``schema``). Raises InvalidInput when that is no Avro schema."""
+
+    def __init__(self, schema: Schema, properties: Mapping[str, str]) -> None:
+        self._schema = schema
+        try:
+            self._writer = parse_avro_schema(properties["schema"])
+        except (*CONTENT_ERRORS, fastavro.schema.SchemaParseException) as error:
+            raise InvalidInput(f"The decoder's 'schema' is no Avro schema: {error}.", remedy="Give the schema's JSON.") from error
+
+    def read(self, values: Sequence[bytes]) -> RawRows:
+        """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
+        return parsed_rows(values, lambda value: _record(value, self._writer), self._schema)
+
+
+class FramedAvroMessages:
+    """Reader of records framed with a zero byte and the 4-byte id of their schema. ``schema_text(id)`` asks the registry.
+
+    It raises InvalidInput for an id that the registry does not know (the message is bad), Unavailable when it does not answer.
+    """
+
+    def __init__(self, schema: Schema, schema_text: Callable[[int], str]) -> None:
+        self._schema = schema
+        self._schema_text = schema_text
+        self._known: dict[int, Any] = {}
+
+    def read(self, values: Sequence[bytes]) -> RawRows:
+        """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
+        return parsed_rows(values, self._row, self._schema)
+
+    def _row(self, value: bytes) -> Any:
+        if len(value) < _FRAME or value[0] != _MAGIC:
+            raise ValueError("The message does not begin with a zero byte and a schema id.")
+        number = int.from_bytes(value[1:_FRAME], "big")
+        if number not in self._known:
+            try:
+                self._known[number] = parse_avro_schema(self._schema_text(number))
+            except (InvalidInput, fastavro.schema.SchemaParseException) as error:
+                raise ValueError(f"Schema {number}: {error}") from error
+        return _record(value[_FRAME:], self._known[number])
+
+
+def parse_avro_schema(text: str) -> Any:
+    """A writer's schema in which times and dates stay the numbers they are stored as; decimals are decoded."""
+    return fastavro.parse_schema(_bare(json.loads(text)))
+
+
+def _record(value: bytes, writer: Any) -> Any:
+    stream = io.BytesIO(value)
+    row = fastavro.schemaless_reader(stream, writer, None)
+    if stream.tell() != len(value):
+        raise ValueError(f"{len(value) - stream.tell()} bytes are left after the record.")
+    return row
+
+
+def _bare(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_bare(n) for n in node]
+    if not isinstance(node, dict):
+        return node
+    return {k: _bare(v) for k, v in node.items() if k != "logicalType" or v == "decimal"}

@@ -1,0 +1,74 @@
+"""Rows as Python dictionaries -> an Arrow table of raw columns, for formats and messages that Arrow can not parse itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from segments.dataplane.realtime.decoded import CONTENT_ERRORS, BadMessage, RawRows, bad_message
+from segments.domain.schema import FieldSpec, Schema
+
+#: Types that are tried first; what does not fit is taken as it is, or as text.
+_HINTS: Final[dict[str, Any]] = {
+    "INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "STRING": pa.string(),
+}  # fmt: skip
+
+
+def parsed_rows(values: Sequence[bytes], parse: Callable[[bytes], Any], schema: Schema) -> RawRows:
+    """Parse message by message; one that is no object is set aside."""
+    rows: list[Mapping[str, Any]] = []
+    positions: list[int] = []
+    bad: list[BadMessage] = []
+    for position, value in enumerate(values):
+        try:
+            row = parse(value)
+        except CONTENT_ERRORS as error:
+            bad.append(bad_message(position, value, error if value.strip() else "The message is empty."))
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+            positions.append(position)
+        else:
+            bad.append(bad_message(position, value, f"The message is no object but {type(row).__name__}."))
+    return RawRows(raw_table(rows, schema), np.array(positions, np.int64) if bad else None, tuple(bad))
+
+
+def raw_table(rows: Sequence[Mapping[str, Any]], schema: Schema) -> pa.Table:
+    """The schema's columns of these rows; a key that is missing is null."""
+    return pa.table({f.name: _array([row.get(f.name) for row in rows], f) for f in schema.fields})
+
+
+def _array(values: list[Any], field: FieldSpec) -> Any:
+    if field.data_type == "JSON":
+        return _texts(values)
+    hint = _HINTS.get(field.data_type)
+    kind = hint if field.single_value or hint is None else pa.list_(hint)
+    listed = values if field.single_value else [v if v is None or isinstance(v, list) else [v] for v in values]
+    for attempt in (kind, None) if kind is not None else (None,):
+        try:
+            return pa.array(listed, attempt)
+        except CONTENT_ERRORS:
+            continue
+    if field.single_value:
+        return _texts(values)
+    return pa.array([None if v is None else [_text(i) for i in v] for v in listed], pa.list_(pa.string()))
+
+
+def _texts(values: list[Any]) -> Any:
+    texts = [_text(v) for v in values]
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can not hold: Java writes a question mark
+        return pa.array([None if t is None else t.encode("utf-8", "replace").decode() for t in texts], pa.string())
+
+
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
