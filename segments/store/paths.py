@@ -24,6 +24,8 @@ PENDING_DELETIONS = "/PINOTADMIN/PENDING_DELETIONS"
 UPLOAD_LOCKS = "/PINOTADMIN/UPLOAD_LOCKS"
 #: What the checks of each replacement's new side found.
 CHECKS = "/PINOTADMIN/CHECKS"
+#: The completion machine of every segment that is being committed; the table's own record remembers how long its commits took.
+COMPLETION = "/PINOTADMIN/COMPLETION"
 #: Ranges of streams that were gone before they were read.
 DATA_LOSS = "/PINOTADMIN/DATA_LOSS"
 #: Pinot's: one map field per force-commit job.
@@ -117,6 +119,16 @@ def upload_locks(table: str) -> str:
 def upload_lock(table: str, segment: str) -> str:
     """Held while a segment's file and record are written."""
     return f"{UPLOAD_LOCKS}/{table}/{segment}"
+
+
+def completions(table: str) -> str:
+    """Parent of the table's completion machines."""
+    return f"{COMPLETION}/{table}"
+
+
+def completion(table: str, segment: str) -> str:
+    """Where the replicas of a consuming segment stand in agreeing on its end."""
+    return f"{COMPLETION}/{table}/{segment}"
 
 
 def data_loss(table: str) -> str:
