@@ -16,10 +16,12 @@ from django.conf import settings
 from segments import wiring
 from segments.errors import StateConflict
 from segments.names import TableName, split_table_name
-from segments.services import deletion, passes
+from segments.services import deletion, end_jobs, entry_reaper, passes
 from segments.services.context import SYSTEM, Actor
 
 log = logging.getLogger(__name__)
+#: Seconds that one task stays with a background end.
+_FOLLOW_S = 20.0
 
 # -- pushes
 
@@ -44,6 +46,31 @@ def resume_lost_pushes() -> list[str]:
     from segments.services import push, push_queue
 
     sentences = push.resume_lost(wiring.context(), push_queue.enqueue_push)
+    for sentence in sentences:
+        log.warning("%s", sentence)
+    return sentences
+
+
+@shared_task(name="segments.tasks.follow_end")
+def follow_end(job_id: str) -> str:
+    """Carry a background end on for a while; what takes longer is left to ``advance_ends``."""
+    job = end_jobs.follow(wiring.context(), job_id, _FOLLOW_S)
+    return f"Job {job_id} is {job.state if job else 'gone'}."
+
+
+@shared_task(name="segments.tasks.advance_ends")
+def advance_ends() -> list[str]:
+    """One look at every background end."""
+    sentences = end_jobs.advance_all(wiring.context())
+    for sentence in sentences:
+        log.info("%s", sentence)
+    return sentences
+
+
+@shared_task(name="segments.tasks.reap_entries")
+def reap_entries() -> list[str]:
+    """Give up replacements whose client is gone."""
+    sentences = entry_reaper.run_all(wiring.context())
     for sentence in sentences:
         log.warning("%s", sentence)
     return sentences

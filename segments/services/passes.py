@@ -12,7 +12,7 @@ from django.utils import timezone
 from segments.errors import NotFound
 from segments.models import PassRun
 from segments.names import TableName, split_table_name
-from segments.services import audit, retention, validation
+from segments.services import audit, end_jobs, entry_reaper, retention, validation
 from segments.services.context import Actor, Context
 from segments.store import paths
 
@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 PASSES: Final[dict[str, Callable[[Context, TableName], list[str]]]] = {
     "RetentionManager": retention.run,
     "SegmentStatusChecker": validation.run,
+    "LineageReaper": entry_reaper.run,
+    "EndJobs": end_jobs.run,
 }
 #: Runs kept per pass and table.
 KEPT_RUNS: Final = 50

@@ -12,6 +12,8 @@ DEFAULTS: Final = {
     "Validation": ("segments.tasks.run_validation", 5, IntervalSchedule.MINUTES, "Finds what is not as it should be"),
     "Deletions": ("segments.tasks.drain_deletions", 3, IntervalSchedule.SECONDS, "Finishes deletions once no server holds the segment"),
     "Lost pushes": ("segments.tasks.resume_lost_pushes", 10, IntervalSchedule.SECONDS, "Resumes or reverts pushes whose worker died"),
+    "Abandoned replacements": ("segments.tasks.reap_entries", 5, IntervalSchedule.SECONDS, "Reverts replacements whose client went silent"),
+    "Ends in the background": ("segments.tasks.advance_ends", 2, IntervalSchedule.SECONDS, "Switches once all replicas are online"),
 }
 
 
