@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from segments.dataplane.query import QueryRejected, plan_query, table_of
 from segments.domain import table_config as configs
 from segments.domain.check_document import CHECKS, check_columns, checks_of, custom_configs, parse_checks, to_document
 from segments.domain.checks import CheckPlan, SampleSql
@@ -68,6 +67,8 @@ def _with_checks(config: TableConfig, text: str | None) -> TableConfig:
 
 def _check_sql(check: SampleSql, config: TableConfig, schema: Schema) -> None:
     """The query must read this very table, as everything else is not hidden, and be one that the cluster can answer."""
+    from segments.dataplane.query import QueryRejected, plan_query, table_of  # heavy; only tables with such a check need it
+
     try:
         raw, kind = split_table_name(table_of(check.sql))
         if raw != config.table.raw or kind not in (None, config.table.type):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from segments.domain import lease, replacement
 from segments.domain.end_job import END_JOB
@@ -16,7 +17,7 @@ from segments.domain.lineage import Entry, State
 from segments.errors import NotFound, PinotAdminError
 from segments.models import Push
 from segments.names import TableName, split_table_name
-from segments.services import end_job_record
+from segments.services import end_job_record, snapshot_checks
 from segments.services.context import SYSTEM, Actor, Context
 from segments.services.entry_lease import lease_terms
 from segments.services.lineage_record import Observed, note_entry, read_lineage
@@ -69,6 +70,8 @@ def _look_at(ctx: Context, table: TableName, entry: Entry, terms: LeaseTerms, pu
         return _of_push(ctx, table, entry, push, terms)
     if _is_being_ended(ctx, entry):
         return None
+    if lease.is_leased(entry) and snapshot_checks.is_blocked(ctx, table, entry.id):
+        terms = replace(terms, lease_ms=terms.period_ms)  # its client was refused; people get the period to decide
     judgement = lease.judge(entry, terms, ctx.clock())
     if judgement.verdict is Verdict.ALIVE:
         return None

@@ -16,6 +16,7 @@ from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.names import REALTIME, TABLE_TYPES, TableName, TableType, parse_table_type, resolve_table, split_table_name
 from segments.services import audit
+from segments.services.check_settings import validate_checks
 from segments.services.consuming_segments import first_segments, make_remaining_segments
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import table_not_found
@@ -72,6 +73,7 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
             f"Table '{config.table}' has no schema '{config.table.raw}'.", remedy="Create the schema with POST /schemas first."
         ) from error
     configs.check_against_schema(config, schema)
+    validate_checks(config, schema)
     return config, schema
 
 
