@@ -37,7 +37,7 @@ def plan_rollback(lineage: Lineage, target: str, ideal: Mapping[str, bool], *, f
     ``force`` also takes back entries that are IN_PROGRESS, whose pushes then fail.
     """
     entry = lineage.entry(target)
-    steps = _built_on(lineage, entry)
+    steps = built_on(lineage, entry)
     after = lineage.having(*(replace(e, state=State.REVERTED, timestamp_ms=now_ms) for e in steps))
     hidden, pinned = after.hidden(), after.pinned()
     given_up = [s for e in steps for s in e.segments_to]
@@ -51,7 +51,7 @@ def require_possible(plan: RollbackPlan) -> None:
         raise plan.blockers[0]
 
 
-def _built_on(lineage: Lineage, entry: Entry) -> tuple[Entry, ...]:
+def built_on(lineage: Lineage, entry: Entry) -> tuple[Entry, ...]:
     """The entry and all live ones that replaced its new side, theirs, and so on; newest first, so that each comes before what it is on."""
     found, reached = {entry.id: entry}, set(entry.segments_to)
     waiting = {e.id: e for e in lineage.entries.values() if e.state in LIVE and e.id != entry.id}

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
+from segments.domain import column_profile
+from segments.domain.column_profile import ColumnProfile
 from segments.errors import NotAuthenticated, NotFound, PinotAdminError, Rejected, Unavailable
 
 #: Faults of one connection; the server may be fine.
@@ -43,6 +45,14 @@ class TableSize:
     table: str
     total_bytes: int
     segments: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Columns of the asked segments that this server holds, added up, and the names of those that it does not hold."""
+
+    columns: tuple[ColumnProfile, ...]
+    missing: tuple[str, ...]
 
 
 class Servers(Protocol):
@@ -113,6 +123,21 @@ class HttpServers:
     def crcs(self, url: str, table: str) -> dict[str, str]:
         """GET /tables/{table}/segments/crc."""
         return {str(k): str(v) for k, v in self._get(url, f"/tables/{quote(table, safe='')}/segments/crc").items()}
+
+    def errors(self, url: str, table: str) -> dict[str, str]:
+        """GET /tables/{table}/errors: {segment: why its last load failed}."""
+        return {str(k): str(v) for k, v in self._get(url, f"/tables/{quote(table, safe='')}/errors").items()}
+
+    def profile(self, url: str, table: str, segments: Sequence[str]) -> Profile:
+        """POST /tables/{table}/segments/profile: ranges and cardinalities of the columns of these segments, added up."""
+        body = json.dumps({"segments": list(segments)}).encode()
+        status, answer = self._call(url, "POST", f"/tables/{quote(table, safe='')}/segments/profile", body, 30.0)
+        _raise_for(url, status, answer)
+        found = _document(url, answer)
+        try:
+            return Profile(tuple(column_profile.from_json(c) for c in found["columns"]), tuple(map(str, found["missing"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise Unavailable(f"Server {url} sent no profile of columns: {error}.", remedy="Check its version.", url=url) from error
 
     def close(self) -> None:
         """Close what is idle."""

@@ -21,6 +21,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from segments.dataplane.server.authorization import Authorization
+from segments.dataplane.server.column_profiles import profile_segments, requested_segments
 from segments.dataplane.server.metrics import render_metrics
 from segments.dataplane.server.query_runner import QueryRunner, Refusal
 from segments.dataplane.server.slots import Slots
@@ -59,6 +60,7 @@ def build_app(parts: Parts) -> Starlette:
         ("GET", "/tables/{table}/size", endpoints.size),
         ("GET", "/tables/{table}/errors", endpoints.errors),
         ("GET", "/metrics", endpoints.metrics),
+        ("POST", "/tables/{table}/segments/profile", endpoints.profile),
         ("POST", "/query", endpoints.query),
     ]
     routes = [
@@ -166,6 +168,12 @@ class _Endpoints:
             "creationTimeMillis": info.creation_time_ms, "startTimeMillis": info.start_time_ms, "endTimeMillis": info.end_time_ms,
             "indexVersion": info.index_version, "columns": sorted(info.columns),
         })  # fmt: skip
+
+    async def profile(self, request: Request) -> Response:
+        """Range and cardinality of every column over the segments named in the body."""
+        names = requested_segments(_parse(await request.body()))
+        held = self._slots.serving(request.path_params["table"])
+        return JSONResponse(await _in_thread(self._parts.pool, lambda: profile_segments(held, names)))
 
     async def metrics(self, _: Request) -> Response:
         """Prometheus text."""
