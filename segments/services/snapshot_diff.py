@@ -1,7 +1,7 @@
 """What differs between two snapshots of a table: segments, rows, bytes, and range and cardinality of every column.
 
-Rows, bytes and times come from segment records, columns from the servers that hold the segments, which add them up themselves: a snapshot of
-thousands of segments is one small answer per server. What no server tells is said, never guessed.
+Rows, bytes and times come from segment records, columns from the servers that hold the segments, which add them up themselves: a
+snapshot of thousands of segments is one small answer per server. What no server tells is said, never guessed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ColumnDiff:
     @property
     def is_changed(self) -> bool:
         """Does range, type or cardinality differ?"""
-        return self._facts(self.before) != self._facts(self.after)
+        return bool(self._facts(self.before) != self._facts(self.after))
 
     @staticmethod
     def _facts(p: ColumnProfile | None) -> Any:
@@ -109,7 +109,7 @@ def diff_snapshots(ctx: Context, table: TableName, before: str, after: str, read
         removed=tuple(removed),
         same=len(same),
         columns=tuple(ColumnDiff(n, columns_before.get(n), columns_after.get(n)) for n in sorted({*columns_before, *columns_after})),
-        notes=tuple([*_gone_notes(old, new), *reader.notes()]),
+        notes=(*_gone_notes(old, new), *reader.notes()),
     )
 
 
