@@ -5,8 +5,9 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
-from segments.api import additions, cluster, health, metrics, query, replacement, schemas, segment_uploads, segments, tables
+from segments.api import additions, cluster, completion, health, metrics, query, replacement, schemas, segment_uploads, segments, tables
 from segments.api.permissions import RightsPermission
+from segments.domain.completion import Kind
 
 Pattern = URLPattern | URLResolver
 
@@ -54,13 +55,22 @@ _cluster: list[Pattern] = [
     path("query", query.Query.as_view()),
     path("sql", query.Query.as_view()),
 ]
+_completion: list[Pattern] = [
+    path("segmentConsumed", completion.CompletionMessage.as_view(kind=Kind.CONSUMED)),
+    path("segmentStoppedConsuming", completion.CompletionMessage.as_view(kind=Kind.STOPPED)),
+    path("segmentCommitStart", completion.CompletionMessage.as_view(kind=Kind.COMMIT_START)),
+    path("extendBuildTime", completion.CompletionMessage.as_view(kind=Kind.EXTEND)),
+    path("segmentBuildDeterministicFailure", completion.CompletionMessage.as_view(kind=Kind.BUILD_FAILED)),
+    path("segmentUpload", completion.SegmentUpload.as_view()),
+    path("segmentCommitEndWithMetadata", completion.CommitEnd.as_view()),
+]
 _additions: list[Pattern] = [
     path("api/v1/tables/<str:table>/lineage/<str:entry>/preview", replacement.RevertPreview.as_view()),
     path("api/v1/audit", additions.AuditTrail.as_view()),
     path("", include("segments.api.pushes")),
 ]
 _document = {"PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"]}
-_of_a_cluster = [*_schemas, *_tables, *_segments, *_cluster, *_additions]
+_of_a_cluster = [*_schemas, *_tables, *_segments, *_cluster, *_completion, *_additions]
 
 urlpatterns: list[Pattern] = [
     path("health", health.Health.as_view()),
