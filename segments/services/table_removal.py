@@ -38,6 +38,7 @@ def delete_table(ctx: Context, table: TableName, *, retention: str | None = None
     _put_files_away(ctx, table, segments, term)
     for path in (paths.segments, paths.lineage, paths.routing_acks, paths.upload_locks, paths.check_reports, paths.external_view):
         ctx.store.delete_tree(path(table.typed))
+    ctx.store.delete_tree(paths.completions(table.typed))
     ctx.store.delete_tree(f"{paths.MINION_TASK_METADATA}/{table.typed}")
     ctx.store.delete(paths.table_config(table.typed))
     audit.record(actor, "deleteTable", cluster=ctx.cluster, target=table.typed, segments=len(segments))
