@@ -22,7 +22,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 OPERATE: Final = "segments.operate"
 #: Includes the former, as over REST.
-_ADMINISTER: Final = "segments.administer"
+ADMINISTER: Final = "segments.administer"
 #: Scripts and styles come from our own static files only; nothing is inline.
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; "
@@ -62,15 +62,20 @@ def error_page(request: HttpRequest, error: PinotAdminError) -> HttpResponse:
 
 def may_operate(request: HttpRequest) -> bool:
     """Has this person the right to push, revert and run passes?"""
-    return request.user.has_perm(OPERATE) or request.user.has_perm(_ADMINISTER)
+    return may(request, OPERATE)
 
 
-def refusal(request: HttpRequest, action: str, target: str) -> HttpResponse | None:
+def may(request: HttpRequest, right: str) -> bool:
+    """Has this person the right, by itself or by the larger one?"""
+    return request.user.has_perm(right) or request.user.has_perm(ADMINISTER)
+
+
+def refusal(request: HttpRequest, action: str, target: str, right: str = OPERATE) -> HttpResponse | None:
     """None when the person may; else a 403 page, with an audit record of the try."""
-    if may_operate(request):
+    if may(request, right):
         return None
-    audit.record(actor_of(request), action, target=target[:600], outcome="refused", error=f"{request.user} lacks the right {OPERATE}.")
-    return render(request, "403.html", {"action": action, "right": OPERATE}, status=403)
+    audit.record(actor_of(request), action, target=target[:600], outcome="refused", error=f"{request.user} lacks the right {right}.")
+    return render(request, "403.html", {"action": action, "right": right}, status=403)
 
 
 def actor_of(request: HttpRequest, reason: str = "") -> Actor:

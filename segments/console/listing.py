@@ -10,6 +10,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 M = TypeVar("M", bound=Model)
+R = TypeVar("R")
 
 PAGE_SIZE: Final = 50
 #: Nobody turns so many pages by hand; deeper offsets would only cost the database.
@@ -19,16 +20,16 @@ COUNTED: Final = 10_000
 
 
 @dataclass(frozen=True)
-class Listing(Generic[M]):
+class Listing(Generic[R]):
     """One page of rows. ``number`` starts at 1; ``total`` is None when it was not counted, ``is_capped`` when it is a lower bound."""
 
-    rows: list[M]
+    rows: list[R]
     number: int
     has_next: bool
     total: int | None = None
     is_capped: bool = False
 
-    def __iter__(self) -> Iterator[M]:
+    def __iter__(self) -> Iterator[R]:
         return iter(self.rows)
 
     @property

@@ -17,7 +17,7 @@ from django.shortcuts import redirect, render
 from django.utils.html import format_html
 
 from segments import wiring
-from segments.console.access import actor_of, may_operate, refusal
+from segments.console.access import OPERATE, actor_of, may, refusal
 from segments.console.forms import OperationForm
 from segments.console.views.tables import head
 from segments.errors import PinotAdminError
@@ -40,7 +40,8 @@ class Operation:
 
     ``run`` gets the context, the form's cleaned values and the actor. ``confirm``: a text that must be typed. ``fields``: further form
     fields by name; ``initial``: their first values. ``back``: where a refusal of mind and success lead. ``why_not``: why it can
-    not be done now (the button is shown disabled with it). ``items``: names that it concerns, listed on the page.
+    not be done now (the button is shown disabled with it). ``items``: names that it concerns, listed on the page. ``hold``: values
+    that the form carries along unseen.
     """
 
     action: str
@@ -55,6 +56,8 @@ class Operation:
     why_not: str = ""
     items: Sequence[str] = ()
     items_title: str = "Concerned"
+    hold: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    right: str = OPERATE
     tab: str = "overview"
     is_danger: bool = False
 
@@ -70,7 +73,7 @@ def perform(request: HttpRequest, table: Table, operation: Operation, extra: Map
     )
     if request.method != "POST":
         return _page(request, table, operation, form, HTTPStatus.OK, extra)
-    refused = refusal(request, operation.action, table.name)
+    refused = refusal(request, operation.action, table.name, operation.right)
     if refused:
         return refused
     if not form.is_valid():
@@ -88,5 +91,5 @@ def perform(request: HttpRequest, table: Table, operation: Operation, extra: Map
 def _page(
     request: HttpRequest, table: Table, operation: Operation, form: OperationForm, status: int, extra: Mapping[str, Any] | None
 ) -> HttpResponse:
-    context = {**head(request, table, operation.tab), "operation": operation, "form": form, "may_operate": may_operate(request)}
+    context = {**head(request, table, operation.tab), "operation": operation, "form": form, "may_do": may(request, operation.right)}
     return render(request, "console/operation.html", {**context, **(extra or {})}, status=status)

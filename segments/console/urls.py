@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth import views as auth_views
 from django.urls import path
 
-from segments.console.views import audit, findings, health, lineage, login, passes, pushes, query, tables
+from segments.console.views import audit, deleted, findings, health, lineage, login, passes, pushes, query, tables
 
 app_name = "console"
 urlpatterns = [
@@ -14,6 +14,10 @@ urlpatterns = [
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("console/tables/<str:typed>/", tables.overview, name="table"),
     path("console/tables/<str:typed>/segments/", tables.segments, name="segments"),
+    path("console/tables/<str:typed>/deleted/", deleted.deleted, name="deleted"),
+    path("console/tables/<str:typed>/deleted/restore/", deleted.restore_chosen, name="restore"),
+    path("console/tables/<str:typed>/deleted/<str:segment>/cancel/", deleted.cancel, name="cancel_deletion"),
+    path("console/tables/<str:typed>/delete/", deleted.delete, name="delete_segments"),
     path("console/tables/<str:typed>/segments/<str:segment>/", tables.segment, name="segment"),
     path("console/tables/<str:typed>/config/", tables.config, name="config"),
     path("console/tables/<str:typed>/passes/", passes.of_table, name="table_passes"),

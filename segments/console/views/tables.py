@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from segments.console.access import find_table, may_operate, page
+from segments.console.access import ADMINISTER, find_table, may, may_operate, page
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.tables import schema_columns, table_rows
 from segments.console.presenters.tones import mark, replicas_mark
@@ -66,17 +66,18 @@ def segments(request: HttpRequest, typed: str) -> HttpResponse:
     table, _ = find_table(typed)
     wanted = asked(request, "q", "status", "seen", "replicas", "sort")
     is_filtered = any(wanted[k] for k in ("q", "status", "seen", "replicas"))
-    query = _filtered(table, wanted).order_by(*SORTS.get(wanted["sort"], SORTS["name"]))
+    query = filtered_segments(table, wanted).order_by(*SORTS.get(wanted["sort"], SORTS["name"]))
     listing = cut(query, page_number(request.GET.get("page")), total=None if is_filtered else table.segments_total)
     rows = [(s, replicas_mark(s.replicas_online, s.replicas_wanted)) for s in listing]
     context = {
         **head(request, table, "segments"), "listing": listing, "rows": rows, "wanted": wanted, "is_filtered": is_filtered,
-        "sorts": SORT_LABELS, "statuses": ["UPLOADED", "DONE", "IN_PROGRESS", "COMMITTING"],
+        "sorts": SORT_LABELS, "may_administer": may(request, ADMINISTER), "statuses": ["UPLOADED", "DONE", "IN_PROGRESS", "COMMITTING"],
     }  # fmt: skip
     return render(request, "console/table_segments.html", context)
 
 
-def _filtered(table: Table, wanted: dict[str, str]) -> QuerySet[Segment, Any]:
+def filtered_segments(table: Table, wanted: dict[str, str]) -> QuerySet[Segment, Any]:
+    """Segments of a table by the list's filters."""
     query = Segment.objects.filter(table=table)
     if wanted["q"]:
         query = query.filter(name__icontains=wanted["q"])

@@ -1,0 +1,160 @@
+"""Deleted segments of a table: the archive they can come back from, and deletions that still wait; bulk delete and restore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_http_methods, require_safe
+
+from segments import wiring
+from segments.console.access import ADMINISTER, find_table, may, page
+from segments.console.listing import PAGE_SIZE, Listing, asked, page_number
+from segments.console.operation import Operation, Outcome, perform
+from segments.console.views.tables import filtered_segments, head
+from segments.domain.archive import Outcome as SegmentOutcome
+from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.models import Segment, Table
+from segments.services import archive, deletion, restore
+from segments.services.context import Actor, Context
+from segments.services.deletion_queue import read_queue
+
+#: At most so many segments in one go from the console; scripts use the REST API.
+MOST: Final = 2000
+_SHOWN: Final = 3
+
+
+@page
+@require_safe
+def deleted(request: HttpRequest, typed: str) -> HttpResponse:
+    """What is being deleted, and what can still come back."""
+    table, name = find_table(typed)
+    ctx = wiring.context(table.cluster.name)
+    number, wanted = page_number(request.GET.get("page")), asked(request, "q")
+    start = (number - 1) * PAGE_SIZE
+    kept, total = archive.list_kept(ctx, name, offset=start, limit=PAGE_SIZE, prefix=wanted["q"])
+    now = ctx.clock()
+    pending = [(item, item.is_claimed(now)) for item in read_queue(ctx, name).items.values()]
+    context = {
+        **head(request, table, "deleted"),
+        "pending": sorted(pending, key=lambda p: p[0].requested_ms),
+        "rows": kept,
+        "listing": Listing[Any](kept, number, start + len(kept) < total, total),
+        "wanted": wanted,
+        "may_administer": may(request, ADMINISTER),
+    }
+    return render(request, "console/table_deleted.html", context)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, typed: str) -> HttpResponse:
+    """Delete the chosen segments, or all that match a filter, after their number was typed."""
+    table, name = find_table(typed)
+    names = _chosen(request, table)
+    back = reverse("console:segments", args=[table.name])
+    ctx = wiring.context(table.cluster.name)
+    outcomes = deletion.delete_segments(ctx, name, names, dry_run=True, actor=Actor(""))
+    possible = [o.segment for o in outcomes if o.outcome == "done"]
+    rows = sum(n or 0 for n in Segment.objects.filter(table=table, name__in=possible).values_list("total_docs", flat=True))
+    explain = [
+        f"{len(possible)} of {len(names)} chosen segments leave {table.name}; queries stop seeing their {rows:,} rows.",
+        "Their files are kept for a while, and they can be restored from the tab Deleted.",
+        *_refusals(outcomes),
+    ]
+
+    def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
+        term = str(values.get("retention") or "") or None
+        done = [o.segment for o in deletion.delete_segments(ctx, name, names, retention=term, actor=actor) if o.outcome == "done"]
+        undo = f"{reverse('console:restore', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
+        return Outcome(f"{len(done)} segments are deleted.", undo if done else "", "Restore them")
+
+    operation = Operation(
+        action="deleteSegments", title="Delete segments", button=f"Delete {len(possible)} segments", explain=explain, back=back, run=run,
+        confirm=f"delete {len(possible)}", hold={"s": names}, items=possible, items_title="Segments that are deleted", tab="segments",
+        fields={"retention": forms.CharField(required=False, label="Keep the files for", help_text=_TERM_HELP)},
+        why_not="" if possible else "None of the chosen segments can be deleted.", right=ADMINISTER, is_danger=True,
+    )  # fmt: skip
+    return perform(request, table, operation)
+
+
+_TERM_HELP: Final = "For example 3d or 12h; 0d deletes them at once and for good. Empty: what the table or the cluster says."
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def restore_chosen(request: HttpRequest, typed: str) -> HttpResponse:
+    """Bring deleted segments back."""
+    table, name = find_table(typed)
+    names = _named(request)
+    ctx = wiring.context(table.cluster.name)
+    outcomes = restore.restore_segments(ctx, name, names, dry_run=True, actor=Actor(""))
+    possible = [o.segment for o in outcomes if o.outcome == "done"]
+    explain = [
+        f"{len(possible)} of {len(names)} chosen segments come back with the same file, record and checksum; queries see their rows again.",
+        "To undo it, delete them again.",
+        *_refusals(outcomes),
+    ]
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        done = [o.segment for o in restore.restore_segments(ctx, name, names, actor=actor) if o.outcome == "done"]
+        undo = f"{reverse('console:delete_segments', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
+        return Outcome(f"{len(done)} segments are back.", undo if done else "", "Delete them again")
+
+    operation = Operation(
+        action="restoreSegments", title="Restore segments", button=f"Restore {len(possible)} segments", explain=explain,
+        back=reverse("console:deleted", args=[table.name]), run=run, confirm=f"restore {len(possible)}", hold={"s": names}, items=possible,
+        items_title="Segments that come back", tab="deleted", right=ADMINISTER,
+        why_not="" if possible else "None of the chosen segments can come back.",
+    )  # fmt: skip
+    return perform(request, table, operation)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def cancel(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
+    """Take one segment off the deletion queue."""
+    table, name = find_table(typed)
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        return Outcome(restore.cancel_deletion(ctx, name, segment, actor=actor).message)
+
+    operation = Operation(
+        action="cancelDeletion", title="Cancel a deletion", button="Put it back", tab="deleted", right=ADMINISTER,
+        explain=[f"Segment {segment} leaves the deletion queue and is served again.", "To undo it, delete it again."],
+        back=reverse("console:deleted", args=[table.name]), run=run,
+    )  # fmt: skip
+    return perform(request, table, operation)
+
+
+def _named(request: HttpRequest) -> list[str]:
+    names = list(dict.fromkeys((request.POST if request.method == "POST" else request.GET).getlist("s")))
+    if not names:
+        raise InvalidInput("No segment was chosen.", remedy="Tick segments in the list first.")
+    if len(names) > MOST:
+        raise InvalidInput(f"{len(names)} segments are too many for one go.", remedy=f"Choose at most {MOST}, or use the REST API.")
+    return names
+
+
+def _chosen(request: HttpRequest, table: Table) -> list[str]:
+    """The ticked names, or with ``all`` everything that the list's filter matches."""
+    if request.method == "POST" or not request.GET.get("all"):
+        return _named(request)
+    wanted = asked(request, "q", "status", "seen", "replicas")
+    names = list(filtered_segments(table, wanted).order_by("name").values_list("name", flat=True)[: MOST + 1])
+    if not names:
+        raise NotFound("No segment matches this filter.", remedy="Change the filter.")
+    if len(names) > MOST:
+        raise StateConflict(f"More than {MOST} segments match this filter.", remedy="Narrow the filter, or use the REST API.")
+    return names
+
+
+def _refusals(outcomes: Sequence[SegmentOutcome]) -> list[str]:
+    left = [o for o in outcomes if o.outcome != "done"]
+    told = [f"{o.message} {o.remedy}".strip() for o in left[:_SHOWN]]
+    return [*told, *([f"{len(left) - _SHOWN} more stay as they are."] if len(left) > _SHOWN else [])]
