@@ -6,88 +6,132 @@ Rules: lineage.md 7 (lineage), 8 (time, deleted segments). Every function decide
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from segments.domain.ideal_state import OFFLINE as OFFLINE_STATE
 from segments.domain.lease import last_sign_ms
 from segments.domain.lineage import Entry, Lineage, State
-from segments.domain.replacement import superseded_by
-from segments.domain.segment_metadata import COMPLETED_STATUSES, TIME_RANGE_MS, SegmentMetadata
+from segments.domain.llc_name import is_llc_name, parse_llc_name
+from segments.domain.replacement import rollback_targets, superseded_by
+from segments.domain.replacement_settings import settings_or_default
+from segments.domain.segment_metadata import COMPLETED_STATUSES, DONE, IN_PROGRESS, TIME_RANGE_MS, SegmentMetadata
 from segments.domain.table_config import DAY_MS, TableConfig, parse_period
 from segments.errors import InvalidInput
+from segments.names import REALTIME
 
 _UNTIL: Final = "__RETENTION_UNTIL__"
 _UNTIL_FORMAT: Final = "%Y%m%d%H%M"
 #: Staged files of uploads are given up after this long.
 STRANDED_MS: Final = DAY_MS
+#: A consuming segment that no server consumes is given up after this long.
+GIVEN_UP_MS: Final = 5 * DAY_MS
 #: At most this many files of deleted segments go per table and pass.
 AGED_BATCH: Final = 1000
 
 
 @dataclass(frozen=True)
 class LineagePlan:
-    """``drop``: ids of entries to remove; ``delete``: segments to take out; ``why``: one sentence each."""
+    """``drop``: ids of entries to remove; ``delete``: segments to take out; ``why``: one sentence each.
+
+    ``orphans``: names of dropped unfinished entries; a record that one of them still has, without a row, goes too (lineage.md 7).
+    """
 
     drop: tuple[str, ...]
     delete: tuple[str, ...]
     why: tuple[str, ...]
+    orphans: tuple[str, ...] = ()
 
 
-def plan_lineage(lineage: Lineage, config: TableConfig, ideal: Collection[str], now_ms: int) -> LineagePlan:
+def plan_lineage(lineage: Lineage, config: TableConfig, ideal: Collection[str], now_ms: int, *, spare: Collection[str] = ()) -> LineagePlan:
     """Which entries are spent and which hidden segments are old enough. Usually two passes: first segments, then the entry.
 
-    Pinned entries stay, and so does an entry that hides a segment which another one's pin keeps: dropped, it would show it again.
+    Kept whatever its age: both sides of a pinned entry, what a rollback over the snapshots that the table asks for would need (B4), and
+    ``spare`` (last committed segments of a realtime table). An entry that hides one of those stays too: dropped, it would show it again.
     """
     drop: list[str] = []
     delete: list[str] = []
     why: list[str] = []
-    superseded = {o.id for e in lineage.entries.values() for o in superseded_by(lineage, e)} if config.is_refresh else set()
-    pinned = lineage.pinned()
-    for entry in lineage.in_order():
+    orphans: list[str] = []
+    wanted = settings_or_default(config)
+    kept = lineage.pinned() | rollback_targets(lineage, wanted.kept_by_time) | set(spare)
+    superseded = _superseded(lineage, wanted.kept_by_push) if config.is_refresh else set()
+    for entry in (e for e in lineage.in_order() if not e.is_pinned):
         side, due = _spent_side(entry, config, now_ms)
         due = due or entry.id in superseded
-        if entry.is_pinned:
-            continue
         left = [s for s in side if s in ideal]
-        going = [s for s in left if s not in pinned]
+        going = [s for s in left if s not in kept]
         if not left and (entry.state is State.COMPLETED or due):
             drop.append(entry.id)
+            orphans += side if entry.state is not State.COMPLETED else ()
             why.append(f"Dropped lineage entry {entry.id} ({entry.state}): none of its {len(side)} old segments is left.")
         elif going and due:
             delete += going
             why.append(f"Deleted {len(going)} segments of lineage entry {entry.id} ({entry.state}).")
-    return LineagePlan(tuple(drop), tuple(dict.fromkeys(delete)), tuple(why))
+    return LineagePlan(tuple(drop), tuple(dict.fromkeys(delete)), tuple(why), tuple(dict.fromkeys(orphans)))
+
+
+def _superseded(lineage: Lineage, keep: int) -> set[str]:
+    return {old.id for entry in lineage.entries.values() for old in superseded_by(lineage, entry, keep)}
 
 
 def _spent_side(entry: Entry, config: TableConfig, now_ms: int) -> tuple[tuple[str, ...], bool]:
     """(the side that is to go, is it time?)"""
-    age = now_ms - entry.timestamp_ms
     match entry.state:
         case State.COMPLETED:
-            return entry.segments_from, age > config.replaced_retention_ms
+            return entry.segments_from, now_ms - entry.timestamp_ms > config.replaced_retention_ms
         case State.REVERTED:
             return entry.segments_to, True
         case State.IN_PROGRESS:
             return entry.segments_to, now_ms - last_sign_ms(entry) > config.entry_retention_ms
 
 
-def plan_time(config: TableConfig, segments: Iterable[SegmentMetadata], locked: Collection[str], now_ms: int) -> list[str]:
-    """APPEND segments whose end time is older than the table's retention and that no replacement locks."""
+def plan_time(
+    config: TableConfig,
+    segments: Iterable[SegmentMetadata],
+    locked: Collection[str],
+    now_ms: int,
+    rows: Mapping[str, Mapping[str, str]] | None = None,
+) -> list[str]:
+    """Segments whose end time is older than the table's retention and that no replacement locks: APPEND and REALTIME tables.
+
+    Of a REALTIME table only committed ones, never the last of a partition; a consuming one that nobody consumes goes after five days
+    (lineage.md 8). ``rows`` is the ideal state, needed for those.
+    """
     keep_ms = config.time_retention_ms
-    if keep_ms is None or config.is_refresh:
+    is_realtime = config.table.type == REALTIME
+    if keep_ms is None or (config.is_refresh and not is_realtime):
         return []
+    known = list(segments)
+    spared = last_committed(known) if is_realtime else set()
+    due = [m for m in known if _is_old(m, keep_ms, now_ms) or (is_realtime and _is_given_up(m, rows or {}, now_ms))]
+    return sorted(m.name for m in due if m.name not in locked and m.name not in spared)
+
+
+def _is_old(meta: SegmentMetadata, keep_ms: int, now_ms: int) -> bool:
     low, high = TIME_RANGE_MS
-    return sorted(
-        m.name
-        for m in segments
-        if m.name not in locked
-        and m.status in COMPLETED_STATUSES
-        and m.end_ms is not None
-        and low <= m.end_ms <= high
-        and now_ms - m.end_ms > keep_ms
-    )
+    if meta.status not in COMPLETED_STATUSES or meta.end_ms is None:
+        return False
+    return low <= meta.end_ms <= high and now_ms - meta.end_ms > keep_ms
+
+
+def _is_given_up(meta: SegmentMetadata, rows: Mapping[str, Mapping[str, str]], now_ms: int) -> bool:
+    """A consuming segment without a server for five days."""
+    if meta.status != IN_PROGRESS or meta.creation_ms is None or now_ms - meta.creation_ms <= GIVEN_UP_MS:
+        return False
+    return all(state == OFFLINE_STATE for state in rows.get(meta.name, {}).values())
+
+
+def last_committed(segments: Iterable[SegmentMetadata]) -> set[str]:
+    """The committed segment with the highest sequence of every partition: consumption goes on from its end (lineage.md 8)."""
+    last: dict[int, tuple[int, str]] = {}
+    for meta in segments:
+        if meta.status == DONE and is_llc_name(meta.name):
+            name = parse_llc_name(meta.name)
+            last[name.partition] = max(last.get(name.partition, (-1, "")), (name.sequence, meta.name))
+    return {segment for _, segment in last.values()}
 
 
 def rollback_deadline_ms(entry: Entry, config: TableConfig) -> int | None:

@@ -27,7 +27,16 @@ from segments.store import paths
 from segments.store.base import Check, Replace, Versioned, Write
 from segments.store.update import update_transaction
 
-__all__ = ["delete_segments", "drain", "drain_all", "queue_write", "release_name", "remove_hidden", "remove_segments"]
+__all__ = [
+    "delete_segments",
+    "drain",
+    "drain_all",
+    "queue_write",
+    "reap_orphans",
+    "release_name",
+    "remove_hidden",
+    "remove_segments",
+]
 
 log = logging.getLogger(__name__)
 
@@ -134,6 +143,22 @@ def remove_hidden(ctx: Context, table: TableName, segments: Sequence[str]) -> li
 
 
 _CLEAN_UP: Final = Actor("system", "no query sees it any more")
+
+
+def reap_orphans(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:
+    """Queue those of ``segments`` that have a record but no row: what foreign programs that write in two steps left; returns them."""
+    orphans: list[str] = []
+
+    def attempt() -> Sequence[Write] | None:
+        seen = observe(ctx, table)
+        without_row = [s for s in dict.fromkeys(segments) if s not in seen.ideal.maps]
+        nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in without_row])
+        orphans[:] = [s for s, n in zip(without_row, nodes, strict=True) if n is not None]
+        check = Check(paths.ideal_state(table.typed), seen.ideal_version)
+        return [queue_write(ctx, table, orphans, retention=None, actor=_CLEAN_UP), check] if orphans else None
+
+    update_transaction(ctx.store, attempt)
+    return orphans
 
 
 def _leave(

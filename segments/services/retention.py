@@ -1,103 +1,144 @@
-"""One retention pass over one table (Pinot's RetentionManager): lineage clean-up, time retention, old files of deleted segments."""
+"""One retention pass over one table (Pinot's RetentionManager): time retention, lineage clean-up, pending deletions, old files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from urllib.parse import unquote
 
 from segments.domain import lineage as lineages
 from segments.domain import retention, segment_metadata
+from segments.domain.archive import RECORDS
+from segments.domain.retention import LineagePlan
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.znrecord import ZNRecord
-from segments.errors import StateConflict
+from segments.errors import NotFound, PinotAdminError
 from segments.gateways.deepstore import DELETED, encode
-from segments.names import TableName, split_table_name
-from segments.services import deletion
+from segments.names import REALTIME, TableName, split_table_name
+from segments.services import archive, deletion
 from segments.services.context import SYSTEM, Context
-from segments.services.lineage_record import observe
+from segments.services.deletion_queue import read_queue
+from segments.services.lineage_record import Observed, observe
 from segments.services.table_record import read_table_config
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record
 
+log = logging.getLogger(__name__)
+
+Step = Callable[[Context, TableName], list[str]]
+
 
 def run(ctx: Context, table: TableName) -> list[str]:
-    """One pass; returns what was done, one plain sentence each. Order of lineage.md 8: time, lineage, aged files."""
-    sentences = [*_by_time(ctx, table), *_by_lineage(ctx, table), *deletion.drain(ctx, table), *_aged_files(ctx, table)]
-    return sentences or [f"Nothing of {table} is due."]
+    """One pass; returns what was done, one plain sentence each. Order of lineage.md 8: time, lineage, then files of deleted segments.
+
+    A step that fails does not stop the later ones (in Pinot it does); the pass then raises, naming what was done all the same.
+    """
+    steps: dict[str, Step] = {
+        "Time retention": _by_time,
+        "Lineage clean-up": _by_lineage,
+        "The deletion queue": deletion.drain,
+        "Clean-up of deleted segments": _aged_files,
+        "Clean-up of interrupted uploads": _stranded_uploads,
+    }
+    said: list[str] = []
+    failed: list[str] = []
+    for name, step in steps.items():
+        try:
+            said += step(ctx, table)
+        except NotFound:
+            raise  # the table is gone
+        except (PinotAdminError, OSError) as error:
+            log.exception("%s of %s failed.", name, table)
+            failed.append(f"{name} failed: {error}")
+    if failed:
+        raise PinotAdminError(" ".join([*failed, *(["Done all the same:", *said] if said else [])]))
+    return said or [f"Nothing of {table} is due."]
 
 
 def _by_time(ctx: Context, table: TableName) -> list[str]:
+    """Segments older than the table's retention, except those of a replacement that is not reverted."""
     config, seen = read_table_config(ctx, table), observe(ctx, table)
-    due = retention.plan_time(config, read_segments(ctx, table), seen.lineage.locked(), ctx.clock())
+    records = read_segments(ctx, table)
+    due = retention.plan_time(config, records, deletion.guarded(seen), ctx.clock(), seen.ideal.maps)
+    orphans = [s for s in due if s not in seen.ideal.maps]
     due = [s for s in due if s in seen.ideal.maps]
-    if not due:
-        return []
-    try:
-        deletion.remove_segments(ctx, table, due, actor=SYSTEM)
-    except StateConflict as error:
-        return [f"Kept {len(due)} expired segments of {table}: {error.message}"]
-    return [f"Deleted {len(due)} segments of {table} older than its retention, e.g. {due[0]}."]
+    outcomes = deletion.delete_segments(ctx, table, due, actor=SYSTEM) if due else []
+    gone = [o.segment for o in outcomes if o.outcome == "done"]
+    kept = [o.segment for o in outcomes if o.outcome == "refused"]
+    reaped = deletion.reap_orphans(ctx, table, orphans)
+    said = [f"Deleted {len(gone)} segments of {table} older than its retention, e.g. {gone[0]}."] if gone else []
+    if kept:
+        said.append(f"Kept {len(kept)} expired segments of {table} that became part of a replacement, e.g. {kept[0]}.")
+    return [*said, *([f"Removed the records of {len(reaped)} consuming segments of {table} that nobody consumes."] if reaped else [])]
 
 
 def _by_lineage(ctx: Context, table: TableName) -> list[str]:
-    config, seen = read_table_config(ctx, table), observe(ctx, table)
+    """First segments, then entries that have none left; what can not be taken out now is looked at again in the next pass."""
+    seen = observe(ctx, table)
     if seen.lineage_node is None:
         return []
-    plan = retention.plan_lineage(seen.lineage, config, seen.ideal.maps, ctx.clock())
-    if plan.delete:
-        deletion.remove_hidden(ctx, table, plan.delete)
+    plan = _plan(ctx, table, seen)
+    said = list(plan.why)
+    removed = deletion.remove_hidden(ctx, table, plan.delete) if plan.delete else []
+    if len(removed) < len(plan.delete):
+        kept = sorted(set(plan.delete) - set(removed))
+        said.append(f"Kept {len(kept)} of these, e.g. {kept[0]}: queries see them again, or they were pinned meanwhile.")
+    if plan.orphans:
+        reaped = deletion.reap_orphans(ctx, table, plan.orphans)
+        said += [f"Removed the records of {len(reaped)} segments that uploads of dropped entries had left."] if reaped else []
     if plan.drop:
         _drop_entries(ctx, table)
-    return list(plan.why)
+    return said
+
+
+def _plan(ctx: Context, table: TableName, seen: Observed) -> LineagePlan:
+    spare = retention.last_committed(read_segments(ctx, table)) if table.type == REALTIME else set()
+    return retention.plan_lineage(seen.lineage, read_table_config(ctx, table), seen.ideal.maps, ctx.clock(), spare=spare)
 
 
 def _drop_entries(ctx: Context, table: TableName) -> None:
     """Remove spent entries; which they are is decided afresh on every attempt, and an unchanged record is not written."""
-    config = read_table_config(ctx, table)
 
     def decide(node: Versioned | None) -> ZNRecord | None:
         if node is None or node.record is None:
             return None
         lineage = lineages.from_record(node.record)
-        plan = retention.plan_lineage(lineage, config, observe(ctx, table).ideal.maps, ctx.clock())
+        seen = observe(ctx, table)
+        plan = _plan(ctx, table, Observed(lineage, node, seen.ideal, seen.ideal_version))
         return lineages.to_record(lineage.having(without=plan.drop)) if plan.drop else None
 
     update_record(ctx.store, paths.lineage(table.typed), decide)
 
 
 def _aged_files(ctx: Context, table: TableName) -> list[str]:
-    return [*remove_aged(ctx, encode(table.raw)), *_stranded_uploads(ctx, table)]
-
-
-def remove_aged(ctx: Context, folder: str) -> list[str]:
-    """Remove files of deleted segments whose time is over from one table's folder (its encoded raw name)."""
-    path, now = f"{DELETED}/{folder}", ctx.clock()
-    aged = [f for f in ctx.deep_store.files(path) if retention.is_aged(f.name, f.modified_ms, ctx.limits.deleted_segments_days, now)]
-    aged = aged[: retention.AGED_BATCH]
-    for file in aged:
-        ctx.deep_store.delete(f"{path}/{file.name}")
-    return [f"Removed {len(aged)} files of deleted segments of {folder} whose time was over."] if aged else []
+    return archive.remove_aged(ctx, encode(table.raw))
 
 
 def remove_aged_of_dropped_tables(ctx: Context) -> list[str]:
-    """The same for folders whose table no longer exists, which no table's own pass visits."""
+    """Old files of deleted segments in folders whose table no longer exists, which no table's own pass visits."""
     present = {encode(split_table_name(t)[0]) for t in ctx.store.children(paths.TABLE_CONFIGS)}
-    return [s for folder in ctx.deep_store.folders(DELETED) if folder not in present for s in remove_aged(ctx, folder)]
+    folders = {*ctx.deep_store.folders(DELETED), *ctx.deep_store.folders(RECORDS)}
+    return [s for folder in sorted(folders - present) for s in archive.remove_aged(ctx, folder)]
 
 
 def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
-    """Remove staged files of uploads that died before their record was written; a living upload is never that old."""
+    """Remove staged files of uploads that died before their record was written; a living upload is never that old.
+
+    What a record names, what is being restored and what is being uploaded right now stays; read after the files were listed.
+    """
     folder, now = encode(table.raw), ctx.clock()
+    listed = [f.name for f in ctx.deep_store.files(folder) if retention.is_stranded(f.name, f.modified_ms, now)]
+    if not listed:
+        return []
+    busy = {*read_queue(ctx, table).items, *ctx.store.children(paths.upload_locks(table.typed))}
     records = {m.name: m.crc for m in read_segments(ctx, table)}
-    stranded = [
-        f.name
-        for f in ctx.deep_store.files(folder)
-        if retention.is_stranded(f.name, f.modified_ms, now)
-        and str(records.get(unquote(f.name.split(".tmp.")[0]))) != f.name.split(".tmp.")[1]
-    ]
-    for name in stranded:
-        ctx.deep_store.delete(f"{folder}/{name}")
+    stranded = []
+    for name in listed:
+        segment, staged_for = unquote(name.split(".tmp.")[0]), name.split(".tmp.")[1]
+        if segment not in busy and str(records.get(segment)) != staged_for:
+            stranded.append(name)
+            ctx.deep_store.delete(f"{folder}/{name}")
     return [f"Removed {len(stranded)} files that interrupted uploads to {table} had left."] if stranded else []
 
 
