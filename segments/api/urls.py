@@ -67,6 +67,7 @@ _completion: list[Pattern] = [
 _additions: list[Pattern] = [
     path("api/v1/tables/<str:table>/lineage/<str:entry>/preview", replacement.RevertPreview.as_view()),
     path("api/v1/audit", additions.AuditTrail.as_view()),
+    path("", include("segments.api.lineage")),
     path("", include("segments.api.pushes")),
 ]
 _document = {"PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"]}

@@ -25,3 +25,11 @@ def ensure_schedules() -> None:
         interval, _ = IntervalSchedule.objects.get_or_create(every=every, period=unit)
         #: A run that could not start within its own period is stale: the next one does its work.
         PeriodicTask.objects.create(name=name, task=task, interval=interval, description=description, expire_seconds=max(every, 10))
+
+
+def next_run_ms(name: str) -> int | None:
+    """When the schedule of that name is due next (epoch ms); None: it is off, gone, not an interval, or has never run."""
+    row = PeriodicTask.objects.filter(name=name, enabled=True).select_related("interval").first()
+    if row is None or row.interval is None or row.last_run_at is None:
+        return None
+    return int((row.last_run_at + row.interval.schedule.run_every).timestamp() * 1000)

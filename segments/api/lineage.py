@@ -1,0 +1,171 @@
+"""/api/v1/lineage and /api/v1/jobs: what Pinot lacks around a replacement (lease, background end, rollback, pin, explain, diff)."""
+
+from __future__ import annotations
+
+from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments import wiring
+from segments.api.base import ApiView, bool_param, json_body, need_text, parse_bool, text_param
+from segments.errors import InvalidInput
+from segments.names import OFFLINE, TableName, split_table_name
+from segments.services import end_jobs, entry_lease, explain, pins, rollback, snapshot_diff, tables
+from segments.services.context import Actor
+from segments.services.end_job_status import JobStatus, job_status
+from segments.services.end_queue import enqueue_end
+
+
+class Heartbeat(ApiView):
+    """A sign of life of the client of an unfinished replacement."""
+
+    rights = {"POST": "operate"}
+    parameters = {"POST": ("type",)}
+
+    def post(self, request: Request, table: str, entry: str) -> Response:
+        """Until when the replacement stays open, and how often to send the next. 409 when it is no longer IN_PROGRESS.
+
+        From the first heartbeat on the client must go on: a replacement whose client falls silent is reverted within 90 seconds.
+        """
+        return Response(entry_lease.heartbeat(self.ctx, _table(self, request, table), entry, self.actor).to_json())
+
+
+class EndInBackground(ApiView):
+    """End a replacement as a job."""
+
+    rights = {"POST": "operate"}
+    parameters = {"POST": ("type", "cleanup", "override")}
+
+    def post(self, request: Request, table: str, entry: str) -> Response:
+        """202 with the job, which survives every restart; follow it at ``GET /api/v1/jobs/{id}``. The body may narrow ``segmentsTo``.
+
+        ``override`` is the reason for which failed checks of the new data are passed over.
+        """
+        body = json_body(request, optional=True) or {}
+        new = body.get("segmentsTo") or [] if isinstance(body, dict) else None
+        if not isinstance(new, list) or not all(isinstance(s, str) for s in new):
+            raise InvalidInput("'segmentsTo' must be a list of segment names.")
+        return end_in_background(self, request, _table(self, request, table), entry, new)
+
+
+class Job(ApiView):
+    """A background end."""
+
+    rights = {"DELETE": "operate"}
+    parameters = {"DELETE": ("reason",)}
+
+    def get(self, request: Request, job: str) -> Response:
+        """Its state, how many of the replicas are online, which are not and why, and what it says."""
+        return Response(job_status(self.ctx, job, wiring.servers().errors).to_json())
+
+    def delete(self, request: Request, job: str) -> Response:
+        """Cancel it. The replacement stays open. 409 when the job is over or has just switched."""
+        return Response(JobStatus(end_jobs.cancel_job(self.ctx, job, self.actor)).to_json())
+
+
+class CancelJob(ApiView):
+    """Cancel a background end."""
+
+    rights = {"POST": "operate"}
+    parameters = {"POST": ("reason",)}
+
+    def post(self, request: Request, job: str) -> Response:
+        """As ``DELETE /api/v1/jobs/{id}``."""
+        return Response(JobStatus(end_jobs.cancel_job(self.ctx, job, self.actor)).to_json())
+
+
+class Rollback(ApiView):
+    """Go back several replacements in one switch."""
+
+    rights = {"POST": "operate"}
+    parameters = dict.fromkeys(("GET", "POST"), ("type", "to", "forceRevert", "dryRun", "reason"))
+
+    def get(self, request: Request, table: str) -> Response:
+        """What a rollback to before entry ``to`` would do: entries, rows, segments and bytes before and after, what goes, what blocks it."""
+        return self._preview(request, table)
+
+    def post(self, request: Request, table: str) -> Response:
+        """Revert entry ``to`` and everything built on it, in one switch; with dryRun=true only tell what it would do."""
+        if bool_param(request, "dryRun"):
+            return self._preview(request, table)
+        found, force = _table(self, request, table), bool_param(request, "forceRevert")
+        return Response(rollback.roll_back(self.ctx, found, need_text(request, "to"), force=force, actor=self.actor).to_json())
+
+    def _preview(self, request: Request, table: str) -> Response:
+        found, force = _table(self, request, table), bool_param(request, "forceRevert")
+        return Response(rollback.preview_rollback(self.ctx, found, need_text(request, "to"), force=force).to_json())
+
+
+class PinEntry(ApiView):
+    """Keep an entry and both its sides from every clean-up."""
+
+    rights = {"POST": "operate", "DELETE": "operate"}
+    parameters = dict.fromkeys(("POST", "DELETE"), ("type", "reason"))
+
+    def post(self, request: Request, table: str, entry: str) -> Response:
+        """Pin it. The reason is required: header X-Reason, parameter ``reason``, or ``{"reason": ...}``."""
+        return Response(pins.pin_entry(self.ctx, _table(self, request, table), entry, self._actor(request)).to_json())
+
+    def delete(self, request: Request, table: str, entry: str) -> Response:
+        """Unpin it; clean-up goes by the usual rules again."""
+        return Response(pins.unpin_entry(self.ctx, _table(self, request, table), entry, self.actor).to_json())
+
+    def _actor(self, request: Request) -> Actor:
+        body = json_body(request, optional=True) or {}
+        reason = body.get("reason", "") if isinstance(body, dict) else None
+        if not isinstance(reason, str):
+            raise InvalidInput("The body must be a JSON object with the text 'reason'.")
+        return Actor(self.actor.name, reason.strip() or self.actor.reason, self.actor.address)
+
+
+class ExplainEntry(ApiView):
+    """Why an entry is where it is."""
+
+    parameters = {"GET": ("type",)}
+
+    def get(self, request: Request, table: str, entry: str) -> Response:
+        """State, who and since when; what it hides and locks; what blocks its end and its revert; lease; what happens next and when."""
+        return Response(explain.explain_entry(self.ctx, _table(self, request, table), entry, wiring.servers().errors).to_json())
+
+
+class DiffSnapshots(ApiView):
+    """What differs between two snapshots of a table."""
+
+    parameters = {"GET": ("type", "from", "to")}
+
+    def get(self, request: Request, table: str) -> Response:
+        """Segments, rows, bytes, and range and cardinality of every column. Snapshots are ``current``, ENTRY, ``ENTRY:from``, ``ENTRY:to``.
+
+        ``to`` is ``current`` unless given.
+        """
+        found = _table(self, request, table)
+        old, new = need_text(request, "from"), text_param(request, "to") or "current"
+        return Response(snapshot_diff.diff_snapshots(self.ctx, found, old, new, wiring.servers().profile).to_json())
+
+
+def end_in_background(view: ApiView, request: Request, table: TableName, entry: str, new: list[str]) -> Response:
+    """Note the end down, tell the workers, answer 202 with the job."""
+    cleanup = parse_bool(text_param(request, "cleanup"), "cleanup", False)
+    override = text_param(request, "override") or ""
+    job = end_jobs.request_end(view.ctx, table, entry, segments_to=new, cleanup=cleanup, override=override, actor=view.actor)
+    if job.is_open:
+        enqueue_end(job.id)
+    return Response(JobStatus(job).to_json(), status=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
+
+
+def _table(view: ApiView, request: Request, table: str) -> TableName:
+    """The table; a raw name without ``type`` means OFFLINE, since replacements mostly are."""
+    kind = text_param(request, "type") or (None if split_table_name(table)[1] else OFFLINE)
+    return tables.one_table(view.ctx, table, kind)
+
+
+urlpatterns = [
+    path("api/v1/lineage/<str:table>/rollback", Rollback.as_view()),
+    path("api/v1/lineage/<str:table>/diff", DiffSnapshots.as_view()),
+    path("api/v1/lineage/<str:table>/<str:entry>/heartbeat", Heartbeat.as_view()),
+    path("api/v1/lineage/<str:table>/<str:entry>/end", EndInBackground.as_view()),
+    path("api/v1/lineage/<str:table>/<str:entry>/pin", PinEntry.as_view()),
+    path("api/v1/lineage/<str:table>/<str:entry>/explain", ExplainEntry.as_view()),
+    path("api/v1/jobs/<str:job>", Job.as_view()),
+    path("api/v1/jobs/<str:job>/cancel", CancelJob.as_view()),
+]
