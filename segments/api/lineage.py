@@ -81,7 +81,7 @@ class Rollback(ApiView):
     parameters = dict.fromkeys(("GET", "POST"), ("type", "to", "forceRevert", "dryRun", "reason"))
 
     def get(self, request: Request, table: str) -> Response:
-        """What a rollback to before entry ``to`` would do: entries, rows, segments and bytes before and after, what goes, what blocks it."""
+        """What going back to before entry ``to`` would do: entries, rows, segments and bytes before and after, what goes, what blocks it."""
         return self._preview(request, table)
 
     def post(self, request: Request, table: str) -> Response:

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param, json_body, need_text, text_param
+from segments.api.lineage import end_in_background
 from segments.api.task_queue import run_periodic
 from segments.errors import InvalidInput
 from segments.names import TableName
@@ -25,12 +26,16 @@ class StartReplace(ApiView):
     parameters = {"POST": ("type", "forceCleanup")}
 
     def post(self, request: Request, table: str) -> Response:
-        """The entry's id. Nothing changes for queries before the end."""
+        """The entry's id. Nothing changes for queries before the end.
+
+        403 when the bytes that ``customMap`` declares (``pinotadmin.declaredBytes``) do not fit the table's quota.
+        """
         found = _table(self, request, table)
-        body = _lists(json_body(request), _START_KEYS)
+        given = json_body(request)
+        body, custom = _lists(given, _START_KEYS), _custom_map(given)
         force = bool_param(request, "forceCleanup")
         old, new = body.get("segmentsFrom", []), body.get("segmentsTo", [])
-        entry = replacement.start_replace(self.ctx, found, old, new, force_cleanup=force, actor=self.actor)
+        entry = replacement.start_replace(self.ctx, found, old, new, force_cleanup=force, actor=self.actor, custom_map=custom)
         return Response({"segmentLineageEntryId": entry})
 
 
@@ -38,15 +43,18 @@ class EndReplace(ApiView):
     """Switch queries to the new segments."""
 
     rights = {"POST": "operate"}
-    parameters = {"POST": ("type", "segmentLineageEntryId", "cleanup")}
+    parameters = {"POST": ("type", "segmentLineageEntryId", "cleanup", "overrideChecks")}
 
     def post(self, request: Request, table: str) -> HttpResponse:
-        """Empty answer once all live brokers serve the new side. cleanup=true also starts a retention pass."""
+        """Empty answer once all live brokers serve the new side. cleanup=true also starts a retention pass.
+
+        412 when the table's checks refuse the new segments; overrideChecks=<reason> passes over them.
+        """
         found = _table(self, request, table)
         entry, cleanup = need_text(request, "segmentLineageEntryId"), bool_param(request, "cleanup")
         body = _lists(json_body(request, optional=True), _END_KEYS)
-        new = body.get("segmentsTo", [])
-        replacement.end_replace(self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor)
+        new, override = body.get("segmentsTo", []), text_param(request, "overrideChecks") or ""
+        replacement.end_replace(self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor, override=override)
         if cleanup:
             run_periodic("RetentionManager", found.typed)
         return HttpResponse(b"", content_type="application/json")
@@ -92,6 +100,14 @@ class RevertPreview(ApiView):
 
 def _table(view: ApiView, request: Request, table: str) -> TableName:
     return tables.one_table(view.ctx, table, need_text(request, "type"))
+
+
+def _custom_map(body: Any) -> dict[str, str]:
+    """``customMap`` with its values as text. Raises InvalidInput when it is no flat object."""
+    found = (body or {}).get("customMap") or {}
+    if not isinstance(found, dict) or not all(isinstance(v, str | int | float | bool | None) for v in found.values()):
+        raise InvalidInput("'customMap' must be an object of texts.")
+    return {str(k): str(v) for k, v in found.items() if v is not None}
 
 
 def _lists(body: Any, known: frozenset[str]) -> dict[str, list[str]]:

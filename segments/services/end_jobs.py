@@ -22,6 +22,7 @@ from segments.names import TableName
 from segments.services import audit
 from segments.services.context import Actor, Context
 from segments.services.end_job_record import all_jobs, entry_of, final_segments, find_job, read_job, table_of
+from segments.services.end_queue import enqueue_clean_up
 from segments.services.job_lock import sole_worker
 from segments.services.lineage_record import Observed, observe
 from segments.services.online import look_at_segments
@@ -171,7 +172,10 @@ def _advanced(ctx: Context, job: EndJob) -> EndJob:
             log.warning("Job %s is tried again: %s", job.id, error)
             return job
         return _finish(ctx, job, JobState.FAILED, str(error))
-    return _finish(ctx, job, JobState.DONE, _DONE)
+    done = _finish(ctx, job, JobState.DONE, _DONE)
+    if job.cleanup:
+        enqueue_clean_up(job.table)
+    return done
 
 
 def _is_ready(ctx: Context, config: TableConfig, job: EndJob, entry: Entry) -> bool:

@@ -27,6 +27,7 @@ from segments.services.table_record import read_table_config
 #: Segment names, replicas and events that are listed; counts are always whole.
 LISTED: Final = 100
 _RETENTION: Final = "Retention"
+_TAKING_BACK: Final = ("reapEntry", "rollback", "revertReplaceSegments")
 
 
 @dataclass(frozen=True)
@@ -114,9 +115,7 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
     entry = seen.lineage.entry(entry_id)
     served = serving_rows(ctx, table, seen.ideal.maps)
     plan = plan_rollback(seen.lineage, entry_id, served, force=True, now_ms=ctx.clock())
-    report = (
-        report_replicas(ctx, table, entry.segments_to, read_errors) if entry.state is not State.REVERTED else ReplicaReport(0, 0, 0, (), ())
-    )
+    report = report_replicas(ctx, table, () if entry.state is State.REVERTED else entry.segments_to, read_errors)
     events = _events(ctx, table, entry_id)
     push = Push.objects.filter(cluster=ctx.cluster, entry_id=entry_id).only("pk").first()
     job = read_job(ctx, entry.notes[END_JOB]) if END_JOB in entry.notes else None
@@ -192,10 +191,7 @@ def _summary(entry: Entry, events: list[Event]) -> str:
         case State.COMPLETED:
             return f"A replacement of {count} is done: queries see the new side, or what replaced that later."
         case State.REVERTED:
-            last = next(
-                (e for e in reversed(events) if e.outcome == "done" and e.action in ("reapEntry", "rollback", "revertReplaceSegments")),
-                None,
-            )
+            last = next((e for e in reversed(events) if e.outcome == "done" and e.action in _TAKING_BACK), None)
             why = f" ({last.action} by {last.actor}{': ' + last.reason if last.reason else ''})" if last else ""
             return f"A replacement of {count} was taken back{why}: queries never see its new side again."
 
@@ -215,14 +211,8 @@ def _next_steps(ctx: Context, config: TableConfig, seen: Observed, entry: Entry,
         run = next_run_ms(_RETENTION)
         at = None if run is None else max(run, due)
         left = sum(1 for s in entry.hides if s in seen.ideal.maps)
-        steps.append(
-            NextStep(
-                f"The retention pass removes {left} segments, and in its next run the entry."
-                if left
-                else "The retention pass drops the entry.",
-                at,
-            )
-        )
+        what = f"removes {left} segments, and in its next run the entry" if left else "drops the entry"
+        steps.append(NextStep(f"The retention pass {what}.", at))
     return steps
 
 

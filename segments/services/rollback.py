@@ -102,15 +102,17 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool = Fals
         plan = _plan(ctx, table, seen, target, force=force)
         rollback.require_possible(plan)
         decided[:] = [plan]
-        detail = {"to": target, "entries": [e.id for e in plan.steps], "forceRevert": force}
+        detail = {"entry": target, "entries": [e.id for e in plan.steps], "forceRevert": force}
         return Switch(plan.after, plan.delete, detail)
 
     try:
         apply_switch(ctx, table, "rollback", actor, decide)
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
-        audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, to=target, error=str(error))
+        audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error))
         raise
+    for entry in decided[0].steps[:-1]:  # the record of the one asked for was written with the switch
+        audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, entry=entry.id, to=target)
     return RollbackDone(table.typed, tuple(e.id for e in decided[0].steps), decided[0].delete)
 
 
