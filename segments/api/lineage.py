@@ -34,12 +34,12 @@ class EndInBackground(ApiView):
     """End a replacement as a job."""
 
     rights = {"POST": "operate"}
-    parameters = {"POST": ("type", "cleanup", "override")}
+    parameters = {"POST": ("type", "cleanup", "overrideChecks")}
 
     def post(self, request: Request, table: str, entry: str) -> Response:
         """202 with the job, which survives every restart; follow it at ``GET /api/v1/jobs/{id}``. The body may narrow ``segmentsTo``.
 
-        ``override`` is the reason for which failed checks of the new data are passed over.
+        ``overrideChecks`` is the reason for which failed checks of the new data are passed over.
         """
         body = json_body(request, optional=True) or {}
         new = body.get("segmentsTo") or [] if isinstance(body, dict) else None
@@ -81,7 +81,7 @@ class Rollback(ApiView):
     parameters = dict.fromkeys(("GET", "POST"), ("type", "to", "forceRevert", "dryRun", "reason"))
 
     def get(self, request: Request, table: str) -> Response:
-        """What going back to before entry ``to`` would do: entries, rows, segments and bytes before and after, what goes, what blocks it."""
+        """What going back to before entry ``to`` would do: entries, rows, segments, bytes before and after, what goes, what blocks it."""
         return self._preview(request, table)
 
     def post(self, request: Request, table: str) -> Response:
@@ -146,7 +146,7 @@ class DiffSnapshots(ApiView):
 def end_in_background(view: ApiView, request: Request, table: TableName, entry: str, new: list[str]) -> Response:
     """Note the end down, tell the workers, answer 202 with the job."""
     cleanup = parse_bool(text_param(request, "cleanup"), "cleanup", False)
-    override = text_param(request, "override") or ""
+    override = text_param(request, "overrideChecks") or ""
     job = end_jobs.request_end(view.ctx, table, entry, segments_to=new, cleanup=cleanup, override=override, actor=view.actor)
     if job.is_open:
         enqueue_end(job.id)

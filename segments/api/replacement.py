@@ -43,17 +43,20 @@ class EndReplace(ApiView):
     """Switch queries to the new segments."""
 
     rights = {"POST": "operate"}
-    parameters = {"POST": ("type", "segmentLineageEntryId", "cleanup", "overrideChecks")}
+    parameters = {"POST": ("type", "segmentLineageEntryId", "cleanup", "overrideChecks", "async")}
 
     def post(self, request: Request, table: str) -> HttpResponse:
         """Empty answer once all live brokers serve the new side. cleanup=true also starts a retention pass.
 
-        412 when the table's checks refuse the new segments; overrideChecks=<reason> passes over them.
+        412 when the table's checks refuse the new segments; overrideChecks=<reason> passes over them. With async=true 202 at once, with a
+        job to follow at ``GET /api/v1/jobs/{id}``.
         """
         found = _table(self, request, table)
         entry, cleanup = need_text(request, "segmentLineageEntryId"), bool_param(request, "cleanup")
         body = _lists(json_body(request, optional=True), _END_KEYS)
         new, override = body.get("segmentsTo", []), text_param(request, "overrideChecks") or ""
+        if bool_param(request, "async"):
+            return end_in_background(self, request, found, entry, new)
         replacement.end_replace(self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor, override=override)
         if cleanup:
             run_periodic("RetentionManager", found.typed)
