@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from segments.domain.lineage import FORCED_CLEANUP, LIVE, Entry, Lineage, State
+from segments.domain.replacement_settings import DEFAULT_SETTINGS, ReplacementSettings
 from segments.errors import InvalidInput, NotFound, PreconditionFailed, StateConflict
 from segments.names import check_segment_name
 
@@ -61,6 +62,7 @@ def check_request(segments_from: Sequence[str], segments_to: Sequence[str]) -> N
 def start(lineage: Lineage, wanted: Replacement, *, entry_id: str, ideal: Collection[str], now_ms: int) -> Decision:
     """Open a replacement (lineage.md 4). ``ideal`` are the names in the ideal state. Raises NotFound or StateConflict.
 
+    ``force_cleanup`` takes over from IN_PROGRESS entries that name the same segments (4.2): what is left of them goes.
     A name of a reverted push may be used again: the reverted entry gives it up, or it would hide the new segment for ever (in Pinot it
     does, and retention deletes it), and what is left of it leaves the ideal state, so that the new file is not taken for a refresh.
     """
@@ -68,17 +70,22 @@ def start(lineage: Lineage, wanted: Replacement, *, entry_id: str, ideal: Collec
     changed: list[Entry] = []
     removed: list[str] = []
     delete: list[str] = []
-    new_to = set(wanted.segments_to)
+    new_from, new_to = set(wanted.segments_from), set(wanted.segments_to)
     for entry in lineage.in_order():
-        overlaps = bool(set(wanted.segments_from) & set(entry.segments_from) or new_to & set(entry.segments_to))
+        taken = new_to.intersection(entry.segments_to)
         if entry.state is State.REVERTED:
-            taken = new_to & set(entry.segments_to)
-            delete += entry.segments_to if wanted.force_cleanup else taken
             if taken:
+                _check_not_pinned(entry, taken)
                 changed.append(replace(entry, segments_to=tuple(s for s in entry.segments_to if s not in taken)))
-        elif overlaps and not (wanted.force_cleanup and entry.state is State.COMPLETED):
+            delete += entry.segments_to if wanted.force_cleanup else taken
+        elif taken or not new_from.isdisjoint(entry.segments_from):
             if not wanted.force_cleanup:
                 raise _overlap(lineage.table, entry, wanted)
+            if entry.state is State.COMPLETED:
+                # Its segment was deleted since. It must not hide the new one of that name when it is reverted.
+                changed.append(replace(entry, segments_to=tuple(s for s in entry.segments_to if s not in taken)))
+                continue
+            _check_not_pinned(entry, taken or new_from.intersection(entry.segments_from))
             rest = tuple(s for s in entry.segments_to if s not in new_to)
             delete += rest
             if rest:
@@ -86,17 +93,26 @@ def start(lineage: Lineage, wanted: Replacement, *, entry_id: str, ideal: Collec
             else:
                 removed.append(entry.id)
     _check_no_cycle(lineage.having(*changed, without=removed), wanted)
-    notes = {**wanted.notes, **({"forceCleanup": "true"} if wanted.force_cleanup else {})}
+    notes = {**wanted.notes, **({FORCED_CLEANUP: "true"} if wanted.force_cleanup else {})}
     entry = Entry(entry_id, wanted.segments_from, wanted.segments_to, State.IN_PROGRESS, now_ms, notes=notes)
     after = lineage.having(*changed, entry, without=removed)
     return Decision(after, entry, delete=_deletable(after, delete, ideal))
 
 
-def end(lineage: Lineage, entry_id: str, *, segments_to: Sequence[str], ideal: Collection[str], is_refresh: bool, now_ms: int) -> Decision:
+def end(
+    lineage: Lineage,
+    entry_id: str,
+    *,
+    segments_to: Sequence[str],
+    ideal: Collection[str],
+    is_refresh: bool,
+    now_ms: int,
+    settings: ReplacementSettings = DEFAULT_SETTINGS,
+) -> Decision:
     """Switch to the new side (lineage.md 5). ``segments_to`` (may be empty) narrows the entry's list.
 
     Ending a COMPLETED entry again changes nothing. The caller waits for replicas before, for brokers after. Deleted afterwards: segments
-    dropped by a narrower list (B8) and, for a REFRESH table whose start asked for cleanup, the snapshot before the last one (B4).
+    dropped by a narrower list (B8) and, for a REFRESH table whose start asked for cleanup, snapshots beyond those the table keeps (B4).
     """
     entry = lineage.entry(entry_id)
     if entry.state is State.COMPLETED:
@@ -107,8 +123,10 @@ def end(lineage: Lineage, entry_id: str, *, segments_to: Sequence[str], ideal: C
     _check_present(entry, final, ideal)
     done = replace(entry, segments_to=final, state=State.COMPLETED, timestamp_ms=now_ms)
     after = lineage.having(done)
-    dropped = tuple(s for s in entry.segments_to if s not in final and s in ideal)
-    older = [s for e in superseded_by(lineage, done) for s in e.segments_from] if is_refresh else []
+    chosen = set(final)
+    dropped = tuple(s for s in entry.segments_to if s not in chosen and s in ideal)
+    superseded = superseded_by(after, done, settings.kept_by_push) if is_refresh else []
+    older = [s for e in superseded if not e.is_pinned for s in e.segments_from]
     return Decision(after, done, remove_now=dropped, delete=_deletable(after, older, ideal))
 
 
@@ -135,7 +153,8 @@ def revert(lineage: Lineage, entry_id: str, *, force: bool, ideal: Mapping[str, 
 def revert_blockers(lineage: Lineage, entry: Entry, ideal: Mapping[str, bool]) -> list[StateConflict | PreconditionFailed]:
     """Why this entry can not be reverted now, apart from its state; empty when it can."""
     found: list[StateConflict | PreconditionFailed] = []
-    later = [e for e in lineage.in_order() if e.state in LIVE and e.id != entry.id and set(entry.segments_to) & set(e.segments_from)]
+    new = set(entry.segments_to)
+    later = [e for e in lineage.in_order() if e.state in LIVE and e.id != entry.id and not new.isdisjoint(e.segments_from)]
     if later:
         found.append(
             StateConflict(
@@ -177,13 +196,23 @@ def _check_visible(lineage: Lineage, wanted: Replacement, ideal: Collection[str]
 
 def _check_no_cycle(lineage: Lineage, wanted: Replacement) -> None:
     """B2: a new name that a live entry hides as its old side would hide both sides."""
+    new = set(wanted.segments_to)
     for entry in lineage.in_order():
-        circular = sorted(set(wanted.segments_to) & set(entry.segments_from)) if entry.state in LIVE else []
+        circular = sorted(new.intersection(entry.segments_from)) if entry.state in LIVE else []
         if circular:
             raise StateConflict(
                 f"{_listing(circular)} of 'segmentsTo' is the old side of lineage entry '{entry.id}' ({entry.state}).",
                 remedy="Revert that entry to get it back, or give new segments new names.", entry=entry.id,
             )  # fmt: skip
+
+
+def _check_not_pinned(entry: Entry, segments: Collection[str]) -> None:
+    """What somebody keeps from clean-up is not cleaned up by the next push either."""
+    if entry.is_pinned:
+        raise StateConflict(
+            f"Lineage entry '{entry.id}' ({entry.state}) names {_listing(sorted(segments))} and is pinned.",
+            remedy="Unpin the entry first, or give new segments new names.", entry=entry.id,
+        )  # fmt: skip
 
 
 def _overlap(table: str, entry: Entry, wanted: Replacement) -> StateConflict:
@@ -195,9 +224,13 @@ def _overlap(table: str, entry: Entry, wanted: Replacement) -> StateConflict:
 
 
 def _narrowed(entry: Entry, segments_to: Sequence[str]) -> tuple[str, ...]:
-    foreign = [s for s in segments_to if s not in entry.segments_to]
+    listed = set(entry.segments_to)
+    foreign = [s for s in segments_to if s not in listed]
     if foreign:
         raise InvalidInput(f"{_listing(foreign)} is not in 'segmentsTo' of lineage entry '{entry.id}'.", entry=entry.id, segments=foreign)
+    twice = sorted(s for s, n in Counter(segments_to).items() if n > 1)
+    if twice:
+        raise InvalidInput(f"'segmentsTo' names {_listing(twice)} more than once.", remedy="Name every segment once.", entry=entry.id)
     return tuple(segments_to) or entry.segments_to
 
 
@@ -255,9 +288,9 @@ def rollback_targets(lineage: Lineage, keep: int) -> set[str]:
 
 
 def _deletable(after: Lineage, segments: Iterable[str], ideal: Collection[str]) -> tuple[str, ...]:
-    """Of ``segments`` those that exist and that no query sees any more; order kept, none twice."""
-    hidden = after.hidden()
-    return tuple(dict.fromkeys(s for s in segments if s in ideal and s in hidden))
+    """Of ``segments`` those that exist, that no query sees any more and that nobody pinned; order kept, none twice."""
+    gone = after.hidden() - after.pinned()
+    return tuple(dict.fromkeys(s for s in segments if s in ideal and s in gone))
 
 
 def _listing(names: Sequence[str], most: int = 5) -> str:

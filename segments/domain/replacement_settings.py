@@ -35,6 +35,9 @@ class ReplacementSettings:
         return self.snapshots_kept or 0
 
 
+DEFAULT_SETTINGS: Final = ReplacementSettings()
+
+
 def replacement_settings(config: TableConfig) -> ReplacementSettings:
     """The settings of a table. Raises InvalidInput for a value that is none (also when the table is created or changed)."""
     custom = dict((config.body.get("metadata") or {}).get("customConfigs") or {})
@@ -52,7 +55,7 @@ def settings_or_default(config: TableConfig) -> ReplacementSettings:
     try:
         return replacement_settings(config)
     except InvalidInput:
-        return ReplacementSettings()
+        return DEFAULT_SETTINGS
 
 
 def _number(config: TableConfig, key: str, value: Any, low: int, high: int) -> int:

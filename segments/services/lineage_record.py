@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from segments.domain import lineage as lineages
+from segments.domain import table_config
 from segments.domain.lineage import LIVE, Entry, Lineage, State
+from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound, StateConflict
-from segments.names import TableName
+from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.context import Context
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
@@ -18,17 +20,30 @@ from segments.store.update import update_record
 
 @dataclass(frozen=True)
 class Observed:
-    """Lineage and ideal state as read, each with its version (None: there is no lineage record yet)."""
+    """Lineage, ideal state and table config as read together, each with its version (None: there is no lineage record yet).
+
+    ``more``: the other records that were asked for, in the order asked.
+    """
 
     lineage: Lineage
     lineage_node: Versioned | None
     ideal: ZNRecord
     ideal_version: int
+    config_record: ZNRecord | None = None
+    more: Sequence[Versioned | None] = ()
 
     def write_lineage(self, after: Lineage) -> Write:
         """The conditional write that makes ``after`` the lineage: create-only for the very first entry (B1)."""
         path, record = paths.lineage(after.table), lineages.to_record(after)
         return Create(path, record) if self.lineage_node is None else Replace(path, record, self.lineage_node.version)
+
+    @property
+    def config(self) -> TableConfig:
+        """The table's config. NotFound when it is gone, RecordCorrupt when it can not be read."""
+        if self.config_record is None:
+            raw, kind = split_table_name(self.lineage.table)
+            raise table_not_found(TableName(raw, kind or OFFLINE))
+        return table_config.from_record(self.config_record)
 
 
 def read_lineage(ctx: Context, table: TableName) -> Lineage | None:
@@ -37,13 +52,15 @@ def read_lineage(ctx: Context, table: TableName) -> Lineage | None:
     return lineages.from_record(node.record) if node and node.record else None
 
 
-def observe(ctx: Context, table: TableName) -> Observed:
-    """Read lineage, then ideal state (one round trip, in this order). NotFound when the table does not exist."""
-    node, ideal = ctx.store.get_many([paths.lineage(table.typed), paths.ideal_state(table.typed)])
+def observe(ctx: Context, table: TableName, *more: str) -> Observed:
+    """Read lineage, then ideal state, then config and ``more`` paths: one round trip, in this order. NotFound: no such table."""
+    node, ideal, config, *others = ctx.store.get_many(
+        [paths.lineage(table.typed), paths.ideal_state(table.typed), paths.table_config(table.typed), *more]
+    )
     if ideal is None or ideal.record is None:
         raise table_not_found(table)
     lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(table.typed)
-    return Observed(lineage, node, ideal.record, ideal.version)
+    return Observed(lineage, node, ideal.record, ideal.version, config.record if config else None, others)
 
 
 def note_entry(

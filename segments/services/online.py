@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from segments.domain.ideal_state import ERROR, SEGMENT_CRC, SERVING, serving
@@ -24,8 +24,19 @@ _SLOWEST_LOOK_S = 0.05
 
 def serving_rows(ctx: Context, table: TableName, ideal: Mapping[str, Mapping[str, str]]) -> dict[str, bool]:
     """{segment of the ideal state: does a live instance serve it?}"""
-    view, live = _observed(ctx, table)
-    return {s: any(i in live for i in serving(view.get(s, {}))) for s in ideal}
+    live = live_instance_names(ctx)
+    return served_by(live, ctx.store.get(paths.external_view(table.typed)), ideal)
+
+
+def served_by(live: Collection[str], view: Versioned | None, ideal: Iterable[str]) -> dict[str, bool]:
+    """{segment: does one of the live instances serve it by this external view?}"""
+    rows = _rows(view)
+    return {s: any(i in live for i in serving(rows.get(s, {}))) for s in ideal}
+
+
+def live_instance_names(ctx: Context) -> set[str]:
+    """Instances that are there now."""
+    return set(ctx.store.children(paths.LIVE_INSTANCES))
 
 
 def wait_until_online(
@@ -117,8 +128,3 @@ def _crcs(node: Versioned | None) -> dict[str, str]:
 
 def _rows(node: Versioned | None) -> Rows:
     return node.record.maps if node and node.record else {}
-
-
-def _observed(ctx: Context, table: TableName) -> tuple[Rows, set[str]]:
-    view = ctx.store.get(paths.external_view(table.typed))
-    return _rows(view), set(ctx.store.children(paths.LIVE_INSTANCES))

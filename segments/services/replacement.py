@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from segments.domain import ideal_state, replacement
 from segments.domain.lineage import Entry
 from segments.domain.replacement import Decision, Replacement
+from segments.domain.replacement_settings import settings_or_default
 from segments.errors import PinotAdminError
 from segments.names import TableName
-from segments.services import audit, deletion, snapshot_checks
+from segments.services import audit, deletion, snapshot_checks, start_admission
 from segments.services.acknowledgement import wait_for_brokers
 from segments.services.context import Actor, Context
 from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe, read_lineage
-from segments.services.online import Progress, serving_rows, wait_until_online
+from segments.services.online import Progress, live_instance_names, served_by, wait_until_online
 from segments.services.rollback_preview import preview_revert
-from segments.services.table_record import read_table_config
 from segments.store import paths
 from segments.store.base import Check, Replace, Write
 from segments.store.update import update_transaction
@@ -26,6 +26,9 @@ from segments.store.update import update_transaction
 __all__ = ["end_replace", "preview_revert", "read_lineage", "revert_replace", "start_replace"]
 
 log = logging.getLogger(__name__)
+
+#: Names of segments that an audit record tells, of each list.
+_TOLD: Final = 100
 
 
 def start_replace(
@@ -37,14 +40,17 @@ def start_replace(
     force_cleanup: bool = False,
     actor: Actor,
     entry_id: str | None = None,
+    custom_map: Mapping[str, str] | None = None,
 ) -> str:
     """Open a replacement; returns its entry id. A caller that gives ``entry_id`` may repeat the call: it is done once.
 
-    Raises InvalidInput, NotFound or StateConflict (lineage.md 4); nothing is written then. Segments of failed pushes that
-    ``force_cleanup`` clears leave the ideal state in the same transaction: no query saw them.
+    Raises InvalidInput, NotFound or StateConflict (lineage.md 4), or Forbidden when what ``custom_map`` declares does not fit the quota
+    (B10); nothing is written then. Segments of failed pushes that ``force_cleanup`` clears leave the ideal state in the same transaction:
+    no query saw them.
     """
     replacement.check_request(segments_from, segments_to)
-    wanted = Replacement(tuple(segments_from), tuple(segments_to), force_cleanup, {"actor": actor.name})
+    declared = start_admission.read_declared(custom_map)
+    wanted = Replacement(tuple(segments_from), tuple(segments_to), force_cleanup, {"actor": actor.name, **declared.notes})
     new_id = entry_id or ctx.new_id()
     decided: list[Decision] = []
 
@@ -53,21 +59,15 @@ def start_replace(
         if new_id in seen.lineage.entries:
             return None
         decision = replacement.start(seen.lineage, wanted, entry_id=new_id, ideal=seen.ideal.maps, now_ms=ctx.clock())
+        if declared.bytes is not None:
+            start_admission.admit(ctx, seen.config, decision.lineage.having(without=[new_id]), declared, decision.delete)
         decided[:] = [decision]
         return _writes(ctx, table, seen, decision, decision.delete)
 
-    _audited(ctx, table, "startReplaceSegments", actor, new_id, lambda: update_transaction(ctx.store, attempt))
-    deleted = decided[0].delete if decided else ()
-    _record(
-        ctx,
-        table,
-        "startReplaceSegments",
-        actor,
-        new_id,
-        segmentsFrom=list(segments_from),
-        segmentsTo=list(segments_to),
-        deleted=list(deleted),
-    )
+    _audited(ctx, table, "startReplaceSegments", actor, new_id, lambda: update_transaction(ctx.store, attempt, turn=table.typed))
+    sides = {"segmentsFrom": segments_from, "segmentsTo": segments_to, "deleted": decided[0].delete if decided else ()}
+    detail = {**{k: _some(v) for k, v in sides.items()}, "countFrom": len(segments_from), "countTo": len(segments_to)}
+    _record(ctx, table, "startReplaceSegments", actor, new_id, **detail, **({"customMap": dict(custom_map)} if custom_map else {}))
     return new_id
 
 
@@ -90,7 +90,6 @@ def end_replace(
     or PreconditionFailed (lineage.md 5). ``cleanup`` is handled by the caller, which runs a retention pass. ``guard`` sees the entry as
     read in every attempt and raises when the caller no longer wants this end. While it waits, the lease of the entry's client is kept.
     """
-    config = read_table_config(ctx, table)
     decided: list[Decision] = []
 
     def decide() -> tuple[Observed, Decision]:
@@ -98,8 +97,9 @@ def end_replace(
         if guard is not None:
             guard(seen.lineage.entry(entry_id))
         decision = replacement.end(
-            seen.lineage, entry_id, segments_to=segments_to, ideal=seen.ideal.maps, is_refresh=config.is_refresh, now_ms=ctx.clock()
-        )
+            seen.lineage, entry_id, segments_to=segments_to, ideal=seen.ideal.maps, is_refresh=seen.config.is_refresh, now_ms=ctx.clock(),
+            settings=settings_or_default(seen.config),
+        )  # fmt: skip
         return seen, decision
 
     def attempt() -> Sequence[Write] | None:
@@ -108,12 +108,13 @@ def end_replace(
         return _writes(ctx, table, seen, decision, decision.remove_now) if decision.changed else None
 
     def run() -> None:
-        _, first = decide()
+        seen, first = decide()
         if first.changed:
+            required = settings_or_default(seen.config).replicas_required
             with kept_alive(ctx, table, entry_id):
-                wait_until_online(ctx, table, first.entry.segments_to, progress=progress)
-                snapshot_checks.require_passed(ctx, table, first.entry, override=override, actor=actor)
-        update_transaction(ctx.store, attempt)
+                wait_until_online(ctx, table, first.entry.segments_to, progress=progress, required=required)
+                snapshot_checks.require_passed(ctx, table, first.entry, override=override, actor=actor, config=seen.config)
+        update_transaction(ctx.store, attempt, turn=table.typed)
 
     _audited(ctx, table, "endReplaceSegments", actor, entry_id, run)
     _finish(ctx, table, "endReplaceSegments", actor, decided[0], cleanup=cleanup)
@@ -127,13 +128,14 @@ def revert_replace(ctx: Context, table: TableName, entry_id: str, *, force: bool
     decided: list[Decision] = []
 
     def attempt() -> Sequence[Write] | None:
-        seen = observe(ctx, table)
-        rows = serving_rows(ctx, table, seen.ideal.maps)
+        live = live_instance_names(ctx)
+        seen = observe(ctx, table, paths.external_view(table.typed))
+        rows = served_by(live, seen.more[0], seen.ideal.maps)
         decision = replacement.revert(seen.lineage, entry_id, force=force, ideal=rows, now_ms=ctx.clock())
         decided[:] = [decision]
         return _writes(ctx, table, seen, decision, ())
 
-    _audited(ctx, table, "revertReplaceSegments", actor, entry_id, lambda: update_transaction(ctx.store, attempt))
+    _audited(ctx, table, "revertReplaceSegments", actor, entry_id, lambda: update_transaction(ctx.store, attempt, turn=table.typed))
     _finish(ctx, table, "revertReplaceSegments", actor, decided[0], forceRevert=force)
 
 
@@ -159,7 +161,15 @@ def _finish(ctx: Context, table: TableName, action: str, actor: Actor, decision:
     elif decision.delete:
         deletion.remove_hidden(ctx, table, decision.delete)
     deleted = [*decision.remove_now, *(() if behind else decision.delete)]
-    _record(ctx, table, action, actor, entry.id, changed=decision.changed, deleted=deleted, brokersBehind=behind, **detail)
+    _record(
+        ctx, table, action, actor, entry.id, changed=decision.changed, deleted=_some(deleted), countDeleted=len(deleted),
+        brokersBehind=behind, **detail,
+    )  # fmt: skip
+
+
+def _some(segments: Sequence[str]) -> list[str]:
+    """What an audit record tells of a list: the first names; their number stands beside it."""
+    return list(segments[:_TOLD])
 
 
 def _audited(ctx: Context, table: TableName, action: str, actor: Actor, entry_id: str, run: Callable[[], object]) -> None:

@@ -15,6 +15,7 @@ from typing import TypeVar
 from segments.domain.znrecord import ZNRecord
 from segments.errors import Conflict, OutcomeUnknown, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Store, Versioned, Write
+from segments.store.turns import in_turn
 
 T = TypeVar("T")
 
@@ -100,13 +101,19 @@ def update_record(
             tries.lost(error)
 
 
-def update_transaction(store: Store, attempt: Callable[[], Sequence[Write] | None], *, policy: RetryPolicy = DEFAULT_POLICY) -> Committed:
+def update_transaction(
+    store: Store, attempt: Callable[[], Sequence[Write] | None], *, policy: RetryPolicy = DEFAULT_POLICY, turn: str | None = None
+) -> Committed:
     """Change several znodes as one: ``attempt`` reads, decides and returns the writes; None or empty means nothing to do.
 
     ``attempt`` runs again, from its reads on, after every conflict. After a lost reply the znodes are looked at first: writes that
     landed are not repeated; where others wrote meanwhile ``attempt`` decides and must find its own trace (rule 6).
+    ``turn``: writers of this process that name the same one (a table) go one after another, which saves attempts.
     Raises as ``update_record``.
     """
+    if turn is not None:
+        with in_turn(store, turn):
+            return update_transaction(store, attempt, policy=policy)
     tries = _Tries("transaction", policy)
     doubtful: tuple[Write, ...] = ()
     while True:
