@@ -125,3 +125,20 @@ def check_quota(config: TableConfig, kept_bytes: int, incoming_bytes: int) -> No
             f" would exceed quota.storage of {allowed} bytes per copy.",
             remedy="Raise quota.storage or delete segments.",
         )
+
+
+def check_projected(config: TableConfig, stored_bytes: int, promised_bytes: int, declared_bytes: int) -> None:
+    """At the start of a replacement (B10): bytes stored, promised to other pushes and declared now, of one copy each. Raises Forbidden."""
+    allowed = quota_bytes(config)
+    projected = stored_bytes + promised_bytes + declared_bytes
+    if allowed is None or projected <= allowed:
+        return
+    copies = config.replication
+    raise Forbidden(
+        f"Storage quota check failed for table '{config.table}': {stored_bytes} bytes are stored,"
+        f" {promised_bytes} promised to other pushes, {declared_bytes} declared;"
+        f" {projected} in all, quota.storage allows {allowed} per copy"
+        f" ({projected * copies} of {allowed * copies} bytes with {copies} {'copies' if copies > 1 else 'copy'}).",
+        remedy="Raise quota.storage, delete old segments, or keep fewer snapshots. Nothing was started.",
+        storedBytes=stored_bytes, promisedBytes=promised_bytes, declaredBytes=declared_bytes, allowedBytes=allowed, replication=copies,
+    )  # fmt: skip
