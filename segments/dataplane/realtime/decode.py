@@ -13,6 +13,7 @@ from segments.dataplane.realtime.avro_messages import AvroMessages, FramedAvroMe
 from segments.dataplane.realtime.csv_messages import CsvMessages
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, SAMPLES, BadMessage, Decoded, MessageReader, RawRows, bad_message
 from segments.dataplane.realtime.json_messages import JsonMessages
+from segments.dataplane.realtime.ready_columns import ready_column
 from segments.domain.schema import Schema
 from segments.domain.stream_config import DecoderConfig, StreamConfig
 from segments.domain.table_config import TableConfig
@@ -41,6 +42,7 @@ class Decoder:
         time = schema.by_name.get(config.time_column or "")
         parsed = time.datetime_format if time is not None else None
         self._text_time = (time, parsed) if time is not None and parsed is not None and parsed.kind == "SIMPLE_DATE_FORMAT" else None
+        self._checked_time = (config.time_column if self._plan.row_time_check else None) or ""
         self._good_times: set[Any] = set()
 
     def decode(self, values: Sequence[bytes], *, now_ms: int) -> Decoded:
@@ -80,10 +82,17 @@ class Decoder:
         prepared = Prepared(rows, kept, self._plan, self._schema, self._config, now_ms)
         columns: dict[str, Any] = {}
         masks: dict[str, Mask] = {}
+        given = dict(zip(rows.column_names, rows.columns, strict=True))
+        given.pop(self._checked_time, None)
         for field in self._fields:
-            columns[field.name], mask = prepared.column(field.name)
+            name = field.name
+            ready = ready_column(given[name], field) if name in given else None
+            if ready is not None:
+                columns[name] = ready
+                continue
+            columns[name], mask = prepared.column(name)
             if mask.any():
-                masks[field.name] = mask
+                masks[name] = mask
         self._check_times(columns)
         return pa.table(columns), masks
 

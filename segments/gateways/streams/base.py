@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ class Batch:
     ``next_offset`` is the exclusive end: where the next fetch starts, also when the batch is empty. ``timestamps_ms`` has one time per
     message (when the producer or the stream stored it; 0 when unknown). ``lost`` is [from, to): the stream had already dropped these
     offsets, and the batch begins at ``to`` or after it. ``offset_of(i)`` is the offset of message i.
+    ``keys`` is None where the stream has none or nobody needs them.
     """
 
     values: Sequence[bytes]
@@ -78,8 +79,3 @@ def offset_for(stream: Stream, partition: int, criteria: OffsetCriteria, now_ms:
         return stream.earliest(partition)
     moment = criteria.moment_ms(now_ms)
     return stream.latest(partition) if moment is None else stream.offset_at(partition, moment)
-
-
-def times(values: Sequence[Any]) -> NDArray[np.int64]:
-    """Times of a batch as an array."""
-    return np.array(values, np.int64)
