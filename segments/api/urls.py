@@ -69,6 +69,7 @@ _additions: list[Pattern] = [
     path("api/v1/audit", additions.AuditTrail.as_view()),
     path("", include("segments.api.lineage")),
     path("", include("segments.api.pushes")),
+    path("", include("segments.api.segment_archive")),
 ]
 _document = {"PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"]}
 _of_a_cluster = [*_schemas, *_tables, *_segments, *_cluster, *_completion, *_additions]

@@ -107,7 +107,7 @@ def _document(
     if size is None and (owns_file(ctx, table, meta) or not meta.download_url):
         return None
     return ArchivedSegment(
-        table=table.typed, segment=item.segment, file=file, record=record, bytes=size if owns_file(ctx, table, meta) else None,
+        table=table.typed, segment=item.segment, file=file, record=record, bytes=size,
         servers=item.servers, requested_ms=item.requested_ms, deleted_ms=ctx.clock(), deleted_by=item.by, reason=item.reason,
     )  # fmt: skip
 

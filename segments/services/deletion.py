@@ -63,7 +63,7 @@ def remove_segments(
         return _leave(ctx, table, seen, [s for s in dict.fromkeys(segments) if s in seen.ideal.maps], retention, actor)
 
     try:
-        update_transaction(ctx.store, attempt)
+        update_transaction(ctx.store, attempt, turn=table.typed)
     except StateConflict as error:
         audit.record(actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, outcome="refused", error=str(error))
         raise
@@ -86,7 +86,7 @@ def delete_segments(
         leaving = [s for s, o in outcomes.items() if o.outcome == "done"]
         return None if dry_run else _leave(ctx, table, seen, leaving, retention, actor)
 
-    update_transaction(ctx.store, attempt)
+    update_transaction(ctx.store, attempt, turn=table.typed)
     found = list(outcomes.values())
     if not dry_run:
         done = [o.segment for o in found if o.outcome == "done"]
@@ -138,7 +138,7 @@ def remove_hidden(ctx: Context, table: TableName, segments: Sequence[str]) -> li
             return None
         return _leave(ctx, table, seen, removed, None, _CLEAN_UP)
 
-    update_transaction(ctx.store, attempt)
+    update_transaction(ctx.store, attempt, turn=table.typed)
     return removed
 
 
@@ -157,7 +157,7 @@ def reap_orphans(ctx: Context, table: TableName, segments: Sequence[str]) -> lis
         check = Check(paths.ideal_state(table.typed), seen.ideal_version)
         return [queue_write(ctx, table, orphans, retention=None, actor=_CLEAN_UP), check] if orphans else None
 
-    update_transaction(ctx.store, attempt)
+    update_transaction(ctx.store, attempt, turn=table.typed)
     return orphans
 
 

@@ -1,0 +1,165 @@
+"""/api/v1/segments/{table}/...: deleted segments listed and brought back, the deletion queue, and deletions of many told one by one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.base import ApiView, bool_param, int_param, json_body, text_param
+from segments.domain.archive import Outcome, summary
+from segments.errors import InvalidInput
+from segments.names import OFFLINE, TableName, check_segment_name, split_table_name
+from segments.services import archive, deletion, restore, tables
+from segments.services.archive import KeptFile
+from segments.services.deletion_queue import Pending, read_queue
+
+#: Segments named in one request, and entries of one page.
+_MOST: Final = 10_000
+_PAGE: Final = 1000
+
+
+class DeletedSegments(ApiView):
+    """The archive of deleted segments."""
+
+    parameters = {"GET": ("type", "offset", "limit", "prefix")}
+
+    def get(self, request: Request, table: str) -> Response:
+        """Latest deletion first: name, bytes, when and by whom deleted, until when it is kept, whether it can be restored."""
+        offset, limit = int_param(request, "offset") or 0, int_param(request, "limit") or 100
+        if offset < 0 or not 1 <= limit <= _PAGE:
+            raise InvalidInput(f"'offset' must be 0 or more, 'limit' 1 to {_PAGE}.")
+        found = _table(self, request, table)
+        kept, total = archive.list_kept(self.ctx, found, offset=offset, limit=limit, prefix=text_param(request, "prefix") or "")
+        following = offset + limit if offset + limit < total else None
+        return Response({"table": found.typed, "total": total, "next": following, "segments": [_kept_json(k) for k in kept]})
+
+
+class RestoreSegments(ApiView):
+    """Deleted segments come back."""
+
+    rights = {"POST": "administer"}
+    parameters = {"POST": ("type", "dryRun", "includeHidden")}
+
+    def post(self, request: Request, table: str) -> Response:
+        """Body: {"segments": [names]}. Record, file and row come back; each name is answered with what became of it, and why."""
+        names, body = _names(request)
+        is_dry = bool_param(request, "dryRun", body.get("dryRun") is True)
+        hidden = bool_param(request, "includeHidden", body.get("includeHidden") is True)
+        found = _table(self, request, table)
+        outcomes = restore.restore_segments(self.ctx, found, names, dry_run=is_dry, include_hidden=hidden, actor=self.actor)
+        return _outcomes(found, outcomes, is_dry)
+
+
+class DeleteManySegments(ApiView):
+    """Delete many, each for itself."""
+
+    rights = {"POST": "administer"}
+    parameters = {"POST": ("type", "dryRun", "retention")}
+
+    def post(self, request: Request, table: str) -> Response:
+        """Body: {"segments": [names]}. What may be deleted is, in one step; what may not is told one by one."""
+        names, body = _names(request)
+        is_dry = bool_param(request, "dryRun", body.get("dryRun") is True)
+        term = text_param(request, "retention") or body.get("retention")
+        if term is not None and not isinstance(term, str):
+            raise InvalidInput("'retention' must be text, such as 7d.")
+        found = _table(self, request, table)
+        outcomes = deletion.delete_segments(self.ctx, found, names, retention=term, dry_run=is_dry, actor=self.actor)
+        return _outcomes(found, outcomes, is_dry)
+
+
+class PendingDeletions(ApiView):
+    """The deletion queue."""
+
+    parameters = {"GET": ("type",)}
+
+    def get(self, request: Request, table: str) -> Response:
+        """Segments that left the table and whose record and file are still in their place, oldest first."""
+        found = _table(self, request, table)
+        now = self.ctx.clock()
+        items = sorted(read_queue(self.ctx, found).items.values(), key=lambda p: (p.requested_ms, p.segment))
+        return Response({"table": found.typed, "total": len(items), "segments": [_pending_json(p, now) for p in items]})
+
+
+class CancelDeletion(ApiView):
+    """Take a deletion back."""
+
+    rights = {"POST": "administer"}
+    parameters = {"POST": ("type",)}
+
+    def post(self, request: Request, table: str, segment: str) -> Response:
+        """The segment leaves the queue and is served again; 404 when it is not in the queue, 409 when it is too late."""
+        found = _table(self, request, table)
+        outcome = restore.cancel_deletion(self.ctx, found, check_segment_name(segment), actor=self.actor)
+        return Response({"status": outcome.message})
+
+
+def _table(view: ApiView, request: Request, table: str) -> TableName:
+    """The table by its suffix or ``type``, else the OFFLINE one, or the only one there is."""
+    kind = text_param(request, "type")
+    if kind or split_table_name(table)[1]:
+        return tables.one_table(view.ctx, table, kind)
+    found = tables.existing_tables(view.ctx, table)
+    return next((t for t in found if t.type == OFFLINE), found[0])
+
+
+def _names(request: Request) -> tuple[list[str], dict[str, Any]]:
+    body = json_body(request)
+    listed = body.get("segments") if isinstance(body, dict) else None
+    if not isinstance(listed, list) or not listed or not all(isinstance(n, str) for n in listed):
+        raise InvalidInput("The body must name at least one segment.", remedy='Send {"segments": ["name", ...]}.')
+    if len(listed) > _MOST:
+        raise InvalidInput(f"One request takes at most {_MOST} segments, not {len(listed)}.", remedy="Send several requests.")
+    unknown = sorted(set(body) - {"segments", "dryRun", "includeHidden", "retention"})
+    if unknown:
+        raise InvalidInput(f"'{unknown[0]}' is no field of this request.")
+    return [check_segment_name(n) for n in listed], body
+
+
+def _outcomes(table: TableName, outcomes: list[Outcome], is_dry: bool) -> Response:
+    return Response(
+        {
+            "table": table.typed,
+            "dryRun": is_dry,
+            "summary": summary(outcomes),
+            "segments": [
+                {"segment": o.segment, "outcome": o.outcome, "message": o.message, "remedy": o.remedy, "bytes": o.bytes, "crc": o.crc}
+                for o in outcomes
+            ],
+        }
+    )
+
+
+def _kept_json(one: KeptFile) -> dict[str, Any]:
+    kept = one.kept
+    can = kept is not None and (kept.bytes is None or kept.bytes == one.bytes)
+    return {
+        "segment": one.segment, "file": one.file if one.is_there else None, "bytes": one.bytes,
+        "deletedAt": _time(one.deleted_ms), "deletedBy": kept.deleted_by if kept else None, "reason": kept.reason if kept else None,
+        "expiresAt": _time(one.expires_ms), "restorable": can,
+        "crc": kept.metadata.crc if kept else None, "rows": kept.metadata.total_docs if kept else None,
+    }  # fmt: skip
+
+
+def _pending_json(one: Pending, now_ms: int) -> dict[str, Any]:
+    return {
+        "segment": one.segment, "requestedAt": _time(one.requested_ms), "by": one.by, "reason": one.reason, "retention": one.retention,
+        "doing": "restore" if one.restores else "delete", "cancellable": not one.restores and not one.is_claimed(now_ms),
+    }  # fmt: skip
+
+
+def _time(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+urlpatterns = [
+    path("api/v1/segments/<str:table>/deleted", DeletedSegments.as_view()),
+    path("api/v1/segments/<str:table>/restore", RestoreSegments.as_view()),
+    path("api/v1/segments/<str:table>/delete", DeleteManySegments.as_view()),
+    path("api/v1/segments/<str:table>/deletions", PendingDeletions.as_view()),
+    path("api/v1/segments/<str:table>/deletions/<str:segment>/cancel", CancelDeletion.as_view()),
+]
