@@ -167,13 +167,11 @@ def _leave(
     """Out of the ideal state and into the queue, if the lineage is still the one seen; None when nothing leaves."""
     if not leaving:
         return None
-    writes: list[Write] = [
+    return [
         Replace(paths.ideal_state(table.typed), ideal_state.without_rows(seen.ideal, leaving), seen.ideal_version),
         queue_write(ctx, table, leaving, retention=retention, actor=actor, rows=seen.ideal.maps),
+        *seen.same_lineage(),
     ]
-    if seen.lineage_node is not None:
-        writes.append(Check(paths.lineage(table.typed), seen.lineage_node.version))
-    return writes
 
 
 def drain(ctx: Context, table: TableName) -> list[str]:

@@ -14,7 +14,7 @@ from segments.errors import NotFound, StateConflict
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.context import Context
 from segments.store import paths
-from segments.store.base import Create, Replace, Versioned, Write
+from segments.store.base import Check, Create, Delete, Replace, Versioned, Write
 from segments.store.update import update_record
 
 
@@ -36,6 +36,13 @@ class Observed:
         """The conditional write that makes ``after`` the lineage: create-only for the very first entry (B1)."""
         path, record = paths.lineage(after.table), lineages.to_record(after)
         return Create(path, record) if self.lineage_node is None else Replace(path, record, self.lineage_node.version)
+
+    def same_lineage(self) -> list[Write]:
+        """Writes that fail a transaction unless the lineage is still the one seen; that there is none is said by making and removing it."""
+        path = paths.lineage(self.lineage.table)
+        if self.lineage_node is None:
+            return [Create(path, None), Delete(path)]
+        return [Check(path, self.lineage_node.version)]
 
     @property
     def config(self) -> TableConfig:

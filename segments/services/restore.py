@@ -240,10 +240,7 @@ def _rows_back(ctx: Context, config: TableConfig, seen: Observed, held: Mapping[
         servers = assignment.choose_servers(table.typed, replication, ready=ready, known=known)
         load = assignment.segments_per_server([*seen.ideal.maps.values(), *rows.values()])
         rows |= assignment.assign(rest, servers, load, replication)
-    writes: list[Write] = [Replace(paths.ideal_state(table.typed), ideal_state.with_rows(seen.ideal, rows), seen.ideal_version)]
-    if seen.lineage_node is not None:
-        writes.append(Check(paths.lineage(table.typed), seen.lineage_node.version))
-    return writes
+    return [Replace(paths.ideal_state(table.typed), ideal_state.with_rows(seen.ideal, rows), seen.ideal_version), *seen.same_lineage()]
 
 
 def _land(ctx: Context, table: TableName, kept: ArchivedSegment | None) -> None:
