@@ -167,6 +167,8 @@ class Push(models.Model):
     class State(models.TextChoices):
         QUEUED = "QUEUED", "queued"
         RUNNING = "RUNNING", "running"
+        #: All is uploaded and hidden; the table's checks refuse the switch until somebody finishes or cancels the push.
+        BLOCKED = "BLOCKED", "blocked by checks"
         DONE = "DONE", "done"
         FAILED = "FAILED", "failed"
         CANCELLED = "CANCELLED", "cancelled"

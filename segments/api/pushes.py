@@ -16,6 +16,7 @@ from segments.errors import InvalidInput
 from segments.models import Push
 from segments.services.context import Actor
 from segments.services.push import cancel_push, create_push, find_push
+from segments.services.push_blocked import finish_push
 from segments.services.push_document import push_document
 from segments.services.push_queue import enqueue_push
 
@@ -27,7 +28,7 @@ class PushesView(ApiView):
     """List pushes, newest first; start one."""
 
     rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
-    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("tableName", "state", "limit"), "POST": ("reason",)}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("tableName", "state", "limit"), "POST": ("reason", "overrideChecks")}
 
     def get(self, request: Request, **_: Any) -> Response:
         """Pushes, newest first; ``tableName`` (raw), ``state`` and ``limit`` narrow them."""
@@ -40,14 +41,15 @@ class PushesView(ApiView):
         return Response({"pushes": [push_document(p) for p in found.defer("plan")[:limit]]})
 
     def post(self, request: Request, **_: Any) -> Response:
-        """Start a push. The body is Pinot's job specification, YAML or JSON, or ``{"spec": ..., "reason": ...}``.
+        """Start a push. The body is Pinot's job specification, YAML or JSON, or ``{"spec": ..., "reason": ..., "overrideChecks": ...}``.
 
-        The reason may also be a parameter.
+        The last two may also be parameters. ``overrideChecks``: the reason for which the table's checks may fail.
         """
-        spec, reason = _body(request._request.body)
+        spec, reason, override = _body(request._request.body)
+        override = override or text_param(request, "overrideChecks") or ""
         actor = self.actor
         reason = reason or text_param(request, "reason") or actor.reason
-        push = create_push(self.ctx, spec, Actor(actor.name, reason, actor.address), roots=wiring.input_roots())
+        push = create_push(self.ctx, spec, Actor(actor.name, reason, actor.address), roots=wiring.input_roots(), override_checks=override)
         enqueue_push(str(push.pk))
         return Response(push_document(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})
 
@@ -72,8 +74,21 @@ class PushCancelView(ApiView):
         return Response(push_document(cancel_push(self.ctx, push_id, self.actor)))
 
 
-def _body(raw: bytes) -> tuple[Any, str]:
-    """(specification, reason) of a request body."""
+class PushFinishView(ApiView):
+    """Finish a push that the table's checks blocked."""
+
+    rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("overrideChecks",)}
+
+    def post(self, request: Request, push_id: str, **_: Any) -> Response:
+        """Try the switch again; with overrideChecks=<reason> failed checks do not stop it. 409 unless the push is BLOCKED."""
+        push = finish_push(self.ctx, push_id, text_param(request, "overrideChecks") or "", self.actor)
+        enqueue_push(str(push.pk))
+        return Response(push_document(push))
+
+
+def _body(raw: bytes) -> tuple[Any, str, str]:
+    """(specification, reason, reason for passing over checks) of a request body."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -83,17 +98,18 @@ def _body(raw: bytes) -> tuple[Any, str]:
     try:
         body = json.loads(text)
     except ValueError:
-        return text, ""
-    if not isinstance(body, dict) or not set(body) <= {"spec", "reason"}:
-        return text, ""
-    spec, reason = body.get("spec"), body.get("reason") or ""
-    if not isinstance(spec, dict | str) or not isinstance(reason, str):
-        raise InvalidInput("'spec' must be a job specification and 'reason' text.", field="spec")
-    return spec, reason
+        return text, "", ""
+    if not isinstance(body, dict) or not set(body) <= {"spec", "reason", "overrideChecks"}:
+        return text, "", ""
+    spec, reason, override = body.get("spec"), body.get("reason") or "", body.get("overrideChecks") or ""
+    if not isinstance(spec, dict | str) or not isinstance(reason, str) or not isinstance(override, str):
+        raise InvalidInput("'spec' must be a job specification, 'reason' and 'overrideChecks' text.", field="spec")
+    return spec, reason, override
 
 
 urlpatterns = [
     path("api/v1/pushes", PushesView.as_view()),
     path("api/v1/pushes/<str:push_id>", PushView.as_view()),
     path("api/v1/pushes/<str:push_id>/cancel", PushCancelView.as_view()),
+    path("api/v1/pushes/<str:push_id>/finish", PushFinishView.as_view()),
 ]

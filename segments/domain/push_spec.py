@@ -43,7 +43,7 @@ _KEYS: Final[dict[str, bool | str]] = {
 }  # fmt: skip
 #: Below these everything is allowed; its own parser checks it.
 _OPEN: Final = ("recordReaderSpec.configs", "segmentNameGeneratorSpec.configs", "pinotFSSpecs", "pinotClusterSpecs")
-_EXTRA: Final = ("stagingDir", "dependencyJarDir", "segmentTargetRows", "atomicAppend")
+_EXTRA: Final = ("stagingDir", "dependencyJarDir", "segmentTargetRows", "atomicAppend", "overrideChecks")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class PushSpec:
     """A checked specification. ``input_dir`` is a local path; ``body`` is the document as given, without secrets.
 
     ``target_rows``: rows per segment (ours; None: one segment per file). ``atomic_append``: a push to an APPEND table goes through a
-    lineage entry with an empty old side, so that all its segments appear at once (ours).
+    lineage entry with an empty old side, so that all its segments appear at once (ours). ``override_checks``: the reason for which the
+    table's checks may fail (ours).
     """
 
     table: TableName
@@ -66,6 +67,7 @@ class PushSpec:
     target_rows: int | None
     atomic_append: bool
     fail_on_empty: bool
+    override_checks: str
     body: dict[str, Any] = field(compare=False)
 
 
@@ -103,7 +105,8 @@ def _parse(body: dict[str, Any]) -> PushSpec:
         name_type=kind, name_configs={k: str(v) for k, v in _map(body, "segmentNameGeneratorSpec.configs").items() if v is not None},
         parallelism=_whole(body, "segmentCreationJobParallelism", 0, low=-(2**31)),
         target_rows=target or None, atomic_append=str(extra.get("atomicAppend", "false")).lower() == "true",
-        fail_on_empty=_flag(body, "failOnEmptySegment", False), body={k: v for k, v in body.items() if k != "authToken"},
+        fail_on_empty=_flag(body, "failOnEmptySegment", False), override_checks=str(extra.get("overrideChecks") or ""),
+        body={k: v for k, v in body.items() if k != "authToken"},
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from django.db import transaction
+from django.db.models import Q
 
 from segments.domain import schema as schemas
 from segments.domain.push_plan import InputFile, parts_by_file
@@ -18,6 +19,7 @@ from segments.models import Push
 from segments.segmentfile.ingest import read_ingestion
 from segments.services import audit
 from segments.services.context import Actor, Context
+from segments.services.push_blocked import settle_blocked
 from segments.services.push_quota import check_quota
 from segments.services.push_revert import take_back
 from segments.services.push_session import Session, find_push, lapsed, now
@@ -31,14 +33,16 @@ _OPEN: Final = (Push.State.QUEUED, Push.State.RUNNING)
 #: A queued push that no worker took up for this long is handed to the queue again.
 _QUEUE_PATIENCE_S: Final = 60.0
 _PICKUP_S: Final = 20.0
+_LONGEST_REASON: Final = 2000
 
 
-def create_push(ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, roots: Sequence[str]) -> Push:
+def create_push(ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, roots: Sequence[str], override_checks: str = "") -> Push:
     """Check everything that can be checked before work begins, freeze the plan, and store the push as QUEUED.
 
-    ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read. Raises InvalidInput
-    with the key (``field``), NotFound for table, folder or files, Forbidden for a folder outside the roots or a quota that is used up,
-    StateConflict while another push replaces the same table.
+    ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read;
+    ``override_checks`` is the reason for which failed checks do not stop it. Raises InvalidInput with the key (``field``), NotFound for
+    table, folder or files, Forbidden for a folder outside the roots or a quota that is used up, StateConflict while another push replaces
+    the same table.
     """
     wanted = parse_spec(spec)
     config = read_table_config(ctx, wanted.table)
@@ -47,7 +51,7 @@ def create_push(ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, ro
     folder = resolve_input_dir(wanted.input_dir, roots)
     files = list_files(folder, recursive=wanted.recursive, include=wanted.include, exclude=wanted.exclude, roots=roots)
     check_quota(ctx, config, 0)
-    plan = _plan(ctx, wanted, config, schema, files)
+    plan = {**_plan(ctx, wanted, config, schema, files), "override_checks": (override_checks or wanted.override_checks)[:_LONGEST_REASON]}
     with transaction.atomic():
         _check_alone(ctx, wanted, config)
         push = Push.objects.create(
@@ -70,7 +74,8 @@ def cancel_push(ctx: Context, push_id: str, actor: Actor) -> Push:
     if push.plan.get("replaces"):
         stages.append(Push.Stage.UPLOAD)
     message = f"Cancelled by {actor.name}" + (f": {actor.reason}" if actor.reason else ".")
-    taken = Push.objects.filter(pk=push.pk, state__in=_OPEN, stage__in=stages).update(
+    may_stop = Q(state__in=_OPEN, stage__in=stages) | Q(state=Push.State.BLOCKED)
+    taken = Push.objects.filter(may_stop, pk=push.pk).update(
         state=Push.State.RUNNING, lease_owner=owner, lease_until=now(ctx, ctx.limits.push_lease_s), stage=Push.Stage.REVERT,
         error=message, plan={**push.plan, "cancelled": True},
     )  # fmt: skip
@@ -89,7 +94,7 @@ def cancel_push(ctx: Context, push_id: str, actor: Actor) -> Push:
 
 def resume_lost(ctx: Context, enqueue: Callable[[str], object]) -> list[str]:
     """Hand pushes that nobody works on to the queue again; one sentence each. Each is then left alone for a while."""
-    done = []
+    done = settle_blocked(ctx)
     for push in Push.objects.filter(cluster=ctx.cluster, state__in=_OPEN).filter(lapsed(ctx), lease_until__lt=now(ctx)):
         running = push.state == Push.State.RUNNING
         wait = _PICKUP_S if running else _QUEUE_PATIENCE_S

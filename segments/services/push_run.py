@@ -26,6 +26,8 @@ from segments.services.push_revert import take_back
 from segments.services.push_session import Session, acquire, now
 from segments.services.push_upload import is_there, register
 from segments.services.replacement import end_replace, read_lineage, start_replace
+from segments.services.snapshot_checks import ChecksFailed
+from segments.services.start_admission import declare
 from segments.spark.build_part import BuildJob, Built, read_notes
 from segments.store import paths
 
@@ -48,7 +50,8 @@ class Builder(Protocol):
 def run_push(ctx: Context, push_id: str, owner: str, *, builder: Builder) -> str:
     """Do what is left of a push; returns one sentence. StateConflict while another runner holds it.
 
-    Bad input and refusals take the push back and leave it FAILED with the reason. A lost part of the system leaves it RUNNING without a
+    Bad input and refusals take the push back and leave it FAILED with the reason; refused by the table's checks it is BLOCKED, with
+    everything uploaded and hidden, until somebody decides (``push_blocked``). A lost part of the system leaves it RUNNING without a
     runner, for ``resume_lost``; after MAX_ATTEMPTS it is taken back too.
     """
     session = acquire(ctx, push_id, owner)
@@ -77,6 +80,9 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
     if session.is_lost:
         _sweep(session)
         return f"Push {push.pk} was left to its new runner."
+    if isinstance(error, ChecksFailed):
+        session.update(state=Push.State.BLOCKED, error=str(error), lease_owner="", lease_until=None)
+        return f"Push {push.pk} of {push.table_name} is blocked: {error}"
     if error.permanent and push.stage != Push.Stage.REVERT:
         try:
             _fail(session, str(error))
@@ -206,7 +212,6 @@ class _Run:
         lineage = read_lineage(self.ctx, self.table)
         step = self._step()
         if step is Step.START:
-            check_quota(self.ctx, self.config, sum(b.size_bytes for b in self.built.values()))
             ideal = self.ctx.store.get(paths.ideal_state(self.table.typed))
             present = list(ideal.record.maps) if ideal and ideal.record else []
             visible = (lineage.visible(present) if lineage else sorted(present)) if self.push.plan["covers_all"] else []
@@ -219,6 +224,7 @@ class _Run:
                 force_cleanup=self.push.plan["covers_all"],
                 actor=self.actor,
                 entry_id=self.push.entry_id,
+                custom_map=declare(sum(b.size_bytes for b in self.built.values()), sum(b.rows for b in self.built.values())),
             )
         self.session.save_plan(started=True)
 
@@ -233,7 +239,9 @@ class _Run:
         if not self.push.plan["replaces"]:
             wait_until_online(self.ctx, self.table, [b.name for b in self.built.values()])
         elif self._step() is Step.UPLOAD:
-            end_replace(self.ctx, self.table, self.push.entry_id, actor=self.actor)
+            plan = self.push.plan
+            actor = Actor(plan["override_by"], self.actor.reason) if plan.get("override_by") else self.actor
+            end_replace(self.ctx, self.table, self.push.entry_id, actor=actor, override=plan.get("override_checks", ""))
 
     def _step(self) -> Step:
         lineage = read_lineage(self.ctx, self.table)

@@ -59,7 +59,8 @@ def _stages(push: Push, is_over: bool) -> list[StageLine]:
         elif push.state == Push.State.DONE or position < at:
             status = "done" if seconds is not None or push.state == Push.State.DONE else "pending"
         elif position == at and push.state != Push.State.QUEUED:
-            status = "failed" if is_over or push.stage == Push.Stage.REVERT else "current"
+            is_stuck = is_over or push.state == Push.State.BLOCKED or push.stage == Push.Stage.REVERT
+            status = "failed" if is_stuck else "current"
         else:
             status = "pending"
         lines.append(StageLine(str(stage), str(stage.label), status, float(seconds) if seconds is not None else None))

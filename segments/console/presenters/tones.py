@@ -22,6 +22,9 @@ _MARKS: Final = {
     "IN_PROGRESS": _BUSY, "COMPLETED": _OK, "REVERTED": ("idle", "undo"),
     # pushes
     "QUEUED": ("idle", "clock"), "RUNNING": _BUSY, "DONE": _OK, "FAILED": _BAD, "CANCELLED": ("idle", "cross"),
+    "BLOCKED": _WARN,
+    # checks
+    "passed": _OK, "warned": _WARN, "blocked": _BAD, "overridden": _WARN,
     # audit
     "done": _OK, "refused": _WARN, "failed": _BAD,
     # findings

@@ -19,11 +19,11 @@ from segments.errors import PinotAdminError
 _LOOK_S = 0.1
 #: Seconds for which a web process that does not answer is asked again: `up` restarts it well within.
 _PATIENCE_S = 60.0
-_FINISHED = ("DONE", "FAILED", "CANCELLED")
+_FINISHED = ("DONE", "FAILED", "CANCELLED", "BLOCKED")
 
 
 class Command(BaseCommand):
-    """Exit status 0 when the new snapshot is queryable, 1 when the push failed or was refused.
+    """Exit status 0 when the new snapshot is queryable, 1 when the push failed, was refused, or is blocked by the table's checks.
 
     With a running ``up`` it talks to that one's REST API; otherwise to the parts that the environment names.
     """
@@ -35,6 +35,7 @@ class Command(BaseCommand):
         """The specification's file, the reason, the running ``up``, and whether to wait."""
         parser.add_argument("spec", help="Ingestion job specification, YAML or JSON")
         parser.add_argument("--reason", default="", help="Why; goes into the audit record")
+        parser.add_argument("--override-checks", default="", metavar="REASON", help="Switch also when the table's checks fail")
         parser.add_argument("--data-dir", type=Path, default=Path(settings.DATA_DIR), help="Data directory of the running 'up'")
         parser.add_argument("--wait", action=argparse.BooleanOptionalAction, default=True, help="Follow the push to its end")
 
@@ -47,7 +48,8 @@ class Command(BaseCommand):
         except (OSError, ValueError) as error:
             raise CommandError(f"'{options['spec']}' can not be read: {error}.") from error
         try:
-            look = remote.start(text, options["reason"]) if remote else _start_here(text, options["reason"])
+            given = text, options["reason"], options["override_checks"]
+            look = remote.start(*given) if remote else _start_here(*given)
             push = look()
             self.stdout.write(f"Push {push['id']} of {push['tableName']}: {push['filesTotal']} files.")
             if options["wait"] and (push := follow(look, self.stdout.write))["state"] != "DONE":
@@ -63,9 +65,9 @@ class _Remote:
         self.http = httpx.Client(base_url=endpoints["controller"], headers={"Authorization": endpoints["authorization"]}, timeout=30)
         self.patience_s = _PATIENCE_S
 
-    def start(self, text: str, reason: str) -> Callable[[], dict[str, Any]]:
+    def start(self, text: str, reason: str, override: str = "") -> Callable[[], dict[str, Any]]:
         """Create the push; returns how to look at it."""
-        body = json.dumps({"spec": text, "reason": reason})
+        body = json.dumps({"spec": text, "reason": reason, "overrideChecks": override})
         made = self._call("POST", "/api/v1/pushes", content=body, headers={"Content-Type": "application/json"})
         return lambda: self._look(f"/api/v1/pushes/{made['id']}")
 
@@ -91,13 +93,14 @@ class _Remote:
         return body
 
 
-def _start_here(text: str, reason: str) -> Callable[[], dict[str, Any]]:
+def _start_here(text: str, reason: str, override: str = "") -> Callable[[], dict[str, Any]]:
     from segments import wiring  # heavy, and not needed beside a running `up`
     from segments.services.context import Actor
     from segments.services.push import create_push
     from segments.services.push_queue import enqueue_push
 
-    push = create_push(wiring.context(), text, Actor(getpass.getuser(), reason), roots=wiring.input_roots())
+    actor = Actor(getpass.getuser(), reason)
+    push = create_push(wiring.context(), text, actor, roots=wiring.input_roots(), override_checks=override)
     enqueue_push(str(push.pk))
     return lambda: stored(push)
 
