@@ -17,14 +17,18 @@ from typing import Any, Final, TypeVar
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from segments.dataplane.server.authorization import Authorization
 from segments.dataplane.server.column_profiles import profile_segments, requested_segments
+from segments.dataplane.server.consuming_info import ConsumingInfo
+from segments.dataplane.server.held_segment import HeldSegment
 from segments.dataplane.server.metrics import render_metrics
 from segments.dataplane.server.query_runner import QueryRunner, Refusal
+from segments.dataplane.server.segment_uploads import SegmentUploads
 from segments.dataplane.server.slots import Slots
+from segments.dataplane.server.tar_stream import stream_tar
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.segmentfile import write_tar
 
@@ -46,6 +50,8 @@ class Parts:
     authorization: Authorization
     is_ready: Callable[[], bool]
     pool: ThreadPoolExecutor
+    consuming: ConsumingInfo
+    uploads: SegmentUploads
 
 
 def build_app(parts: Parts) -> Starlette:
@@ -53,9 +59,15 @@ def build_app(parts: Parts) -> Starlette:
     endpoints = _Endpoints(parts)
     guarded: list[tuple[str, str, Handler]] = [
         ("GET", "/segments/{table}/{segment}", endpoints.tar),
+        ("POST", "/segments/{table}/{segment}/upload", endpoints.upload),
+        ("POST", "/segments/{table}/{segment}/uploadLLCSegment", endpoints.upload_short),
+        ("POST", "/segments/{table}/{segment}/uploadCommittedSegment", endpoints.upload_record),
         ("GET", "/tables", endpoints.tables),
+        ("GET", "/tables/{table}/consumingSegmentsInfo", endpoints.consuming_info),
+        ("GET", "/tables/{table}/consumers", endpoints.consumers),
         ("GET", "/tables/{table}/segments", endpoints.segments),
         ("GET", "/tables/{table}/segments/crc", endpoints.crcs),
+        ("GET", "/tables/{table}/segments/{segment}", endpoints.tar),
         ("GET", "/tables/{table}/segments/{segment}/metadata", endpoints.metadata),
         ("GET", "/tables/{table}/size", endpoints.size),
         ("GET", "/tables/{table}/errors", endpoints.errors),
@@ -116,11 +128,14 @@ class _Endpoints:
         return Response(answer, media_type="application/octet-stream")
 
     async def tar(self, request: Request) -> Response:
-        """A segment as tar.gz, made for this request."""
+        """A segment as tar.gz, made for this request. ``crc``: only this version; ``compression``: made while it is sent."""
         table, name = request.path_params["table"], request.path_params["segment"]
-        held = self._slots.serving(table).get(name)
-        if held is None:
-            raise NotFound(f"This server does not hold segment '{name}' of table '{table}'.")
+        held = self._held(table, name)
+        wanted, compression = request.query_params.get("crc"), request.query_params.get("compression")
+        if wanted is not None and wanted != str(held.crc):
+            raise NotFound(f"This server holds segment '{name}' of table '{table}' with CRC {held.crc}, not {wanted}.")
+        if compression is not None:
+            return StreamingResponse(stream_tar(held.folder, compression), media_type="application/octet-stream")
         work = Path(tempfile.mkdtemp(prefix="segment-"))
         try:
             await _in_thread(self._parts.pool, lambda: write_tar(held.folder, work / "segment.tar.gz"))
@@ -139,8 +154,9 @@ class _Endpoints:
         return JSONResponse({"tables": self._slots.tables()})
 
     async def segments(self, request: Request) -> Response:
-        """{"segments": names}"""
-        return JSONResponse({"segments": sorted(self._slots.serving(request.path_params["table"]))})
+        """{"segments": names}, those that are being consumed too"""
+        table = request.path_params["table"]
+        return JSONResponse({"segments": sorted({*self._slots.serving(table), *self._slots.consuming(table)})})
 
     async def crcs(self, request: Request) -> Response:
         """{segment: CRC as text}"""
@@ -158,10 +174,8 @@ class _Endpoints:
 
     async def metadata(self, request: Request) -> Response:
         """What one segment says about itself."""
-        table, name = request.path_params["table"], request.path_params["segment"]
-        held = self._slots.serving(table).get(name)
-        if held is None:
-            raise NotFound(f"This server does not hold segment '{name}' of table '{table}'.")
+        name = request.path_params["segment"]
+        held = self._held(request.path_params["table"], name)
         info = held.info
         return JSONResponse({
             "segmentName": name, "crc": str(held.crc), "totalDocs": held.num_docs, "diskSizeInBytes": held.disk_bytes,
@@ -174,6 +188,42 @@ class _Endpoints:
         names = requested_segments(_parse(await request.body()))
         held = self._slots.serving(request.path_params["table"])
         return JSONResponse(await _in_thread(self._parts.pool, lambda: profile_segments(held, names)))
+
+    async def consuming_info(self, request: Request) -> Response:
+        """Pinot's list of SegmentConsumerInfo."""
+        return JSONResponse(await self._blocking(self._parts.consuming.pinot, request.path_params["table"]))
+
+    async def consumers(self, request: Request) -> Response:
+        """Ours: state, rows, memory, lag, bad messages and lost ranges of each consuming segment."""
+        return JSONResponse(await self._blocking(self._parts.consuming.details, request.path_params["table"]))
+
+    async def upload(self, request: Request) -> Response:
+        """The address of the uploaded segment, as plain text."""
+        return PlainTextResponse(await self._uploaded(self._parts.uploads.location, request))
+
+    async def upload_short(self, request: Request) -> Response:
+        """{"segmentName", "crc", "dataCrc", "downloadUrl"}"""
+        return JSONResponse(await self._uploaded(self._parts.uploads.short, request))
+
+    async def upload_record(self, request: Request) -> Response:
+        """The segment's record with the new address."""
+        return JSONResponse(await self._uploaded(self._parts.uploads.record, request))
+
+    async def _uploaded(self, run: Callable[[str, str, int], T], request: Request) -> T:
+        timeout = request.query_params.get("uploadTimeoutMs", "-1")
+        if not timeout.lstrip("-").isdigit():
+            raise InvalidInput(f"'uploadTimeoutMs' is '{timeout}'.", remedy="Give milliseconds, or leave it out.")
+        return await self._blocking(run, request.path_params["table"], request.path_params["segment"], int(timeout))
+
+    async def _blocking(self, run: Callable[..., T], *arguments: Any) -> T:
+        """On a thread that queries do not need: streams and stores may take their time."""
+        return await asyncio.to_thread(run, *arguments)
+
+    def _held(self, table: str, name: str) -> HeldSegment:
+        held = self._slots.serving(table).get(name)
+        if held is None:
+            raise NotFound(f"This server does not hold segment '{name}' of table '{table}'.")
+        return held
 
     async def metrics(self, _: Request) -> Response:
         """Prometheus text."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -40,6 +41,10 @@ class Downloader:
             raise NotFound(f"Segment '{segment}' is not in the deep store.", remedy="Upload it from a server that holds it.")
         return _fetch_foreign(url, target)
 
+    def fetch_from_peer(self, url: str, target: Path) -> int:
+        """Write what another server of this cluster sends to ``target``; returns its bytes. NotFound when it does not hold that version."""
+        return self._stream(url, target, {"Authorization": f"Bearer {self._secret}"} if self._secret else {}, is_trusted=True)
+
     def _fetch_http(self, url: str, table: str, segment: str, target: Path) -> int:
         is_ours = bool(self._controller) and _origin(url) == self._controller
         if is_ours and self._deep_store.local_root is not None:
@@ -48,9 +53,13 @@ class Downloader:
             except PinotAdminError:
                 log.debug("%s is not in the local deep store; asking the controller.", segment)
         headers = {"Authorization": f"Bearer {self._secret}"} if is_ours and self._secret else {}
+        return self._stream(url, target, headers, is_trusted=is_ours)
+
+    @staticmethod
+    def _stream(url: str, target: Path, headers: Mapping[str, str], *, is_trusted: bool) -> int:
         timeout = httpx.Timeout(60.0, connect=10.0)
         try:
-            with httpx.stream("GET", url, headers=headers, timeout=timeout, follow_redirects=not is_ours, trust_env=False) as answer:
+            with httpx.stream("GET", url, headers=headers, timeout=timeout, follow_redirects=not is_trusted, trust_env=False) as answer:
                 if answer.status_code == httpx.codes.NOT_FOUND:
                     raise NotFound(f"'{url}' does not exist.")
                 if answer.status_code != httpx.codes.OK:

@@ -20,6 +20,8 @@ class HeldSegment:
     reads on: the mapped files live as long as somebody refers to them.
     """
 
+    is_growing = False
+
     def __init__(self, name: str, folder: Path, crc: int, cache: ColumnCache) -> None:
         self.name, self.folder, self.crc = name, folder, crc
         self._reader = SegmentReader(folder)

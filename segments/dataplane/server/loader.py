@@ -1,4 +1,7 @@
-"""Brings one segment to disk and opens it: the right CRC on record AND over the bytes, or it is never served (B18)."""
+"""Brings one segment to disk and opens it: the right CRC on record AND over the bytes, or it is never served (B18).
+
+It comes from the deep store, and when that has it not or not right, from another server (seed 002).
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ from typing import Final
 from segments.dataplane.server.column_cache import ColumnCache
 from segments.dataplane.server.download import Downloader
 from segments.dataplane.server.held_segment import HeldSegment
+from segments.dataplane.server.peers import Peers
 from segments.dataplane.server.segment_folders import SegmentFolders
 from segments.domain import segment_metadata
 from segments.domain.segment_metadata import SegmentMetadata
-from segments.errors import NotFound, PinotAdminError, SegmentCorrupt
+from segments.errors import NotFound, PinotAdminError, SegmentCorrupt, Unavailable
 from segments.segmentfile import SegmentReader, compute_crc, extract_tar, read_info
 from segments.store import paths
 from segments.store.base import Store
@@ -33,11 +37,13 @@ class Loader:
         store: Store,
         folders: SegmentFolders,
         downloader: Downloader,
+        peers: Peers,
         cache: ColumnCache,
         max_bytes: int,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._store, self._folders, self._downloader, self._cache = store, folders, downloader, cache
+        self._peers = peers
         self._max_bytes = max_bytes
         self._sleep = sleep
 
@@ -89,13 +95,46 @@ class Loader:
 
     def _download(self, table: str, segment: str, meta: SegmentMetadata, crc: int) -> HeldSegment:
         with self._folders.workspace() as work:
-            tar = work / "segment.tar.gz"
-            self._downloader.fetch(meta.download_url or "", table, segment, tar)
-            unpacked = extract_tar(tar, work, max_bytes=self._max_bytes)
-            _check_crc(unpacked, segment, crc)
+            unpacked = self._fetch(table, segment, meta, crc, work)
             if self._folders.path(table, segment).exists():
                 SegmentReader(unpacked).close()  # what is there stays unless the new one can be read
             return HeldSegment(segment, self._folders.install(unpacked, table, segment), crc, self._cache)
+
+    def _fetch(self, table: str, segment: str, meta: SegmentMetadata, crc: int, work: Path) -> Path:
+        """The unpacked, checked segment: from the deep store, else from the first peer that has this very version."""
+        url, tar = meta.download_url, work / "segment.tar.gz"
+        faults: list[PinotAdminError] = []
+        if url:
+            try:
+                self._downloader.fetch(url, table, segment, tar)
+                return self._unpacked(tar, segment, crc, work)
+            except (PinotAdminError, OSError) as error:
+                faults.append(_told(error))
+        for peer in self._peers.urls(table, segment, crc, only_copy=not url):
+            try:
+                self._downloader.fetch_from_peer(peer, tar)
+                unpacked = self._unpacked(tar, segment, crc, work)
+            except (PinotAdminError, OSError) as error:
+                faults.append(_told(error))
+                continue
+            log.info("Segment %s of %s came from %s", segment, table, peer)
+            return unpacked
+        if not faults:
+            raise NotFound(f"Segment '{segment}' is not in the deep store, and no live server has it.", remedy="It is looked for again.")
+        if len(faults) > 1:
+            log.info("Segment %s of %s: %s", segment, table, " ".join(str(fault) for fault in faults))
+        raise faults[0]
+
+    def _unpacked(self, tar: Path, segment: str, crc: int, work: Path) -> Path:
+        unpacked = extract_tar(tar, work, max_bytes=self._max_bytes)
+        _check_crc(unpacked, segment, crc)
+        return unpacked
+
+
+def _told(error: PinotAdminError | OSError) -> PinotAdminError:
+    return (
+        error if isinstance(error, PinotAdminError) else Unavailable(f"The file could not be copied: {error}.", remedy="It is tried again.")
+    )
 
 
 def _check_crc(folder: Path, segment: str, crc: int) -> None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from segments.dataplane import query as engine
-from segments.dataplane.server.held_segment import HeldSegment
 from segments.dataplane.server.schemas import SchemaCache
-from segments.dataplane.server.slots import Slots
+from segments.dataplane.server.slots import Answering, Slots
 from segments.domain.time_boundary import TimeFilter, parse_time_filter
 from segments.errors import InvalidInput, PinotAdminError
 from segments.names import split_table_name
 
 log = logging.getLogger(__name__)
+
+#: Seconds that a query waits for rows which another replica already showed, and between two looks.
+_BEHIND_S: Final = 0.5
+_LOOK_AGAIN_S: Final = 0.002
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class QueryRunner:
         return answer
 
     def _run(self, request: Request) -> bytes | Refusal:
-        held, missing = self._slots.find(request.table, request.segments)
+        held, missing = self._find(request)
         if missing:
             return Refusal(409, {"missing": missing})
         raw = split_table_name(request.table)[0]
@@ -83,9 +87,19 @@ class QueryRunner:
         rows = [self._rows(segment, plan.columns) for segment in held]
         return engine.encode_partial(engine.execute_partial(plan, rows))
 
-    def _rows(self, segment: HeldSegment, columns: Sequence[str]) -> engine.SegmentRows:
+    def _find(self, request: Request) -> tuple[list[Answering], list[str]]:
+        """The segments, all at one moment. One that consumes and is behind what the broker has seen elsewhere gets a moment (B25)."""
+        until = time.monotonic() + _BEHIND_S
+        while True:
+            found, missing = self._slots.find(request.table, request.segments)
+            is_behind = any(s.is_growing and s.num_docs < request.min_docs.get(s.name, 0) for s in found)
+            if missing or not is_behind or time.monotonic() >= until:
+                return found, missing
+            time.sleep(_LOOK_AGAIN_S)
+
+    def _rows(self, segment: Answering, columns: Sequence[str]) -> engine.SegmentRows:
         """Those of the columns that the segment has; the engine fills in the others."""
-        return engine.SegmentRows(segment.name, self._host, segment.table_of(columns), segment.num_docs)
+        return engine.SegmentRows(segment.name, self._host, segment.table_of(columns), segment.num_docs, segment.is_growing)
 
 
 def _parse(body: dict[str, Any]) -> Request:

@@ -14,15 +14,16 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
+from segments.dataplane.server.consuming import Consumers
 from segments.dataplane.server.dirty import Changes, Dirty
 from segments.dataplane.server.held_segment import HeldSegment
-from segments.dataplane.server.inbox import take_reloads
+from segments.dataplane.server.inbox import ForceCommit, Reload, Reset, take_requests
 from segments.dataplane.server.loader import Loader
 from segments.dataplane.server.reporter import Reporter
 from segments.dataplane.server.segment_folders import SegmentFolders
 from segments.dataplane.server.slots import Slot, Slots
 from segments.domain import segment_metadata
-from segments.domain.ideal_state import OFFLINE, ONLINE
+from segments.domain.ideal_state import CONSUMING, OFFLINE, ONLINE
 from segments.errors import PinotAdminError
 from segments.names import split_table_name
 from segments.store import paths
@@ -37,8 +38,13 @@ _FIRST_RETRY_S: Final = 0.5
 _LONGEST_RETRY_S: Final = 60.0
 
 
+#: Seconds that a commit in progress gets when the server stops.
+_LEAVE_S: Final = 10.0
+
+
 class Reconciler:
-    """The loop. ``grace_s``: how long a dropped segment still answers queries that were planned before."""
+    """The loop. ``grace_s``: how long a dropped segment still answers queries that were planned before. ``dirty``: marks of what to look
+    at; ``consumers`` drive the segments that read from streams."""
 
     def __init__(
         self,
@@ -48,6 +54,8 @@ class Reconciler:
         loader: Loader,
         folders: SegmentFolders,
         reporter: Reporter,
+        consumers: Consumers,
+        dirty: Dirty,
         *,
         loads: int,
         grace_s: float,
@@ -55,7 +63,7 @@ class Reconciler:
         self._store, self._instance = store, instance
         self._slots, self._loader, self._folders, self._reporter = slots, loader, folders, reporter
         self._grace_s = grace_s
-        self._dirty = Dirty()
+        self._consumers, self._dirty = consumers, dirty
         self._pool = ThreadPoolExecutor(loads, thread_name_prefix=f"load-{instance}")
         self._thread = threading.Thread(target=self._run, name=f"reconcile-{instance}", daemon=True)
         self._watches: list[Watch] = []
@@ -75,11 +83,12 @@ class Reconciler:
         self._thread.start()
 
     def stop(self) -> None:
-        """End loop and pool; running loads are waited for."""
+        """End loop, consumers and pool; running commits get a while, running loads are waited for."""
         for watch in self._watches:
             watch.close()
         self._dirty.stop()
         self._thread.join(timeout=10.0)
+        self._consumers.stop(_LEAVE_S)
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     # Watches: they only mark
@@ -138,17 +147,39 @@ class Reconciler:
         self._note_ready()
 
     def _take_messages(self, changes: Changes) -> None:
-        for reload in take_reloads(self._store, self._instance):
-            if split_table_name(reload.table)[1] is None:
+        for request in take_requests(self._store, self._instance):
+            if split_table_name(request.table)[1] is None:
                 continue
-            with self._slots.locked() as tables:
-                slots = tables.get(reload.table, {})
-                names = set(reload.segments or slots)
-                for name in names & set(slots):
-                    slots[name].is_forced |= reload.is_forced
-            changes.tables[reload.table].update(names)
-            if changes.everything:
-                self._reconcile(reload.table, names)
+            match request:
+                case ForceCommit(table, segments):
+                    self._consumers.force(table, segments)
+                case Reset(table, segment):
+                    self._reset(table, segment)
+                    changes.tables[table].add(segment)
+                case Reload():
+                    self._take_reload(request, changes)
+
+    def _take_reload(self, reload: Reload, changes: Changes) -> None:
+        with self._slots.locked() as tables:
+            slots = tables.get(reload.table, {})
+            names = set(reload.segments or slots)
+            for name in names & set(slots):
+                slots[name].is_forced |= reload.is_forced
+        changes.tables[reload.table].update(names)
+        if changes.everything:
+            self._reconcile(reload.table, names)
+
+    def _reset(self, table: str, segment: str) -> None:
+        """Begin the segment anew: a consuming one from its start offset, another by loading it again (realtime-ops.md 12)."""
+        with self._slots.locked() as tables:
+            slot = tables.get(table, {}).get(segment)
+            if slot is None or slot.wanted is None:
+                return
+            log.info("Segment %s of %s is reset", segment, table)
+            slot.end_consuming()
+            slot.error, slot.failures, slot.retry_at = "", 0, 0.0
+            slot.is_forced |= slot.held is not None
+        self._reporter.mark(table)
 
     def _look_at_everything(self) -> None:
         listed = {t for t in self._store.children(paths.IDEAL_STATES) if split_table_name(t)[1] is not None}
@@ -168,9 +199,10 @@ class Reconciler:
         has_changed, to_load = self._apply(table, wanted)
         with self._slots.locked() as tables:
             slots = tables.get(table, {})
-            names = [s for s in (slots if changed is None else changed & set(slots)) if slots[s].wanted == ONLINE]
+            names = [s for s in (slots if changed is None else changed & set(slots)) if slots[s].is_to_hold]
         for name in self._outdated(table, names) | to_load:
             self._load(table, name)
+        self._consumers.ensure(table, node.record if node else None)
         if has_changed or node is None:
             self._reporter.mark(table)
 
@@ -182,10 +214,12 @@ class Reconciler:
             for name, slot in slots.items():
                 if name not in wanted and slot.wanted is not None:
                     slot.wanted, slot.dropped_at, slot.error = None, time.monotonic(), ""
+                    if slot.consuming is not None:
+                        slot.consuming.stop()
                     has_changed = True
             for name, state in wanted.items():
-                if state not in (ONLINE, OFFLINE):
-                    continue  # consuming segments are driven by the realtime part
+                if state not in (ONLINE, OFFLINE, CONSUMING):
+                    continue
                 slot = slots.setdefault(name, Slot(None))
                 if slot.wanted != state:
                     if slot.wanted is None:
@@ -193,6 +227,10 @@ class Reconciler:
                     slot.wanted, has_changed = state, True
                     if state == ONLINE:
                         to_load.add(name)
+                    elif state == OFFLINE:
+                        slot.end_consuming()
+                    else:
+                        slot.error = ""
             if not slots:
                 del tables[table]
         return has_changed, to_load
@@ -214,7 +252,10 @@ class Reconciler:
     def _load(self, table: str, name: str) -> None:
         with self._slots.locked() as tables:
             slot = tables.get(table, {}).get(name)
-            if slot is None or slot.wanted != ONLINE:
+            if slot is None or not slot.is_to_hold:
+                return
+            if slot.consuming is not None and not slot.consuming.is_over:
+                slot.consuming.go_online()
                 return
             if slot.is_loading:
                 slot.load_again = True
@@ -249,6 +290,7 @@ class Reconciler:
             pause = min(_LONGEST_RETRY_S, _FIRST_RETRY_S * 2 ** min(slot.failures - 1, 10))
             slot.retry_at = time.monotonic() + pause * (0.5 + random.random() / 2)
             return None
+        slot.end_consuming()
         slot.error, slot.failures, slot.is_forced = "", 0, False
         before, slot.held = slot.held, loaded
         return before if before is not loaded else None

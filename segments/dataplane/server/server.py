@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import logging
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from segments.dataplane.query import warm_up_soon
 from segments.dataplane.server.app import Parts, build_app
 from segments.dataplane.server.authorization import Authorization, PasswordCheck
 from segments.dataplane.server.column_cache import ColumnCache
+from segments.dataplane.server.consuming import Consumers, ConsumingSettings, StreamPool, Uploader
+from segments.dataplane.server.consuming import Parts as ConsumingParts
+from segments.dataplane.server.consuming_info import ConsumingInfo
+from segments.dataplane.server.dirty import Dirty
 from segments.dataplane.server.download import Downloader
 from segments.dataplane.server.external_view import publish_view
 from segments.dataplane.server.http_endpoint import HttpEndpoint
 from segments.dataplane.server.loader import Loader
+from segments.dataplane.server.peers import Peers
 from segments.dataplane.server.query_runner import QueryRunner
 from segments.dataplane.server.reconciler import Reconciler
 from segments.dataplane.server.reporter import Reporter
 from segments.dataplane.server.schemas import SchemaCache
 from segments.dataplane.server.segment_folders import SegmentFolders
+from segments.dataplane.server.segment_uploads import SegmentUploads
 from segments.dataplane.server.slots import Slots
 from segments.errors import PinotAdminError
+from segments.gateways.controller_protocol import HttpController
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.streams import StreamDefaults, open_stream
 from segments.names import instance_name
 from segments.store import paths
 from segments.store.base import Store
@@ -38,6 +47,8 @@ class ServerSettings:
     """How a server is set up. ``port`` only names the instance; ``admin_port`` (0: a free one) is where it listens.
 
     Sizes in bytes, times in seconds. ``check_password`` decides about people; None: only the cluster's secret is taken.
+    ``controller_url``: one or several web processes, by commas. ``segment_store_url``: where this server uploads what it commits
+    (``segment.store.root.dir``); empty: it has no place. ``peer_scheme``: for tables that do not name one.
     """
 
     host: str
@@ -53,6 +64,10 @@ class ServerSettings:
     query_threads: int = 8
     drop_grace_s: float = 10.0
     join_patience_s: float = 15.0
+    segment_store_url: str = ""
+    peer_scheme: str = ""
+    streams: StreamDefaults = field(default_factory=StreamDefaults)
+    consuming: ConsumingSettings = field(default_factory=ConsumingSettings)
 
 
 class Server:
@@ -64,12 +79,26 @@ class Server:
         self.slots = Slots()
         cache = ColumnCache(settings.cache_bytes)
         self._folders = folders = SegmentFolders(settings.data_dir)
-        downloader = Downloader(deep_store, settings.controller_url, settings.secret)
-        loader = Loader(store, folders, downloader, cache, settings.max_segment_bytes)
+        controllers = settings.controller_url.split(",")
+        downloader = Downloader(deep_store, controllers[0], settings.secret)
+        loader = Loader(store, folders, downloader, Peers(store, self.instance, settings.peer_scheme), cache, settings.max_segment_bytes)
         self.reporter = Reporter(store, self.instance, self.slots)
+        self._controller = HttpController(controllers, settings.secret)
+        root = DeepStore(settings.segment_store_url) if settings.segment_store_url else None
+        uploader = Uploader(root, self._controller, settings.consuming.upload_s)
+        streams = StreamPool(lambda config: open_stream(config, settings.streams))
+        dirty = Dirty()
+        parts = ConsumingParts(
+            store, self.instance, self._controller, uploader, streams, folders, cache, settings.consuming,
+            threading.BoundedSemaphore(settings.consuming.builds),
+        )  # fmt: skip
+        self.consumers = Consumers(parts, self.slots, self.reporter.mark, lambda table, segment: dirty.mark(table, segment))
         self.reconciler = Reconciler(
-            store, self.instance, self.slots, loader, folders, self.reporter, loads=settings.loads, grace_s=settings.drop_grace_s
-        )
+            store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, dirty,
+            loads=settings.loads, grace_s=settings.drop_grace_s,
+        )  # fmt: skip
+        self._consuming_info = ConsumingInfo(self.slots, streams)
+        self._uploads = SegmentUploads(store, self.instance, self.slots, folders, uploader)
         self.runner = QueryRunner(settings.host, self.slots, SchemaCache(store), lambda: cache.size_bytes)
         self._pool = ThreadPoolExecutor(settings.query_threads, thread_name_prefix=f"query-{self.instance}")
         self._http = HttpEndpoint(settings.host, settings.admin_port)
@@ -91,7 +120,10 @@ class Server:
         """Listen, join, begin to load. Returns before everything is loaded. StateConflict when the name is taken by a live process."""
         warm_up_soon()
         authorization = Authorization(self._settings.secret, self._settings.check_password)
-        self._http.start(build_app(Parts(self.instance, self.slots, self.runner, authorization, lambda: self.is_ready, self._pool)))
+        parts = Parts(
+            self.instance, self.slots, self.runner, authorization, lambda: self.is_ready, self._pool, self._consuming_info, self._uploads
+        )
+        self._http.start(build_app(parts))
         # Before ``join``: in a new session states are written first, so that the node's return finds them.
         self._store.on_session(self._on_session)
         self._membership = join(
@@ -121,6 +153,7 @@ class Server:
         self.reporter.stop()
         self._http.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
+        self._controller.close()
         self._folders.close()
 
     def _on_session(self) -> None:

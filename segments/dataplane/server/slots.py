@@ -6,14 +6,55 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
 
 from segments.dataplane.server.held_segment import HeldSegment
-from segments.domain.ideal_state import ERROR, OFFLINE, ONLINE
+from segments.domain.ideal_state import CONSUMING, ERROR, OFFLINE, ONLINE
+
+
+class Answering(Protocol):
+    """What a query reads of a segment: a held one, or the rows that a consuming one has at this moment (``is_growing``)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def num_docs(self) -> int: ...
+
+    @property
+    def is_growing(self) -> bool: ...
+
+    def table_of(self, columns: Sequence[str]) -> pa.Table:
+        """Those of the columns that it has, in the order given."""
+
+
+class Growing(Protocol):
+    """A segment that is being consumed, as its slot knows it. None of the methods blocks."""
+
+    @property
+    def is_reported(self) -> bool: ...
+
+    @property
+    def is_over(self) -> bool:
+        """Will nothing more come of it?"""
+
+    def view(self) -> Answering | None:
+        """Its rows now; None when it can not answer."""
+
+    def go_online(self) -> None:
+        """Become the committed segment."""
+
+    def stop(self) -> None:
+        """Consume no more; what was read still answers."""
 
 
 @dataclass
 class Slot:
     """One segment. ``wanted`` is the ideal state's word, None once it was taken away; times are of ``time.monotonic``.
+
+    ``consuming`` reads the segment's rows from its stream and answers as long as there is no ``held`` file.
 
     ``epoch`` grows when a dropped segment comes back: what was held or is still loading may be another file of that name and counts
     no more. ``error`` says why the last load failed; beside a held segment it means that a refresh failed and the old one still serves.
@@ -21,6 +62,7 @@ class Slot:
 
     wanted: str | None
     held: HeldSegment | None = None
+    consuming: Growing | None = None
     error: str = ""
     failures: int = 0
     retry_at: float = 0.0
@@ -35,11 +77,30 @@ class Slot:
         """Is the last load to be tried again?"""
         return self.wanted == ONLINE and bool(self.error) and not self.is_loading
 
+    @property
+    def is_to_hold(self) -> bool:
+        """Is the committed file wanted? Also when it was committed elsewhere before the ideal state says so."""
+        return self.wanted == ONLINE or (self.wanted == CONSUMING and self.consuming is not None and self.consuming.is_over)
+
     def come_back(self) -> None:
         """A dropped segment is wanted again: load it anew (a right copy on disk is reused)."""
+        self.end_consuming()
         self.held, self.error, self.failures = None, "", 0
         self.load_again = self.is_loading
         self.epoch += 1
+
+    def end_consuming(self) -> None:
+        """What was consumed counts no more."""
+        if self.consuming is not None:
+            self.consuming.stop()
+            self.consuming = None
+
+    @property
+    def answering(self) -> Answering | None:
+        """What answers queries now."""
+        if self.held is not None or self.wanted == OFFLINE:
+            return self.held if self.wanted != OFFLINE else None
+        return self.consuming.view() if self.consuming is not None else None
 
     @property
     def state(self) -> str | None:
@@ -50,6 +111,8 @@ class Slot:
             return OFFLINE
         if self.held is not None:
             return ONLINE
+        if self.consuming is not None and self.consuming.is_reported:
+            return CONSUMING
         return ERROR if self.error else None
 
 
@@ -95,12 +158,12 @@ class Slots:
         with self._lock:
             return any(slot.is_loading for slot in self._tables.get(table, {}).values())
 
-    def find(self, table: str, names: Sequence[str]) -> tuple[list[HeldSegment], list[str]]:
+    def find(self, table: str, names: Sequence[str]) -> tuple[list[Answering], list[str]]:
         """(segments that can answer, names of those that can not). A dropped one still answers until it is removed."""
         with self._lock:
             slots = self._tables.get(table, {})
-            pairs = [(name, slots[name].held if name in slots and slots[name].wanted != OFFLINE else None) for name in names]
-        return [held for _, held in pairs if held is not None], [name for name, held in pairs if held is None]
+            pairs = [(name, slots[name].answering if name in slots else None) for name in names]
+        return [found for _, found in pairs if found is not None], [name for name, found in pairs if found is None]
 
     def serving(self, table: str) -> dict[str, HeldSegment]:
         """What is assigned, loaded and not dropped."""
@@ -110,6 +173,11 @@ class Slots:
                 for name, slot in self._tables.get(table, {}).items()
                 if slot.wanted is not None and slot.wanted != OFFLINE and slot.held is not None
             }
+
+    def consuming(self, table: str) -> dict[str, Growing]:
+        """What of the table is being consumed."""
+        with self._lock:
+            return {n: s.consuming for n, s in self._tables.get(table, {}).items() if s.wanted is not None and s.consuming is not None}
 
     def errors(self, table: str) -> Mapping[str, str]:
         """{segment: why its last load failed}"""

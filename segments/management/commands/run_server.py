@@ -15,6 +15,7 @@ from django.db import close_old_connections
 from segments import wiring
 from segments.dataplane.server import Server, ServerSettings
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.streams import StreamDefaults
 from segments.names import check_segment_name
 
 
@@ -52,6 +53,8 @@ def _settings(options: dict[str, Any]) -> ServerSettings:
         secret=settings.CLUSTER_SECRET,
         controller_url=f"http://{host}:{settings.PORT}",
         check_password=_check_password,
+        segment_store_url=settings.DEEP_STORE_URL,
+        streams=StreamDefaults(settings.REDIS_URL, settings.KAFKA_BOOTSTRAP),
         # A process that died silently is taken for dead after this; wait longer before giving up on its name.
         join_patience_s=settings.ZOOKEEPER_SESSION_S + 10.0,
     )

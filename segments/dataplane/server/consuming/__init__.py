@@ -1,0 +1,10 @@
+"""Consuming segments of the embedded server: one worker per partition reads, answers, commits or follows a commit (completion.md 12)."""
+
+from __future__ import annotations
+
+from segments.dataplane.server.consuming.consumers import Consumers
+from segments.dataplane.server.consuming.parts import ConsumingSettings, Parts
+from segments.dataplane.server.consuming.stream_pool import StreamPool
+from segments.dataplane.server.consuming.uploads import Uploader
+
+__all__ = ["Consumers", "ConsumingSettings", "Parts", "StreamPool", "Uploader"]

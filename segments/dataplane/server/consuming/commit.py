@@ -1,0 +1,103 @@
+"""The committer's part of the protocol: build, commitStart, best-effort upload, commitEnd (completion.md 12; storage-zk.md 2.4)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from segments.dataplane.server.consuming.building import Builder, Built
+from segments.dataplane.server.consuming.decisions import Committed
+from segments.dataplane.server.consuming.intake import Intake
+from segments.dataplane.server.consuming.lease import Lease
+from segments.dataplane.server.consuming.parts import Parts
+from segments.dataplane.server.consuming.source import Source
+from segments.dataplane.server.held_segment import HeldSegment
+from segments.gateways import controller_protocol as protocol
+from segments.gateways.controller_protocol import Report
+
+log = logging.getLogger(__name__)
+
+#: The two files that tell the controller what was built.
+METADATA_FILES = ("metadata.properties", "creation.meta")
+
+
+class BuildFailed(Exception):
+    """The rows can not be made a segment; trying again gives the same."""
+
+
+class Commit:
+    """Commits one segment, or builds the copy of what another server committed. ``report`` gives the message of the moment."""
+
+    def __init__(self, parts: Parts, source: Source, intake: Intake, report: Callable[[str | None], Report]) -> None:
+        self._parts, self._source, self._report = parts, source, report
+        self._builder = Builder(parts, intake, source.name.text)
+
+    def close(self) -> None:
+        """Remove what was built and not put in place."""
+        self._builder.close()
+
+    def run(self, build_time_s: int) -> HeldSegment | None:
+        """The whole way; the held segment, or None when the controller wants something else or could not be reached.
+
+        Raises BuildFailed. Nothing is lost in any case: until the controller says COMMIT_SUCCESS, the rows are where they were.
+        """
+        with Lease(self._parts.controller, lambda: self._report(None), build_time_s):
+            built = self._build()
+            start = self._parts.controller.commit_start(self._described(built))
+            if start.status != protocol.COMMIT_CONTINUE:
+                log.info("Commit of %s does not start: %s", self._source.name, start.status)
+                return None
+            location = self._upload(built)
+            if location is None:
+                return None
+            files = {name: built.file(name) for name in METADATA_FILES}
+            end = self._parts.controller.commit_end(self._described(built), location, files)
+        if end.status != protocol.COMMIT_SUCCESS:
+            log.warning("Commit of %s did not end: %s", self._source.name, end.status)
+            return None
+        log.info("Committed segment %s: %d rows, %d bytes, at %s", self._source.name, built.info.total_docs, built.size_bytes, location)
+        return self._builder.install(built)
+
+    def rebuild(self, committed: Committed) -> HeldSegment | None:
+        """The same rows as the committed file; None when the build fails or gives another CRC than the one on record (B18)."""
+        try:
+            built = self._builder.build()
+            if committed.crc is None or built.info.crc == committed.crc:
+                return self._builder.install(built)
+            log.warning(
+                "Segment %s built here has CRC %s, committed %s; it is downloaded", self._source.name, built.info.crc, committed.crc
+            )
+        except Exception:
+            log.exception("Segment %s could not be built; it is downloaded", self._source.name)
+        return None
+
+    def _build(self) -> Built:
+        try:
+            return self._builder.build()
+        except OSError:
+            raise  # a full disk says nothing about the rows
+        except Exception as error:
+            if self._source.tells_build_failures:
+                self._parts.controller.build_failed(self._report(None))
+            raise BuildFailed(f"Segment {self._source.name} can not be built: {error}") from error
+
+    def _described(self, built: Built) -> Report:
+        return replace(self._report(None), build_ms=built.build_ms, wait_ms=built.wait_ms, size_bytes=built.size_bytes)
+
+    def _upload(self, built: Built) -> str | None:
+        """Where the file is; ``peer:///<segment>`` when it is on servers only and the table allows that; None: the commit fails."""
+        source, uploader = self._source, self._parts.uploader
+        wanted = source.stream.upload_to_deep_store
+        through = not source.peer_scheme and (
+            wanted is False or (wanted is None and (self._parts.settings.uploads_through_controller or not uploader.has_store))
+        )
+        location = uploader.upload(
+            source.config.table.raw, built.folder, built.folder.parent, self._described(built), through_controller=through,
+            timeout_s=self._parts.settings.upload_s,
+        )  # fmt: skip
+        if location is None and source.peer_scheme:
+            return f"peer:///{source.name}"
+        if location is None:
+            log.warning("Segment %s was not uploaded and its table has no peerSegmentDownloadScheme: it is not committed yet", source.name)
+        return location

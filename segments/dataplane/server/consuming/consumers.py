@@ -1,0 +1,169 @@
+"""All consuming segments of a server: begins them where the ideal state wants them, passes messages on, takes their results."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection
+from typing import Final
+
+from segments.dataplane.server.consuming.intake import Intake
+from segments.dataplane.server.consuming.parts import Parts
+from segments.dataplane.server.consuming.read_ahead import ReadAhead
+from segments.dataplane.server.consuming.source import Source
+from segments.dataplane.server.consuming.worker import Worker
+from segments.dataplane.server.held_segment import HeldSegment
+from segments.dataplane.server.slots import Slot, Slots
+from segments.domain.ideal_state import CONSUMING
+from segments.domain.pause import PauseState, pause_of
+from segments.domain.znrecord import ZNRecord
+from segments.errors import PinotAdminError
+
+log = logging.getLogger(__name__)
+
+#: Seconds for which a request to commit waits for a segment that is not there yet.
+_EARLY_S: Final = 30.0
+
+
+class Consumers:
+    """Called by the reconcile thread, and by workers with their results (``Host``).
+
+    ``report(table)`` has the states written; ``look(table, segment)`` has the segment compared with its wanted state again.
+    """
+
+    def __init__(self, parts: Parts, slots: Slots, report: Callable[[str], None], look: Callable[[str, str], None]) -> None:
+        self._parts, self._slots, self._report, self._look = parts, slots, report, look
+        self._lock = threading.Lock()
+        self._running: set[Worker] = set()
+        self._ahead: dict[tuple[str, int], ReadAhead] = {}
+        self._early: dict[tuple[str, str], float] = {}
+        self._is_stopped = False
+
+    # For the reconcile thread
+
+    def ensure(self, table: str, ideal: ZNRecord | None) -> None:
+        """Begin every segment of the table that is to consume and has no worker; commit those that a pause stops."""
+        with self._slots.locked() as tables:
+            slots = tables.get(table, {})
+            fresh = [self._begin(table, name, slot) for name, slot in slots.items() if _is_to_begin(slot)]
+            workers = [slot.consuming for slot in slots.values() if isinstance(slot.consuming, Worker) and slot.wanted == CONSUMING]
+        for worker in fresh:
+            worker.start()
+        if ideal is not None and workers:
+            self._mind_pause(table, pause_of(ideal), workers)
+
+    def force(self, table: str, segments: Collection[str]) -> None:
+        """FORCE_COMMIT: commit these where they are; one that is not here yet hears it when it comes."""
+        with self._slots.locked() as tables:
+            slots = tables.get(table, {})
+            found = {name: slots[name].consuming for name in segments if name in slots}
+        now = time.monotonic()
+        with self._lock:
+            self._early = {key: until for key, until in self._early.items() if until > now}
+            self._early.update({(table, name): now + _EARLY_S for name in segments if name not in found})
+        for worker in found.values():
+            if isinstance(worker, Worker):
+                worker.force()
+
+    def stop(self, timeout_s: float) -> None:
+        """End all; a commit that runs is waited for as long as the time allows."""
+        self._is_stopped = True
+        with self._lock:
+            workers, ahead = list(self._running), list(self._ahead.values())
+        for worker in workers:
+            worker.stop()
+        for one in ahead:
+            one.stop()
+        deadline = time.monotonic() + timeout_s
+        for worker in workers:
+            if not worker.join(max(0.0, deadline - time.monotonic())):
+                log.warning("Segment %s is left in the middle of %s", worker.segment, worker.state.value)
+        self._parts.uploader.close()
+        self._parts.streams.close()
+
+    def _begin(self, table: str, name: str, slot: Slot) -> Worker:
+        with self._lock:
+            is_forced = self._early.pop((table, name), 0.0) > time.monotonic()
+            worker = Worker(self._parts, self, table, name, is_forced=is_forced)
+            self._running.add(worker)
+        slot.consuming = worker
+        if self._is_stopped:
+            worker.stop()
+        return worker
+
+    def _mind_pause(self, table: str, pause: PauseState, workers: Collection[Worker]) -> None:
+        """Servers see a pause by themselves; a message that was lost changes nothing (B16)."""
+        for worker in workers:
+            source = worker.source
+            if source is not None and pause.stops(source.name.partition, source.topics):
+                worker.force()
+                self._drop_ahead(table, source.name.partition)
+
+    # For workers
+
+    def changed(self, worker: Worker) -> None:
+        """Its reported state changed."""
+        self._report(worker.table)
+
+    def ended(self, worker: Worker) -> None:
+        """It does nothing more."""
+        with self._lock:
+            self._running.discard(worker)
+        if not self._is_stopped:
+            self._look(worker.table, worker.segment)
+
+    def install(self, worker: Worker, held: HeldSegment) -> bool:
+        """The committed file takes the buffer's place, for every query that begins from now on."""
+        with self._slots.locked() as tables:
+            slot = tables.get(worker.table, {}).get(worker.segment)
+            is_wanted = slot is not None and slot.consuming is worker
+            if slot is not None and is_wanted:
+                slot.held, slot.consuming, slot.error, slot.failures = held, None, "", 0
+        if not is_wanted:
+            held.release()
+            return False
+        self._report(worker.table)
+        self._look(worker.table, worker.segment)
+        return True
+
+    def failed(self, worker: Worker, error: str) -> None:
+        """ERROR, until somebody resets it or the segment is committed elsewhere."""
+        with self._slots.locked() as tables:
+            slot = tables.get(worker.table, {}).get(worker.segment)
+            if slot is not None and slot.consuming is worker:
+                slot.consuming, slot.error = None, error
+        self._report(worker.table)
+
+    def read_ahead(self, intake: Intake) -> None:
+        """Read on behind a full segment."""
+        source = intake.source
+        if self._is_stopped:
+            return
+        try:
+            ahead = ReadAhead(Intake(source, intake.offset, self._parts.streams), self._parts.settings)
+        except PinotAdminError as error:
+            log.info("Nothing is read ahead of %s: %s", source.name, error)
+            return
+        with self._lock:
+            old = self._ahead.pop((source.table, source.name.partition), None)
+            self._ahead[source.table, source.name.partition] = ahead
+        if old is not None:
+            old.stop()
+        ahead.start()
+
+    def take_ahead(self, source: Source) -> Intake | None:
+        """The rows that were read ahead for this segment, if they are its rows."""
+        with self._lock:
+            ahead = self._ahead.pop((source.table, source.name.partition), None)
+        return ahead.take(source) if ahead is not None else None
+
+    def _drop_ahead(self, table: str, partition: int) -> None:
+        with self._lock:
+            ahead = self._ahead.pop((table, partition), None)
+        if ahead is not None:
+            ahead.stop()
+
+
+def _is_to_begin(slot: Slot) -> bool:
+    return slot.wanted == CONSUMING and slot.consuming is None and slot.held is None and not slot.error and not slot.is_loading

@@ -1,0 +1,112 @@
+"""Reads one partition from an offset on into a columnar buffer; one thread reads, any may look."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from segments.dataplane.realtime.decode import open_decoder
+from segments.dataplane.realtime.mutable_segment import MutableSegment
+from segments.dataplane.server.consuming.source import Source
+from segments.dataplane.server.consuming.stream_pool import StreamPool
+from segments.domain.stream_offset import Offset
+from segments.gateways.streams import Batch, PartitionConsumer
+
+log = logging.getLogger(__name__)
+
+#: Positions remembered, so that a segment can be cut where the committed one ends.
+_MARKS: Final = 10_000
+_SAMPLES: Final = 10
+
+
+@dataclass(frozen=True)
+class BadSample:
+    """A message that gave no row: its offset, why, and how it begins."""
+
+    offset: str
+    reason: str
+    start: str
+
+
+class Intake:
+    """The reading end of a consuming segment. ``offset`` is where the next fetch starts; all rows before it are in ``segment``.
+
+    ``lost`` are ranges [from, to) that the stream had dropped before they were read. ``last_read_ms``: clock time of the last fetch that
+    brought messages; ``last_message_ms``: when the stream got the last one of them.
+    """
+
+    def __init__(self, source: Source, start: Offset, pool: StreamPool) -> None:
+        self.source, self.start, self.offset = source, start, start
+        self.segment = MutableSegment(source.name.text, source.schema, source.config)
+        self._decoder = open_decoder(source.stream, source.schema, source.config)
+        self._pool = pool
+        self._lock = threading.Lock()
+        self._consumer: PartitionConsumer | None = None
+        self._marks: deque[tuple[Offset, int]] = deque([(start, 0)], _MARKS)
+        self._bad: deque[BadSample] = deque(maxlen=_SAMPLES)
+        self.messages = 0
+        self.bad = 0
+        self.filtered = 0
+        self.lost: list[tuple[Offset, Offset]] = []
+        self.last_read_ms = 0
+        self.last_message_ms = 0
+
+    @property
+    def bad_samples(self) -> list[BadSample]:
+        """The first messages that gave no row."""
+        return list(self._bad)
+
+    def read(self, max_messages: int, timeout_s: float, *, stop: Offset | None = None) -> int:
+        """Fetch, decode, append: rows are visible when this returns how many messages came. Unavailable: nothing was taken."""
+        batch = self._taken().fetch(self.offset, max_messages=max_messages, timeout_s=timeout_s, stop=stop)
+        if len(batch):
+            self._append(batch)
+        if batch.lost is not None:
+            self.lost.append(batch.lost)
+        if batch.next_offset != self.offset:
+            self.offset = batch.next_offset
+            self._marks.append((batch.next_offset, self.segment.rows))
+        return len(batch)
+
+    def _append(self, batch: Batch) -> None:
+        decoded = self._decoder.decode(batch.values, now_ms=self.source.created_ms)
+        self.segment.append(decoded.table, decoded.masks)
+        self.messages += len(batch)
+        self.bad += decoded.bad
+        self.filtered += decoded.filtered
+        self.last_read_ms = time.time_ns() // 1_000_000
+        self.last_message_ms = int(batch.timestamps_ms[-1]) if len(batch.timestamps_ms) else 0
+        for sample in decoded.samples:
+            if len(self._bad) < _SAMPLES:
+                offset = batch.offset_of(sample.position) if batch.offset_of is not None else self.offset
+                self._bad.append(BadSample(offset.text, sample.reason, sample.start))
+
+    def rows_at(self, offset: Offset) -> int | None:
+        """Rows before this offset; None when it is not remembered."""
+        return next((rows for at, rows in list(self._marks) if at == offset), None)
+
+    def wake(self) -> None:
+        """Let a running fetch return."""
+        with self._lock:
+            if self._consumer is not None:
+                self._consumer.wake()
+
+    def rest(self) -> None:
+        """Give the connection back; the next read takes one again."""
+        with self._lock:
+            consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            self._pool.give_back(self.source.stream, self.source.stream_partition, consumer)
+
+    def _taken(self) -> PartitionConsumer:
+        with self._lock:
+            if self._consumer is not None:
+                return self._consumer
+        consumer = self._pool.take(self.source.stream, self.source.stream_partition)
+        with self._lock:
+            self._consumer = consumer
+        return consumer

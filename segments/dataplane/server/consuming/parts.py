@@ -1,0 +1,57 @@
+"""What all consuming segments of a server share: stores, connections, limits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from segments.dataplane.server.column_cache import ColumnCache
+from segments.dataplane.server.consuming.stream_pool import StreamPool
+from segments.dataplane.server.consuming.uploads import Uploader
+from segments.dataplane.server.segment_folders import SegmentFolders
+from segments.gateways.controller_protocol import Controller
+from segments.store.base import Store
+
+
+def _clock_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True)
+class ConsumingSettings:
+    """Limits of a server. Sizes in bytes, times in seconds.
+
+    ``builds``: segments built at a time; ``segment_bytes``: memory of one consuming segment before it is committed whatever its rows;
+    ``fetch_s``: how long a fetch waits for messages; ``catch_up_s``: how long a segment that goes ONLINE reads what it lacks before it is
+    downloaded instead; ``upload_s``: time limit of an upload; ``reads_ahead``: read on while a segment is committed.
+    ``uploads_through_controller``: ``enableSegmentUploadToController``, the way of a server that does not write to the deep store.
+    """
+
+    builds: int = 2
+    segment_bytes: int = 1 << 30
+    fetch_messages: int = 10_000
+    fetch_s: float = 0.5
+    catch_up_s: float = 31.0
+    upload_s: float = 300.0
+    reads_ahead: bool = True
+    uploads_through_controller: bool = False
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The server's own things that a consuming segment works with."""
+
+    store: Store
+    instance: str
+    controller: Controller
+    uploader: Uploader
+    streams: StreamPool
+    folders: SegmentFolders
+    cache: ColumnCache
+    settings: ConsumingSettings = field(default_factory=ConsumingSettings)
+    builds: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(2))
+
+    def now_ms(self) -> int:
+        """Epoch milliseconds."""
+        return _clock_ms()

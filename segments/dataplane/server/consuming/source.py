@@ -1,0 +1,128 @@
+"""What one consuming segment reads and until when: its record, table config, schema and pause, read together from ZooKeeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from segments.dataplane.server.consuming.decisions import Committed
+from segments.domain import schema as schemas
+from segments.domain import segment_metadata
+from segments.domain import table_config as configs
+from segments.domain.commit_plan import END_OFFSET, FLUSH_ROWS, START_OFFSET
+from segments.domain.ideal_state import CONSUMING
+from segments.domain.llc_name import LLCName, parse_llc_name
+from segments.domain.pause import pause_of, stream_partition
+from segments.domain.schema import Schema
+from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
+from segments.domain.stream_config import DEFAULT_FLUSH_ROWS, StreamConfig, stream_maps, stream_of
+from segments.domain.stream_offset import Offset, parse_offset
+from segments.domain.table_config import TableConfig
+from segments.domain.znrecord import ZNRecord
+from segments.errors import NotFound, RecordCorrupt
+from segments.names import split_table_name
+from segments.store import paths
+from segments.store.base import Store, Versioned
+
+
+@dataclass(frozen=True)
+class Source:
+    """One segment to consume. ``versions`` are the zxids of config and schema: with the same ones the same rows come out.
+
+    ``is_done``: somebody has committed it already. ``is_paused``: nothing is to consume this partition now. ``has_others``: another
+    replica answers queries on it. ``rows``: its row limit; ``created_ms``: the record's creation, which also stands for null times, so
+    that all replicas build the same file.
+    """
+
+    table: str
+    name: LLCName
+    config: TableConfig
+    schema: Schema
+    versions: tuple[int, int]
+    stream: StreamConfig
+    stream_partition: int
+    topics: int
+    start: Offset
+    rows: int
+    created_ms: int
+    is_done: bool = False
+    is_paused: bool = False
+    has_others: bool = False
+
+    @property
+    def peer_scheme(self) -> str | None:
+        """``segmentsConfig.peerSegmentDownloadScheme``: the table's segments may live on servers only."""
+        return peer_scheme(self.config)
+
+    @property
+    def downloads_only(self) -> bool:
+        """completionMode DOWNLOAD: only the committer builds."""
+        completion = self.config.segments_config.get("completionConfig") or {}
+        return str(completion.get("completionMode") or "").upper() == "DOWNLOAD"
+
+    @property
+    def tells_build_failures(self) -> bool:
+        """``retryOnSegmentBuildPrecheckFailure``: a failed build halves the segment's row limit."""
+        return bool((self.config.body.get("ingestionConfig") or {}).get("retryOnSegmentBuildPrecheckFailure"))
+
+    def continues(self, other: Source) -> bool:
+        """Would the rows of ``other``'s partition, read on, be the ones of this segment?"""
+        return (self.versions, self.stream.raw, self.name.partition) == (other.versions, other.stream.raw, other.name.partition)
+
+
+def peer_scheme(config: TableConfig) -> str | None:
+    """``http`` or ``https`` when the table's segments may be fetched from other servers."""
+    return str(config.segments_config.get("peerSegmentDownloadScheme") or "").lower() or None
+
+
+def read_source(store: Store, table: str, segment: str, instance: str) -> Source:
+    """Read it all at once. NotFound when record, config or schema is missing; InvalidInput or RecordCorrupt for what can not work."""
+    raw = split_table_name(table)[0]
+    record, config, schema, ideal, view = store.get_many([
+        paths.segment(table, segment), paths.table_config(table), paths.schema(raw), paths.ideal_state(table), paths.external_view(table),
+    ])  # fmt: skip
+    name = parse_llc_name(segment)
+    meta = segment_metadata.from_record(_record(record, f"Segment '{segment}' of table '{table}'"))
+    read_config = configs.from_record(_record(config, f"Table '{table}'"))
+    read_schema = schemas.from_record(_record(schema, f"Schema '{raw}'"))
+    stream, topics = stream_of(read_config, name.partition), len(stream_maps(read_config))
+    pause = pause_of(ideal.record) if ideal and ideal.record else None
+    rows = int(meta.fields.get(FLUSH_ROWS) or 0)
+    return Source(
+        table=table, name=name, config=read_config, schema=read_schema, versions=(_zxid(config), _zxid(schema)), stream=stream,
+        stream_partition=stream_partition(name.partition, topics), topics=topics, start=_offset(stream, meta, START_OFFSET),
+        rows=rows if rows > 0 else stream.flush.segment_rows or stream.flush.rows or DEFAULT_FLUSH_ROWS, created_ms=meta.creation_ms or 0,
+        is_done=meta.status in COMPLETED_STATUSES, is_paused=pause is not None and pause.stops(name.partition, topics),
+        has_others=_has_others(view.record.maps.get(segment, {}) if view and view.record else {}, instance),
+    )  # fmt: skip
+
+
+def read_committed(store: Store, source: Source) -> Committed | None:
+    """What the record says of the committed segment; None while it is not committed. NotFound when there is no record any more."""
+    segment = source.name.text
+    node = store.get(paths.segment(source.table, segment))
+    meta = segment_metadata.from_record(_record(node, f"Segment '{segment}' of table '{source.table}'"))
+    if meta.status not in COMPLETED_STATUSES or END_OFFSET not in meta.fields:
+        return None
+    return Committed(_offset(source.stream, meta, END_OFFSET), meta.crc, meta.download_url)
+
+
+def _record(node: Versioned | None, what: str) -> ZNRecord:
+    if node is None or node.record is None:
+        raise NotFound(f"{what} has no record.")
+    return node.record
+
+
+def _offset(stream: StreamConfig, meta: SegmentMetadata, key: str) -> Offset:
+    text = meta.fields.get(key)
+    if text is None:
+        raise RecordCorrupt(f"The record of segment '{meta.name}' has no '{key}'.", remedy="Run the realtime validation of its table.")
+    return parse_offset(stream.type, text)
+
+
+def _zxid(node: Versioned | None) -> int:
+    return node.mzxid if node else 0
+
+
+def _has_others(row: Mapping[str, str], instance: str) -> bool:
+    return any(state == CONSUMING for other, state in row.items() if other != instance)

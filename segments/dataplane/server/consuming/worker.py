@@ -1,0 +1,400 @@
+"""One consuming segment on this server: a thread reads its partition, then commits it or follows somebody else's commit (completion.md 12).
+
+The thread alone changes the segment. Others set flags (``force``, ``go_online``, ``stop``) and wake it; queries take a ``view``. The
+segment answers from its buffer until the committed file stands in its place, so no query ever finds it missing or shorter.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Final, Protocol
+
+from segments.dataplane.server.consuming import decisions
+from segments.dataplane.server.consuming.commit import Commit
+from segments.dataplane.server.consuming.decisions import Committed, Limits, Next, Online, Progress, State
+from segments.dataplane.server.consuming.intake import Intake
+from segments.dataplane.server.consuming.parts import Parts
+from segments.dataplane.server.consuming.source import Source, read_committed, read_source
+from segments.dataplane.server.consuming.view import View
+from segments.dataplane.server.held_segment import HeldSegment
+from segments.domain.stream_offset import Offset, parse_offset
+from segments.errors import InvalidInput, PinotAdminError
+from segments.gateways import controller_protocol as protocol
+from segments.gateways.controller_protocol import Report
+from segments.store.data_loss import DataLoss, record_data_loss
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two tries when ZooKeeper or the stream does not answer: doubling up to the longest.
+_FIRST_RETRY_S: Final = 0.05
+_LONGEST_RETRY_S: Final = 2.0
+#: Seconds between two tries to tell the controller that this replica stopped.
+_TELL_AGAIN_S: Final = 10.0
+#: Seconds for which a restarted replica is kept out of queries while it reads again what another one has.
+_BEHIND_S: Final = 30.0
+
+
+class Host(Protocol):
+    """Where a worker's results go; called on the worker's thread."""
+
+    def changed(self, worker: Worker) -> None:
+        """Its reported state changed."""
+
+    def ended(self, worker: Worker) -> None:
+        """It will do nothing more; somebody may have to download the segment."""
+
+    def install(self, worker: Worker, held: HeldSegment) -> bool:
+        """The committed file answers from now on; False: nobody wants it any more."""
+
+    def failed(self, worker: Worker, error: str) -> None:
+        """It can not go on; ``error`` says why."""
+
+    def read_ahead(self, intake: Intake) -> None:
+        """The segment is full: its successor's rows may be read."""
+
+    def take_ahead(self, source: Source) -> Intake | None:
+        """Rows that were read ahead for this segment."""
+
+
+class _Stopped(Exception):
+    """The worker was told to stop; never leaves this module."""
+
+
+class Worker:
+    """The consuming segment ``segment`` of typed ``table``. ``problem`` tells why nothing is read just now, empty when all is well."""
+
+    def __init__(self, parts: Parts, host: Host, table: str, segment: str, *, is_forced: bool = False) -> None:
+        self.table, self.segment = table, segment
+        self._parts, self._host = parts, host
+        self.state = State.STARTING
+        self.problem = ""
+        self.source: Source | None = None
+        self.intake: Intake | None = None
+        self.is_reported = False
+        self._limit: int | None = None
+        self._is_hidden = False
+        self._is_forced, self._is_online, self._is_stopped = is_forced, False, False
+        self._wake = threading.Event()
+        self._target: tuple[Offset, float] | None = None
+        self._losses_told = 0
+        self._retry_s = _FIRST_RETRY_S
+        self._thread = threading.Thread(target=self._run, name=f"consume-{segment}", daemon=True)
+
+    # For other threads
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def force(self) -> None:
+        """Commit at the present offset (FORCE_COMMIT, pause)."""
+        if not self._is_forced:
+            self._is_forced = True
+            self._rouse()
+
+    def go_online(self) -> None:
+        """The ideal state says ONLINE: become the committed segment."""
+        if not self._is_online:
+            self._is_online = True
+            self._rouse()
+
+    def stop(self) -> None:
+        """End soon, wherever it is; a commit that runs is finished. What was read still answers."""
+        self._is_stopped = True
+        self._rouse()
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait for the end; False when it has not come."""
+        if self._thread.ident is not None:
+            self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def view(self) -> View | None:
+        """The rows of this moment; None when it can not answer (not begun, or more was read than was committed)."""
+        intake = self.intake
+        if intake is None or self._is_hidden:
+            return None
+        return View(self.segment, intake.segment.snapshot(), self._limit)
+
+    @property
+    def is_over(self) -> bool:
+        """Will nothing more come of it? Then what was committed elsewhere has to be downloaded."""
+        return self.state.is_final
+
+    @property
+    def partition(self) -> int | None:
+        """The table's partition id, None before the record was read."""
+        return self.source.name.partition if self.source is not None else None
+
+    @property
+    def is_reading(self) -> bool:
+        """Does it read from the stream, as far as anybody knows?"""
+        return self.state.is_reading and not self.problem and self._thread.is_alive()
+
+    def _rouse(self) -> None:
+        self._wake.set()
+        intake = self.intake
+        if intake is not None:
+            intake.wake()
+
+    # The thread
+
+    def _run(self) -> None:
+        try:
+            self._live()
+        except _Stopped:
+            log.info("Segment %s of %s is not consumed here any more", self.segment, self.table)
+        except Exception as error:
+            log.exception("Segment %s of %s can not be consumed", self.segment, self.table)
+            self._fail(error)
+        finally:
+            if self.intake is not None:
+                self.intake.rest()
+            self._host.ended(self)
+
+    def _live(self) -> None:
+        source = self.source = self._open()
+        if source.is_done:
+            self._set(State.DISCARDED)
+            return
+        self.intake = self._host.take_ahead(source) or Intake(source, source.start, self._parts.streams)
+        self._is_forced = self._is_forced or source.is_paused
+        self._set(State.CONSUMING)
+        self._begin_report(source, self.intake)
+        commit = Commit(self._parts, source, self.intake, self.report)
+        try:
+            self._complete(commit, self._consume(source, self.intake), self.intake)
+        finally:
+            commit.close()
+
+    def _open(self) -> Source:
+        """The record, however long ZooKeeper takes to answer."""
+        retry_s = _FIRST_RETRY_S
+        while True:
+            self._check()
+            try:
+                source = read_source(self._parts.store, self.table, self.segment, self._parts.instance)
+                self.problem = ""
+                return source
+            except PinotAdminError as error:
+                if error.permanent:
+                    raise
+                retry_s = self._wait_after(error, retry_s)
+
+    def _consume(self, source: Source, intake: Intake) -> str | None:
+        """Read until the segment is full or ends for another reason; None: it went ONLINE meanwhile."""
+        settings, now_ms = self._parts.settings, self._parts.now_ms
+        limits = Limits.of(
+            rows=source.rows, created_ms=source.created_ms, flush_ms=source.stream.flush.time_ms,
+            bytes_=settings.segment_bytes, now_ms=now_ms(),
+        )  # fmt: skip
+        while not self._is_online:
+            progress = Progress(intake.segment.rows, intake.messages, intake.segment.bytes, is_forced=self._is_forced)
+            reason = decisions.stop_reason(limits, progress, now_ms())
+            if reason is not None:
+                log.info("Segment %s ends at %s with %d rows: %s", self.segment, intake.offset, progress.rows, reason)
+                return reason
+            self._read(intake, limits.rows - progress.rows, limits.until_ms - now_ms())
+        return None
+
+    def _complete(self, commit: Commit, reason: str | None, intake: Intake) -> None:
+        """Ask the controller what to do until the segment is in its final state."""
+        holds = 0
+        self._hand_over(intake, reason)
+        while True:
+            self._check()
+            if self._is_online:
+                return self._become_online(commit, intake)
+            self._set(State.HOLDING)
+            answer = self._parts.controller.consumed(self.report(reason))
+            match decisions.next_step(answer.status, intake.offset, self._offset(answer.offset)):
+                case Next.CATCH_UP:
+                    holds, reason = 0, None
+                    self._catch_up(intake, self._offset(answer.offset), self._parts.settings.catch_up_s)
+                case Next.COMMIT:
+                    if self._commit(commit, answer.build_time_s):
+                        return None
+                    holds += 1
+                    self._pause(decisions.hold_pause_s(holds))
+                case Next.KEEP:
+                    return self._become_online(commit, intake)
+                case Next.DISCARD:
+                    return self._discard(intake, self._committed())
+                case Next.HOLD:
+                    holds += 1
+                    self._pause(decisions.hold_pause_s(holds))
+
+    def _hand_over(self, intake: Intake, reason: str | None) -> None:
+        """The connection is free for the partition's next segment; after a full one that is read at once."""
+        intake.rest()
+        if self._parts.settings.reads_ahead and reason in (decisions.ROW_LIMIT, decisions.TIME_LIMIT, decisions.INDEX_FULL):
+            self._host.read_ahead(intake)
+
+    # Ends
+
+    def _commit(self, commit: Commit, build_time_s: int) -> bool:
+        self._set(State.COMMITTING)
+        try:
+            held = commit.run(build_time_s)
+        except OSError as error:  # a full disk, say: the rows stay where they are until there is room
+            log.warning("Segment %s can not be written now: %s", self.segment, error)
+            self.problem = str(error)
+            return False
+        if held is None:
+            return False
+        self.problem = ""
+        self._host.install(self, held)
+        self._set(State.COMMITTED)
+        return True
+
+    def _become_online(self, commit: Commit, intake: Intake) -> None:
+        """The segment is committed: be its copy, by building, by reading on and building, or by a download."""
+        committed = self._committed()
+        source = intake.source
+        if committed is None:
+            return self._discard(intake, None)
+        may_catch_up = True
+        while True:
+            step = decisions.online_step(
+                committed, intake.offset, downloads_only=source.downloads_only, has_peers=source.peer_scheme is not None,
+                may_catch_up=may_catch_up,
+            )  # fmt: skip
+            match step:
+                case Online.CATCH_UP:
+                    may_catch_up = self._catch_up(intake, committed.end, self._parts.settings.catch_up_s) and intake.offset == committed.end
+                case Online.DOWNLOAD:
+                    return self._discard(intake, committed)
+                case Online.BUILD:
+                    self._set(State.RETAINING)
+                    held = commit.rebuild(committed)
+                    if held is None:
+                        return self._discard(intake, committed)
+                    self._host.install(self, held)
+                    return self._set(State.RETAINED)
+
+    def _discard(self, intake: Intake, committed: Committed | None) -> None:
+        """Somebody else's rows count. Until they are here, this copy answers with no more than was committed."""
+        if committed is not None and intake.offset > committed.end:
+            self._limit = intake.rows_at(committed.end)
+            self._is_hidden = self._limit is None
+        self._set(State.DISCARDED)
+
+    def _catch_up(self, intake: Intake, to: Offset | None, patience_s: float) -> bool:
+        """Read exactly up to ``to``; False when that did not come about within this time."""
+        self._set(State.CATCHING_UP)
+        until = time.monotonic() + patience_s
+        while to is not None and intake.offset < to:
+            if time.monotonic() >= until:
+                log.warning("Segment %s does not reach %s, it stands at %s: %s", self.segment, to, intake.offset, self.problem)
+                break
+            self._read(intake, self._parts.settings.fetch_messages, 1000, stop=to)
+        intake.rest()
+        return to is None or intake.offset >= to
+
+    def _fail(self, error: Exception) -> None:
+        """ERROR here; the controller is told until it has heard it, so that the others do not wait for this replica."""
+        self._set(State.ERROR)
+        text = str(error) if isinstance(error, PinotAdminError) else f"{type(error).__name__}: {error}"
+        self._host.failed(self, text)
+        if self.source is None:
+            return
+        while not (self._is_stopped or self._is_online):
+            if self._parts.controller.stopped(self.report(type(error).__name__)).status == protocol.PROCESSED:
+                return
+            self._pause(_TELL_AGAIN_S)
+
+    # Steps
+
+    def _read(self, intake: Intake, room: int, left_ms: int, *, stop: Offset | None = None) -> None:
+        self._check()
+        settings = self._parts.settings
+        timeout_s = min(settings.fetch_s, intake.source.stream.fetch_timeout_ms / 1000, left_ms / 1000 if left_ms > 0 else settings.fetch_s)
+        try:
+            intake.read(min(settings.fetch_messages, room), timeout_s, stop=stop)
+        except PinotAdminError as error:
+            if error.permanent:
+                raise
+            self._retry_s = self._wait_after(error, self._retry_s)
+            return
+        self._retry_s, self.problem = _FIRST_RETRY_S, ""
+        self._note_losses(intake)
+        if not self.is_reported:
+            self._report_when_caught_up(intake)
+
+    def _wait_after(self, error: PinotAdminError, retry_s: float) -> float:
+        """Wait, and return how long to wait next time."""
+        if self.problem != str(error):
+            log.warning("Segment %s waits: %s", self.segment, error)
+        self.problem = str(error)
+        self._pause(retry_s)
+        return min(_LONGEST_RETRY_S, retry_s * 2)
+
+    def _note_losses(self, intake: Intake) -> None:
+        if len(intake.lost) == self._losses_told:
+            return
+        fresh = intake.lost[self._losses_told :]
+        partition, now_ms = intake.source.name.partition, self._parts.now_ms()
+        losses = [DataLoss(partition, a.text, b.text, self.segment, now_ms) for a, b in fresh]
+        try:
+            record_data_loss(self._parts.store, self.table, losses)
+        except PinotAdminError as error:
+            log.warning("Lost ranges of %s are put on record later: %s", self.segment, error)
+            return
+        self._losses_told += len(fresh)
+
+    def _begin_report(self, source: Source, intake: Intake) -> None:
+        """A replica that begins again while another answers is no help before it has read what is there (B25)."""
+        if source.has_others:
+            try:
+                latest = self._parts.streams.stream(source.stream).latest(source.stream_partition)
+                self._target = (latest, time.monotonic() + _BEHIND_S)
+            except PinotAdminError as error:
+                log.info("Segment %s is reported at once: %s", self.segment, error)
+        self._report_when_caught_up(intake)
+
+    def _report_when_caught_up(self, intake: Intake) -> None:
+        if self._target is None or intake.offset >= self._target[0] or time.monotonic() >= self._target[1]:
+            self.is_reported = True
+            self._host.changed(self)
+
+    def _committed(self) -> Committed | None:
+        """What was committed; None when the record does not say (yet)."""
+        assert self.source is not None
+        retry_s = _FIRST_RETRY_S
+        while True:
+            self._check()
+            try:
+                return read_committed(self._parts.store, self.source)
+            except PinotAdminError as error:
+                if error.permanent:
+                    log.warning("Segment %s: %s", self.segment, error)
+                    return None
+                retry_s = self._wait_after(error, retry_s)
+
+    def report(self, reason: str | None = None) -> Report:
+        """The message about this segment as it stands."""
+        assert self.source is not None
+        intake = self.intake
+        offset = intake.offset if intake is not None else self.source.start
+        rows, size = (intake.segment.rows, intake.segment.bytes) if intake is not None else (0, 0)
+        return Report(self.segment, self._parts.instance, offset.text, reason, rows, size)
+
+    def _offset(self, text: str | None) -> Offset | None:
+        assert self.source is not None
+        try:
+            return parse_offset(self.source.stream.type, text) if text else None
+        except InvalidInput:
+            return None
+
+    def _set(self, state: State) -> None:
+        self.state = state
+
+    def _pause(self, seconds: float) -> None:
+        self._wake.wait(seconds)
+        self._wake.clear()
+
+    def _check(self) -> None:
+        if self._is_stopped:
+            raise _Stopped

@@ -1,0 +1,103 @@
+"""What a server tells of its consuming segments: state, offsets and lag per partition, bad messages (realtime-ops.md 7 and 16)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any, Final
+
+from segments.dataplane.server.consuming import StreamPool
+from segments.dataplane.server.consuming.source import Source
+from segments.dataplane.server.consuming.worker import Worker
+from segments.dataplane.server.slots import Slots
+from segments.domain.stream_offset import Offset
+from segments.errors import PinotAdminError
+
+NOT_CALCULATED: Final = "NOT_CALCULATED"
+#: Seconds for which the end of a partition is not asked for again.
+_KEEP_S: Final = 1.0
+_COUNTED: Final = ("kafka", "memory")
+
+
+class ConsumingInfo:
+    """Reads slots and streams; may block on a stream, so not for the event loop. Safe between threads."""
+
+    def __init__(self, slots: Slots, streams: StreamPool) -> None:
+        self._slots, self._streams = slots, streams
+        self._lock = threading.Lock()
+        self._ends: dict[tuple[str, str, int], tuple[Offset, float]] = {}
+
+    def pinot(self, table: str) -> list[dict[str, Any]]:
+        """Pinot's SegmentConsumerInfo of each consuming segment of a typed table."""
+        return [self._pinot(w) for _, w in sorted(self._slots.consuming(table).items()) if isinstance(w, Worker)]
+
+    def details(self, table: str) -> list[dict[str, Any]]:
+        """Ours, with what Pinot's lacks: state of the protocol, rows, memory, bad messages, lost ranges, why it waits."""
+        return [self._details(w) for _, w in sorted(self._slots.consuming(table).items()) if isinstance(w, Worker)]
+
+    def _pinot(self, worker: Worker) -> dict[str, Any]:
+        source, intake = worker.source, worker.intake
+        partition = str(source.stream_partition) if source else ""
+        current = intake.offset if intake else None
+        latest = self._latest(source) if source else None
+        behind_ms = intake.last_message_ms if intake else 0
+        return {
+            "segmentName": worker.segment,
+            "consumerState": "CONSUMING" if worker.is_reading else "NOT_CONSUMING",
+            "lastConsumedTimestamp": intake.last_read_ms if intake else 0,
+            "partitionToOffsetMap": {partition: current.text} if current else {},
+            "partitionOffsetInfo": {
+                "currentOffsets": {partition: current.text} if current else {},
+                "latestUpstreamOffsets": {partition: latest.text} if latest else {},
+                "recordsLag": {partition: _records_lag(current, latest)} if source else {},
+                "availabilityLagMs": {partition: _time_lag(current, latest, behind_ms)} if source else {},
+            },
+        }
+
+    def _details(self, worker: Worker) -> dict[str, Any]:
+        source, intake = worker.source, worker.intake
+        body: dict[str, Any] = {
+            "segmentName": worker.segment, "state": worker.state.value, "problem": worker.problem, "isReported": worker.is_reported,
+            "partition": source.name.partition if source else None, "topic": source.stream.topic if source else None,
+            "info": self._pinot(worker),
+        }  # fmt: skip
+        if intake is not None:
+            body |= {
+                "startOffset": intake.start.text, "rows": intake.segment.rows, "bytes": intake.segment.bytes, "messages": intake.messages,
+                "badMessages": intake.bad, "filteredRows": intake.filtered,
+                "badSamples": [{"offset": s.offset, "reason": s.reason, "start": s.start} for s in intake.bad_samples],
+                "lost": [{"from": a.text, "to": b.text} for a, b in list(intake.lost)],
+            }  # fmt: skip
+        return body
+
+    def _latest(self, source: Source) -> Offset | None:
+        """The end of the partition, at most a second old; None when the stream does not answer."""
+        key, now = (source.table, source.stream.topic, source.stream_partition), time.monotonic()
+        with self._lock:
+            known = self._ends.get(key)
+        if known is not None and now - known[1] < _KEEP_S:
+            return known[0]
+        try:
+            latest = self._streams.stream(source.stream).latest(source.stream_partition)
+        except PinotAdminError:
+            return None
+        with self._lock:
+            self._ends[key] = (latest, now)
+        return latest
+
+
+def _records_lag(current: Offset | None, latest: Offset | None) -> str:
+    """Messages between; a number only where offsets count messages, or nothing is missing."""
+    if current is None or latest is None:
+        return NOT_CALCULATED
+    if current >= latest:
+        return "0"
+    return str(latest.value[0] - current.value[0]) if current.stream_type in _COUNTED else NOT_CALCULATED
+
+
+def _time_lag(current: Offset | None, latest: Offset | None, last_message_ms: int) -> str:
+    if current is None or latest is None:
+        return NOT_CALCULATED
+    if current >= latest:
+        return "0"
+    return str(max(0, time.time_ns() // 1_000_000 - last_message_ms)) if last_message_ms else NOT_CALCULATED
