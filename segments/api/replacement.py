@@ -12,11 +12,12 @@ from segments.api.base import ApiView, bool_param, json_body, need_text, text_pa
 from segments.api.lineage import end_in_background
 from segments.api.task_queue import run_periodic
 from segments.errors import InvalidInput
-from segments.names import TableName
+from segments.names import TableName, resolve_table
 from segments.services import replacement, segments, tables
 
 _START_KEYS = frozenset({"segmentsFrom", "segmentsTo", "customMap"})
 _END_KEYS = frozenset({"segmentsTo", "customMap"})
+_REVERT_KEYS = frozenset({"customMap"})
 
 
 class StartReplace(ApiView):
@@ -30,11 +31,9 @@ class StartReplace(ApiView):
 
         403 when the bytes that ``customMap`` declares (``pinotadmin.declaredBytes``) do not fit the table's quota.
         """
-        found = _table(self, request, table)
-        given = json_body(request)
-        body, custom = _lists(given, _START_KEYS), _custom_map(given)
-        force = bool_param(request, "forceCleanup")
-        old, new = body.get("segmentsFrom", []), body.get("segmentsTo", [])
+        found = _table(request, table)
+        body, force = _checked(json_body(request), _START_KEYS), bool_param(request, "forceCleanup")
+        old, new, custom = _list(body, "segmentsFrom"), _list(body, "segmentsTo"), _custom_map(body)
         entry = replacement.start_replace(self.ctx, found, old, new, force_cleanup=force, actor=self.actor, custom_map=custom)
         return Response({"segmentLineageEntryId": entry})
 
@@ -51,10 +50,10 @@ class EndReplace(ApiView):
         412 when the table's checks refuse the new segments; overrideChecks=<reason> passes over them. With async=true 202 at once, with a
         job to follow at ``GET /api/v1/jobs/{id}``.
         """
-        found = _table(self, request, table)
+        found = _table(request, table)
         entry, cleanup = need_text(request, "segmentLineageEntryId"), bool_param(request, "cleanup")
-        body = _lists(json_body(request, optional=True), _END_KEYS)
-        new, override = body.get("segmentsTo", []), text_param(request, "overrideChecks") or ""
+        body = _checked(json_body(request, optional=True), _END_KEYS)
+        new, override = _list(body, "segmentsTo"), text_param(request, "overrideChecks") or ""
         if bool_param(request, "async"):
             return end_in_background(self, request, found, entry, new)
         replacement.end_replace(self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor, override=override)
@@ -71,7 +70,9 @@ class RevertReplace(ApiView):
 
     def post(self, request: Request, table: str) -> HttpResponse:
         """Empty answer once all live brokers serve the old side; with dryRun=true only what it would do."""
-        found = _table(self, request, table)
+        found = _table(request, table)
+        if "json" in (request.content_type or "json"):
+            _checked(json_body(request, optional=True), _REVERT_KEYS)
         entry, force = need_text(request, "segmentLineageEntryId"), bool_param(request, "forceRevert")
         if bool_param(request, "dryRun"):
             return Response(replacement.preview_revert(self.ctx, found, entry).to_json())
@@ -86,7 +87,7 @@ class LineageDocument(ApiView):
 
     def get(self, request: Request, table: str) -> HttpResponse:
         """All entries, oldest first; an empty answer when there never was one."""
-        body = segments.lineage_json(self.ctx, _table(self, request, table))
+        body = segments.lineage_json(self.ctx, tables.one_table(self.ctx, table, need_text(request, "type")))
         return HttpResponse(b"", content_type="application/json") if body is None else Response(body)
 
 
@@ -101,20 +102,13 @@ class RevertPreview(ApiView):
         return Response(replacement.preview_revert(self.ctx, found, entry).to_json())
 
 
-def _table(view: ApiView, request: Request, table: str) -> TableName:
-    return tables.one_table(view.ctx, table, need_text(request, "type"))
+def _table(request: Request, table: str) -> TableName:
+    # Whether it exists the use case finds out with its first read anyway.
+    return resolve_table(table, need_text(request, "type"))
 
 
-def _custom_map(body: Any) -> dict[str, str]:
-    """``customMap`` with its values as text. Raises InvalidInput when it is no flat object."""
-    found = (body or {}).get("customMap") or {}
-    if not isinstance(found, dict) or not all(isinstance(v, str | int | float | bool | None) for v in found.values()):
-        raise InvalidInput("'customMap' must be an object of texts.")
-    return {str(k): str(v) for k, v in found.items() if v is not None}
-
-
-def _lists(body: Any, known: frozenset[str]) -> dict[str, list[str]]:
-    """The lists of a body; null counts as empty. Raises InvalidInput for anything unexpected."""
+def _checked(body: Any, known: frozenset[str]) -> dict[str, Any]:
+    """The body, {} when there is none. Raises InvalidInput for what is no object, unknown fields and a ``customMap`` that is not flat."""
     if body is None:
         return {}
     if not isinstance(body, dict):
@@ -122,10 +116,21 @@ def _lists(body: Any, known: frozenset[str]) -> dict[str, list[str]]:
     surprises = sorted(set(body) - known)
     if surprises:
         raise InvalidInput(f"Field '{surprises[0]}' is not known here.", remedy=f"The fields are {', '.join(sorted(known))}.")
-    lists = {}
-    for key in known - {"customMap"}:
-        value = body.get(key) or []
-        if not isinstance(value, list) or not all(isinstance(s, str) for s in value):
-            raise InvalidInput(f"'{key}' must be a list of segment names.")
-        lists[key] = value
-    return lists
+    _custom_map(body)
+    return body
+
+
+def _custom_map(body: dict[str, Any]) -> dict[str, str]:
+    """``customMap`` with its values as text. Raises InvalidInput when it is no flat object."""
+    found = body.get("customMap") or {}
+    if not isinstance(found, dict) or not all(isinstance(v, str | int | float | bool | None) for v in found.values()):
+        raise InvalidInput("'customMap' must be an object of texts.")
+    return {str(k): str(v).lower() if isinstance(v, bool) else str(v) for k, v in found.items() if v is not None}
+
+
+def _list(body: dict[str, Any], key: str) -> list[str]:
+    """A list of names; null and absent count as empty (lineage.md 4.1). Raises InvalidInput."""
+    value = body.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(s, str) for s in value):
+        raise InvalidInput(f"'{key}' must be a list of segment names.")
+    return value

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from segments.domain import admission, assignment, ideal_state, segment_metadata
 from segments.domain import lineage as lineages
@@ -69,7 +70,7 @@ class Registration:
     def write(self) -> None:
         """All segments, in as few transactions as fit."""
         for chunk in self._chunks():
-            update_transaction(self.ctx.store, lambda chunk=chunk: self._writes(chunk))  # type: ignore[misc]  # default binds the loop value
+            update_transaction(self.ctx.store, partial(self._writes, chunk), turn=self.config.table.typed)
             renew_for_upload(self.ctx, self.config, [p.name for p in chunk])
 
     def tell_servers(self) -> None:

@@ -26,6 +26,8 @@ class _Line:
         self._is_taken = False
         self._waiting: deque[threading.Event] = deque()
         self.users = 0
+        #: The thread whose turn it is, so that it may begin another block inside.
+        self.owner: int | None = None
 
     def enter(self, seconds: float) -> bool:
         """Wait for the turn; False when the time is over first."""
@@ -62,11 +64,15 @@ def in_turn(store: Store, key: str, seconds: float = PATIENCE_S) -> Iterator[Non
     with _lock:
         line = _lines.setdefault(store, {}).setdefault(key, _Line())
         line.users += 1
-    has_turn = line.enter(seconds)
+    is_inside = line.owner == threading.get_ident()
+    has_turn = not is_inside and line.enter(seconds)
+    if has_turn:
+        line.owner = threading.get_ident()
     try:
         yield
     finally:
         if has_turn:
+            line.owner = None
             line.leave()
         with _lock:
             line.users -= 1
