@@ -68,6 +68,7 @@ _additions: list[Pattern] = [
     path("api/v1/tables/<str:table>/lineage/<str:entry>/preview", replacement.RevertPreview.as_view()),
     path("api/v1/audit", additions.AuditTrail.as_view()),
     path("", include("segments.api.lineage")),
+    path("", include("segments.api.checks")),
     path("", include("segments.api.pushes")),
     path("", include("segments.api.segment_archive")),
 ]
