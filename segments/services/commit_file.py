@@ -21,7 +21,7 @@ from segments.store import paths
 
 #: Uploads of consuming segments that nobody committed; younger ones may belong to a commit under way.
 LEFT_AFTER_MS: Final = 6 * 3_600_000
-_TEMPORARY = re.compile(r"(?P<segment>.+__\d+__\d+__\d{8}T\d{4}Z)\.tmp\.[0-9a-fA-F-]+")
+_TEMPORARY = re.compile(r"(?P<segment>.+__\d+__\d+__\d{8}T\d{4}Z)\.tmp\.[\w-]+")
 
 
 class CommitFile:

@@ -1,0 +1,75 @@
+"""Servers that exist only as names: a test says their completion messages to the services, as the conformance suite does over HTTP."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+
+from segments.domain import schema as schemas
+from segments.domain.completion import Answer, Kind
+from segments.domain.table_config import parse_table_config
+from segments.segmentfile.info import SegmentInfo, read_info
+from segments.segmentfile.writer import build_segment
+from segments.services.completion import Said, answer
+from segments.services.context import Context
+from tests.services.realtime_world import SCHEMA, config_of
+
+NAME = "t__0__0__20231114T2213Z"
+START_MS = 1_600_000_000_000
+
+
+@functools.cache
+def _built(docs: int) -> SegmentInfo:
+    with TemporaryDirectory() as folder:
+        rows = pa.table({"id": [f"r{i}" for i in range(docs)], "ts": [START_MS + i for i in range(docs)]})
+        config = parse_table_config(config_of())
+        build_segment(rows, schemas.parse_schema(SCHEMA), config, NAME, Path(folder), creation_time_ms=START_MS)
+        return read_info(Path(folder) / NAME)
+
+
+def built(segment: str, docs: int = 10) -> SegmentInfo:
+    """What a built segment of this name says of itself."""
+    return replace(_built(docs), name=segment)
+
+
+class Spoken:
+    """Says messages for numbered servers; ``S(2)`` is the second of the world's servers."""
+
+    def __init__(self, ctx: Context, segment: str) -> None:
+        self.ctx, self.segment = ctx, segment
+
+    def say(self, kind: Kind, server: int, offset: int | str | None = None, **more: object) -> Answer:
+        text = None if offset is None else str(offset)
+        return answer(self.ctx, Said(kind, instance(server), self.segment, text, **more))  # type: ignore[arg-type]
+
+    def consumed(self, server: int, offset: int | str, reason: str | None = None) -> tuple[str, str | None]:
+        found = self.say(Kind.CONSUMED, server, offset, reason=reason)
+        return found.status.value, found.offset
+
+    def start(self, server: int, offset: int | str) -> str:
+        return self.say(Kind.COMMIT_START, server, offset).status.value
+
+    def end(self, server: int, offset: int | str, *, location: str | None = None, docs: int = 10, **more: object) -> str:
+        """A commit end; the peer indicator unless told otherwise."""
+        more.setdefault("info", built(self.segment, docs))
+        place = f"peer:///{self.segment}" if location is None else location
+        return self.say(Kind.COMMIT_END, server, offset, location=place, size_bytes=1000, rows=docs, **more).status.value
+
+    def uploading(self, server: int = 1, offset: int | str = 40) -> Spoken:
+        """This server is the committer and about to end its commit."""
+        assert self.consumed(server, offset, "rowLimit")[0] == "COMMIT"
+        assert self.start(server, offset) == "COMMIT_CONTINUE"
+        return self
+
+    def committed(self, server: int = 1, offset: int | str = 40, **more: object) -> Spoken:
+        """A whole commit."""
+        assert self.uploading(server, offset).end(server, offset, **more) == "COMMIT_SUCCESS"  # type: ignore[arg-type]
+        return self
+
+
+def instance(server: int) -> str:
+    return f"Server_s_{8097 + server}"
