@@ -16,7 +16,7 @@ from django.conf import settings
 from segments import wiring
 from segments.errors import StateConflict
 from segments.names import TableName, split_table_name
-from segments.services import deletion, end_jobs, entry_reaper, passes
+from segments.services import deletion, end_jobs, entry_reaper, passes, realtime_validation
 from segments.services.context import SYSTEM, Actor
 
 log = logging.getLogger(__name__)
@@ -112,6 +112,21 @@ def run_retention() -> list[str]:
 def run_validation() -> list[str]:
     """Find what is not as it should be, all tables."""
     return passes.run_pass(wiring.context(), "SegmentStatusChecker", None, SYSTEM)
+
+
+@shared_task(name="segments.tasks.run_realtime_validation")
+def run_realtime_validation() -> list[str]:
+    """Repair the consumption of realtime tables and list what can not be repaired."""
+    return passes.run_pass(wiring.context(), "RealtimeSegmentValidationManager", None, SYSTEM)
+
+
+@shared_task(name="segments.tasks.keep_consumption")
+def keep_consumption() -> list[str]:
+    """See pauses, force commits and planned resumes through; set going what stands still."""
+    sentences = realtime_validation.keep_consumption(wiring.context())
+    for sentence in sentences:
+        log.info("%s", sentence)
+    return sentences
 
 
 @shared_task(name="segments.tasks.drain_deletions")

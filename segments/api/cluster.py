@@ -2,31 +2,81 @@
 
 from __future__ import annotations
 
+import json
 from importlib.metadata import PackageNotFoundError, version
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, need_text, text_param
+from segments.api.base import ApiView, json_body, need_text, status, text_param
 from segments.api.task_queue import run_periodic
+from segments.errors import InvalidInput
 from segments.names import split_table_name
-from segments.services import audit, instances, passes, tables
+from segments.services import audit, cluster_settings, instances, passes, tables
 
 
 class Instances(ApiView):
-    """All instances."""
+    """All instances; register one."""
+
+    rights = {"POST": "administer"}
 
     def get(self, request: Request) -> Response:
         """Names of servers, brokers and controllers that ever joined."""
         return Response({"instances": instances.list_instances(self.ctx)})
 
+    def post(self, request: Request) -> Response:
+        """Register ``{"host", "port", "type": "SERVER", "tags": [...]}``; it joins when its process starts."""
+        body = json_body(request)
+        host, port, kind, tags = (body.get(k) for k in ("host", "port", "type", "tags")) if isinstance(body, dict) else (None,) * 4
+        is_list = isinstance(tags, list) and all(isinstance(t, str) for t in tags)
+        if not isinstance(host, str) or not isinstance(kind, str) or not str(port).isdigit() or not (tags is None or is_list):
+            raise InvalidInput("An instance has a host, a port, a type and tags.", remedy='Send {"host", "port", "type", "tags"}.')
+        name = instances.add_instance(self.ctx, host=host, port=int(str(port)), kind=kind, tags=tags or [], actor=self.actor)
+        return status(f"Added instance: {name}")
+
 
 class OneInstance(ApiView):
-    """One instance."""
+    """One instance; forget it."""
+
+    rights = {"DELETE": "administer"}
 
     def get(self, request: Request, instance: str) -> Response:
         """Where it listens, its tags, whether it is enabled and alive."""
         return Response(instances.instance_json(self.ctx, instance))
+
+    def delete(self, request: Request, instance: str) -> Response:
+        """Only one that is not alive and holds nothing."""
+        instances.drop_instance(self.ctx, instance, actor=self.actor)
+        return status(f"Successfully dropped instance: {instance}")
+
+
+class ClusterConfigs(ApiView):
+    """Cluster-wide settings."""
+
+    rights = {"POST": "administer"}
+
+    def get(self, request: Request) -> Response:
+        """{key: text}."""
+        return Response(cluster_settings.read_settings(self.ctx))
+
+    def post(self, request: Request) -> Response:
+        """Set the keys of the body."""
+        body = json_body(request)
+        if not isinstance(body, dict):
+            raise InvalidInput("Cluster settings are an object of texts.", remedy='Send {"key": "value"}.')
+        cluster_settings.set_settings(self.ctx, {k: v if isinstance(v, str) else json.dumps(v) for k, v in body.items()}, actor=self.actor)
+        return status("Updated cluster config.")
+
+
+class OneClusterConfig(ApiView):
+    """One cluster-wide setting."""
+
+    rights = {"DELETE": "administer"}
+
+    def delete(self, request: Request, key: str) -> Response:
+        """Remove it; its default holds again."""
+        cluster_settings.remove_setting(self.ctx, key, actor=self.actor)
+        return status(f"Deleted cluster config: {key}")
 
 
 class Version(ApiView):

@@ -9,8 +9,9 @@ from rest_framework.response import Response
 
 from segments import wiring
 from segments.api.base import ApiView, json_body, need_text, status, text_param
+from segments.errors import InvalidInput
 from segments.names import parse_table_type
-from segments.services import segments, statistics, tables
+from segments.services import segments, statistics, table_state, tables
 from segments.services.table_record import read_table_config
 from segments.services.table_removal import delete_table
 
@@ -77,6 +78,27 @@ class TableStates(ApiView):
         found = tables.existing_tables(self.ctx, table, text_param(request, "tableType") or text_param(request, "type"))
         states = {t.type: segments.read_states(self.ctx, t, observed=self.observed) for t in found}
         return Response({"OFFLINE": states.get("OFFLINE"), "REALTIME": states.get("REALTIME")})
+
+
+class TableState(ApiView):
+    """Whether a table is enabled; enable or disable it."""
+
+    rights = {"PUT": "administer"}
+    parameters = {"GET": ("type",), "PUT": ("type", "state")}
+
+    def get(self, request: Request, table: str) -> Response:
+        """{"state": "enabled"} or disabled."""
+        found = tables.existing_tables(self.ctx, table, text_param(request, "type"))[0]
+        return Response({"state": "enabled" if table_state.is_table_enabled(self.ctx, found) else "disabled"})
+
+    def put(self, request: Request, table: str) -> Response:
+        """``state`` is enable or disable."""
+        wanted = need_text(request, "state").lower()
+        if wanted not in ("enable", "disable"):
+            raise InvalidInput(f"'state' is '{wanted}'.", remedy="Use enable or disable.")
+        found = tables.one_table(self.ctx, table, need_text(request, "type"))
+        table_state.set_table_enabled(self.ctx, found, wanted == "enable", actor=self.actor)
+        return status(f"Request to {wanted} table '{found}' is successful")
 
 
 class TableSize(ApiView):

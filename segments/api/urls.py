@@ -24,7 +24,13 @@ _tables: list[Pattern] = [
     path("tables/<str:table>/idealstate", tables.TableStates.as_view()),
     path("tables/<str:table>/externalview", tables.TableStates.as_view(observed=True)),
     path("tables/<str:table>/size", tables.TableSize.as_view()),
+    path("tables/<str:table>/state", tables.TableState.as_view()),
     path("tables/<str:table>/metadata", tables.TableMetadata.as_view()),
+]
+_realtime: list[Pattern] = [
+    path("", include("segments.api.realtime")),
+    path("", include("segments.api.realtime_additions")),
+    path("", include("segments.api.segment_operations")),
 ]
 _segments: list[Pattern] = [
     path("v2/segments", segment_uploads.UploadSegment.as_view()),
@@ -48,6 +54,8 @@ _segments: list[Pattern] = [
 _cluster: list[Pattern] = [
     path("instances", cluster.Instances.as_view()),
     path("instances/<str:instance>", cluster.OneInstance.as_view()),
+    path("cluster/configs", cluster.ClusterConfigs.as_view()),
+    path("cluster/configs/<str:key>", cluster.OneClusterConfig.as_view()),
     path("periodictask/names", cluster.PeriodicTaskNames.as_view()),
     path("periodictask/run", cluster.RunPeriodicTask.as_view()),
     path("version", cluster.Version.as_view()),
@@ -73,7 +81,7 @@ _additions: list[Pattern] = [
     path("", include("segments.api.segment_archive")),
 ]
 _document = {"PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"]}
-_of_a_cluster = [*_schemas, *_tables, *_segments, *_cluster, *_completion, *_additions]
+_of_a_cluster = [*_schemas, *_tables, *_realtime, *_segments, *_cluster, *_completion, *_additions]
 
 urlpatterns: list[Pattern] = [
     path("health", health.Health.as_view()),

@@ -6,11 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from segments.domain.commit_plan import consuming_record
+from segments.domain.flush_threshold import RATIO_KEY, committed_of, is_tuned, learned_ratio, next_row_limit, row_limit
 from segments.domain.ideal_state import CONSUMING, OFFLINE, ONLINE, with_rows
 from segments.domain.llc_name import LLCName
 from segments.domain.pause import stream_partition
 from segments.domain.realtime_assignment import consuming_row_of
 from segments.domain.realtime_repair import Case, Kind, Known
+from segments.domain.stream_config import FlushThresholds
 from segments.domain.znrecord import ZNRecord
 
 _MINUTE_MS = 60_000
@@ -33,7 +35,8 @@ class Blueprint:
     replicas: int
     topics: int
     instances: Sequence[str]
-    flush_rows: Callable[[int], int]
+    flush_of: Callable[[int], FlushThresholds]
+    partitions_per_server: int
     partition_metadata: Callable[[int], str | None]
 
 
@@ -119,9 +122,10 @@ def _make_segment(changes: Changes, case: Case, blueprint: Blueprint, start: Sta
         name,
         start_offset=start.offset,
         replicas=blueprint.replicas,
-        flush_rows=blueprint.flush_rows(case.partition),
+        flush_rows=_row_limit(blueprint, case),
         now_ms=now_ms,
         partition_metadata=blueprint.partition_metadata(case.partition),
+        custom=_learned(blueprint, case),
     )
     changes.sentences.append(f"Partition {case.partition}: {name} consumes from offset {start.offset} ({case.kind.partition(': ')[2]}).")
     if start.lost_from is not None:
@@ -139,6 +143,21 @@ def _put_online(changes: Changes, ideal: ZNRecord, known: Known) -> None:
 def _row(blueprint: Blueprint, partition: int) -> dict[str, str]:
     own = stream_partition(partition, blueprint.topics)
     return consuming_row_of(blueprint.typed, own, blueprint.replicas, blueprint.instances)
+
+
+def _row_limit(blueprint: Blueprint, case: Case) -> int:
+    flush = blueprint.flush_of(case.partition)
+    if case.latest is None or not case.latest.is_committed:
+        return row_limit(flush, blueprint.partitions_per_server)
+    return next_row_limit(flush, blueprint.partitions_per_server, committed_of(case.latest.metadata))
+
+
+def _learned(blueprint: Blueprint, case: Case) -> dict[str, str]:
+    """What the partition's segments have taught of their size goes on."""
+    if case.latest is None or not is_tuned(blueprint.flush_of(case.partition)):
+        return {}
+    ratio = learned_ratio(committed_of(case.latest.metadata))
+    return {RATIO_KEY: repr(ratio)} if ratio else {}
 
 
 def _free_name(raw: str, partition: int, sequence: int, taken: Collection[str], now_ms: int) -> LLCName:

@@ -77,6 +77,9 @@ class Servers(Protocol):
     def crcs(self, url: str, table: str) -> dict[str, str]:
         """{segment: CRC} of what it holds."""
 
+    def ask(self, url: str, method: str, path: str, timeout_s: float) -> Any:
+        """The JSON that a server's admin endpoint answers. The request may be repeated once: it must bear that."""
+
 
 class HttpServers:
     """``Servers`` over HTTP with the cluster's secret; safe to share between threads.
@@ -139,6 +142,12 @@ class HttpServers:
         except (KeyError, TypeError, ValueError) as error:
             raise Unavailable(f"Server {url} sent no profile of columns: {error}.", remedy="Check its version.", url=url) from error
 
+    def ask(self, url: str, method: str, path: str, timeout_s: float) -> Any:
+        """One request to an admin endpoint, without a body."""
+        status, body = self._call(url, method, path, None, timeout_s)
+        _raise_for(url, status, body)
+        return _document(url, body)
+
     def close(self) -> None:
         """Close what is idle."""
         with self._lock:
@@ -154,7 +163,7 @@ class HttpServers:
     def _call(
         self, url: str, method: str, path: str, body: bytes | None, timeout_s: float, *, is_patient: bool = False
     ) -> tuple[int, bytes]:
-        """One request; repeated once when an idle connection turned out to be closed (all our requests only read)."""
+        """One request; repeated once when an idle connection turned out to be closed (our requests only read, or bear it)."""
         deadline = time.monotonic() + timeout_s
         while True:
             connection, is_reused = self._take(url)

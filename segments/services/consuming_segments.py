@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from segments.domain.ideal_state import CONSUMING
 from segments.domain.partition_metadata import stream_partition_metadata
 from segments.domain.pause import pause_of, stream_partition, topic_of
 from segments.domain.realtime_assignment import most_partitions_per_server
@@ -22,7 +23,6 @@ from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError, StateConflict, Unavailable
 from segments.names import TableName
 from segments.services.context import Context
-from segments.services.flush_rows import FlushRows
 from segments.services.realtime_servers import tenant_servers
 from segments.services.realtime_state import RealtimeState, observe_realtime
 from segments.services.stream_facts import StreamFacts, stream_facts
@@ -106,17 +106,22 @@ def make_remaining_segments(ctx: Context, table: TableName) -> None:
 def blueprint(ctx: Context, config: TableConfig, facts: StreamFacts, ideal: ZNRecord) -> Blueprint:
     """What new segments of this table look like."""
     instances, topics = tenant_servers(ctx, config), facts.topics
-    rows = FlushRows(ctx, config)
-
-    def flush_rows(partition: int) -> int:
-        count = len(_partition_ids(facts, ideal))
-        return rows.limit(facts.config_of(partition), most_partitions_per_server(count, config.replication, len(instances)))
+    partitions = _partition_ids(facts, ideal)
 
     def metadata(partition: int) -> str | None:
-        count = sum(1 for p in _partition_ids(facts, ideal) if topic_of(p, topics) == topic_of(partition, topics))
+        count = sum(1 for p in partitions if topic_of(p, topics) == topic_of(partition, topics))
         return stream_partition_metadata(config, stream_partition(partition, topics), count)
 
-    return Blueprint(config.table.raw, config.table.typed, config.replication, topics, instances, flush_rows, metadata)
+    return Blueprint(
+        raw=config.table.raw,
+        typed=config.table.typed,
+        replicas=config.replication,
+        topics=topics,
+        instances=instances,
+        flush_of=lambda partition: facts.config_of(partition).flush,
+        partitions_per_server=most_partitions_per_server(len(partitions), config.replication, len(instances)),
+        partition_metadata=metadata,
+    )
 
 
 def _partition_ids(facts: StreamFacts, ideal: ZNRecord) -> frozenset[int]:
@@ -171,17 +176,8 @@ class _Attempt:
             self.stream_error = error.message
         seen = state.seen(partitions, self.facts.topics)
         cases = diagnose(seen.with_ideal(self.ideal), self.now_ms)
-        self._check_offsets(cases)
+        check_offsets(self.table, self.start, cases, state)
         return cases
-
-    def _check_offsets(self, cases: Sequence[Case]) -> None:
-        free = {c.partition for c in cases if c.kind.makes_segment}
-        running = sorted(set(self.start.offsets) - free)
-        if running:
-            raise StateConflict(
-                f"Partitions {running} of table '{self.table}' do not wait for a start: they consume, are paused, or do not exist.",
-                remedy="Pause the table, wait until nothing consumes, then give offsets of partitions that it has.",
-            )
 
     def _plan(self, state: RealtimeState) -> None:
         config = read_table_config(self.ctx, self.table)
@@ -189,12 +185,24 @@ class _Attempt:
         making = [c for c in self.cases if c.kind.makes_segment]
         self.is_cut = len(making) > _PER_TRANSACTION
         making = making[:_PER_TRANSACTION]
-        starts = {c.partition: self._start_of(c) for c in making}
+        starts = {c.partition: start_of(self.facts, c, self.start) for c in making}
         plan = blueprint(self.ctx, config, self.facts, self.ideal)
         self.changes = plan_changes([*wanted, *making], self.ideal, plan, starts, state.taken, self.now_ms)
 
-    def _start_of(self, case: Case) -> Start:
-        return start_of(self.facts, case, self.start)
+
+def check_offsets(table: TableName, start: StartFrom, cases: Sequence[Case], state: RealtimeState) -> None:
+    """Offsets are for partitions that wait for a start; one that already consumes from that offset is where it should be.
+
+    Raises StateConflict naming the others.
+    """
+    free = {c.partition for c in cases if c.kind.makes_segment}
+    begun = {k.name.partition: k.start for k in state.known if CONSUMING in state.ideal.maps.get(k.name.text, {}).values()}
+    running = sorted(p for p, offset in start.offsets.items() if p not in free and begun.get(p) != offset)
+    if running:
+        raise StateConflict(
+            f"Partitions {running} of table '{table}' do not wait for a start: they consume, are paused, or do not exist.",
+            remedy="Pause the table, wait until nothing consumes, then give offsets of partitions that it has.",
+        )
 
 
 def start_of(facts: StreamFacts, case: Case, start: StartFrom) -> Start:

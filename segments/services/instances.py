@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, Literal
 
-from segments.errors import NotFound
-from segments.services.context import Context
+from segments.domain.znrecord import ZNRecord
+from segments.errors import Conflict, InvalidInput, NotFound, StateConflict
+from segments.names import instance_name
+from segments.services import audit
+from segments.services.context import Actor, Context
 from segments.store import paths
 from segments.store.instances import parse_config
+
+Kind = Literal["Server", "Broker", "Controller", "Minion"]
+_KINDS: Final[dict[str, Kind]] = {"SERVER": "Server", "BROKER": "Broker", "CONTROLLER": "Controller", "MINION": "Minion"}
+_PORTS: Final = 65_535
 
 
 def list_instances(ctx: Context) -> list[str]:
@@ -35,3 +44,32 @@ def instance_json(ctx: Context, name: str) -> dict[str, Any]:
         "queriesDisabled": config.simple.get("queriesDisabled") == "true",
         "isAlive": ctx.store.exists(paths.live_instance(name)) is not None,
     }
+
+
+def add_instance(ctx: Context, *, host: str, port: int, kind: str, tags: Sequence[str], actor: Actor) -> str:
+    """Register an instance that has not joined yet; returns its name. InvalidInput, StateConflict when it is known already."""
+    if kind.upper() not in _KINDS or not host.strip() or "/" in host or not 0 < port <= _PORTS:
+        raise InvalidInput("An instance has a host, a port and a type.", remedy="type is SERVER, BROKER, CONTROLLER or MINION.")
+    name = instance_name(_KINDS[kind.upper()], host.strip(), port)
+    record = replace(ZNRecord(name, {"HELIX_HOST": host.strip(), "HELIX_PORT": str(port)}), lists={"TAG_LIST": list(tags)})
+    try:
+        ctx.store.create(paths.participant(name), record)
+    except Conflict as error:
+        raise StateConflict(f"Instance '{name}' exists already.", remedy="List them with GET /instances.") from error
+    audit.record(actor, "addInstance", cluster=ctx.cluster, target=name, tags=list(tags))
+    return name
+
+
+def drop_instance(ctx: Context, name: str, *, actor: Actor) -> None:
+    """Forget an instance. NotFound; StateConflict while it is alive or a table counts on it."""
+    if ctx.store.exists(paths.participant(name)) is None:
+        raise NotFound(f"Instance '{name}' does not exist.", remedy="List them with GET /instances.")
+    if ctx.store.exists(paths.live_instance(name)) is not None:
+        raise StateConflict(f"Instance '{name}' is alive.", remedy="Stop it first.")
+    for typed in ctx.store.children(paths.IDEAL_STATES):
+        node = ctx.store.get(f"{paths.IDEAL_STATES}/{typed}")
+        if node and node.record and typed != "brokerResource" and any(name in row for row in node.record.maps.values()):
+            raise StateConflict(f"Instance '{name}' holds segments of table '{typed}'.", remedy="Drop or rebalance the table first.")
+    ctx.store.delete_tree(f"{paths.INSTANCES}/{name}")
+    ctx.store.delete(paths.participant(name))
+    audit.record(actor, "dropInstance", cluster=ctx.cluster, target=name)

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from segments.errors import NotFound
 from segments.models import PassRun
-from segments.names import TableName, split_table_name
-from segments.services import audit, end_jobs, entry_reaper, retention, validation
+from segments.names import REALTIME, TableName, TableType, split_table_name
+from segments.services import audit, end_jobs, entry_reaper, realtime_validation, retention, validation
 from segments.services.context import Actor, Context
 from segments.store import paths
 
@@ -21,9 +21,12 @@ log = logging.getLogger(__name__)
 PASSES: Final[dict[str, Callable[[Context, TableName], list[str]]]] = {
     "RetentionManager": retention.run,
     "SegmentStatusChecker": validation.run,
+    "RealtimeSegmentValidationManager": realtime_validation.run,
     "LineageReaper": entry_reaper.run,
     "EndJobs": end_jobs.run,
 }
+#: Passes that look at tables of one type only.
+_TYPES: Final[dict[str, TableType]] = {"RealtimeSegmentValidationManager": REALTIME}
 #: Runs kept per pass and table.
 KEPT_RUNS: Final = 50
 
@@ -38,7 +41,7 @@ def check_name(name: str) -> str:
 def run_pass(ctx: Context, name: str, table: TableName | None, actor: Actor) -> list[str]:
     """Run a pass now; returns its sentences. A table on which it fails does not stop the others (rule 7)."""
     run = PASSES[check_name(name)]
-    tables = [table] if table else all_tables(ctx)
+    tables = [t for t in ([table] if table else all_tables(ctx)) if _TYPES.get(name) in (None, t.type)]
     sentences: list[str] = []
     for each in tables:
         started, succeeded = timezone.now(), True

@@ -10,6 +10,18 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 DEFAULTS: Final = {
     "Retention": ("segments.tasks.run_retention", 6, IntervalSchedule.HOURS, "Lineage clean-up, time retention, files of deleted segments"),
     "Validation": ("segments.tasks.run_validation", 5, IntervalSchedule.MINUTES, "Finds what is not as it should be"),
+    "Realtime validation": (
+        "segments.tasks.run_realtime_validation",
+        1,
+        IntervalSchedule.MINUTES,
+        "Repairs consumption",
+    ),
+    "Consumption": (
+        "segments.tasks.keep_consumption",
+        3,
+        IntervalSchedule.SECONDS,
+        "Sees pauses and force commits through",
+    ),
     "Deletions": ("segments.tasks.drain_deletions", 3, IntervalSchedule.SECONDS, "Finishes deletions once no server holds the segment"),
     "Lost pushes": ("segments.tasks.resume_lost_pushes", 10, IntervalSchedule.SECONDS, "Resumes or reverts pushes whose worker died"),
     "Abandoned replacements": ("segments.tasks.reap_entries", 5, IntervalSchedule.SECONDS, "Reverts replacements whose client went silent"),

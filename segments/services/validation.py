@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from django.utils import timezone
 
 from segments.domain import lineage as lineages
@@ -15,12 +18,15 @@ from segments.services.lineage_record import read_lineage
 from segments.services.table_record import read_table_config
 from segments.store import paths
 
+#: Findings of the pass over consumption begin so.
+CONSUMPTION: Final = "consumption-"
+
 
 def run(ctx: Context, table: TableName) -> list[str]:
     """One pass; returns one plain sentence per finding and repair."""
     repaired = deletion.drain(ctx, table)
     found = diagnose(observe(ctx, table), read_table_config(ctx, table), ctx.clock())
-    keep_findings(ctx.cluster, table.typed, found)
+    keep_findings(ctx.cluster, table.typed, found, owns=lambda code: not code.startswith(CONSUMPTION))
     sentences = [*repaired, *(f.message for f in found)]
     return sentences or [f"{table} is as it should be."]
 
@@ -55,9 +61,10 @@ def _missing_files(ctx: Context, table: TableName, segments: list[str]) -> set[s
     return missing
 
 
-def keep_findings(cluster: str, table: str, found: list[Found]) -> None:
-    """Open new findings, refresh known ones, close those that are gone."""
-    known = {(f.code, f.subject): f for f in Finding.objects.filter(cluster=cluster, table_name=table, closed_at=None)}
+def keep_findings(cluster: str, table: str, found: list[Found], *, owns: Callable[[str], bool]) -> None:
+    """Open new findings, refresh known ones, close those that are gone. ``owns``: the codes that the calling pass looks for."""
+    still_open = Finding.objects.filter(cluster=cluster, table_name=table, closed_at=None)
+    known = {(f.code, f.subject): f for f in still_open if owns(f.code)}
     for item in found:
         row = known.pop((item.code, item.subject), None) or Finding(cluster=cluster, table_name=table, code=item.code, subject=item.subject)
         row.severity, row.message = item.severity, item.message

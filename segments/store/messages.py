@@ -19,6 +19,8 @@ REFRESH_TABLE_CONFIG = "REFRESH_TABLE_CONFIG"
 REBUILD_ROUTING_TABLE = "REBUILD_ROUTING_TABLE"
 
 _USER_MESSAGE = "USER_DEFINE_MSG"
+#: Helix' own type: bring a replica into another state.
+STATE_TRANSITION = "STATE_TRANSITION"
 #: A message to any session of the instance.
 ANY_SESSION = "*"
 
@@ -57,6 +59,7 @@ def send(
     lists: Mapping[str, Sequence[str]] | None = None,
     source: str = "pinotadmin",
     cluster: str = "",
+    message_type: str = _USER_MESSAGE,
 ) -> str:
     """Put a message into the instance's queue; returns its id. ``session`` is the receiver's live session, or ``*``.
 
@@ -66,7 +69,7 @@ def send(
     message_id = new_id()
     simple = {
         "MSG_ID": message_id,
-        "MSG_TYPE": _USER_MESSAGE,
+        "MSG_TYPE": message_type,
         "MSG_SUBTYPE": subtype,
         "MSG_STATE": "NEW",
         "CREATE_TIMESTAMP": str(now_ms),

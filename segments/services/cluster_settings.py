@@ -1,0 +1,47 @@
+"""Cluster-wide settings: Pinot's dynamic configs, text by key in ``CONFIGS/CLUSTER`` (storage-zk.md 1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from segments.domain.znrecord import ZNRecord
+from segments.errors import InvalidInput, NotFound
+from segments.services import audit
+from segments.services.context import Actor, Context
+from segments.store import paths
+from segments.store.base import Versioned
+from segments.store.update import update_record
+
+
+def read_settings(ctx: Context) -> dict[str, str]:
+    """All settings."""
+    node = ctx.store.get(_path(ctx))
+    return dict(node.record.simple) if node and node.record else {}
+
+
+def set_settings(ctx: Context, changes: Mapping[str, str], *, actor: Actor) -> None:
+    """Set these keys. InvalidInput when a key is empty or a value is no text."""
+    if not changes or not all(isinstance(k, str) and k.strip() and isinstance(v, str) for k, v in changes.items()):
+        raise InvalidInput("Cluster settings are an object of texts.", remedy='Send {"key": "value"}.')
+    _change(ctx, dict(changes))
+    audit.record(actor, "setClusterConfigs", cluster=ctx.cluster, changes=dict(changes))
+
+
+def remove_setting(ctx: Context, key: str, *, actor: Actor) -> None:
+    """Remove a key; its default holds again. NotFound when it is not set."""
+    if key not in read_settings(ctx):
+        raise NotFound(f"Cluster setting '{key}' is not set.", remedy="List them with GET /cluster/configs.")
+    _change(ctx, {key: None})
+    audit.record(actor, "deleteClusterConfig", cluster=ctx.cluster, target=key)
+
+
+def _change(ctx: Context, changes: dict[str, str] | dict[str, None] | dict[str, str | None]) -> None:
+    def decide(node: Versioned | None) -> ZNRecord:
+        before = node.record if node and node.record else ZNRecord(ctx.cluster)
+        return before.with_simple_items(dict(changes))
+
+    update_record(ctx.store, _path(ctx), decide)
+
+
+def _path(ctx: Context) -> str:
+    return f"{paths.CLUSTER_CONFIGS}/{ctx.cluster}"

@@ -1,0 +1,114 @@
+"""Segments that only servers have are put into the deep store, and their records say so (seed 002; storage-zk.md 2.8)."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from segments.domain import segment_metadata
+from segments.domain.ideal_state import ONLINE
+from segments.domain.segment_metadata import DONE, SegmentMetadata
+from segments.domain.znrecord import ZNRecord
+from segments.errors import PinotAdminError, Unavailable
+from segments.names import TableName
+from segments.services import audit
+from segments.services.commit_file import CommitFile
+from segments.services.context import Actor, Context
+from segments.services.realtime_state import read_ideal
+from segments.services.segments import read_records
+from segments.store import paths
+from segments.store.base import Versioned
+from segments.store.instances import instance_configs, live_instances
+from segments.store.update import update_record
+
+log = logging.getLogger(__name__)
+
+#: Seconds for one server to build and upload a tar.
+_UPLOAD_S: Final = 300.0
+#: Segments per run: a pass goes on with the rest next time.
+_PER_RUN: Final = 50
+
+
+def missing_from_store(ctx: Context, table: TableName) -> list[str]:
+    """Committed segments whose record says that only servers have them, over all segments of the table."""
+    return sorted(s for s, m in read_records(ctx, table).items() if _is_missing(m))
+
+
+def upload_segments(ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool = False, actor: Actor) -> list[str]:
+    """Upload those of these segments that the deep store lacks, or with ``is_forced`` all that are committed; returns those done."""
+    records = read_records(ctx, table, sorted(segments))
+    wanted = [s for s, m in records.items() if _is_missing(m) or (is_forced and m.status == DONE)]
+    done = [s for s in wanted if not _failure(ctx, table, s, records[s])]
+    audit.record(actor, "uploadFromServerToDeepstore", cluster=ctx.cluster, target=table.typed, segments=done[:100], asked=len(segments))
+    return done
+
+
+def upload_missing(ctx: Context, table: TableName) -> list[str]:
+    """One look of a pass: fetch what the deep store lacks from servers that have it; a sentence per segment."""
+    sentences = []
+    names = missing_from_store(ctx, table)[:_PER_RUN]
+    for segment, metadata in read_records(ctx, table, names).items():
+        failure = _failure(ctx, table, segment, metadata)
+        told = f"is only on servers: {failure}" if failure else "was only on servers and is in the deep store now."
+        sentences.append(f"Segment {segment} {told}")
+    return sentences
+
+
+def _is_missing(metadata: SegmentMetadata) -> bool:
+    return metadata.status == DONE and metadata.download_url == ""
+
+
+def _failure(ctx: Context, table: TableName, segment: str, metadata: SegmentMetadata) -> str:
+    """Ask one live ONLINE replica after the other, in no order; "" when one did it, else why none did."""
+    why = "no live server has it."
+    for server in _replicas(ctx, table, segment):
+        try:
+            answer = _ask(ctx, table, segment, server)
+            if int(answer["crc"]) != metadata.crc:
+                why = f"{server} has it with CRC {answer['crc']}, on record is {metadata.crc}."
+                continue
+            _take_in(ctx, table, segment, metadata, str(answer["downloadUrl"]))
+        except (PinotAdminError, KeyError, TypeError, ValueError) as error:
+            log.warning("Server %s did not upload %s of %s: %s", server, segment, table, error)
+            why = f"{server} could not upload it: {error}"
+            continue
+        return ""
+    return why
+
+
+def _replicas(ctx: Context, table: TableName, segment: str) -> Sequence[str]:
+    read_ideal(ctx, table)
+    view = ctx.store.get(paths.external_view(table.typed))
+    states = view.record.maps.get(segment, {}) if view and view.record else {}
+    live = live_instances(ctx.store)
+    found = sorted(i for i, state in states.items() if state == ONLINE and i in live)
+    random.shuffle(found)
+    return found
+
+
+def _ask(ctx: Context, table: TableName, segment: str, server: str) -> Any:
+    config = instance_configs(ctx.store).get(server)
+    if ctx.servers is None or config is None:
+        raise Unavailable(f"Server {server} can not be asked.")
+    path = f"/segments/{quote(table.typed, safe='')}/{quote(segment, safe='')}/uploadLLCSegment?uploadTimeoutMs={int(_UPLOAD_S * 1000)}"
+    return ctx.servers.ask(config.admin_url, "POST", path, _UPLOAD_S + 10)
+
+
+def _take_in(ctx: Context, table: TableName, segment: str, metadata: SegmentMetadata, location: str) -> None:
+    """The uploaded file gets its place, the record its address; one that was changed or deleted meanwhile is left alone."""
+    assert metadata.crc is not None
+    file = CommitFile(ctx, table, segment, location, metadata.crc)
+    with file.held():
+        file.stage()
+
+        def decide(node: Versioned | None) -> ZNRecord | None:
+            now = segment_metadata.from_record(node.record) if node and node.record else None
+            if now is None or now.crc != metadata.crc or now.status != DONE:
+                return None
+            return now.edited({"segment.download.url": file.url}).to_record()
+
+        update_record(ctx.store, paths.segment(table.typed, segment), decide)
+        file.finish()

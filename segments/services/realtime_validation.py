@@ -1,0 +1,180 @@
+"""Pinot's RealtimeSegmentValidationManager: find what is wrong with consumption, repair what is safe, say both (realtime-ops.md 9-12).
+
+Each step is tried on its own: a stream that does not answer does not keep replicas from being reset.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from segments.domain.findings import Found
+from segments.domain.ideal_state import CONSUMING
+from segments.domain.pause import consuming_segments, is_disabled, pause_of
+from segments.domain.realtime_repair import Case, Kind, diagnose
+from segments.domain.stream_config import stream_maps
+from segments.domain.znrecord import ZNRecord
+from segments.errors import PinotAdminError
+from segments.names import REALTIME, TableName
+from segments.services import consumption, deep_store_upload, force_commit, segment_reset
+from segments.services.cluster_settings import read_settings
+from segments.services.commit_file import remove_left_uploads
+from segments.services.consuming_segments import Ensured, ensure_consuming
+from segments.services.context import SYSTEM, Context
+from segments.services.lineage_record import table_not_found
+from segments.services.realtime_state import observe_realtime
+from segments.services.resource_pressure import relieve
+from segments.services.table_record import read_table_config
+from segments.services.validation import CONSUMPTION as PREFIX
+from segments.services.validation import keep_findings
+from segments.store import paths
+from segments.store.data_loss import read_data_loss
+from segments.store.instances import live_instances
+
+log = logging.getLogger(__name__)
+
+AUTO_RESET_KEY: Final = "controller.segment.error.autoReset"
+#: A loss of data is worth a word for this long.
+_LOSS_SHOWN_MS: Final = 7 * 86_400_000
+
+
+def run(ctx: Context, table: TableName) -> list[str]:
+    """One pass over one REALTIME table; a sentence per repair and finding."""
+    if table.type != REALTIME:
+        return []
+    ideal = _ideal(ctx, table)
+    if is_disabled(ideal):
+        keep_findings(ctx.cluster, table.typed, [], owns=_is_own)
+        return [f"{table} is disabled and left alone."]
+    sentences: list[str] = []
+    failed: list[Found] = []
+    ensured: list[Ensured] = []
+
+    def step(code: str, act: Callable[[], list[str]]) -> None:
+        try:
+            sentences.extend(act())
+        except PinotAdminError as error:
+            failed.append(Found(PREFIX + code, "", "error" if error.permanent else "warning", str(error)))
+        except Exception as error:
+            log.exception("%s of %s failed", code, table)
+            failed.append(Found(PREFIX + code, "", "error", f"Repair failed: {error}"))
+
+    def ensure() -> list[str]:
+        ensured.append(ensure_consuming(ctx, table))
+        return ensured[0].sentences
+
+    step("resume", lambda: resume_if_due(ctx, table, _ideal(ctx, table)))
+    step("pressure", lambda: relieve(ctx, read_table_config(ctx, table), pause_of(_ideal(ctx, table))))
+    step("repair", ensure)
+    step("pause", lambda: consumption.keep_paused(ctx, table, _ideal(ctx, table)))
+    step("reset", lambda: reset_bad_replicas(ctx, table))
+    step("deep-store", lambda: deep_store_upload.upload_missing(ctx, table))
+    step("uploads", lambda: _remove_uploads(ctx, table))
+    found = [*failed, *_findings(ctx, table, ensured[0] if ensured else None)]
+    keep_findings(ctx.cluster, table.typed, found, owns=_is_own)
+    return [*sentences, *(f.message for f in found)] or [f"{table} consumes as it should."]
+
+
+def keep_consumption(ctx: Context) -> list[str]:
+    """The quick look of every few seconds: planned ends, pauses and force commits that are not through, partitions that stand still.
+
+    Streams are asked only when something is to be repaired.
+    """
+    sentences = force_commit.keep_jobs(ctx)
+    for typed in ctx.store.children(paths.TABLE_CONFIGS):
+        if not typed.endswith("_" + REALTIME):
+            continue
+        table = TableName(typed.removesuffix("_" + REALTIME), REALTIME)
+        try:
+            sentences += _keep(ctx, table)
+        except PinotAdminError as error:
+            sentences.append(f"{table} could not be looked after: {error}")
+        except Exception:
+            log.exception("%s could not be looked after", table)
+    return sentences
+
+
+def resume_if_due(ctx: Context, table: TableName, ideal: ZNRecord) -> list[str]:
+    """The planned end of a pause has come: resume."""
+    if not consumption.is_due(ideal, ctx.clock()):
+        return []
+    consumption.resume_table(ctx, table, comment="The planned end of the pause has come.", actor=SYSTEM)
+    return [f"{table} was resumed: the planned end of its pause has come."]
+
+
+def reset_bad_replicas(ctx: Context, table: TableName) -> list[str]:
+    """Reset the replicas in ERROR, and only those, on servers that are alive (B19)."""
+    if read_settings(ctx).get(AUTO_RESET_KEY, "true").lower() == "false":
+        return []
+    ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
+    rows, states = (n.record.maps if n and n.record else {} for n in (ideal, view))
+    bad = segment_reset.bad_replicas(rows, states)
+    if not bad:
+        return []
+    count = segment_reset.send_resets(ctx, table, bad, states)
+    return [f"{count} replicas of {table} in ERROR were reset."] if count else []
+
+
+def _keep(ctx: Context, table: TableName) -> list[str]:
+    ideal = _ideal(ctx, table)
+    if is_disabled(ideal):
+        return []
+    sentences = [*resume_if_due(ctx, table, ideal), *consumption.keep_paused(ctx, table, ideal)]
+    if pause_of(ideal).paused:
+        return sentences
+    state = observe_realtime(ctx, table)
+    topics = len(stream_maps(read_table_config(ctx, table)))
+    if any(c.kind not in (Kind.WAIT, Kind.STUCK) for c in diagnose(state.seen(None, topics), ctx.clock())):
+        sentences += ensure_consuming(ctx, table).sentences
+    return sentences
+
+
+def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[Found]:
+    found = [_finding_of(c) for c in ensured.cases if c.kind in (Kind.STUCK, Kind.WAIT)] if ensured else []
+    if ensured and ensured.stream_error:
+        found.append(Found(PREFIX + "stream", "", "warning", f"A stream of {table} does not answer: {ensured.stream_error}"))
+    found += _unhosted(ctx, _ideal(ctx, table))
+    now = ctx.clock()
+    for loss in read_data_loss(ctx.store, table.typed):
+        if now - loss.at_ms < _LOSS_SHOWN_MS:
+            text = f"Partition {loss.partition}: rows from {loss.start} to {loss.end} had left the stream before they were read."
+            found.append(Found(PREFIX + "data-loss", loss.key, "error", text))
+    return found
+
+
+def _finding_of(case: Case) -> Found:
+    if case.kind is Kind.STUCK:
+        text = f"Partition {case.partition} stands still: {case.reason}. Reset or delete the segment."
+        return Found(PREFIX + "stuck", str(case.partition), "error", text)
+    name = (case.orphan or case.latest).name if (case.orphan or case.latest) else ""  # type: ignore[union-attr]  # one of them is there
+    text = f"Partition {case.partition}: the commit before or of {name} is half done; it is finished when nobody does it soon."
+    return Found(PREFIX + "half-commit", str(case.partition), "warning", text)
+
+
+def _unhosted(ctx: Context, ideal: ZNRecord) -> Sequence[Found]:
+    """Consuming segments none of whose servers is alive: their partitions stand still until one comes back."""
+    live = set(live_instances(ctx.store))
+    found = []
+    for segment in consuming_segments(ideal):
+        servers = sorted(i for i, state in ideal.maps[segment].items() if state == CONSUMING)
+        if not live & set(servers):
+            text = f"Segment {segment} does not consume: none of {', '.join(servers)} is alive."
+            found.append(Found(PREFIX + "no-server", segment, "error", text))
+    return found
+
+
+def _remove_uploads(ctx: Context, table: TableName) -> list[str]:
+    count = remove_left_uploads(ctx, table)
+    return [f"Removed {count} uploads that nobody committed."] if count else []
+
+
+def _ideal(ctx: Context, table: TableName) -> ZNRecord:
+    node = ctx.store.get(paths.ideal_state(table.typed))
+    if node is None or node.record is None:
+        raise table_not_found(table)
+    return node.record
+
+
+def _is_own(code: str) -> bool:
+    return code.startswith(PREFIX)

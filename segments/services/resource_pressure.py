@@ -1,0 +1,91 @@
+"""Pause a table by itself when its servers' disks or its quota are full, and let it go on when there is room again (realtime-ops.md 9).
+
+Between "full" and "room again" lies a margin, so that a table at the limit is not paused and resumed by turns. What a person paused is
+never touched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from segments.domain.admission import quota_bytes
+from segments.domain.pause import (
+    ADMINISTRATIVE,
+    RESOURCE_UTILIZATION_LIMIT_EXCEEDED,
+    STORAGE_QUOTA_EXCEEDED,
+    PauseState,
+)
+from segments.domain.pressure import Pressure, decide, utilization_of
+from segments.domain.table_config import TableConfig
+from segments.names import TableName
+from segments.services.cluster_settings import read_settings
+from segments.services.consuming_info import ask_servers
+from segments.services.consumption import pause_table, resume_table
+from segments.services.context import SYSTEM, Context
+from segments.services.realtime_servers import tenant_servers
+from segments.services.segments import read_records
+
+#: Pinot's key, and ours for the lower mark.
+THRESHOLD_KEY: Final = "controller.disk.utilization.threshold"
+RESUME_KEY: Final = "pinotadmin.disk.utilization.resume.threshold"
+_DEFAULT_THRESHOLD: Final = 0.95
+_MARGIN: Final = 0.05
+_ANSWER_S: Final = 5.0
+
+
+@dataclass(frozen=True)
+class Marks:
+    """At ``high`` a table is paused, below ``low`` it goes on; shares of a disk from 0 to 1."""
+
+    high: float
+    low: float
+
+
+def relieve(ctx: Context, config: TableConfig, state: PauseState) -> list[str]:
+    """One look of a pass; a sentence when the table was paused or resumed."""
+    if state.paused and state.reason_code == ADMINISTRATIVE:
+        return []
+    table = config.table
+    verdict = decide(state, disk=_disk(ctx, config), quota=_quota(ctx, config))
+    if verdict.pause_reason is not None:
+        pause_table(ctx, table, comment=verdict.comment, reason_code=verdict.pause_reason, actor=SYSTEM)
+        return [f"{table} is paused: {verdict.comment}"]
+    if verdict.resumes:
+        resume_table(ctx, table, comment=verdict.comment, actor=SYSTEM)
+        return [f"{table} goes on: {verdict.comment}"]
+    return []
+
+
+def _disk(ctx: Context, config: TableConfig) -> Pressure:
+    marks = _marks(ctx)
+    answers = ask_servers(ctx, tenant_servers(ctx, config), "/instance/diskUtilization", lambda a: isinstance(a, dict), timeout_s=_ANSWER_S)
+    used = {s: u for s, a in answers.by_server.items() if (u := utilization_of(a)) is not None}
+    return Pressure.of_shares(used, high=marks.high, low=marks.low, reason=RESOURCE_UTILIZATION_LIMIT_EXCEEDED)
+
+
+def _quota(ctx: Context, config: TableConfig) -> Pressure:
+    limit = quota_bytes(config)
+    if limit is None:
+        return Pressure.none(STORAGE_QUOTA_EXCEEDED)
+    size = _size(ctx, config.table)
+    share = {f"Storage quota of {limit} bytes": size / limit}
+    return Pressure.of_shares(share, high=1.0, low=1.0 - _MARGIN, reason=STORAGE_QUOTA_EXCEEDED)
+
+
+def _size(ctx: Context, table: TableName) -> int:
+    return sum(m.size_bytes or 0 for m in read_records(ctx, table).values())
+
+
+def _marks(ctx: Context) -> Marks:
+    settings: dict[str, Any] = dict(read_settings(ctx))
+    high = _share(settings.get(THRESHOLD_KEY), _DEFAULT_THRESHOLD)
+    return Marks(high, min(high, _share(settings.get(RESUME_KEY), max(0.0, high - _MARGIN))))
+
+
+def _share(text: str | None, default: float) -> float:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return default
+    return value if 0 < value <= 1 else default

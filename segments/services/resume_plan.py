@@ -1,0 +1,109 @@
+"""What a resume would do, partition by partition, before anybody asks for it: start, skipped and repeated rows. Writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from segments.domain.pause import pause_of, with_pause
+from segments.domain.realtime_repair import Case, diagnose
+from segments.domain.realtime_table import check_realtime
+from segments.domain.stream_offset import Offset
+from segments.errors import Unavailable
+from segments.names import TableName
+from segments.services.consuming_segments import StartFrom, check_offsets, start_of
+from segments.services.context import Context
+from segments.services.realtime_state import observe_realtime
+from segments.services.stream_facts import StreamFacts, stream_facts
+from segments.services.table_record import read_table_config
+
+
+@dataclass(frozen=True)
+class PlannedStart:
+    """``last_consumed``: where the partition stopped, None for a new one. ``earliest``, ``latest``: what the stream has now.
+
+    ``skipped`` and ``repeated`` count messages where the stream's offsets count them (Kafka); None: it can not be told, but
+    ``start`` is after (``skips``) or before (``repeats``) ``last_consumed``. ``note``: what a person should know.
+    """
+
+    partition: int
+    last_consumed: str | None
+    start: str
+    earliest: str | None
+    latest: str | None
+    skips: bool
+    repeats: bool
+    skipped: int | None
+    repeated: int | None
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The API's form."""
+        return {
+            "partition": self.partition, "lastConsumedOffset": self.last_consumed, "startOffset": self.start,
+            "earliestOffset": self.earliest, "latestOffset": self.latest, "skipsRows": self.skips, "repeatsRows": self.repeats,
+            "skippedRows": self.skipped, "repeatedRows": self.repeated, "note": self.note,
+        }  # fmt: skip
+
+
+def plan_resume(ctx: Context, table: TableName, start: StartFrom) -> list[PlannedStart]:
+    """Starts of every partition that a resume of the table would set going; running ones are left out.
+
+    Raises as the resume itself would.
+    """
+    configs = check_realtime(read_table_config(ctx, table))
+    state = observe_realtime(ctx, table)
+    unpaused = with_pause(state.ideal, replace(pause_of(state.ideal), paused=False))
+    with stream_facts(ctx, configs) as facts:
+        try:
+            partitions: frozenset[int] | None = facts.partitions()
+        except Unavailable:
+            if start.word != "lastConsumed":
+                raise
+            partitions = None
+        cases = diagnose(state.seen(partitions, facts.topics).with_ideal(unpaused), ctx.clock())
+        check_offsets(table, start, cases, state)
+        return [_planned(facts, c, start) for c in cases if c.kind.makes_segment]
+
+
+def _planned(facts: StreamFacts, case: Case, start: StartFrom) -> PlannedStart:
+    begin = facts.parse(case.partition, start_of(facts, case, start).offset)
+    base = facts.parse(case.partition, case.base_offset) if case.base_offset is not None else None
+    earliest, latest = _bounds(facts, case.partition)
+    skips, repeats = base is not None and begin > base, base is not None and begin < base
+    return PlannedStart(
+        partition=case.partition,
+        last_consumed=base.text if base else None,
+        start=begin.text,
+        earliest=earliest.text if earliest else None,
+        latest=latest.text if latest else None,
+        skips=skips,
+        repeats=repeats,
+        skipped=_distance(base, begin) if skips else 0,
+        repeated=_distance(begin, base) if repeats else 0,
+        note=_note(begin, base, earliest, latest),
+    )
+
+
+def _bounds(facts: StreamFacts, partition: int) -> tuple[Offset | None, Offset | None]:
+    try:
+        return facts.earliest(partition), facts.latest(partition)
+    except Unavailable:
+        return None, None
+
+
+def _distance(low: Offset | None, high: Offset | None) -> int | None:
+    """Messages between two offsets of a stream that numbers them."""
+    if low is None or high is None or len(low.value) != 1:
+        return None
+    return high.value[0] - low.value[0]
+
+
+def _note(begin: Offset, base: Offset | None, earliest: Offset | None, latest: Offset | None) -> str:
+    if earliest is not None and begin < earliest:
+        return f"The stream begins at {earliest}: rows before it are gone."
+    if latest is not None and begin > latest:
+        return f"The stream ends at {latest}: nothing is read until it has grown beyond {begin}."
+    if base is not None and earliest is not None and base < earliest:
+        return f"Rows from {base} to {earliest} had left the stream before they were read."
+    return ""
