@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth import views as auth_views
 from django.urls import path
 
-from segments.console.views import audit, deleted, findings, health, lineage, login, passes, pushes, query, tables
+from segments.console.views import audit, deleted, entry, findings, health, lineage, login, passes, pushes, query, tables
 
 app_name = "console"
 urlpatterns = [
@@ -23,6 +23,15 @@ urlpatterns = [
     path("console/tables/<str:typed>/passes/", passes.of_table, name="table_passes"),
     path("console/tables/<str:typed>/audit/", audit.of_table, name="table_audit"),
     path("console/tables/<str:typed>/lineage/", lineage.entries, name="lineage"),
+    path("console/tables/<str:typed>/diff/", entry.diff, name="diff"),
+    path("console/tables/<str:typed>/lineage/<str:entry_id>/", entry.detail, name="entry"),
+    path("console/tables/<str:typed>/lineage/<str:entry_id>/end/", entry.end, name="end_entry"),
+    path("console/tables/<str:typed>/lineage/<str:entry_id>/end/progress/", entry.job_progress, name="end_progress"),
+    path("console/tables/<str:typed>/lineage/<str:entry_id>/end/cancel/", entry.cancel_end, name="cancel_end"),
+    path("console/tables/<str:typed>/lineage/<str:entry_id>/check/", entry.check, name="check_entry"),
+    path("console/tables/<str:typed>/lineage/<str:entry_id>/pin/", entry.pin, name="pin_entry"),
+    path("console/tables/<str:typed>/lineage/<str:entry_id>/unpin/", entry.unpin, name="unpin_entry"),
+    path("console/tables/<str:typed>/lineage/<str:entry_id>/rollback-to/", entry.roll_back_to, name="roll_back_to"),
     path("console/tables/<str:typed>/lineage/<str:entry_id>/rollback/", lineage.rollback, name="rollback"),
     path("console/pushes/", pushes.push_list, name="pushes"),
     path("console/pushes/new/", pushes.new, name="new_push"),

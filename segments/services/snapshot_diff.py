@@ -50,6 +50,11 @@ class ColumnDiff:
     after: ColumnProfile | None
 
     @property
+    def both(self) -> tuple[ColumnProfile | None, ColumnProfile | None]:
+        """Before and after."""
+        return self.before, self.after
+
+    @property
     def is_changed(self) -> bool:
         """Does range, type or cardinality differ?"""
         return bool(self._facts(self.before) != self._facts(self.after))

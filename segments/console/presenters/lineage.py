@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from segments.console.presenters.tones import Mark, mark
-from segments.domain.lineage import Entry, Lineage, State
+from segments.domain.lineage import PINNED, Entry, Lineage, State
 from segments.domain.replacement import revert_blockers
 from segments.domain.retention import rollback_deadline_ms
+from segments.domain.rollback import built_on
 from segments.domain.table_config import parse_table_config
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Segment, Table
@@ -30,6 +31,12 @@ class Step:
     until: datetime | None = None
     why_not: str = ""
     is_current: bool = False
+    is_replaced_again: bool = False
+
+    @property
+    def is_pinned(self) -> bool:
+        """Is it kept from every clean-up?"""
+        return bool(self.entry.notes.get(PINNED) == "true")
 
 
 def timeline(table: Table, entries: Sequence[LineageEntry]) -> list[Step]:
@@ -48,6 +55,7 @@ def timeline(table: Table, entries: Sequence[LineageEntry]) -> list[Step]:
             until=_deadline(table, lineage.entries[e.entry_id]),
             why_not=_why_not(lineage, lineage.entries[e.entry_id], serving),
             is_current=e.entry_id == current,
+            is_replaced_again=e.state == State.COMPLETED and len(built_on(lineage, lineage.entries[e.entry_id])) > 1,
         )
         for e in entries
     ]

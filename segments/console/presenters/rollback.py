@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from segments.services.rollback import RollbackPreview
 from segments.services.rollback_preview import RevertPreview, SnapshotSummary
 
 
@@ -34,11 +35,16 @@ class Line:
         return f"{share:+.1f} %" if abs(share) >= 0.05 else f"{'+' if share > 0 else '-'}<0.1 %"
 
 
-def comparison(preview: RevertPreview) -> list[Line]:
-    """Rows, segments, bytes and time range."""
+def comparison(preview: RevertPreview | RollbackPreview) -> list[Line]:
+    """Rows, segments, bytes and time range, before and after a rollback."""
+    return sides(preview.before, preview.after)
+
+
+def sides(before: SnapshotSummary, after: SnapshotSummary) -> list[Line]:
+    """Rows, segments, bytes and time range of two snapshots."""
 
     def line(label: str, kind: str, key: str) -> Line:
-        return Line(label, kind, _get(preview.before, key), _get(preview.after, key))
+        return Line(label, kind, _get(before, key), _get(after, key))
 
     return [
         line("Rows", "count", "rows"),
@@ -49,7 +55,7 @@ def comparison(preview: RevertPreview) -> list[Line]:
     ]
 
 
-def warnings(preview: RevertPreview) -> list[str]:
+def warnings(preview: RevertPreview | RollbackPreview) -> list[str]:
     """What a careful person would want to be told before pressing the button."""
     told = []
     if preview.after.segments == 0 and preview.before.segments > 0:
@@ -57,7 +63,10 @@ def warnings(preview: RevertPreview) -> list[str]:
     elif preview.before.rows and preview.after.rows < preview.before.rows * 0.5:
         told.append("Queries will see less than half of today's rows.")
     if preview.deleted_segments:
-        told.append("Segments of the new side are deleted and can not be brought back by another rollback; push them again instead.")
+        told.append(
+            "Segments of the new side are deleted; another rollback does not bring them back."
+            " Push them again, or restore them from the tab Deleted."
+        )
     return told
 
 

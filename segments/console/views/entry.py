@@ -1,0 +1,257 @@
+"""One lineage entry: why it is where it is, its checks, its background end; and its buttons: end, check, pin, roll back to before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from segments import wiring
+from segments.console.access import OPERATE, find_table, may, page
+from segments.console.operation import Operation, Outcome, perform
+from segments.console.presenters import rollback as presenter
+from segments.console.presenters.tones import mark
+from segments.console.views.tables import head
+from segments.domain.end_job import END_JOB
+from segments.domain.lineage import State
+from segments.errors import InvalidInput, NotFound, PinotAdminError
+from segments.models import LineageEntry, Table
+from segments.names import TableName
+from segments.services import end_jobs, end_queue, pins, rollback, snapshot_checks
+from segments.services.context import Actor, Context
+from segments.services.end_job_status import JobStatus, job_status
+from segments.services.explain import explain_entry
+from segments.services.snapshot_diff import diff_snapshots
+
+_OVERRIDE_HELP = "Only if a check refuses the switch and you want it all the same: say why. It goes into the audit record."
+
+
+@page
+@require_safe
+def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
+    """Everything about one replacement."""
+    table, name = find_table(typed)
+    ctx = wiring.context(table.cluster.name)
+    explanation = explain_entry(ctx, name, entry_id, read_errors=wiring.servers().errors)
+    context = {
+        **head(request, table, "lineage"),
+        "entry": explanation,
+        "entry_id": entry_id,
+        "mark": mark(explanation.state),
+        "checks": _checks(ctx, name, entry_id),
+        "job": _job(ctx, explanation.job_id or _noted_job(table, entry_id)),
+        "is_open": explanation.state == State.IN_PROGRESS,
+        "is_reverted": explanation.state == State.REVERTED,
+        "may_operate": may(request, OPERATE),
+    }
+    return render(request, "console/entry.html", context)
+
+
+@page
+@require_safe
+def job_progress(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
+    """The fragment that shows how far a background end is; asks for itself again until it is over."""
+    table, _ = find_table(typed)
+    ctx = wiring.context(table.cluster.name)
+    job = _job(ctx, _noted_job(table, entry_id))
+    if job is not None and not job.job.is_open:
+        return HttpResponse(headers={"HX-Refresh": "true"})
+    return render(request, "console/partials/end_job.html", {"job": job, "table": table, "entry_id": entry_id})
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
+    """Switch queries to the new side, in the background, after checks."""
+    table, name = find_table(typed)
+
+    def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
+        job = end_jobs.request_end(ctx, name, entry_id, override=str(values.get("override") or ""), actor=actor)
+        end_queue.enqueue_end(job.id)
+        undo = reverse("console:rollback", args=[table.name, entry_id])
+        return Outcome("The switch is on its way: it happens as soon as all replicas are online and the checks pass.", undo, "Take it back")
+
+    return perform(
+        request,
+        table,
+        Operation(
+            action="endReplaceSegments", title="End this replacement", button="End it", tab="lineage",
+            back=_address(table, entry_id), run=run,
+            explain=[
+                "As soon as every live replica of the new segments is online, the table's checks run on them.",
+                "If none of them blocks, queries switch to the new side at once; brokers confirm it.",
+                "It goes on in the background and survives restarts. Afterwards it can be taken back by a rollback.",
+            ],
+            fields={"override": forms.CharField(required=False, label="Override failed checks", help_text=_OVERRIDE_HELP)},
+        ),
+    )  # fmt: skip
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def cancel_end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
+    """Give up a background end that has not switched."""
+    table, _ = find_table(typed)
+    job_id = _noted_job(table, entry_id)
+    if not job_id:
+        raise NotFound(f"Entry '{entry_id}' has no background end.", remedy="Look at its page.")
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        end_jobs.cancel_job(ctx, job_id, actor)
+        return Outcome(
+            "The switch is cancelled; the entry stays open.", reverse("console:end_entry", args=[table.name, entry_id]), "End it"
+        )
+
+    operation = Operation(
+        action="cancelEnd", title="Cancel the switch", button="Cancel the switch", back=_address(table, entry_id), run=run, tab="lineage",
+        explain=["Queries stay on the old side. The entry stays IN_PROGRESS and can be ended or reverted later."],
+    )  # fmt: skip
+    return perform(request, table, operation)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def check(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
+    """Run the table's checks now, without switching."""
+    table, name = find_table(typed)
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        report = snapshot_checks.run_checks(ctx, name, entry_id, actor=actor)
+        failed = len(report.blocking) + len(report.warnings)
+        return Outcome(f"{len(report.outcomes)} checks ran, {failed} failed. Nothing was switched.")
+
+    operation = Operation(
+        action="runChecks", title="Run the checks now", button="Run the checks", back=_address(table, entry_id), run=run, tab="lineage",
+        explain=["The table's checks read the new segments, which queries do not see yet. Nothing is switched."],
+    )  # fmt: skip
+    return perform(request, table, operation)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def pin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
+    """Keep the entry and both its sides."""
+    table, name = find_table(typed)
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        pins.pin_entry(ctx, name, entry_id, actor)
+        return Outcome("The entry is pinned.", reverse("console:unpin_entry", args=[table.name, entry_id]), "Unpin it")
+
+    operation = Operation(
+        action="pinEntry", title="Pin this replacement", button="Pin", back=_address(table, entry_id), run=run, tab="lineage",
+        explain=["Neither a clean-up nor a later push deletes its segments, old or new, until it is unpinned.", "They go on using space."],
+    )  # fmt: skip
+    return perform(request, table, operation)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def unpin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
+    """Let clean-up have it."""
+    table, name = find_table(typed)
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        pins.unpin_entry(ctx, name, entry_id, actor)
+        return Outcome("The entry is no longer pinned.", reverse("console:pin_entry", args=[table.name, entry_id]), "Pin it again")
+
+    operation = Operation(
+        action="unpinEntry", title="Unpin this replacement", button="Unpin", back=_address(table, entry_id), run=run, tab="lineage",
+        explain=["The next clean-up may delete segments of it that no query sees and no kept snapshot needs."],
+    )  # fmt: skip
+    return perform(request, table, operation)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
+    """Take back this entry and all that was built on it, in one switch."""
+    table, name = find_table(typed)
+    force = request.POST.get("force") == "on"
+    preview = rollback.preview_rollback(wiring.context(table.cluster.name), name, entry_id, force=force)
+    possible = (
+        preview if preview.allowed or force else rollback.preview_rollback(wiring.context(table.cluster.name), name, entry_id, force=True)
+    )
+
+    def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
+        done = rollback.roll_back(ctx, name, entry_id, force=bool(values.get("force")), actor=actor)
+        return Outcome(f"Rolled back {len(done.reverted)} replacements. Queries on {table.name} see the snapshot before them again.")
+
+    text = "Take back replacements that have not ended; their pushes will fail"
+    operation = Operation(
+        action="rollback", title=f"Roll back {len(preview.steps)} replacements", button=f"Roll back {table.name}", tab="lineage",
+        back=reverse("console:lineage", args=[table.name]), run=run, confirm=table.name, is_danger=True,
+        explain=[
+            f"{len(preview.steps)} replacements are taken back, newest first, in one switch: no query sees a snapshot between.",
+            f"{len(preview.deleted_segments)} segments of them are deleted afterwards; restore them from the tab Deleted if need be.",
+            *([f"{len(preview.kept_segments)} hidden segments stay because they are pinned."] if preview.kept_segments else []),
+        ],
+        fields={"force": forms.BooleanField(required=True, label=text)} if preview.needs_force else {},
+        why_not="" if possible.allowed else " ".join(possible.blockers),
+        items=[s.entry_id for s in preview.steps], items_title="Entries taken back",
+    )  # fmt: skip
+    return perform(request, table, operation, {"lines": presenter.comparison(preview), "warnings": presenter.warnings(preview)})
+
+
+@page
+@require_safe
+def diff(request: HttpRequest, typed: str) -> HttpResponse:
+    """Two snapshots side by side."""
+    table, name = find_table(typed)
+    before, after = request.GET.get("from", "").strip(), request.GET.get("to", "").strip() or "current"
+    context: dict[str, Any] = {
+        **head(request, table, "lineage"), "options": _snapshots(table, before, after), "diff": None, "problem": None,
+        "choices": [("from", "First snapshot", before), ("to", "Second snapshot", after)],
+    }  # fmt: skip
+    if not before:
+        return render(request, "console/diff.html", context)
+    status: int = HTTPStatus.OK
+    try:
+        found = diff_snapshots(wiring.context(table.cluster.name), name, before, after, wiring.servers().profile)
+        context |= {"diff": found, "lines": presenter.sides(found.before.summary, found.after.summary)}
+    except (NotFound, InvalidInput) as error:
+        context["problem"], status = error, error.status
+    return render(request, "console/diff.html", context, status=status)
+
+
+def _snapshots(table: Table, *chosen: str) -> list[tuple[str, str]]:
+    """Names of snapshots and how a person knows them; what was asked for is always among them."""
+    rows = LineageEntry.objects.filter(table=table)[:100]
+    found = [("current", "what queries see now")]
+    for row in rows:
+        at = f"{datetime.fromtimestamp(row.timestamp_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+        found += [(row.entry_id, f"{at} {row.state}: the table with this replacement")]
+        found += [(f"{row.entry_id}:{side}", f"{at} {row.state}: its {what} side alone") for side, what in (("from", "old"), ("to", "new"))]
+    return [*found, *((name, name) for name in chosen if name and name not in dict(found))]
+
+
+def _checks(ctx: Context, name: TableName, entry_id: str) -> Any:
+    try:
+        return snapshot_checks.read_checks(ctx, name, entry_id)
+    except PinotAdminError as error:
+        return error
+
+
+def _noted_job(table: Table, entry_id: str) -> str:
+    """The background end that the mirrored entry names, empty when there is none."""
+    row = LineageEntry.objects.filter(table=table, entry_id=entry_id).first()
+    return str(row.notes.get(END_JOB) or "") if row else ""
+
+
+def _job(ctx: Context, job_id: str) -> JobStatus | None:
+    if not job_id:
+        return None
+    try:
+        return job_status(ctx, job_id, wiring.servers().errors)
+    except NotFound:
+        return None
+
+
+def _address(table: Table, entry_id: str) -> str:
+    return reverse("console:entry", args=[table.name, entry_id])
