@@ -51,7 +51,7 @@ def holds(world: RealtimeWorld, segment: str) -> None:
     assert set(world.ideal.maps[segment].values()) == {"ONLINE"}
     assert set(world.ideal.maps[names[1]].values()) == {"CONSUMING"}
     assert world.memory.get(paths.completion(TABLE.typed, segment)) is None
-    assert b"".join(downloads.open_segment(world.ctx, "t", segment).chunks()) == b"tar"
+    assert b"".join(downloads.open_segment(world.over(world.memory), "t", segment).chunks()) == b"tar"
 
 
 def interruptions(folder: Path) -> Iterator[tuple[int, Fault, RealtimeWorld, str, Path]]:
