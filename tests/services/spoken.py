@@ -22,13 +22,18 @@ NAME = "t__0__0__20231114T2213Z"
 START_MS = 1_600_000_000_000
 
 
+def build(segment: str, folder: Path, docs: int = 10) -> Path:
+    """A segment of this name in a folder of its own below ``folder``."""
+    rows = pa.table({"id": [f"r{i}" for i in range(docs)], "ts": [START_MS + i for i in range(docs)]})
+    config = parse_table_config(config_of())
+    build_segment(rows, schemas.parse_schema(SCHEMA), config, segment, folder, creation_time_ms=START_MS)
+    return folder / segment
+
+
 @functools.cache
 def _built(docs: int) -> SegmentInfo:
     with TemporaryDirectory() as folder:
-        rows = pa.table({"id": [f"r{i}" for i in range(docs)], "ts": [START_MS + i for i in range(docs)]})
-        config = parse_table_config(config_of())
-        build_segment(rows, schemas.parse_schema(SCHEMA), config, NAME, Path(folder), creation_time_ms=START_MS)
-        return read_info(Path(folder) / NAME)
+        return read_info(build(NAME, Path(folder), docs))
 
 
 def built(segment: str, docs: int = 10) -> SegmentInfo:
