@@ -50,6 +50,7 @@ def plan_lineage(lineage: Lineage, config: TableConfig, ideal: Collection[str], 
 
     Kept whatever its age: both sides of a pinned entry, what a rollback over the snapshots that the table asks for would need (B4), and
     ``spare`` (last committed segments of a realtime table). An entry that hides one of those stays too: dropped, it would show it again.
+    And the history between such an old snapshot and the present one stays, or going back would not know what to take away.
     """
     drop: list[str] = []
     delete: list[str] = []
@@ -58,12 +59,13 @@ def plan_lineage(lineage: Lineage, config: TableConfig, ideal: Collection[str], 
     wanted = settings_or_default(config)
     kept = lineage.pinned() | rollback_targets(lineage, wanted.kept_by_time) | set(spare)
     superseded = _superseded(lineage, wanted.kept_by_push) if config.is_refresh else set()
+    linked = _built_on_what_is_left(lineage, ideal)
     for entry in (e for e in lineage.in_order() if not e.is_pinned):
         side, due = _spent_side(entry, config, now_ms)
         due = due or entry.id in superseded
         left = [s for s in side if s in ideal]
         going = [s for s in left if s not in kept]
-        if not left and (entry.state is State.COMPLETED or due):
+        if not left and (entry.state is State.COMPLETED or due) and entry.id not in linked:
             drop.append(entry.id)
             orphans += side if entry.state is not State.COMPLETED else ()
             why.append(f"Dropped lineage entry {entry.id} ({entry.state}): none of its {len(side)} old segments is left.")
@@ -71,6 +73,17 @@ def plan_lineage(lineage: Lineage, config: TableConfig, ideal: Collection[str], 
             delete += going
             why.append(f"Deleted {len(going)} segments of lineage entry {entry.id} ({entry.state}).")
     return LineagePlan(tuple(drop), tuple(dict.fromkeys(delete)), tuple(why), tuple(dict.fromkeys(orphans)))
+
+
+def _built_on_what_is_left(lineage: Lineage, ideal: Collection[str]) -> set[str]:
+    """Completed entries above one in a chain that is pinned, or whose old side is not all gone."""
+    completed = [e for e in lineage.entries.values() if e.state is State.COMPLETED]
+    reached = {s for e in completed if e.is_pinned or any(s in ideal for s in e.segments_from) for s in e.segments_to}
+    found: set[str] = set()
+    while level := [e for e in completed if e.id not in found and not reached.isdisjoint(e.segments_from)]:
+        found |= {e.id for e in level}
+        reached |= {s for e in level for s in e.segments_to}
+    return found
 
 
 def _superseded(lineage: Lineage, keep: int) -> set[str]:

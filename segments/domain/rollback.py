@@ -34,7 +34,7 @@ class RollbackPlan:
 def plan_rollback(lineage: Lineage, target: str, ideal: Mapping[str, bool], *, force: bool, now_ms: int) -> RollbackPlan:
     """Revert ``target`` and everything built on it. ``ideal``: does a replica serve the segment? NotFound when there is no such entry.
 
-    ``force`` also takes back entries that are IN_PROGRESS, whose pushes then fail.
+    ``force`` also takes back entries that are IN_PROGRESS, whose pushes then fail, and goes on where new segments were deleted by hand.
     """
     entry = lineage.entry(target)
     steps = built_on(lineage, entry)
@@ -72,6 +72,12 @@ def _newest_first(entries: Collection[Entry]) -> tuple[Entry, ...]:
     return tuple(ordered)
 
 
+def _lost(steps: Collection[Entry], ideal: Collection[str]) -> list[str]:
+    """New segments of completed steps that are gone though no step replaced them: deleted by hand, or replaced by an entry dropped since."""
+    replaced = {s for e in steps for s in e.segments_from}
+    return [s for e in steps if e.state is State.COMPLETED for s in e.segments_to if s not in ideal and s not in replaced]
+
+
 def _blockers(
     entry: Entry, steps: Collection[Entry], hidden: Collection[str], ideal: Mapping[str, bool], *, force: bool
 ) -> list[StateConflict | PreconditionFailed]:
@@ -82,6 +88,16 @@ def _blockers(
         for e in steps
         if e.state is State.IN_PROGRESS and not force
     ]
+    lost = _lost(steps, ideal)
+    if lost and not force:
+        found.append(
+            StateConflict(
+                f"Segment '{lost[0]}' of lineage entry '{entry.id}', or of one built on it, is gone; no entry tells what replaced it.",
+                remedy="If it was deleted by hand, give forceRevert=true; else old and new rows would be seen together.",
+                entry=entry.id,
+                segments=lost,
+            )
+        )
     wanted = dict.fromkeys(s for e in steps if e.state is State.COMPLETED for s in e.segments_from if s not in hidden)
     missing = [s for s in wanted if not ideal.get(s, False)]
     if missing:

@@ -94,8 +94,8 @@ def cancel_job(ctx: Context, job_id: str, actor: Actor) -> EndJob:
     """Give up an end that has not switched yet; the entry stays IN_PROGRESS. StateConflict when the job is over or just switched."""
     job = find_job(ctx, job_id)
     message = f"Cancelled by {actor.name}" + (f": {actor.reason}" if actor.reason else ".")
-    done = _finish(ctx, job, JobState.CANCELLED, message)
-    if done.state is not JobState.CANCELLED:
+    done = _finish(ctx, job, JobState.CANCELLED, message) if job.is_open else job
+    if not job.is_open or done.state is not JobState.CANCELLED:
         raise StateConflict(
             f"Job '{job_id}' is {done.state}: {done.message}".rstrip(": "),
             remedy="Revert the lineage entry instead." if done.state is JobState.DONE else "",

@@ -70,7 +70,7 @@ def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool
     """Look, change nothing. NotFound when table or entry do not exist."""
     seen = observe(ctx, table)
     plan = _plan(ctx, table, seen, target, force=force)
-    unforced = _plan(ctx, table, seen, target, force=False)
+    unforced, forced = (_plan(ctx, table, seen, target, force=f) for f in (False, True))
     before, after = seen.lineage.visible(seen.ideal.maps), plan.after.visible(seen.ideal.maps)
     records = read_records(ctx, table, sorted({*before, *after}))
     hidden, pinned = plan.after.hidden(), plan.after.pinned()
@@ -78,7 +78,7 @@ def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool
         table=table.typed,
         target=target,
         allowed=not plan.blockers,
-        needs_force=any(e.state == "IN_PROGRESS" for e in plan.steps) and len(unforced.blockers) > 0,
+        needs_force=bool(unforced.blockers) and not forced.blockers,
         blockers=[str(b) for b in plan.blockers],
         steps=[
             RollbackStep(e.id, e.state.value, e.timestamp_ms, len(e.segments_from), len(e.segments_to), e.is_pinned) for e in plan.steps

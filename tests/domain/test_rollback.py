@@ -51,6 +51,14 @@ def test_the_wanted_snapshot_must_be_served() -> None:
             require_possible(plan)
 
 
+def test_a_chain_with_a_lost_link_is_not_gone_back_over_unless_forced() -> None:
+    """The entry that replaced c by d is gone: to show a would show d beside it."""
+    broken = lineage(*CHAIN[:2])
+    plan = plan_rollback(broken, "e1", online("a b d"), force=False, now_ms=NOW)
+    assert "'c'" in str(plan.blockers[0])
+    assert plan_rollback(broken, "e1", online("a b d"), force=True, now_ms=NOW).blockers == ()
+
+
 def test_what_an_entry_between_replaced_beside_the_chain_must_be_served_too() -> None:
     entries = (("e1", "a", "b", "COMPLETED"), ("e2", "b z", "c", "COMPLETED"))
     assert plan_rollback(lineage(*entries), "e1", online("a z c"), force=False, now_ms=NOW).after.visible("azc") == ["a", "z"]
