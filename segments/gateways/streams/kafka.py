@@ -101,6 +101,8 @@ class KafkaConsumer:
             return self._fetch(start, max_messages, timeout_s, stop)
 
     def _fetch(self, start: Offset, max_messages: int, timeout_s: float, stop: Offset | None) -> Batch:
+        if self._closed:
+            raise Unavailable(f"The consumer of partition {self._partition} of topic '{self._config.topic}' is closed.")
         self._pace.begin(timeout_s)
         lost: tuple[Offset, Offset] | None = None
         with _told(self._config):
@@ -143,8 +145,6 @@ class KafkaConsumer:
                 client.close()
 
     def _go_to(self, offset: int) -> None:
-        if self._closed:
-            raise Unavailable(f"The consumer of partition {self._partition} of topic '{self._config.topic}' is closed.")
         if self._client is None:
             self._client = _client({**self._settings, "error_cb": self._heard})
         self._client.assign([TopicPartition(self._config.topic, self._partition, offset)])

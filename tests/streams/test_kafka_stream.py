@@ -1,0 +1,116 @@
+"""Kafka: settings of the Java client in librdkafka's words, topics that are not there, a broker killed and started again."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from segments.domain.stream_config import parse_stream_config
+from segments.errors import InvalidInput, Unavailable
+from segments.gateways.streams import StreamDefaults, open_stream
+from segments.gateways.streams.kafka_settings import client_settings
+from tests.real_parts import free_port
+from tests.streams.conftest import KafkaWorld
+from tests.streams.kafka_broker import KafkaBroker
+
+
+def settings(**keys: str) -> dict[str, object]:
+    own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}
+    return client_settings(parse_stream_config({**own, **keys}), "host:9092")
+
+
+def test_the_installations_broker_is_used_when_the_table_names_none() -> None:
+    assert settings()["bootstrap.servers"] == "host:9092"
+    assert settings(**{"stream.kafka.broker.list": "a:1,b:2"})["bootstrap.servers"] == "a:1,b:2"
+    with pytest.raises(InvalidInput, match=r"broker\.list"):
+        open_stream(parse_stream_config({"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}))
+
+
+def test_a_java_login_becomes_user_and_password() -> None:
+    jaas = r'org.apache.kafka.common.security.scram.ScramLoginModule required username="ann" password="a \"b\" c";'
+    found = settings(**{"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config": jaas})
+    assert (found["sasl.username"], found["sasl.password"], found["sasl.mechanism"]) == ("ann", 'a "b" c', "SCRAM-SHA-256")
+    assert found["security.protocol"] == "SASL_SSL"
+    assert "sasl.jaas.config" not in found
+
+
+def test_key_stores_are_passed_on_where_they_can_be_read() -> None:
+    found = settings(**{"ssl.truststore.location": "/ca.pem", "ssl.keystore.location": "/me.p12", "ssl.keystore.type": "PKCS12"})
+    assert (found["ssl.ca.location"], found["ssl.keystore.location"]) == ("/ca.pem", "/me.p12")
+    with pytest.raises(InvalidInput, match="Java key store"):
+        settings(**{"ssl.truststore.location": "/ca.jks"})
+
+
+def test_consumer_properties_are_passed_on_but_offsets_are_never_committed_there() -> None:
+    found = settings(**{"stream.kafka.consumer.prop.fetch.max.wait.ms": "7", "enable.auto.commit": "true", "group.id": "theirs"})
+    assert found["fetch.wait.max.ms"] == "7"
+    assert found["enable.auto.commit"] is False
+    assert found["group.id"] != "theirs"
+
+
+def test_a_setting_that_kafka_does_not_know_is_refused_by_name() -> None:
+    own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json", "no.such.key": "1"}
+    with pytest.raises(InvalidInput, match=r"no\.such\.key"):
+        open_stream(parse_stream_config(own), StreamDefaults(kafka_bootstrap=f"127.0.0.1:{free_port()}")).partitions()
+
+
+def test_no_broker_is_unavailable() -> None:
+    own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}
+    config = parse_stream_config({**own, "stream.kafka.connection.timeout.millis": "1000"})
+    with pytest.raises(Unavailable, match="'t'"):
+        open_stream(config, StreamDefaults(kafka_bootstrap=f"127.0.0.1:{free_port()}")).partitions()
+
+
+@pytest.mark.integration
+def test_a_topic_that_is_not_there_is_unavailable(kafka: KafkaBroker) -> None:
+    with pytest.raises(Unavailable, match="nothere"):
+        KafkaWorld(kafka).open("nothere").partitions()
+
+
+@pytest.mark.integration
+def test_an_offset_beyond_the_end_is_told_and_not_moved_back(kafka: KafkaBroker, topic: str) -> None:
+    world = KafkaWorld(kafka)
+    world.create(topic, 1)
+    world.send(topic, 0, [b"{}"] * 3)
+    stream = world.open(topic)
+    beyond = stream.latest(0)
+    for _ in range(5):
+        beyond = beyond.after()
+    consumer = stream.consumer(0)
+    with pytest.raises(Unavailable, match="made anew"):
+        for _ in range(10):
+            consumer.fetch(beyond, max_messages=10, timeout_s=1)
+    consumer.close()
+
+
+@pytest.mark.integration
+def test_reading_goes_on_after_the_broker_was_killed_and_started_again(kafka: KafkaBroker, topic: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="kafka-", ignore_cleanup_errors=True) as folder:
+        broker = KafkaBroker(Path(folder)).start()
+        try:
+            world = KafkaWorld(broker)
+            world.create(topic, 1)
+            world.send(topic, 0, [b"1", b"2"])
+            stream = world.open(topic)
+            consumer, start = stream.consumer(0), stream.earliest(0)
+            start = consumer.fetch(start, max_messages=2, timeout_s=10).next_offset
+            broker.kill()
+            with pytest.raises(Unavailable, match=topic):
+                for _ in range(20):
+                    assert len(consumer.fetch(start, max_messages=2, timeout_s=1)) == 0
+            broker.start()
+            world.send(topic, 0, [b"3"])
+            found: list[bytes] = []
+            deadline = time.monotonic() + 30
+            while not found and time.monotonic() < deadline:
+                try:
+                    found = list(consumer.fetch(start, max_messages=2, timeout_s=1).values)
+                except Unavailable:
+                    continue
+            assert found == [b"3"]
+            consumer.close()
+        finally:
+            broker.kill()

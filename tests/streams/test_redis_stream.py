@@ -1,0 +1,104 @@
+"""Redis Streams: which removed entries count as lost, odd entries, and a server that goes away."""
+
+from __future__ import annotations
+
+import pytest
+
+from segments.domain.stream_config import parse_stream_config
+from segments.errors import InvalidInput, Unavailable
+from segments.gateways.streams import StreamDefaults, open_stream
+from segments.gateways.streams import redis as gateway
+from tests.real_parts import free_port
+from tests.streams.conftest import RedisWorld
+
+
+@pytest.fixture
+def world(valkey: int) -> RedisWorld:
+    return RedisWorld(valkey)
+
+
+def forget() -> None:
+    """As after a restart of the process."""
+    gateway._progress.clear()
+
+
+def test_trimming_what_was_read_loses_nothing(world: RedisWorld, topic: str) -> None:
+    world.create(topic, 1)
+    world.send(topic, 0, [b"a", b"b", b"c"])
+    stream = world.open(topic)
+    end = stream.consumer(0).fetch(stream.earliest(0), max_messages=10, timeout_s=1).next_offset
+    world.truncate(topic, 0, 3)
+    world.send(topic, 0, [b"d"])
+    batch = stream.consumer(0).fetch(end, max_messages=10, timeout_s=1)  # another consumer of this process: the next segment's
+    assert (batch.values, batch.lost) == ([b"d"], None)
+
+
+def test_trimming_beyond_what_was_read_is_a_loss_also_after_a_restart(world: RedisWorld, topic: str) -> None:
+    world.create(topic, 1)
+    world.send(topic, 0, [b"a", b"b", b"c", b"d"])
+    stream = world.open(topic)
+    end = stream.consumer(0).fetch(stream.earliest(0), max_messages=2, timeout_s=1).next_offset
+    world.truncate(topic, 0, 3)
+    for restart in (False, True):
+        if restart:
+            forget()
+        batch = stream.consumer(0).fetch(end, max_messages=10, timeout_s=1)
+        assert (batch.values, batch.lost) == ([b"d"], (end, stream.earliest(0)))
+
+
+def test_a_stream_that_lost_everything_is_told_without_waiting_for_the_next_message(world: RedisWorld, topic: str) -> None:
+    world.create(topic, 1)
+    world.send(topic, 0, [b"a", b"b", b"c"])
+    stream = world.open(topic)
+    start = stream.earliest(0)
+    world.truncate(topic, 0, 3)
+    batch = stream.consumer(0).fetch(start, max_messages=10, timeout_s=0.1)
+    assert (len(batch), batch.lost, batch.next_offset) == (0, (start, stream.latest(0)), stream.latest(0))
+
+
+def test_an_empty_stream_that_once_had_an_entry_begins_without_a_loss(world: RedisWorld, topic: str) -> None:
+    world.create(topic, 1)  # an entry was added and deleted
+    stream = world.open(topic)
+    start = stream.earliest(0)
+    world.send(topic, 0, [b"a"])
+    forget()
+    batch = stream.consumer(0).fetch(start, max_messages=10, timeout_s=1)
+    assert (batch.values, batch.lost) == ([b"a"], None)
+
+
+def test_messages_of_a_stream_that_does_not_exist_yet_are_waited_for(world: RedisWorld, topic: str) -> None:
+    stream = world.open(topic, **{"stream.redis.partitions": "2"})
+    assert stream.partitions() == [0, 1]
+    consumer, start = stream.consumer(1), stream.latest(1)
+    assert len(consumer.fetch(start, max_messages=10, timeout_s=0.05)) == 0
+    world.send(topic, 1, [b"a"])
+    assert consumer.fetch(start, max_messages=10, timeout_s=5).values == [b"a"]
+
+
+def test_the_value_is_found_beside_other_fields_and_an_entry_without_one_is_empty(world: RedisWorld, topic: str) -> None:
+    world.client.xadd(f"{topic}-0", {"key": b"k", "value": b"v"})
+    world.client.xadd(f"{topic}-0", {"other": b"x"})
+    stream = world.open(topic)
+    assert stream.consumer(0).fetch(stream.earliest(0), max_messages=10, timeout_s=1).values == [b"v", b""]
+
+
+def test_a_server_that_does_not_answer_is_unavailable_and_the_next_fetch_tries_again(valkey: int, topic: str) -> None:
+    config = parse_stream_config({"streamType": "redis", "stream.redis.topic.name": topic})
+    absent = open_stream(config, StreamDefaults(redis_url=f"redis://127.0.0.1:{free_port()}/0"))
+    with pytest.raises(Unavailable, match=topic):
+        absent.partitions()
+    world = RedisWorld(valkey)
+    world.send(topic, 0, [b"a"])
+    stream = world.open(topic)
+    consumer, start = stream.consumer(0), stream.earliest(0)
+    assert consumer.fetch(start, max_messages=1, timeout_s=1).values == [b"a"]
+    world.client.client_kill_filter(_type="normal", skipme=True)
+    with pytest.raises(Unavailable, match=topic):
+        consumer.fetch(start, max_messages=1, timeout_s=1)
+    assert consumer.fetch(start, max_messages=1, timeout_s=1).values == [b"a"]
+
+
+def test_a_config_without_a_server_is_refused(topic: str) -> None:
+    config = parse_stream_config({"streamType": "redis", "stream.redis.topic.name": topic})
+    with pytest.raises(InvalidInput, match=r"stream\.redis\.url"):
+        open_stream(config)
