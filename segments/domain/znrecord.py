@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import orjson
 
 from segments.errors import InvalidInput, RecordCorrupt
 
@@ -53,7 +54,10 @@ def encode(record: ZNRecord) -> bytes:
     }
     if record.raw_payload is not None:
         body["rawPayload"] = record.raw_payload
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    try:
+        text = orjson.dumps(body)
+    except TypeError as error:
+        raise InvalidInput(f"Record '{record.id}' holds what no JSON can: {error}.") from error
     if record.simple.get("enableCompression") == "true" or len(text) > SIZE_LIMIT:
         text = gzip.compress(text, compresslevel=6, mtime=0)
     if len(text) > SIZE_LIMIT:
@@ -67,7 +71,7 @@ def decode(data: bytes | None) -> ZNRecord | None:
         return None
     try:
         text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-        body = json.loads(text)
+        body = orjson.loads(text)
         return ZNRecord(
             id=str(body["id"]),
             simple=dict(body.get("simpleFields") or {}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from kazoo.client import KazooClient
 from kazoo.protocol.connection import ConnectionHandler
@@ -71,7 +71,19 @@ def report_events(client: KazooClient, on_event: Callable[[str], None]) -> None:
     client._connection = _WatchingConnection(client, on_event)
 
 
-def submit(client: KazooClient, request: AddWatch | RemoveWatches) -> Any:
+class Request(Protocol):
+    """What kazoo can send: a number, and how it and its reply look on the wire."""
+
+    type: ClassVar[int]
+
+    def serialize(self) -> bytearray:
+        """Wire form of the request."""
+
+    def deserialize(self, data: bytes, offset: int) -> Any:
+        """The reply."""
+
+
+def submit(client: KazooClient, request: Request) -> Any:
     """Send the request; returns kazoo's asynchronous result."""
     result = client.handler.async_result()
     client._call(request, result)

@@ -19,6 +19,7 @@ from kazoo.retry import KazooRetry
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import Conflict, InvalidInput, OutcomeUnknown, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Versioned, WatchCallback, Write
+from segments.store.bulk_read import DecodedRecords, MultiRead
 from segments.store.dispatch import Dispatcher, Subscription
 from segments.store.paths import check_path, parent_of
 from segments.store.recursive_watch import AddWatch, RemoveWatches, report_events, submit
@@ -28,8 +29,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Requests sent at once before the replies are awaited.
+#: Reads sent at once before the replies are awaited; more than ``_BULK`` go as one request.
 _PIPELINE = 500
+_BULK = 32
 
 
 #: Seconds that a call waits for the connection when it has been lost for long.
@@ -51,6 +53,7 @@ class ZooKeeperStore:
         self._root = check_path(f"/{cluster}")
         self._patience = connect_timeout
         self._request_limit = request_limit
+        self._decoded = DecodedRecords()
         self._dispatcher = Dispatcher(f"store-watches-{cluster}")
         self._on_session: list[Callable[[], None]] = []
         self._session = 0
@@ -80,8 +83,9 @@ class ZooKeeperStore:
     def get_many(self, paths: Sequence[str]) -> list[Versioned | None]:
         found: list[Versioned | None] = []
         for start in range(0, len(paths), _PIPELINE):
-            replies = self._read(partial(self._get_all, paths[start : start + _PIPELINE]))
-            found.extend(None if reply is None else versioned(*reply) for reply in replies)
+            asked = paths[start : start + _PIPELINE]
+            replies = self._read(partial(self._get_bulk if len(asked) > _BULK else self._get_all, asked))
+            found.extend(None if r is None else self._decoded.versioned(p, *r) for p, r in zip(asked, replies, strict=True))
         return found
 
     def children(self, path: str) -> list[str]:
@@ -96,6 +100,10 @@ class ZooKeeperStore:
 
     def _get_all(self, paths: Sequence[str]) -> list[Any]:
         return settle([self._client.get_async(self._full(path)) for path in paths], NoNodeError)
+
+    def _get_bulk(self, paths: Sequence[str]) -> list[Any]:
+        (found,) = settle([submit(self._client, MultiRead([self._full(path) for path in paths]))])
+        return list(found)
 
     # Writes: sent once
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from segments.domain import lineage as lineages
@@ -97,6 +98,11 @@ class Observed:
     schema: Schema | None
     schema_version: int
 
+    @cached_property
+    def in_lineage(self) -> frozenset[str]:
+        """Segments that some entry names."""
+        return frozenset(s for e in self.lineage.entries.values() for s in (*e.segments_from, *e.segments_to))
+
 
 def observe(store: Store, table: str, servers: Collection[str]) -> Observed | None:
     """Read a table by the rule above; None when it has no ideal state. ``servers``: instances whose liveness matters.
@@ -165,7 +171,7 @@ def is_first_load(seen: Observed, segment: str, served_before: Collection[str]) 
     Never true for segments of a lineage entry (the switch waits for them, so a missing one is missing), for what was served before,
     and when no live server is on its way to serve it.
     """
-    if segment in served_before or any(segment in e.segments_from + e.segments_to for e in seen.lineage.entries.values()):
+    if segment in served_before or segment in seen.in_lineage:
         return False
     states = seen.view.get(segment, {})
     return not serving(states) and any(i in seen.live and states.get(i) != ERROR for i in seen.ideal.get(segment, {}))
