@@ -81,7 +81,12 @@ def context(cluster: str | None = None) -> Context:
             new_id=lambda: str(uuid.uuid4()),
             controller_url=f"http://{settings.HOST}:{settings.PORT}",
             cluster_secret=settings.CLUSTER_SECRET,
-            limits=Limits(entry_lease_s=float(settings.ENTRY_LEASE_S)),
+            limits=Limits(
+                entry_lease_s=float(settings.ENTRY_LEASE_S),
+                # A cluster that listens on its own machine only may also read from there.
+                fetch_from_loopback=settings.HOST in ("127.0.0.1", "localhost", "::1"),
+                fetch_roots=tuple(settings.URI_PUSH_ROOTS),
+            ),
             streams=_open_stream,
             servers=servers(),
             snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),

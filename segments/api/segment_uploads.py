@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypedDict, cast
 
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
@@ -22,11 +22,20 @@ from segments.errors import Forbidden, InvalidInput
 from segments.names import TableName, resolve_table
 from segments.services import uploads
 from segments.services.batch_tar import read_batch
+from segments.services.context import Actor
 from segments.services.uploads import UploadOptions
 
 _TYPES: Final = ("SEGMENT", "URI", "METADATA", "JSON")
 _MODIFIER: Final = "Pinot-SegmentZKMetadataCustomMapModifier"
-_QUERY: Final = ("tableName", "tableType", "enableParallelPushProtection", "allowRefresh")
+_QUERY: Final = ("tableName", "tableType", "enableParallelPushProtection", "allowRefresh", "segmentLineageEntryId")
+#: Names the running replacement that the upload belongs to, as the parameter segmentLineageEntryId does (B8).
+_ENTRY: Final = "Pinot-Segment-Lineage-Entry-Id"
+
+
+class _How(TypedDict):
+    options: UploadOptions
+    actor: Actor
+    lineage_entry: str | None
 
 
 class UploadView(ApiView):
@@ -60,6 +69,11 @@ class UploadView(ApiView):
             for file in files:
                 file.close()
 
+    def how(self, request: Request) -> _How:
+        """Conditions, actor and lineage entry of the upload."""
+        entry = text_param(request, "segmentLineageEntryId") or _header(request, _ENTRY)
+        return {"options": _options(request), "actor": self.actor, "lineage_entry": entry}
+
     def _check_length(self, request: Request) -> None:
         length = str(request.META.get("CONTENT_LENGTH") or "0")
         if length.isdigit() and int(length) > self.ctx.limits.upload_bytes + (1 << 20):
@@ -81,17 +95,17 @@ class UploadSegment(UploadView):
                 result = self._metadata(request)
             case _:
                 with self.one_part(request) as tar:
-                    result = uploads.upload_tar(self.ctx, _table(request, tar), tar, options=_options(request), actor=self.actor)
+                    result = uploads.upload_tar(self.ctx, _table(request, tar), tar, **self.how(request))
         return status(f"Successfully uploaded segment: {result.segments[0]} of table: {result.table}")
 
     def _uri(self, request: Request) -> uploads.UploadResult:
         uri, table = _download_uri(request), _table(request, None)
-        return uploads.upload_uri(self.ctx, table, uri, copy=self.copies_uri, options=_options(request), actor=self.actor)
+        return uploads.upload_uri(self.ctx, table, uri, copy=self.copies_uri, **self.how(request))
 
     def _metadata(self, request: Request) -> uploads.UploadResult:
         uri = _download_uri(request)
         with self.one_part(request) as tar:
-            return uploads.upload_metadata_tar(self.ctx, _table(request, tar), tar, uri, options=_options(request), actor=self.actor)
+            return uploads.upload_metadata_tar(self.ctx, _table(request, tar), tar, uri, **self.how(request))
 
 
 class UploadBatch(UploadView):
@@ -107,7 +121,7 @@ class UploadBatch(UploadView):
         started = self.ctx.clock()
         with self.one_part(request) as tar:
             parts = read_batch(tar)
-            result = uploads.upload_metadata(self.ctx, _table(request, None), parts, options=_options(request), actor=self.actor)
+            result = uploads.upload_metadata(self.ctx, _table(request, None), parts, **self.how(request))
         names = ", ".join(result.segments)
         return status(f"Successfully uploaded segments: [{names}] of table: {result.table} in {self.ctx.clock() - started} ms")
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from segments.domain.lineage import Lineage, State
+from segments.domain.llc_name import is_llc_name
 from segments.domain.segment_metadata import COMMITTING, IN_PROGRESS, TIME_RANGE_MS, SegmentMetadata
 from segments.domain.table_config import TableConfig
 from segments.domain.upload import UploadedSegment
 from segments.errors import Forbidden, Gone, InvalidInput, PreconditionFailed, StateConflict
-from segments.names import OFFLINE
+from segments.names import OFFLINE, REALTIME
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)B?", re.IGNORECASE)
 _FACTORS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
@@ -78,6 +79,40 @@ def check_existing(table: str, segment: str, old: SegmentMetadata | None, wanted
 def another_upload(table: str, segment: str) -> StateConflict:
     """The refusal while somebody else uploads the same name."""
     return StateConflict(f"Another segment upload is in progress for segment: {segment} of table: {table}.", remedy="Retry later.")
+
+
+def check_offsets(config: TableConfig, segment: UploadedSegment) -> None:
+    """A new segment of a REALTIME table named like a consumed one must know its offsets (storage-zk.md 3.2). Raises InvalidInput."""
+    if config.table.type != REALTIME or not is_llc_name(segment.name):
+        return
+    if segment.start_offset is None or segment.end_offset is None:
+        raise InvalidInput(
+            f"Segment '{segment.name}' is named like a consumed segment, but its file holds no start and end offset.",
+            remedy="Give it another name, or build it with segment.realtime.startOffset and endOffset in its metadata.",
+        )
+
+
+def check_not_hidden(lineage: Lineage, segments: Iterable[str], new: Collection[str]) -> None:
+    """An upload that names no lineage entry may not bring what no query would ever see: too late for a push that was reverted (B8).
+
+    Refused: names of a REVERTED entry that no running or completed one lists, and new segments under names that were replaced.
+    Raises StateConflict.
+    """
+    entries = lineage.in_order()
+    live = {s for e in entries if e.state is not State.REVERTED for s in e.segments_to}
+    for segment in segments:
+        for entry in entries:
+            is_late = entry.state is State.REVERTED and segment in entry.segments_to and segment not in live
+            is_replaced = entry.state is State.COMPLETED and segment in entry.segments_from and segment in new
+            if is_late or is_replaced:
+                what = "was reverted" if is_late else "replaced it"
+                raise StateConflict(
+                    f"Segment '{segment}' of table '{lineage.table}' belongs to lineage entry '{entry.id}',"
+                    f" which {what}: no query would see it.",
+                    remedy="Start a new replacement that lists it, or upload it under another name.",
+                    entry=entry.id,
+                    segments=[segment],
+                )
 
 
 def check_fence(lineage: Lineage, entry_id: str | None, segments: Iterable[str]) -> None:

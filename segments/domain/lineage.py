@@ -112,6 +112,10 @@ class Lineage:
         """Segments on either side of an entry that somebody pinned."""
         return {s for e in self.entries.values() if e.is_pinned for s in e.segments_from + e.segments_to}
 
+    def mentioned(self) -> set[str]:
+        """Every segment that any entry names."""
+        return {s for e in self.entries.values() for s in (*e.segments_from, *e.segments_to)}
+
     def entry(self, entry_id: str) -> Entry:
         """The entry; NotFound names it."""
         found = self.entries.get(entry_id)

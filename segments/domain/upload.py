@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from segments.domain.segment_metadata import SegmentMetadata
+from segments.domain.segment_metadata import UPLOADED, SegmentMetadata
 from segments.errors import InvalidInput
 
 _MODES: Final = ("REPLACE", "UPDATE")
@@ -18,6 +18,7 @@ class UploadedSegment:
     """A segment as it says of itself, plus where servers fetch it. Times in epoch milliseconds, ``*_raw`` as in the time column.
 
     ``size_bytes`` is that of the tar (None: unknown). ``partitions`` is {column: partition metadata} in Pinot's JSON form.
+    ``start_offset`` and ``end_offset``: what of the stream it holds, None for a segment that never was consumed.
     """
 
     name: str
@@ -34,6 +35,8 @@ class UploadedSegment:
     end_raw: str | None = None
     partitions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     custom: Mapping[str, str] = field(default_factory=dict)
+    start_offset: str | None = None
+    end_offset: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,13 +66,24 @@ def parse_modifier(text: str | None) -> CustomMapModifier | None:
     return CustomMapModifier(mode, {str(k): str(v) for k, v in changes.items()})
 
 
-def new_metadata(uploaded: UploadedSegment, modifier: CustomMapModifier | None, now_ms: int) -> SegmentMetadata:
-    """The record of a segment that was not there before."""
+def new_metadata(
+    uploaded: UploadedSegment, modifier: CustomMapModifier | None, now_ms: int, *, is_realtime: bool = False
+) -> SegmentMetadata:
+    """The record of a segment that was not there before; one of a REALTIME table says that it was uploaded, and its offsets."""
     custom = modifier.apply(uploaded.custom) if modifier else uploaded.custom
-    return SegmentMetadata(uploaded.name, {}).edited({**_content(uploaded), "segment.push.time": now_ms}, custom)
+    fields = {**_content(uploaded), "segment.push.time": now_ms, **(_stream_fields(uploaded) if is_realtime else {})}
+    return SegmentMetadata(uploaded.name, {}).edited(fields, custom)
 
 
-def refreshed_metadata(old: SegmentMetadata, uploaded: UploadedSegment, modifier: CustomMapModifier | None, now_ms: int) -> SegmentMetadata:
+def _stream_fields(uploaded: UploadedSegment) -> dict[str, str | int | None]:
+    """Of a REALTIME table; offsets that the file does not know stay as they are (storage-zk.md 1.5)."""
+    offsets = {"segment.realtime.startOffset": uploaded.start_offset, "segment.realtime.endOffset": uploaded.end_offset}
+    return {"segment.realtime.status": UPLOADED, **{k: v for k, v in offsets.items() if v is not None}}
+
+
+def refreshed_metadata(
+    old: SegmentMetadata, uploaded: UploadedSegment, modifier: CustomMapModifier | None, now_ms: int, *, is_realtime: bool = False
+) -> SegmentMetadata:
     """The record of a segment that is uploaded again. Push time stays, refresh time is set, the upload lock goes.
 
     With the same CRC only creation time, refresh time, address and custom map change (the file is the same).
@@ -79,7 +93,8 @@ def refreshed_metadata(old: SegmentMetadata, uploaded: UploadedSegment, modifier
         custom = modifier.apply(old.custom) if modifier else uploaded.custom
         return old.edited({"segment.creation.time": uploaded.creation_ms, **common}, custom)
     custom = modifier.apply({**old.custom, **uploaded.custom}) if modifier else uploaded.custom
-    return old.edited({**_content(uploaded), "segment.crypter": None, "segment.use.data.crc": None, **common}, custom)
+    stream = _stream_fields(uploaded) if is_realtime else {}
+    return old.edited({**_content(uploaded), **stream, "segment.crypter": None, "segment.use.data.crc": None, **common}, custom)
 
 
 def _content(uploaded: UploadedSegment) -> dict[str, str | int | None]:

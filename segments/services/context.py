@@ -36,9 +36,11 @@ class Limits:
     #: The largest tar that is taken in, and what it may unpack to, in bytes.
     upload_bytes: int = 20 * 1024**3
     unpacked_bytes: int = 100 * 1024**3
-    #: URI push: seconds for the whole download, and whether it may read from this machine's own loopback addresses.
+    #: URI push: seconds for the whole download, whether it may read from this machine's own loopback addresses, and the addresses below
+    #: which files may be read (none: from every http and https host).
     fetch_s: float = 600.0
     fetch_from_loopback: bool = True
+    fetch_roots: tuple[str, ...] = ()
 
 
 class SnapshotReader(Protocol):

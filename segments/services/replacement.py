@@ -146,7 +146,7 @@ def _writes(ctx: Context, table: TableName, seen: Observed, decision: Decision, 
     if not leaving:
         return [*writes, Check(path, seen.ideal_version)]
     without = ideal_state.without_rows(seen.ideal, leaving)
-    queue = deletion.queue_write(ctx, table, leaving, retention=None)
+    queue = deletion.queue_write(ctx, table, leaving, retention=None, rows=seen.ideal.maps)
     return [*writes, Replace(path, without, seen.ideal_version), queue]
 
 

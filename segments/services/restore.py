@@ -116,7 +116,7 @@ def _take_back(ctx: Context, config: TableConfig, segments: Sequence[str], inclu
             return None
         return [*_rows_back(ctx, config, seen, held), queue.write(without=held)]
 
-    update_transaction(ctx.store, attempt)
+    update_transaction(ctx.store, attempt, turn=table.typed)
     return outcomes
 
 
@@ -161,7 +161,7 @@ def _claim(ctx: Context, table: TableName, batch: Sequence[KeptFile], token: str
                 put.append(Pending(one.segment, now, restores=one.file, servers=servers, claimed_ms=now, claim=token))
         return [queue.write(put=put)] if put else None
 
-    update_transaction(ctx.store, attempt)
+    update_transaction(ctx.store, attempt, turn=table.typed)
     uploading = set(ctx.store.children(paths.upload_locks(table.typed)))
     busy = [k.segment for k in batch if k.segment in uploading and k.segment not in outcomes]
     for segment in busy:
@@ -215,7 +215,7 @@ def _register(ctx: Context, config: TableConfig, ready: Sequence[KeptFile], toke
             return None
         return [*records, *_rows_back(ctx, config, seen, held), Check(paths.pending_deletions(table.typed), queue.node.version)]
 
-    update_transaction(ctx.store, attempt)
+    update_transaction(ctx.store, attempt, turn=table.typed)
     return outcomes
 
 

@@ -20,6 +20,7 @@ from segments.domain.znrecord import ZNRecord
 from segments.errors import Conflict, InvalidInput, NotFound, OutcomeUnknown, PinotAdminError
 from segments.gateways import fetch
 from segments.gateways.deepstore import encode
+from segments.gateways.fetch import FetchRules
 from segments.names import TableName
 from segments.services import deletion_queue
 from segments.services.context import Context
@@ -49,19 +50,21 @@ def checked_source(ctx: Context, table: TableName, segment: str, uri: str) -> st
     own = ctx.deep_store.path_of(uri)
     if own is not None:
         return download_url(ctx, table, segment) if own == ctx.deep_store.segment_path(table.raw, segment) else uri
-    if uri.partition("://")[0] in ("http", "https"):
-        return uri
-    raise InvalidInput(
-        f"Servers can not fetch segment '{segment}' from '{uri}'.", remedy="Use http, https, or an address inside the deep store."
-    )
+    fetch.check_address(uri, fetch_rules(ctx))
+    return uri
+
+
+def fetch_rules(ctx: Context) -> FetchRules:
+    """What a client may have this cluster read."""
+    limits = ctx.limits
+    return FetchRules(limits.fetch_roots, limits.fetch_from_loopback, limits.upload_bytes, limits.fetch_s)
 
 
 def bring(ctx: Context, uri: str, target: Path) -> None:
-    """Copy what ``uri`` names (http, https, or inside the deep store unless that is a local folder) to a local file."""
+    """Copy what ``uri`` names (an allowed address, or a path inside the deep store) to a local file."""
     own = ctx.deep_store.path_of(uri)
     if own is None:
-        limits = ctx.limits
-        fetch.fetch(uri, target, max_bytes=limits.upload_bytes, timeout_s=limits.fetch_s, allow_loopback=limits.fetch_from_loopback)
+        fetch.fetch(uri, target, fetch_rules(ctx))
         return
     size = ctx.deep_store.size(own)
     if size is None:

@@ -19,6 +19,7 @@ from segments.domain.table_config import TableConfig
 from segments.domain.upload import CustomMapModifier, UploadedSegment
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import InvalidInput, PinotAdminError
+from segments.names import REALTIME
 from segments.services.context import Context
 from segments.services.entry_lease import renew_for_upload
 from segments.services.retention import read_segments
@@ -88,8 +89,8 @@ class Registration:
         ideal = store.get(paths.ideal_state(typed))
         if ideal is None or ideal.record is None:
             raise table_missing(typed)
-        writes = self._fence(parts)
         nodes = store.get_many([paths.segment(typed, p.name) for p in parts])
+        writes = self._fence(parts, {p.name for p in parts if p.name not in ideal.record.maps})
         fresh = []
         for part, node in zip(parts, nodes, strict=True):
             has_row = part.name in ideal.record.maps
@@ -108,27 +109,34 @@ class Registration:
         old = segment_metadata.from_record(node.record) if node and node.record and has_row else None
         lock_ms = int(self.ctx.limits.upload_lock_s * 1000)
         admission.check_existing(typed, part.name, old, self.options.conditions, now_ms=self.now_ms, lock_ms=lock_ms)
-        if old is not None and old.crc != part.crc:
+        if old is None:
+            admission.check_offsets(self.config, part)
+        elif old.crc != part.crc:
             self.changed.add(part.name)
+        is_realtime = self.config.table.type == REALTIME
         after = (
-            uploads.new_metadata(part, self.options.modifier, self.now_ms)
+            uploads.new_metadata(part, self.options.modifier, self.now_ms, is_realtime=is_realtime)
             if old is None
-            else uploads.refreshed_metadata(old, part, self.options.modifier, self.now_ms)
+            else uploads.refreshed_metadata(old, part, self.options.modifier, self.now_ms, is_realtime=is_realtime)
         )
         record = self._tried[part.name] = after.to_record()
         path = paths.segment(typed, part.name)
         return Create(path, record) if node is None else Replace(path, record, node.version)
 
-    def _fence(self, parts: Sequence[UploadedSegment]) -> list[Write]:
-        """With a lineage entry: it must run and list the segments, and still do so when the transaction lands (B8)."""
-        if self.lineage_entry is None:
-            return []
-        path = paths.lineage(self.config.table.typed)
+    def _fence(self, parts: Sequence[UploadedSegment], new: set[str]) -> list[Write]:
+        """The lineage must let these segments in, and still do so when the transaction lands (B8).
+
+        With a lineage entry: it runs and lists them. Without: no entry hides them for ever.
+        """
+        path, names = paths.lineage(self.config.table.typed), [p.name for p in parts]
         node = self.ctx.store.get(path)
         lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(self.config.table.typed)
-        admission.check_fence(lineage, self.lineage_entry, [p.name for p in parts])
-        assert node is not None  # an entry was found in it
-        return [Check(path, node.version)]
+        if self.lineage_entry is not None:
+            admission.check_fence(lineage, self.lineage_entry, names)
+        else:
+            admission.check_not_hidden(lineage, names, new)
+        is_concerned = not lineage.mentioned().isdisjoint(names)
+        return [Check(path, node.version)] if node is not None and is_concerned else []
 
     def _assigned(self, ideal: ZNRecord, fresh: Sequence[str]) -> ZNRecord:
         live, known = live_instances(self.ctx.store), instance_configs(self.ctx.store)

@@ -12,6 +12,7 @@ from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.table_config import TableConfig
 from segments.domain.upload import UploadedSegment
 from segments.errors import InvalidInput, NotFound, PinotAdminError
+from segments.gateways.fetch import check_address
 from segments.names import TableName, check_segment_name
 from segments.segmentfile.crc import NO_CRC
 from segments.segmentfile.info import ColumnInfo, SegmentInfo
@@ -24,6 +25,7 @@ from segments.services.upload_files import (
     bring,
     checked_source,
     download_url,
+    fetch_rules,
     release_names,
     scratch,
     sole_writer,
@@ -62,26 +64,44 @@ def upload_tar(
 
 
 def upload_uri(
-    ctx: Context, table: TableName, uri: str, *, copy: bool = True, options: UploadOptions | None = None, actor: Actor
+    ctx: Context,
+    table: TableName,
+    uri: str,
+    *,
+    copy: bool = True,
+    options: UploadOptions | None = None,
+    actor: Actor,
+    lineage_entry: str | None = None,
 ) -> UploadResult:
-    """Fetch a tar and take it in. Without ``copy`` servers fetch it from ``uri`` too. Raises as ``upload_tar``, and Unavailable."""
+    """Fetch a tar and take it in. Without ``copy`` servers fetch it from ``uri`` too. Raises as ``upload_tar``, and Unavailable.
+
+    What may be named is configured: schemes and roots; never a local file outside of them, nor this cluster's own folders.
+    """
     if urlsplit(uri).scheme in ("", "file"):
-        raise InvalidInput(f"'{uri}' is no address to fetch a segment from.", remedy="Use http or https, or send the file itself.")
+        check_address(uri, fetch_rules(ctx))  # our own deep store, when it is a folder, is no place that clients may name
 
     def run() -> UploadResult:
         with scratch() as folder:
             tar = folder / "segment.tar.gz"
             bring(ctx, uri, tar)
-            return _upload_tar(ctx, table, tar, None if copy else uri, options or UploadOptions(), None)
+            return _upload_tar(ctx, table, tar, None if copy else uri, options or UploadOptions(), lineage_entry)
 
     return _audited(ctx, table, actor, run, [])
 
 
 def upload_metadata_tar(
-    ctx: Context, table: TableName, tar: Path, uri: str, *, options: UploadOptions | None = None, actor: Actor
+    ctx: Context,
+    table: TableName,
+    tar: Path,
+    uri: str,
+    *,
+    options: UploadOptions | None = None,
+    actor: Actor,
+    lineage_entry: str | None = None,
 ) -> UploadResult:
     """METADATA push of one segment: ``tar`` holds its two small files, ``uri`` tells where the segment's own tar is."""
-    return upload_metadata(ctx, table, [(read_info_from_tar(tar), uri, None)], options=options, actor=actor)
+    parts = [(read_info_from_tar(tar), uri, None)]
+    return upload_metadata(ctx, table, parts, options=options, actor=actor, lineage_entry=lineage_entry)
 
 
 def upload_metadata(
@@ -221,6 +241,7 @@ def _described(info: SegmentInfo, url: str, size: int | None) -> UploadedSegment
         creation_ms=info.creation_time_ms, start_ms=info.start_time_ms, end_ms=info.end_time_ms,
         start_raw=time_column.min_value if time_column else None, end_raw=time_column.max_value if time_column else None,
         size_bytes=size, download_url=url, custom=info.custom,
+        start_offset=info.realtime_start_offset, end_offset=info.realtime_end_offset,
         partitions={n: _partition(c) for n, c in sorted(info.columns.items()) if c.partition_function},
     )  # fmt: skip
 
