@@ -73,7 +73,7 @@ def _newest_first(entries: Collection[Entry]) -> tuple[Entry, ...]:
 
 
 def _lost(steps: Collection[Entry], ideal: Collection[str]) -> list[str]:
-    """New segments of completed steps that are gone though no step replaced them: deleted by hand, or replaced by an entry dropped since."""
+    """New segments of completed steps that are gone though no step replaced them: deleted by hand, or the entry that did was dropped."""
     replaced = {s for e in steps for s in e.segments_from}
     return [s for e in steps if e.state is State.COMPLETED for s in e.segments_to if s not in ideal and s not in replaced]
 
