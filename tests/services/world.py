@@ -26,8 +26,10 @@ ANN = Actor("ann", "because")
 class World:
     """``ctx`` sees ``store``; the clock stands still unless ``now`` is moved (epoch ms)."""
 
-    def __init__(self, folder: Path, store: Store | None = None, *, kind: str = "REFRESH", limits: Limits | None = None) -> None:
-        self.memory = MemoryStore()
+    def __init__(
+        self, folder: Path, store: Store | None = None, *, kind: str = "REFRESH", limits: Limits | None = None, memory: Any = None
+    ) -> None:
+        self.memory = memory or MemoryStore()
         self.now = 1_700_000_000_000
         folder.mkdir(parents=True, exist_ok=True)
         ids = itertools.count(1)
