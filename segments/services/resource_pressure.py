@@ -80,7 +80,7 @@ def _size(ctx: Context, table: TableName) -> int:
 def _marks(ctx: Context) -> Marks:
     settings: dict[str, Any] = dict(read_settings(ctx))
     high = _share(settings.get(THRESHOLD_KEY), _DEFAULT_THRESHOLD)
-    return Marks(high, min(high, _share(settings.get(RESUME_KEY), max(0.0, high - _MARGIN))))
+    return Marks(high, min(high, _share(settings.get(RESUME_KEY), max(0.0, round(high - _MARGIN, 6)))))
 
 
 def _share(text: str | None, default: float) -> float:
