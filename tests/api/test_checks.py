@@ -54,3 +54,16 @@ def test_results_that_are_not_there_are_404_with_what_to_do(cluster: ApiCluster)
     assert "POST here" in answer.json()["remedy"]
     assert cluster.http.post("/api/v1/lineage/t/e1/checks").status_code == 404
     assert cluster.http.get("/api/v1/tables/nowhere/checks").status_code == 404
+
+
+def test_a_start_that_declares_more_than_the_quota_allows_is_403_with_figures(cluster: ApiCluster) -> None:
+    cluster.create(quota={"storage": "1K"})
+    start = "/segments/t/startReplaceSegments?type=OFFLINE"
+    body = {"segmentsFrom": [], "segmentsTo": ["a"], "customMap": {"pinotadmin.declaredBytes": "1025"}}
+    refused = cluster.http.post(start, body, JSON)
+    assert refused.status_code == 403
+    assert (refused.json()["declaredBytes"], refused.json()["allowedBytes"]) == (1025, 1024)
+    assert cluster.http.get("/segments/t/lineage?type=OFFLINE").content == b""
+    assert cluster.http.post(start, {**body, "customMap": {"pinotadmin.declaredBytes": 1024, "other": "x"}}, JSON).status_code == 200
+    assert cluster.http.post(start, {**body, "customMap": {"pinotadmin.declaredBytes": "lots"}}, JSON).status_code == 400
+    assert cluster.http.post(start, {**body, "customMap": ["x"]}, JSON).status_code == 400

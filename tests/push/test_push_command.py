@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import json
+from pathlib import Path
+
 import httpx
 import pytest
+from django.core.management import CommandError, call_command
 
 from segments.management.commands.push import _Remote
 
@@ -34,3 +39,26 @@ def test_one_that_does_not_come_back_ends_the_command() -> None:
     look = gone.start("jobType: x", "")
     with pytest.raises(httpx.ConnectError):
         look()
+
+
+def test_a_reason_to_pass_over_checks_is_sent_and_a_blocked_push_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[dict[str, str]] = []
+    push = {"id": "p1", "tableName": "t", "state": "BLOCKED", "stage": "END", "error": "too few rows", "rows": 1, "bytes": 1}
+    push |= dict.fromkeys(("filesTotal", "filesDone", "segmentsTotal", "segmentsBuilt", "segmentsUploaded"), 1)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            sent.append(json.loads(request.content))
+        return httpx.Response(200, json=push)
+
+    def made(endpoints: dict[str, str]) -> _Remote:
+        found = _Remote(endpoints)
+        found.http = httpx.Client(base_url=endpoints["controller"], transport=httpx.MockTransport(answer))
+        return found
+
+    (tmp_path / "endpoints.json").write_text(json.dumps(ENDPOINTS))
+    (tmp_path / "spec.yaml").write_text("jobType: x")
+    monkeypatch.setattr("segments.management.commands.push._Remote", made)
+    with pytest.raises(CommandError, match="BLOCKED: too few rows"):
+        call_command("push", str(tmp_path / "spec.yaml"), "--data-dir", str(tmp_path), "--override-checks", "known", stdout=io.StringIO())
+    assert sent == [{"spec": "jobType: x", "reason": "", "overrideChecks": "known"}]
