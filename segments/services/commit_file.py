@@ -82,21 +82,30 @@ def temporary_path(ctx: Context, raw_table: str, segment: str) -> str:
     return f"{ctx.deep_store.segment_path(raw_table, segment)}.tmp.{ctx.new_id()}"
 
 
+def finish_left(ctx: Context, table: TableName, segment: str, crc: int | None) -> bool:
+    """Give the file of a committed segment its name when the process that wrote the records died before it could; True when it had to."""
+    if crc is None or ctx.deep_store.local_root is None:
+        return False
+    return ctx.deep_store.move(staged_path(ctx, table, segment, crc), ctx.deep_store.segment_path(table.raw, segment))
+
+
 def remove_left_uploads(ctx: Context, table: TableName, *, older_than_ms: int = LEFT_AFTER_MS) -> int:
     """Delete uploads of the table's consuming segments that never were committed, or lost to another replica's; returns how many.
 
-    What a record's CRC names is kept (case 91).
+    The file whose CRC is on record is the segment's and gets its name (case 91).
     """
     if table.type != REALTIME:
         return 0
     folder, before = encode(table.raw), ctx.clock() - older_than_ms
-    old = [f.name for f in ctx.deep_store.files(folder) if f.modified_ms < before and _TEMPORARY.fullmatch(f.name)]
+    left = [(f.name, f.modified_ms) for f in ctx.deep_store.files(folder) if _TEMPORARY.fullmatch(f.name)]
     removed = 0
-    for name in old:
+    for name, modified_ms in left:
         segment = name.partition(".tmp.")[0]
         node = ctx.store.get(paths.segment(table.typed, segment))
         crc = node.record.simple.get("segment.crc") if node and node.record else None
-        if crc is None or name != f"{segment}.tmp.{crc}":
+        if crc is not None and name == f"{segment}.tmp.{crc}":
+            finish_left(ctx, table, segment, int(crc))
+        elif modified_ms < before:
             removed += ctx.deep_store.delete(f"{folder}/{name}")
     return removed
 

@@ -22,8 +22,8 @@ from segments.domain.stream_offset import parse_offset
 from segments.errors import InvalidInput, PinotAdminError, Rejected, SegmentCorrupt, StateConflict, Unavailable
 from segments.names import REALTIME, TableName
 from segments.segmentfile.info import SegmentInfo, parse_info
-from segments.services.commit_file import CommitFile, temporary_path
-from segments.services.completion_actions import built_of, commit_writes, is_same_content, lower_limit_writes, stop_writes
+from segments.services.commit_file import CommitFile, finish_left, temporary_path
+from segments.services.completion_actions import built_of, commit_writes, is_same_content, lower_limit_writes, restart_replicas, stop_writes
 from segments.services.completion_state import Observed, current_machine, machine_writes, observe, remember
 from segments.services.context import Context
 from segments.services.table_record import read_table_config
@@ -113,12 +113,12 @@ class _Conversation:
         self._refusal: Rejected | None = None
         self._file: CommitFile | None = None
         self._built: Built | None = None
+        self._seen: Observed | None = None
 
     def run(self) -> Answer:
         """The answer, with everything written that it rests on."""
         with self._prepared():
-            update_transaction(self._ctx.store, self._attempt)
-            self._finish()
+            self._finish(update_transaction(self._ctx.store, self._attempt).changed)
         if self._refusal is not None:
             log.warning("%s of %s by %s failed: %s", self._said.kind.value, self._name, self._said.instance, self._refusal)
             return FAILED
@@ -140,6 +140,7 @@ class _Conversation:
         self._attempts += 1
         self._refusal = None
         seen, now_ms = observe(self._ctx, self._name, self._said.instance), self._ctx.clock()
+        self._seen = seen
         message = self._message(seen)
         machine = current_machine(self._ctx, seen, message, now_ms)
         self._step = completion.step(machine, message, now_ms)
@@ -176,13 +177,20 @@ class _Conversation:
         is_last = machine.ended_at is not None and machine.ended_at == machine.winning
         return Commit(self._name, said.offset or "", self._file.url, self._built, said.rows, said.reason, is_last)
 
-    def _finish(self) -> None:
+    def _finish(self, has_written: bool) -> None:
         """What follows the writes and may fail without harm."""
-        if self._step.answer.status is Status.COMMIT_SUCCESS and self._refusal is None and self._file is not None:
-            self._file.finish()
-            log.info("Segment %s is committed by %s at %s.", self._name, self._said.instance, self._said.offset)
-        if self._step.remember_ms is not None:
-            try:
-                remember(self._ctx, TableName(self._name.raw, REALTIME), self._step.remember_ms)
-            except PinotAdminError as error:
-                log.warning("How long the commit of %s took is not remembered: %s", self._name, error)
+        table, done = TableName(self._name.raw, REALTIME), self._step
+        try:
+            if self._refusal is not None:
+                return
+            if done.answer.status is Status.COMMIT_SUCCESS and self._file is not None:
+                self._file.finish()
+                log.info("Segment %s is committed by %s at %s.", self._name, self._said.instance, self._said.offset)
+            elif done.answer.status is Status.KEEP and self._seen is not None:
+                finish_left(self._ctx, table, self._name.text, self._seen.metadata.crc)
+            elif done.action is Action.LOWER_LIMIT and has_written:
+                restart_replicas(self._ctx, table, self._name.text)
+            if done.remember_ms is not None:
+                remember(self._ctx, table, done.remember_ms)
+        except (PinotAdminError, OSError) as error:
+            log.warning("After %s of %s by %s: %s", self._said.kind.value, self._name, self._said.instance, error)

@@ -12,11 +12,13 @@ from segments.domain.ideal_state import CONSUMING, OFFLINE, with_rows
 from segments.domain.llc_name import LLCName
 from segments.domain.segment_metadata import IN_PROGRESS
 from segments.errors import InvalidInput, StateConflict
+from segments.names import TableName
 from segments.segmentfile.crc import NO_CRC
 from segments.segmentfile.info import ColumnInfo, SegmentInfo
 from segments.services.completion_state import Observed, end_write, removal
 from segments.services.context import Context
 from segments.services.realtime_servers import tenant_servers
+from segments.services.segment_reset import send_resets
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
 
@@ -78,6 +80,14 @@ def lower_limit_writes(seen: Observed, rows: int) -> list[Write]:
         return []
     record = metadata.edited({FLUSH_ROWS: limit}).to_record()
     return [Replace(paths.segment(seen.table.typed, seen.name.text), record, segment.version), *end_write(seen)]
+
+
+def restart_replicas(ctx: Context, table: TableName, segment: str) -> None:
+    """Replicas that consume the segment begin it anew, with the row limit that is on record now."""
+    ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
+    row = ideal.record.maps.get(segment, {}) if ideal and ideal.record else {}
+    wanted = {i: [segment] for i, state in row.items() if state == CONSUMING}
+    send_resets(ctx, table, wanted, view.record.maps if view and view.record else {})
 
 
 def _ideal(ctx: Context, seen: Observed) -> Versioned:

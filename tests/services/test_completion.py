@@ -189,6 +189,7 @@ def test_a_build_that_can_never_succeed_halves_the_limit_once(world: RealtimeWor
     assert talk.say(Kind.BUILD_FAILED, 3, rows=20).status is Status.PROCESSED
     assert world.fields(talk.segment)["segment.flush.threshold.size"] == "10"
     assert talk.consumed(3, 10)[0] == "HOLD"
+    assert [m.partition for m in world.messages()] == [talk.segment]  # every replica is told to begin anew
 
 
 def test_a_dead_committer_is_replaced_at_once(world: RealtimeWorld, talk: Spoken) -> None:
@@ -301,6 +302,15 @@ def test_a_location_that_is_not_the_segments_own_fails_without_harm(world: Realt
     before = stored(world)
     assert talk.end(1, 40, location=location.format(store=world.ctx.deep_store.url, name=talk.segment)) == "FAILED"
     assert stored(world) == before
+
+
+def test_a_commit_whose_process_died_before_the_last_rename_is_finished_by_the_next_question(world: RealtimeWorld, talk: Spoken) -> None:
+    talk.committed(location=uploaded(world, talk))
+    path = world.ctx.deep_store.segment_path("t", talk.segment)
+    for ask in (lambda: talk.consumed(2, 40), lambda: remove_left_uploads(world.ctx, TABLE)):
+        world.ctx.deep_store.move(path, f"{path}.tmp.{built(talk.segment).crc}")
+        ask()
+        assert files(world) == [talk.segment]
 
 
 def test_a_foreign_address_is_kept_as_it_is(world: RealtimeWorld, talk: Spoken) -> None:
