@@ -1,0 +1,112 @@
+"""What the modes of ``bench.lineage`` share: built segments, clients in processes of their own, and how a row of figures looks."""
+
+from __future__ import annotations
+
+import multiprocessing
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from segments.domain.schema import parse_schema
+from segments.domain.table_config import parse_table_config
+from segments.segmentfile import build_segment, write_tar
+from tests.integration.running import DAY0, Client, config_of, schema_of
+
+OLD, NEW, TABLE = ["a1", "a2", "a3"], ["b1", "b2"], "bench"
+SNAPSHOTS = ({"a1": 10, "a2": 10, "a3": 10}, {"b1": 10, "b2": 10})
+
+
+def p99(times: Sequence[float]) -> float:
+    """The value that 99 of 100 do not exceed."""
+    return sorted(times)[min(len(times) - 1, int(len(times) * 0.99))]
+
+
+def row(name: str, times_s: Sequence[float], pinot: tuple[float, float] | None = None, aim: str = "") -> None:
+    """Print median and 99th percentile in milliseconds, Pinot's beside them and how many times as fast ours is."""
+    ms = [t * 1000 for t in times_s]
+    median, worst = statistics.median(ms), p99(ms)
+    beside = f"   Pinot 1.5.1 {pinot[0]:5.0f} / {pinot[1]:5.0f}  ratio {pinot[0] / median:4.1f} / {pinot[1] / worst:4.1f}" if pinot else ""
+    print(f"  {name:<34} {median:7.1f} / {worst:7.1f} ms{beside}{f'   aim {aim}' if aim else ''}", flush=True)
+
+
+class Tars:
+    """Segments built once; ``put`` uploads one of them again and again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._tars: dict[str, bytes] = {}
+
+    def build(self, *segments: str, rows: int = 10) -> Tars:
+        """Small segments whose column v holds the segment's name."""
+        schema, config = parse_schema(schema_of(TABLE)), parse_table_config(config_of(TABLE))
+        for segment in segments:
+            data = pa.table({"v": [segment] * rows, "n": list(range(rows)), "day": [DAY0 + i % 5 for i in range(rows)]})
+            build_segment(data, schema, config, segment, self._folder, creation_time_ms=int(time.time() * 1000))
+            tar = self._folder / f"{segment}.tar.gz"
+            write_tar(self._folder / segment, tar)
+            self._tars[segment] = tar.read_bytes()
+        return self
+
+    def put(self, client: Client, table: str, *segments: str) -> None:
+        """TAR push."""
+        for segment in segments:
+            files = {segment: (f"{segment}.tar.gz", self._tars[segment])}
+            client.call("POST", "/v2/segments", params={"tableName": table, "tableType": "OFFLINE"}, files=files)
+
+
+@contextmanager
+def tars(*segments: str) -> Iterator[Tars]:
+    """Built segments in a temporary folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Tars(Path(folder)).build(*segments)
+
+
+class Readers:
+    """Processes that query all the time; ``answers`` counts, ``wrong`` those that are neither snapshot."""
+
+    def __init__(self, endpoints: dict[str, Any], count: int, table: str = TABLE) -> None:
+        self._stop = multiprocessing.Event()
+        self._counts = multiprocessing.Array("q", 2)
+        self._processes = [multiprocessing.Process(target=_read, args=(endpoints, table, self._stop, self._counts)) for _ in range(count)]
+
+    def __enter__(self) -> Readers:
+        for process in self._processes:
+            process.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for process in self._processes:
+            process.join()
+
+    @property
+    def answers(self) -> int:
+        """So far."""
+        return int(self._counts[0])
+
+    @property
+    def wrong(self) -> int:
+        """So far."""
+        return int(self._counts[1])
+
+
+def _read(endpoints: dict[str, Any], table: str, stop: Event, counts: Any) -> None:
+    client = Client(endpoints)
+    while not stop.is_set():
+        wrong = client.counts(table) not in SNAPSHOTS
+        with counts.get_lock():
+            counts[0] += 1
+            counts[1] += wrong
+
+
+def in_processes(count: int, work: Callable[..., Any], *args: Any) -> list[Any]:
+    """``work(i, *args)`` in ``count`` processes at once; what each returned. A failure in one fails here."""
+    with multiprocessing.Pool(count) as pool:
+        return pool.starmap(work, [(i, *args) for i in range(count)], chunksize=1)
