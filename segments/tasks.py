@@ -129,6 +129,12 @@ def keep_consumption() -> list[str]:
     return sentences
 
 
+@shared_task(name="segments.tasks.sample_lag")
+def sample_lag() -> list[str]:
+    """Note how far each partition is behind its stream, all tables."""
+    return passes.run_pass(wiring.context(), "RealtimeConsumerMonitor", None, SYSTEM)
+
+
 @shared_task(name="segments.tasks.drain_deletions")
 def drain_deletions() -> list[str]:
     """Finish deletions that wait for servers to let go."""

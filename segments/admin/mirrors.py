@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
-from segments.models import Cluster, LineageEntry, Segment, Table
+from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 
 
 @admin.register(Cluster)
@@ -60,6 +60,38 @@ class SegmentAdmin(ReadOnlyAdmin):
     search_fields = ["name"]
 
 
+@admin.register(ConsumingSegment)
+class ConsumingSegmentAdmin(ReadOnlyAdmin):
+    """Segments that are being filled from a stream; the buttons lead to the console's pages, which ask for a reason."""
+
+    list_display = ["name", "table", "partition", "sequence", "state", "start_offset", "flush_rows", "replicas_online", "replicas_wanted"]
+    list_filter = ["table"]
+    list_select_related = ["table"]
+    search_fields = ["name", "table__name"]
+    actions_detail = ["pause", "resume", "force_commit"]
+    actions_row = ["pause", "resume", "force_commit"]
+
+    @admin.display(description="State")
+    def state(self, segment: ConsumingSegment) -> str:
+        """Of its table: paused or consuming."""
+        return "paused" if segment.table.is_paused else "consuming"
+
+    @action(description="Pause table…", url_path="pause", icon="pause")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def pause(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Pause its table."""
+        return _to_consumption("console:pause", object_id)
+
+    @action(description="Resume table…", url_path="resume", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def resume(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Resume its table."""
+        return _to_consumption("console:resume", object_id)
+
+    @action(description="Force commit…", url_path="commit", icon="save")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def force_commit(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Commit the partition's consuming segment."""
+        return _to_consumption("console:commit", object_id)
+
+
 @admin.register(LineageEntry)
 class LineageEntryAdmin(ReadOnlyAdmin):
     """Replacements of all tables; the way back is on each."""
@@ -86,6 +118,11 @@ class LineageEntryAdmin(ReadOnlyAdmin):
         """The console's preview, from which it can be done."""
         entry = get_object_or_404(LineageEntry.objects.select_related("table"), pk=object_id)
         return redirect("console:rollback", typed=entry.table.name, entry_id=entry.entry_id)
+
+
+def _to_consumption(page: str, object_id: Any) -> HttpResponse:
+    segment = get_object_or_404(Segment.objects.select_related("table"), pk=object_id)
+    return redirect(page, typed=segment.table.name)
 
 
 def _to(page: str, object_id: Any) -> HttpResponse:

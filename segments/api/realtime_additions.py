@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, json_body
 from segments.api.realtime import parse_word
 from segments.errors import InvalidInput
-from segments.services import consumption, resume_plan
+from segments.services import consumption, lag, resume_plan
 from segments.services.consuming_segments import StartFrom
 from segments.services.realtime_state import realtime_table
 from segments.store.data_loss import read_data_loss
@@ -61,6 +61,14 @@ class ResumeFromOffsets(ApiView):
         return Response({"tableName": name.typed, "dryRun": False, **done})
 
 
+class Lag(ApiView):
+    """How far each partition is behind its stream."""
+
+    def get(self, request: Request, table: str) -> Response:
+        """Messages and milliseconds, now and over the last day (a sample a minute)."""
+        return Response(lag.lag_json(self.ctx, realtime_table(table)))
+
+
 class DataLosses(ApiView):
     """Ranges of the table's streams that were gone before they were read."""
 
@@ -107,5 +115,6 @@ urlpatterns = [
     path("api/v1/tables/<str:table>/pausePartitions", PausePartitions.as_view()),
     path("api/v1/tables/<str:table>/resumePartitions", ResumePartitions.as_view()),
     path("api/v1/tables/<str:table>/resumeConsumption", ResumeFromOffsets.as_view()),
+    path("api/v1/tables/<str:table>/lag", Lag.as_view()),
     path("api/v1/tables/<str:table>/dataLosses", DataLosses.as_view()),
 ]

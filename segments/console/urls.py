@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth import views as auth_views
 from django.urls import path
 
-from segments.console.views import audit, deleted, entry, findings, health, lineage, login, passes, pushes, query, tables
+from segments.console.views import audit, consumption, deleted, entry, findings, health, lineage, login, passes, pushes, query, tables
 
 app_name = "console"
 urlpatterns = [
@@ -14,6 +14,12 @@ urlpatterns = [
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("console/tables/<str:typed>/", tables.overview, name="table"),
     path("console/tables/<str:typed>/segments/", tables.segments, name="segments"),
+    path("console/tables/<str:typed>/consumption/", consumption.state, name="consumption"),
+    path("console/tables/<str:typed>/consumption/pause/", consumption.pause, name="pause"),
+    path("console/tables/<str:typed>/consumption/resume/", consumption.resume, name="resume"),
+    path("console/tables/<str:typed>/consumption/commit/", consumption.commit, name="commit"),
+    path("console/tables/<str:typed>/segments/<str:segment>/reset/", consumption.reset, name="reset_segment"),
+    path("console/tables/<str:typed>/segments/<str:segment>/reload/", consumption.reload, name="reload_segment"),
     path("console/tables/<str:typed>/deleted/", deleted.deleted, name="deleted"),
     path("console/tables/<str:typed>/deleted/restore/", deleted.restore_chosen, name="restore"),
     path("console/tables/<str:typed>/deleted/<str:segment>/cancel/", deleted.cancel, name="cancel_deletion"),

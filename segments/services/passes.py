@@ -12,7 +12,7 @@ from django.utils import timezone
 from segments.errors import NotFound
 from segments.models import PassRun
 from segments.names import REALTIME, TableName, TableType, split_table_name
-from segments.services import audit, end_jobs, entry_reaper, realtime_validation, retention, validation
+from segments.services import audit, end_jobs, entry_reaper, lag, realtime_validation, retention, validation
 from segments.services.context import Actor, Context
 from segments.store import paths
 
@@ -22,11 +22,12 @@ PASSES: Final[dict[str, Callable[[Context, TableName], list[str]]]] = {
     "RetentionManager": retention.run,
     "SegmentStatusChecker": validation.run,
     "RealtimeSegmentValidationManager": realtime_validation.run,
+    "RealtimeConsumerMonitor": lag.run,
     "LineageReaper": entry_reaper.run,
     "EndJobs": end_jobs.run,
 }
 #: Passes that look at tables of one type only.
-_TYPES: Final[dict[str, TableType]] = {"RealtimeSegmentValidationManager": REALTIME}
+_TYPES: Final[dict[str, TableType]] = {"RealtimeSegmentValidationManager": REALTIME, "RealtimeConsumerMonitor": REALTIME}
 #: Runs kept per pass and table.
 KEPT_RUNS: Final = 50
 

@@ -22,6 +22,7 @@ DEFAULTS: Final = {
         IntervalSchedule.SECONDS,
         "Sees pauses and force commits through",
     ),
+    "Lag": ("segments.tasks.sample_lag", 1, IntervalSchedule.MINUTES, "Notes how far each partition is behind its stream"),
     "Deletions": ("segments.tasks.drain_deletions", 3, IntervalSchedule.SECONDS, "Finishes deletions once no server holds the segment"),
     "Lost pushes": ("segments.tasks.resume_lost_pushes", 10, IntervalSchedule.SECONDS, "Resumes or reverts pushes whose worker died"),
     "Abandoned replacements": ("segments.tasks.reap_entries", 5, IntervalSchedule.SECONDS, "Reverts replacements whose client went silent"),

@@ -80,6 +80,14 @@ def seconds(value: float | None) -> SafeString:
 
 
 @register.filter
+def millis(value: float | None) -> SafeString:
+    """A span in milliseconds: 12 ms, 3.4 s, 3 min 20 s."""
+    if value is None:
+        return _NOTHING
+    return format_html("{} ms", f"{value:.0f}") if value < 1000 else seconds(value / 1000)
+
+
+@register.filter
 def moment(value: datetime | int | None) -> SafeString:
     """A time (or epoch ms): UTC ISO text, with how long ago beside it."""
     when = _datetime(value)

@@ -1,0 +1,231 @@
+"""The consumption of a realtime table: what every partition does, and pause, resume, force commit, segment reset and reload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_safe
+
+from segments import wiring
+from segments.console.access import OPERATE, find_table, may, page
+from segments.console.operation import Operation, Outcome, perform
+from segments.console.presenters.consumption import HEIGHT, WIDTH, lines
+from segments.console.views.tables import head
+from segments.domain.force_commit import BatchSettings
+from segments.domain.table_config import parse_period
+from segments.errors import InvalidInput, PinotAdminError
+from segments.models import AuditEvent, Finding, Table
+from segments.names import REALTIME, TableName
+from segments.services import consumption, force_commit, segment_reset
+from segments.services.consuming_segments import StartFrom, Word
+from segments.services.context import Actor, Context
+from segments.services.force_commit import Wanted
+from segments.services.lag import PartitionLag, read_lag
+from segments.services.resume_plan import plan_resume
+
+_ACTIONS: Final = ("pauseConsumption", "resumeConsumption", "pausePartitions", "resumePartitions", "forceCommit")
+_WORDS: Final = [
+    ("lastConsumed", "where it stopped"),
+    ("smallest", "at the oldest message (rows come twice)"),
+    ("largest", "at the newest message (rows are skipped)"),
+]
+
+
+@page
+@require_safe
+def state(request: HttpRequest, typed: str) -> HttpResponse:
+    """Pause, partitions, lag; refreshes itself."""
+    table, name = _realtime(typed)
+    ctx = wiring.context(table.cluster.name)
+    status = consumption.pause_status(ctx, name)
+    lags, problem = _lags(ctx, name)
+    paused = tuple(int(p) for p in status.get("pausedPartitions", ()))
+    context = {
+        "table": table,
+        "status": status,
+        "lines": lines(table, lags, paused, timezone.now()),
+        "problem": problem,
+        "size": (WIDTH, HEIGHT),
+        "may_operate": may(request, OPERATE),
+        "findings": Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity")[:10],
+        "events": AuditEvent.objects.filter(target=table.name, action__in=_ACTIONS)[:8],
+        "jobs": reversed(force_commit.read_jobs(ctx, name)[-3:]),
+    }
+    if request.headers.get("HX-Request"):
+        return render(request, "console/partials/consumption.html", context)
+    return render(request, "console/table_consumption.html", {**head(request, table, "consumption"), **context})
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def pause(request: HttpRequest, typed: str) -> HttpResponse:
+    """Pause the table, or the partitions named in ``p``."""
+    table, name = _realtime(typed)
+    partitions = _partitions(request)
+    resume_at = reverse("console:resume", args=[table.name]) + _query(partitions)
+
+    def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
+        if partitions:
+            consumption.pause_partitions(ctx, name, partitions, actor=actor)
+            return Outcome(f"Partitions {_names(partitions)} are paused.", resume_at, "Resume them")
+        length = _period(values.get("resume_after"))
+        end = ctx.clock() + length if length else None
+        consumption.pause_table(ctx, name, comment=actor.reason, resume_at_ms=end, actor=actor)
+        return Outcome(f"{table.name} is paused; what was consumed is being committed.", resume_at, "Resume")
+
+    what = f"partitions {_names(partitions)} of {table.name}" if partitions else table.name
+    later = forms.CharField(
+        required=False, label="Resume by itself after", help_text="For example 30m or 2h. Empty: until somebody resumes."
+    )
+    operation = Operation(
+        action="pausePartitions" if partitions else "pauseConsumption", title=f"Pause {what}", button="Pause", back=_home(table), run=run,
+        explain=[
+            "The servers commit what they have consumed; no row is lost and queries go on seeing all of it.",
+            "New rows stay in the stream until somebody resumes: mind how long the stream keeps them.",
+            "The pause holds across restarts and repairs. Undo: resume, which goes on where it stopped.",
+        ],
+        fields={} if partitions else {"resume_after": later}, hold={"p": [str(p) for p in partitions]}, tab="consumption",
+    )  # fmt: skip
+    return perform(request, table, operation)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def resume(request: HttpRequest, typed: str) -> HttpResponse:
+    """Resume the table, or partitions; the page shows where each partition would go on."""
+    table, name = _realtime(typed)
+    partitions = _partitions(request)
+    word = cast(Word, request.GET.get("from") if request.GET.get("from") in dict(_WORDS) else "lastConsumed")
+
+    def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
+        start = StartFrom(cast(Word, values["start"]))
+        if partitions:
+            consumption.resume_partitions(ctx, name, partitions, start=start, actor=actor)
+        else:
+            consumption.resume_table(ctx, name, start=start, comment=actor.reason, actor=actor)
+        undo = reverse("console:pause", args=[table.name]) + _query(partitions)
+        return Outcome(f"{table.name} consumes again.", undo, "Pause again")
+
+    choice = forms.ChoiceField(label="Go on", choices=_WORDS, initial=word, widget=forms.RadioSelect)
+    operation = Operation(
+        action="resumePartitions" if partitions else "resumeConsumption", button="Resume", back=_home(table), run=run, tab="consumption",
+        title=f"Resume partitions {_names(partitions)} of {table.name}" if partitions else f"Resume {table.name}",
+        explain=["Every partition gets a new consuming segment, in one change. Undo: pause again."],
+        fields={"start": choice}, hold={"p": [str(p) for p in partitions]},
+    )  # fmt: skip
+    return perform(request, table, operation, {"starts": _starts(wiring.context(table.cluster.name), name, word)})
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def commit(request: HttpRequest, typed: str) -> HttpResponse:
+    """Commit consuming segments where they are."""
+    table, name = _realtime(typed)
+    partitions = _partitions(request)
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        wanted = Wanted(partitions=partitions) if partitions else Wanted()
+        job = force_commit.force_commit(ctx, name, wanted, BatchSettings(), actor=actor)["forceCommitJobId"]
+        return Outcome(f"Force commit {job} is on its way.")
+
+    operation = Operation(
+        action="forceCommit", title="Force commit", button="Commit now", back=_home(table), run=run, tab="consumption",
+        explain=[
+            "Consuming segments end where they are and are stored; consumption goes on in new ones. No row is lost or doubled.",
+            "It is asked again until all of them are committed. It can not be undone, and nothing needs to be.",
+        ],
+        hold={"p": [str(p) for p in partitions]},
+    )  # fmt: skip
+    return perform(request, table, operation)
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def reset(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
+    """Let servers begin a segment anew."""
+    table, name = find_table(typed)
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        return Outcome(f"{segment_reset.reset_segment(ctx, name, segment, actor=actor)} replicas begin anew.")
+
+    return perform(request, table, _segment_operation(
+        table, segment, "resetSegment", "Reset a segment", "Reset",
+        ["Its replicas are unloaded and begin anew: a stored segment is loaded, a consuming one reads again from its start."], run,
+    ))  # fmt: skip
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def reload(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
+    """Let servers load a segment again."""
+    table, name = find_table(typed)
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        segment_reset.reload_segments(ctx, name, segments=[segment], force_download=True, actor=actor)
+        return Outcome(f"The servers were asked to load {segment} again.")
+
+    return perform(request, table, _segment_operation(
+        table, segment, "reloadSegment", "Reload a segment", "Reload",
+        ["Its servers fetch the file again and swap it in; queries go on meanwhile."], run,
+    ))  # fmt: skip
+
+
+def _segment_operation(table: Table, segment: str, action: str, title: str, button: str, explain: list[str], run: Any) -> Operation:
+    back = reverse("console:segment", args=[table.name, segment])
+    return Operation(action=action, title=title, button=button, explain=explain, back=back, run=run, items=[segment], tab="segments")
+
+
+def _realtime(typed: str) -> tuple[Table, TableName]:
+    table, name = find_table(typed)
+    if name.type != REALTIME:
+        raise Http404
+    return table, name
+
+
+def _lags(ctx: Context, name: TableName) -> tuple[list[PartitionLag], str]:
+    try:
+        return read_lag(ctx, name), ""
+    except PinotAdminError as error:
+        return [], str(error)
+
+
+def _starts(ctx: Context, name: TableName, word: Word) -> list[dict[str, Any]]:
+    """Where each partition would go on; empty when the stream does not tell."""
+    try:
+        return [start.to_json() for start in plan_resume(ctx, name, StartFrom(word))]
+    except PinotAdminError:
+        return []
+
+
+def _partitions(request: HttpRequest) -> list[int]:
+    texts = (request.POST if request.method == "POST" else request.GET).getlist("p")
+    if not all(t.isdigit() for t in texts):
+        raise InvalidInput("A partition is a number.", remedy="Choose partitions on the table's page.")
+    return sorted({int(t) for t in texts})
+
+
+def _names(partitions: list[int]) -> str:
+    return ", ".join(str(p) for p in partitions)
+
+
+def _query(partitions: list[int]) -> str:
+    return "?" + "&".join(f"p={p}" for p in partitions) if partitions else ""
+
+
+def _period(text: Any) -> int | None:
+    if not text:
+        return None
+    found = parse_period(str(text).strip())
+    if not found:
+        raise InvalidInput(f"'{text}' is no period.", remedy="Write for example 30m or 2h.")
+    return found
+
+
+def _home(table: Table) -> str:
+    return reverse("console:consumption", args=[table.name])

@@ -1,0 +1,160 @@
+"""Pages of a realtime table: what each partition does, pause with a reason and a planned end, resume, force commit, lag of a day."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from segments import wiring
+from segments.domain.pause import pause_of
+from segments.mirror.follower import Follower
+from segments.models import AuditEvent, Cluster, LagSample, Table
+from segments.services import lag
+from tests.console.conftest import logged_in
+from tests.factories import CLUSTER
+from tests.services.realtime_world import TABLE, RealtimeWorld
+
+
+def says(url: str, *_: object) -> list[dict[str, Any]]:
+    """A server's consumingSegmentsInfo: partition 0 is 7 messages behind, partition 1 is not known."""
+    found = []
+    for partition, behind in ((0, "7"), (1, "NOT_CALCULATED")):
+        segment = next(s for s in says.segments if s.split("__")[1] == str(partition))  # type: ignore[attr-defined]
+        info: Mapping[str, Any] = {"recordsLag": {str(partition): behind}, "currentOffsets": {str(partition): "42"}}
+        found.append({"segmentName": segment, "consumerState": "CONSUMING", "lastConsumedTimestamp": 5, "partitionOffsetInfo": info})
+    return found
+
+
+@pytest.fixture
+def world(tmp_path: Path, db: None) -> Iterator[RealtimeWorld]:
+    """A realtime table with two partitions on two servers, mirrored."""
+    world = RealtimeWorld(tmp_path)
+    world.ctx = replace(world.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=says))  # type: ignore[arg-type]  # only what is asked
+    says.segments = world.consuming  # type: ignore[attr-defined]
+    cluster, _ = Cluster.objects.get_or_create(name=CLUSTER)
+    Follower(world.memory, cluster).sync_all()
+    with wiring.use(world.ctx, None):
+        yield world
+
+
+@pytest.fixture
+def operator(db: None) -> Client:
+    return logged_in("olga", "operate")
+
+
+BASE = f"/console/tables/{TABLE.typed}"
+PAGE = f"{BASE}/consumption/"
+
+
+def test_the_page_shows_every_partition_with_its_state_offset_and_lag(operator: Client, world: RealtimeWorld) -> None:
+    text = operator.get(PAGE).content.decode()
+    for words in (*world.consuming, "7 messages", "time not known", "42", "Pause…", "Force commit…", 'hx-trigger="every 2s"'):
+        assert words in text
+    fragment = operator.get(PAGE, headers={"HX-Request": "true"}).content.decode()
+    assert fragment.lstrip().startswith('<div id="consumption"')
+
+
+def test_a_pause_needs_a_reason_is_audited_and_shown_everywhere(operator: Client, world: RealtimeWorld) -> None:
+    assert operator.post(f"{PAGE}pause/", {"reason": ""}).status_code == 422
+    assert not pause_of(world.ideal).paused
+    answer = operator.post(f"{PAGE}pause/", {"reason": "broken producer", "resume_after": "30m"}, follow=True).content.decode()
+    state = pause_of(world.ideal)
+    assert (state.paused, state.comment, state.actor) == (True, "broken producer", "olga")
+    assert state.resume_at_ms == world.now + 30 * 60_000
+    for words in ("Paused by olga", "broken producer", "It resumes by itself", "Resume…"):
+        assert words in answer
+    event = AuditEvent.objects.get(action="pauseConsumption")
+    assert (event.actor, event.reason) == ("olga", "broken producer")
+    Follower(world.memory, Cluster.objects.get(name=CLUSTER)).sync_all()
+    assert Table.objects.get().is_paused
+    assert "paused" in operator.get("/").content.decode()
+
+
+def test_a_planned_end_that_is_no_period_is_told(operator: Client, world: RealtimeWorld) -> None:
+    answer = operator.post(f"{PAGE}pause/", {"reason": "x", "resume_after": "soon"})
+    assert answer.status_code == 400
+    assert "is no period" in answer.content.decode()
+    assert not pause_of(world.ideal).paused
+
+
+def test_resume_shows_where_each_partition_goes_on_before_it_does(operator: Client, world: RealtimeWorld) -> None:
+    operator.post(f"{PAGE}pause/", {"reason": "x"})
+    world.commit("10")
+    text = operator.get(f"{PAGE}resume/").content.decode()
+    assert "Stopped at" in text
+    assert "Goes on at" in text
+    answer = operator.post(f"{PAGE}resume/", {"reason": "mended", "start": "lastConsumed"})
+    assert answer.status_code == 302
+    assert not pause_of(world.ideal).paused
+    assert len(world.consuming) == 2
+
+
+def test_one_partition_can_be_paused_and_resumed_alone(operator: Client, world: RealtimeWorld) -> None:
+    operator.post(f"{PAGE}pause/", {"reason": "x", "p": ["1"]})
+    assert pause_of(world.ideal).partitions == (1,)
+    assert "stopping" in operator.get(PAGE).content.decode()
+    operator.post(f"{PAGE}resume/", {"reason": "x", "p": ["1"], "start": "lastConsumed"})
+    assert pause_of(world.ideal).partitions == ()
+    assert operator.get(f"{PAGE}pause/", {"p": "one"}).status_code == 400
+
+
+def test_force_commit_asks_the_servers_and_names_its_job(operator: Client, world: RealtimeWorld) -> None:
+    answer = operator.post(f"{PAGE}commit/", {"reason": "x"}, follow=True).content.decode()
+    assert "is on its way" in answer
+    assert "2 of 2 segments left" in answer
+    assert world.messages()
+
+
+@pytest.mark.parametrize("button", ["pause/", "resume/", "commit/"])
+def test_who_may_not_operate_changes_nothing(viewer: Client, world: RealtimeWorld, button: str) -> None:
+    before = world.ideal
+    assert viewer.post(f"{PAGE}{button}", {"reason": "x", "start": "lastConsumed"}).status_code == 403
+    assert world.ideal == before
+    assert "segments.operate" in viewer.get(PAGE).content.decode()
+
+
+def test_segments_can_be_reset_and_reloaded_from_their_page(operator: Client, world: RealtimeWorld) -> None:
+    segment = world.consuming[0]
+    page = f"{BASE}/segments/{segment}/"
+    assert "Reset…" in operator.get(page).content.decode()
+    assert operator.post(f"{page}reset/", {"reason": "stuck"}).status_code == 302
+    assert AuditEvent.objects.filter(action__startswith="resetSegment", outcome="done").exists()
+
+
+def test_the_admin_leads_from_a_consuming_segment_to_pause_resume_and_commit(world: RealtimeWorld, db: None) -> None:
+    admin = logged_in("root", is_superuser=True)
+    listed = admin.get("/admin/segments/consumingsegment/").content.decode()
+    assert world.consuming[0] in listed
+    row = Table.objects.get().segments.get(name=world.consuming[0])
+    assert admin.get(f"/admin/segments/consumingsegment/{row.pk}/pause", follow=True).redirect_chain[-1][0] == f"{PAGE}pause/"
+
+
+def test_lag_is_sampled_and_kept_for_a_day(operator: Client, world: RealtimeWorld) -> None:
+    now = timezone.now()
+    world.now = int(now.timestamp() * 1000)
+    table = Table.objects.get()
+    LagSample.objects.create(table=table, partition=0, at=now - timedelta(hours=25), messages=1)
+    LagSample.objects.create(table=table, partition=0, at=now - timedelta(hours=5), messages=900)
+    assert lag.run(world.ctx, TABLE) == []
+    kept = LagSample.objects.filter(partition=0)
+    assert [s.messages for s in kept] == [900, 7]
+    assert LagSample.objects.get(partition=1).messages is None
+    assert kept[1].at == datetime.fromtimestamp(world.now / 1000, UTC)
+    text = operator.get(PAGE).content.decode()
+    assert "<polyline" in text
+    assert "at most 900" in text
+    body = lag.lag_json(world.ctx, TABLE)
+    assert [p["partition"] for p in body["partitions"]] == [0, 1]
+    assert [h["messages"] for h in body["partitions"][0]["history"]] == [900, 7]
+
+
+def test_an_offline_table_has_no_consumption_page(operator: Client, world: RealtimeWorld) -> None:
+    assert operator.get("/console/tables/nobody_OFFLINE/consumption/").status_code == 404
