@@ -1,6 +1,7 @@
 """Runs a black-box conformance suite against a cluster: ``python -m tests.conformance_run FOLDER [pytest options]`` starts a fresh one.
 
-The suite lives outside of this repository; it finds the cluster through PINOT_* variables. The cluster's data is kept when it fails.
+The suite lives outside of this repository; it finds the cluster through PINOT_* variables. STREAM=kafka starts a real Kafka as well,
+unless KAFKA_BOOTSTRAP names one. The cluster's data is kept when it fails.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.integration.running import Installation
+from tests.streams import kafka_broker
 
 
 def suite_environment(endpoints: dict[str, Any]) -> dict[str, str]:
@@ -44,17 +47,32 @@ def run_suite(
     return subprocess.run(command, cwd=suite, env=suite_environment(endpoints), check=False, capture_output=capture, text=True)
 
 
+@contextmanager
+def stream_beside() -> Iterator[None]:
+    """A Kafka for the suite when STREAM=kafka and there is none yet; its address is put into the environment."""
+    if os.environ.get("STREAM") != "kafka" or os.environ.get("KAFKA_BOOTSTRAP"):
+        yield
+        return
+    with kafka_broker.running() as broker:
+        os.environ["KAFKA_BOOTSTRAP"] = broker.bootstrap
+        try:
+            yield
+        finally:
+            del os.environ["KAFKA_BOOTSTRAP"]
+
+
 def main(arguments: list[str]) -> int:
     """Start a cluster, run the suite, stop the cluster; pytest's exit status."""
     suite = Path(arguments[0]).resolve() if arguments else Path("conformance")
     if not suite.is_dir():
         sys.exit(f"There is no conformance suite in {suite}. Name its folder: make conformance CONFORMANCE=DIR")
     folder = Path(tempfile.mkdtemp(prefix="pinotadmin-conformance-"))
-    installation = Installation(folder / "data").start(180)
-    try:
-        status = run_suite(suite, installation.endpoints, folder, arguments[1:]).returncode
-    finally:
-        installation.stop()
+    with stream_beside():
+        installation = Installation(folder / "data").start(180)
+        try:
+            status = run_suite(suite, installation.endpoints, folder, arguments[1:]).returncode
+        finally:
+            installation.stop()
     if status == 0:
         shutil.rmtree(folder)
     else:
