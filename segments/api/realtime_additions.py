@@ -103,7 +103,7 @@ def _partitions(body: dict[str, Any]) -> list[int]:
 
 
 def _start(body: dict[str, Any]) -> StartFrom:
-    offsets = body.get("offsets") or {}
+    offsets = {} if body.get("offsets") is None else body["offsets"]
     try:
         numbered = {int(p): str(o) for p, o in offsets.items()}
     except (AttributeError, ValueError) as error:

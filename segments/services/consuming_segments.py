@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from segments.domain.ideal_state import CONSUMING
+from segments.domain.llc_name import parse_llc_name
 from segments.domain.partition_metadata import stream_partition_metadata
 from segments.domain.pause import pause_of, stream_partition, topic_of
 from segments.domain.realtime_assignment import most_partitions_per_server
@@ -29,7 +30,7 @@ from segments.services.stream_facts import StreamFacts, stream_facts
 from segments.services.table_record import read_table_config
 from segments.store import paths
 from segments.store.base import Check, Create, Delete, Replace, Write
-from segments.store.data_loss import DataLoss, record_data_loss
+from segments.store.data_loss import DataLoss, data_loss_write
 from segments.store.update import update_transaction
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,6 @@ def ensure_consuming(
             job = _Attempt(ctx, table, facts, start or StartFrom(), change)
             update_transaction(ctx.store, job.writes)
             done.append(job.changes)
-            _record_losses(ctx, table, job.changes)
             if not job.is_cut:
                 return Ensured(job.ideal, tuple(done), tuple(job.cases), job.stream_error)
 
@@ -162,7 +162,12 @@ class _Attempt:
             *(Check(paths.segment(typed, s), v) for s, v in sorted(self.changes.checked.items())),
             *(Create(paths.segment(typed, s), r) for s, r in sorted(self.changes.created.items())),
             *(Delete(paths.segment(typed, s), v) for s, v in sorted(self.changes.discarded.items())),
+            *data_loss_write(self.ctx.store, typed, self._losses()),
         ]
+
+    def _losses(self) -> list[DataLoss]:
+        made = {parse_llc_name(s).partition: s for s in self.changes.created}
+        return [DataLoss(x.partition, x.start, x.end, made.get(x.partition, ""), self.now_ms) for x in self.changes.losses]
 
     def _diagnose(self, state: RealtimeState) -> list[Case]:
         if pause_of(self.ideal).paused:
@@ -230,9 +235,3 @@ def _earliest_or_none(facts: StreamFacts, partition: int) -> Offset | None:
         return facts.earliest(partition)
     except Unavailable:
         return None
-
-
-def _record_losses(ctx: Context, table: TableName, changes: Changes) -> None:
-    made = {int(s.split("__")[-3]): s for s in changes.created}
-    losses = [DataLoss(x.partition, x.start, x.end, made.get(x.partition, ""), ctx.clock()) for x in changes.losses]
-    record_data_loss(ctx.store, table.typed, losses)

@@ -8,7 +8,7 @@ from typing import Final
 
 from segments.domain.znrecord import ZNRecord
 from segments.store import paths
-from segments.store.base import Store, Versioned
+from segments.store.base import Create, Replace, Store, Versioned, Write
 from segments.store.update import update_record
 
 #: The latest ones stay.
@@ -33,16 +33,18 @@ class DataLoss:
 
 def record_data_loss(store: Store, table: str, losses: Sequence[DataLoss]) -> None:
     """Keep these losses of a typed table; one that is known stays as it is."""
+    if losses:
+        update_record(store, paths.data_loss(table), lambda node: _with(node, table, losses))
+
+
+def data_loss_write(store: Store, table: str, losses: Sequence[DataLoss]) -> list[Write]:
+    """The conditional write that puts these losses on record; empty when there are none. For the transaction that goes on behind the gap."""
     if not losses:
-        return
-
-    def decide(node: Versioned | None) -> ZNRecord:
-        before = node.record if node and node.record else ZNRecord(table)
-        fresh = {x.key: _fields(x) for x in losses if x.key not in before.maps}
-        kept = sorted({**before.maps, **fresh}.items(), key=lambda item: int(item[1].get("atMs", "0")))[-KEPT:]
-        return replace(before, maps=dict(kept))
-
-    update_record(store, paths.data_loss(table), decide)
+        return []
+    path = paths.data_loss(table)
+    node = store.get(path)
+    record = _with(node, table, losses)
+    return [Create(path, record) if node is None else Replace(path, record, node.version)]
 
 
 def read_data_loss(store: Store, table: str) -> list[DataLoss]:
@@ -51,6 +53,13 @@ def read_data_loss(store: Store, table: str) -> list[DataLoss]:
     rows = node.record.maps.values() if node and node.record else ()
     found = [DataLoss(int(r["partition"]), r["from"], r["to"], r.get("segment", ""), int(r["atMs"])) for r in rows]
     return sorted(found, key=lambda x: x.at_ms)
+
+
+def _with(node: Versioned | None, table: str, losses: Sequence[DataLoss]) -> ZNRecord:
+    before = node.record if node and node.record else ZNRecord(table)
+    fresh = {x.key: _fields(x) for x in losses if x.key not in before.maps}
+    kept = sorted({**before.maps, **fresh}.items(), key=lambda item: int(item[1].get("atMs", "0")))[-KEPT:]
+    return replace(before, maps=dict(kept))
 
 
 def _fields(loss: DataLoss) -> dict[str, str]:
