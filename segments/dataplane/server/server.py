@@ -14,6 +14,7 @@ from segments.dataplane.server.authorization import Authorization, PasswordCheck
 from segments.dataplane.server.column_cache import ColumnCache
 from segments.dataplane.server.consuming import Consumers, ConsumingSettings, StreamPool, Uploader
 from segments.dataplane.server.consuming import Parts as ConsumingParts
+from segments.dataplane.server.consuming.stream_pool import OpenStream
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.dataplane.server.dirty import Dirty
 from segments.dataplane.server.download import Downloader
@@ -29,7 +30,7 @@ from segments.dataplane.server.segment_folders import SegmentFolders
 from segments.dataplane.server.segment_uploads import SegmentUploads
 from segments.dataplane.server.slots import Slots
 from segments.errors import PinotAdminError
-from segments.gateways.controller_protocol import HttpController
+from segments.gateways.controller_protocol import Controller, HttpController
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.streams import StreamDefaults, open_stream
 from segments.names import instance_name
@@ -71,9 +72,20 @@ class ServerSettings:
 
 
 class Server:
-    """The server's parts and their life. ``instance`` is its name in the cluster, ``admin_url`` where it listens after ``start``."""
+    """The server's parts and their life. ``instance`` is its name in the cluster, ``admin_url`` where it listens after ``start``.
 
-    def __init__(self, store: Store, deep_store: DeepStore, settings: ServerSettings) -> None:
+    ``controller`` and ``opener`` (of streams) stand in for HTTP and real streams.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        deep_store: DeepStore,
+        settings: ServerSettings,
+        *,
+        controller: Controller | None = None,
+        opener: OpenStream | None = None,
+    ) -> None:
         self._store, self._settings = store, settings
         self.instance = instance_name("Server", settings.host, settings.port)
         self.slots = Slots()
@@ -83,13 +95,13 @@ class Server:
         downloader = Downloader(deep_store, controllers[0], settings.secret)
         loader = Loader(store, folders, downloader, Peers(store, self.instance, settings.peer_scheme), cache, settings.max_segment_bytes)
         self.reporter = Reporter(store, self.instance, self.slots)
-        self._controller = HttpController(controllers, settings.secret)
+        self._http_controller = HttpController(controllers, settings.secret)
         root = DeepStore(settings.segment_store_url) if settings.segment_store_url else None
-        uploader = Uploader(root, self._controller, settings.consuming.upload_s)
-        streams = StreamPool(lambda config: open_stream(config, settings.streams))
+        uploader = Uploader(root, controller or self._http_controller, settings.consuming.upload_s)
+        streams = StreamPool(opener or (lambda config: open_stream(config, settings.streams)))
         dirty = Dirty()
         parts = ConsumingParts(
-            store, self.instance, self._controller, uploader, streams, folders, cache, settings.consuming,
+            store, self.instance, controller or self._http_controller, uploader, streams, folders, cache, settings.consuming,
             threading.BoundedSemaphore(settings.consuming.builds),
         )  # fmt: skip
         self.consumers = Consumers(parts, self.slots, self.reporter.mark, lambda table, segment: dirty.mark(table, segment))
@@ -153,7 +165,7 @@ class Server:
         self.reporter.stop()
         self._http.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
-        self._controller.close()
+        self._http_controller.close()
         self._folders.close()
 
     def _on_session(self) -> None:
