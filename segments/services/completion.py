@@ -24,7 +24,7 @@ from segments.names import REALTIME, TableName
 from segments.segmentfile.info import SegmentInfo, parse_info
 from segments.services.commit_file import CommitFile, finish_left, temporary_path
 from segments.services.completion_actions import built_of, commit_writes, is_same_content, lower_limit_writes, restart_replicas, stop_writes
-from segments.services.completion_state import Observed, current_machine, machine_writes, observe, remember
+from segments.services.completion_state import Observed, absent_replicas, current_machine, machine_writes, observe, remember
 from segments.services.context import Context
 from segments.services.table_record import read_table_config
 from segments.store.base import Write
@@ -143,6 +143,7 @@ class _Conversation:
         self._seen = seen
         message = self._message(seen)
         machine = current_machine(self._ctx, seen, message, now_ms)
+        message = replace(message, absent=absent_replicas(self._ctx, seen, machine, message))
         self._step = completion.step(machine, message, now_ms)
         try:
             return self._writes(seen, machine)

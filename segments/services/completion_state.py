@@ -8,6 +8,7 @@ from typing import Final
 from segments.domain import completion, segment_metadata, table_config
 from segments.domain.commit_plan import END_OFFSET, REPLICAS
 from segments.domain.completion import Kind, Machine, Message
+from segments.domain.ideal_state import CONSUMING
 from segments.domain.llc_name import LLCName
 from segments.domain.pause import topic_of
 from segments.domain.segment_metadata import COMPLETED_STATUSES, IN_PROGRESS, SegmentMetadata
@@ -105,6 +106,17 @@ def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int)
         remembered_ms=seen.remembered_ms,
         is_first_stop=message.kind is Kind.STOPPED,
     )
+
+
+def absent_replicas(ctx: Context, seen: Observed, machine: Machine, message: Message) -> int:
+    """How many replicas a round need not wait for, since they are not alive. 0 unless the sender itself is: names alone never die."""
+    known = {*machine.offsets, *machine.excluded, message.instance}
+    if message.kind is not Kind.CONSUMED or not message.session or machine.winner is not None or len(known) >= machine.replicas:
+        return 0
+    ideal = ctx.store.get(paths.ideal_state(seen.table.typed))
+    row = ideal.record.maps.get(seen.name.text, {}) if ideal and ideal.record else {}
+    silent = [i for i, state in row.items() if state == CONSUMING and i not in known]
+    return sum(1 for node in ctx.store.get_many([paths.live_instance(i) for i in silent]) if node is None)
 
 
 def machine_writes(seen: Observed, after: Machine | None) -> list[Write]:

@@ -204,6 +204,14 @@ def test_a_dead_committer_is_replaced_at_once(world: RealtimeWorld, talk: Spoken
     assert talk.end(2, 40) == "COMMIT_SUCCESS"
 
 
+def test_nobody_waits_for_a_replica_whose_server_is_dead(world: RealtimeWorld, talk: Spoken) -> None:
+    assert talk.consumed(1, 40, "timeLimit")[0] == "HOLD"
+    world.memory.delete(paths.live_instance(instance(3)))
+    assert talk.consumed(1, 40)[0] == "HOLD"
+    assert talk.consumed(2, 30) == ("CATCH_UP", "40")
+    assert talk.consumed(1, 40)[0] == "COMMIT"
+
+
 def test_a_committer_that_restarted_alone_commits_what_it_has_then(world: RealtimeWorld, talk: Spoken) -> None:
     world.set_record(talk.segment, segment_realtime_numReplicas="1")
     talk.uploading(1, 40)

@@ -58,10 +58,9 @@ class Machine:
     lease_ms: int = 120_000
     ended_at: Offset | None = None
 
-    @property
-    def is_complete_quorum(self) -> bool:
-        """Have all replicas that still consume reported?"""
-        return len(self.offsets) >= self.replicas - len(self.excluded)
+    def has_heard_all(self, absent: int = 0) -> bool:
+        """Have all replicas that still consume reported? ``absent``: how many of the silent ones are not alive."""
+        return len(self.offsets) >= self.replicas - len(self.excluded) - absent
 
     @property
     def build_time_s(self) -> int:

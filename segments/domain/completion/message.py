@@ -30,7 +30,7 @@ class Message:
     """One message of ``instance``. ``offset`` is exclusive; LOST and BUILD_FAILED have none.
 
     ``session`` is the sender's live session ("" when it is not alive). ``is_same_content``: a commit end that describes, CRC and all,
-    what is on record already.
+    what is on record already. ``absent``: replicas that neither reported nor stopped, and are not alive: nobody waits for them.
     """
 
     kind: Kind
@@ -40,6 +40,7 @@ class Message:
     extra_s: int = 0
     session: str = ""
     is_same_content: bool = False
+    absent: int = 0
 
 
 class Status(StrEnum):

@@ -4,6 +4,7 @@ Where this differs from Pinot, on purpose and without the wire showing it to a s
 - Only the committer, at the winning offset, starts and ends a commit and extends its time. Everybody else is refused and changes nothing.
 - The committer's time covers build and upload and never shrinks. It may repeat any of its messages.
 - A committer that stopped, died or restarted is replaced by the next replica that reports (Pinot: after the whole time for a commit).
+- Nobody waits for a replica whose server is not alive.
 - A replica that reaches the winning offset before the chosen one came back commits in its place: nobody waits out a HOLD for nothing.
 """
 

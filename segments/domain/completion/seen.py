@@ -48,7 +48,7 @@ def is_shortcut(seen: Seen) -> bool:
 
 def is_time_to_pick(seen: Seen) -> bool:
     """All replicas reported, or the window is over."""
-    return seen.now_ms > seen.machine.start_ms + PICK_MS or seen.machine.is_complete_quorum
+    return seen.now_ms > seen.machine.start_ms + PICK_MS or seen.machine.has_heard_all(seen.message.absent)
 
 
 def picks_reporter(seen: Seen) -> bool:
