@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from tests.integration.running import Client, Installation
 
@@ -15,9 +17,9 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """A healthy ``up`` with two servers."""
+    """A healthy ``up`` with two servers; a client that sends heartbeats may be silent for two seconds."""
     folder: Path = tmp_path_factory.mktemp("installation") / "data"
-    started = Installation(folder).start()
+    started = Installation(folder, settings={"PINOTADMIN_ENTRY_LEASE_S": "2"}).start()
     yield started
     assert started.stop() == 0, started.log.read_text()[-4000:]
 
@@ -37,3 +39,20 @@ def table(client: Client) -> Iterator[str]:
     yield name
     client.call("DELETE", f"/tables/{name}")
     client.call("DELETE", f"/schemas/{name}")
+
+
+@pytest.fixture
+def page(browser: Browser, installation: Installation) -> Iterator[Page]:
+    """Logged in through the form as the administrator."""
+    context = browser.new_context(base_url=installation.endpoints["controller"], viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    credentials = base64.b64decode(installation.endpoints["authorization"].removeprefix("Basic ")).decode()
+    user, password = credentials.split(":", 1)
+    page.goto("/")
+    page.get_by_label("User name").fill(user)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("heading", name="Tables").wait_for()
+    yield page
+    context.close()

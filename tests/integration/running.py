@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,8 +44,8 @@ def poll(look: Callable[[], T], seconds: float, what: str) -> T:
 class Installation:
     """One running ``up``; ``start`` may be called again after ``kill``."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self.folder, self.options = folder, options
+    def __init__(self, folder: Path, *options: str, settings: Mapping[str, str] | None = None) -> None:
+        self.folder, self.options, self.settings = folder, options, dict(settings or {})
         self.process: subprocess.Popen[bytes] | None = None
         self.port = "0"
 
@@ -59,6 +59,7 @@ class Installation:
         environment = {
             k: v for k, v in os.environ.items() if not k.startswith(("PINOTADMIN_", "ZOOKEEPER_", "REDIS_", "DATABASE_", "DEEP_STORE_"))
         }
+        environment.update(self.settings)
         command = [sys.executable, str(ROOT / "manage.py"), "up", "--data-dir", str(self.folder), "--port", self.port, *self.options]
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL)

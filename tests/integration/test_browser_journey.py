@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.integration.running import Client, Installation, poll
 
@@ -15,23 +13,6 @@ pytestmark = pytest.mark.browser
 
 REASON = "the second file was cut off"
 OLD, NEW = 30, 70
-
-
-@pytest.fixture
-def page(browser: Browser, installation: Installation) -> Iterator[Page]:
-    """Logged in through the form as the administrator."""
-    context = browser.new_context(base_url=installation.endpoints["controller"], viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(15_000)
-    page = context.new_page()
-    credentials = base64.b64decode(installation.endpoints["authorization"].removeprefix("Basic ")).decode()
-    user, password = credentials.split(":", 1)
-    page.goto("/")
-    page.get_by_label("User name").fill(user)
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Log in").click()
-    page.get_by_role("heading", name="Tables").wait_for()
-    yield page
-    context.close()
 
 
 def test_a_pushed_snapshot_is_seen_rolled_back_and_gone(page: Page, installation: Installation, client: Client, table: str) -> None:

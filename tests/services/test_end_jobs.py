@@ -239,8 +239,6 @@ def test_cut_anywhere_and_looked_at_again_the_end_is_the_same(tmp_path: Path, fa
             carry_out(world.with_store(FaultyStore(world.memory, Plan({k: fault}))), world)
         except Cut:
             assert world.visible in (["a"], ["b"]), f"write {k}"
-            for left in world.memory.children(paths.JOB_LOCKS):
-                world.memory.delete(paths.job_lock(left))  # the session of the dead process ends
         request_end(world.ctx, TABLE, "open", actor=ANN)
         world.serve()
         for _ in range(3):
