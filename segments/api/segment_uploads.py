@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypedDict, cast
 
@@ -48,6 +49,7 @@ class UploadView(ApiView):
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         """Set the upload handler before anything (CSRF check included) reads the body."""
         request.upload_handlers = [TemporaryFileUploadHandler(request)]
+        self.began_ms = self.ctx.clock()
         return super().initialize_request(request, *args, **kwargs)
 
     @contextmanager
@@ -72,7 +74,7 @@ class UploadView(ApiView):
     def how(self, request: Request) -> _How:
         """Conditions, actor and lineage entry of the upload."""
         entry = text_param(request, "segmentLineageEntryId") or _header(request, _ENTRY)
-        return {"options": _options(request), "actor": self.actor, "lineage_entry": entry}
+        return {"options": replace(_options(request), began_ms=self.began_ms), "actor": self.actor, "lineage_entry": entry}
 
     def _check_length(self, request: Request) -> None:
         length = str(request.META.get("CONTENT_LENGTH") or "0")
@@ -96,7 +98,7 @@ class UploadSegment(UploadView):
             case _:
                 with self.one_part(request) as tar:
                     result = uploads.upload_tar(self.ctx, _table(request, tar), tar, **self.how(request))
-        return status(f"Successfully uploaded segment: {result.segments[0]} of table: {result.table}")
+        return _answer(f"Successfully uploaded segment: {result.segments[0]} of table: {result.table}", result)
 
     def _uri(self, request: Request) -> uploads.UploadResult:
         uri, table = _download_uri(request), _table(request, None)
@@ -123,7 +125,7 @@ class UploadBatch(UploadView):
             parts = read_batch(tar)
             result = uploads.upload_metadata(self.ctx, _table(request, None), parts, **self.how(request))
         names = ", ".join(result.segments)
-        return status(f"Successfully uploaded segments: [{names}] of table: {result.table} in {self.ctx.clock() - started} ms")
+        return _answer(f"Successfully uploaded segments: [{names}] of table: {result.table} in {self.ctx.clock() - started} ms", result)
 
 
 class UploadReingested(UploadView):
@@ -137,6 +139,10 @@ class UploadReingested(UploadView):
             raise InvalidInput("A reingested segment is uploaded as METADATA with COPY_SEGMENT_TO_DEEP_STORE=true.")
         _download_uri(request)
         raise InvalidInput("Reingested segments belong to REALTIME tables, which this cluster does not serve.")
+
+
+def _answer(text: str, result: uploads.UploadResult) -> Response:
+    return Response({"status": text, "warnings": list(result.warnings)}) if result.warnings else status(text)
 
 
 def _upload_type(request: Request) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from segments.domain.lineage import Lineage, State
+from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.llc_name import is_llc_name
 from segments.domain.segment_metadata import COMMITTING, IN_PROGRESS, TIME_RANGE_MS, SegmentMetadata
 from segments.domain.table_config import TableConfig
@@ -16,6 +16,8 @@ from segments.errors import Forbidden, Gone, InvalidInput, PreconditionFailed, S
 from segments.names import OFFLINE, REALTIME
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)B?", re.IGNORECASE)
+#: Table setting: ``strict``, or absent.
+FENCE: Final = "pinotadmin.upload.fence"
 _FACTORS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "P": 1024**5}
 
 
@@ -92,27 +94,43 @@ def check_offsets(config: TableConfig, segment: UploadedSegment) -> None:
         )
 
 
-def check_not_hidden(lineage: Lineage, segments: Iterable[str], new: Collection[str]) -> None:
-    """An upload that names no lineage entry may not bring what no query would ever see: too late for a push that was reverted (B8).
+def check_not_hidden(lineage: Lineage, segments: Iterable[str], new: Collection[str], *, began_ms: int, is_strict: bool) -> list[str]:
+    """An upload that names no lineage entry may not bring what no query would ever see (B8). Returns warnings; raises StateConflict.
 
-    Refused: names of a REVERTED entry that no running or completed one lists, and new segments under names that were replaced.
-    Raises StateConflict.
+    Refused: a name of a push that was reverted while the upload ran, and a new segment under a name that was replaced. One that begins
+    after the revert is let in, as Pinot does, hidden and with a warning; a table that sets ``pinotadmin.upload.fence`` to ``strict``
+    refuses it too.
     """
+    warnings = []
     entries = lineage.in_order()
     live = {s for e in entries if e.state is not State.REVERTED for s in e.segments_to}
     for segment in segments:
         for entry in entries:
-            is_late = entry.state is State.REVERTED and segment in entry.segments_to and segment not in live
+            is_reverted = entry.state is State.REVERTED and segment in entry.segments_to and segment not in live
             is_replaced = entry.state is State.COMPLETED and segment in entry.segments_from and segment in new
-            if is_late or is_replaced:
-                what = "was reverted" if is_late else "replaced it"
-                raise StateConflict(
-                    f"Segment '{segment}' of table '{lineage.table}' belongs to lineage entry '{entry.id}',"
-                    f" which {what}: no query would see it.",
-                    remedy="Start a new replacement that lists it, or upload it under another name.",
-                    entry=entry.id,
-                    segments=[segment],
+            if is_replaced or (is_reverted and (is_strict or entry.timestamp_ms >= began_ms)):
+                raise _hidden(lineage.table, segment, entry)
+            if is_reverted:
+                warnings.append(
+                    f"Segment '{segment}' belongs to reverted lineage entry '{entry.id}': no query sees it, it will be removed."
                 )
+    return warnings
+
+
+def _hidden(table: str, segment: str, entry: Entry) -> StateConflict:
+    what = "was reverted" if entry.state is State.REVERTED else "replaced it"
+    return StateConflict(
+        f"Segment '{segment}' of table '{table}' belongs to lineage entry '{entry.id}', which {what}: no query would see it.",
+        remedy="Start a new replacement that lists it, or upload it under another name.",
+        entry=entry.id,
+        segments=[segment],
+    )
+
+
+def is_fence_strict(config: TableConfig) -> bool:
+    """Does the table refuse every upload into a reverted push, however late it begins?"""
+    custom = (config.body.get("metadata") or {}).get("customConfigs") or {}
+    return str(custom.get(FENCE, "")).strip().lower() == "strict"
 
 
 def check_fence(lineage: Lineage, entry_id: str | None, segments: Iterable[str]) -> None:

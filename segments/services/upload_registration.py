@@ -36,11 +36,15 @@ _CHUNK_BYTES = 400_000
 
 @dataclass(frozen=True)
 class UploadOptions:
-    """What the caller asks for. ``copy``: the file named by a download address is copied into the deep store."""
+    """What the caller asks for. ``copy``: the file named by a download address is copied into the deep store.
+
+    ``began_ms``: when the request came in (epoch milliseconds), None: now; a push that was reverted since takes it no more.
+    """
 
     conditions: Conditions = field(default_factory=Conditions)
     copy: bool = False
     modifier: CustomMapModifier | None = None
+    began_ms: int | None = None
 
 
 @dataclass
@@ -55,6 +59,8 @@ class Registration:
     now_ms: int
     #: Segments whose file changed under a record that was there before.
     changed: set[str] = field(default_factory=set)
+    #: What the caller should know though it was done.
+    warnings: list[str] = field(default_factory=list)
     _tried: dict[str, ZNRecord] = field(default_factory=dict)
 
     def check(self) -> dict[str, SegmentMetadata | None]:
@@ -78,6 +84,10 @@ class Registration:
         """Ask the servers that host a changed segment to load it anew."""
         for segment in sorted(self.changed):
             refresh_on_servers(self.ctx, self.config.table.typed, segment)
+
+    @property
+    def _began_ms(self) -> int:
+        return self.now_ms if self.options.began_ms is None else self.options.began_ms
 
     def _read(self, parts: Sequence[UploadedSegment]) -> dict[str, SegmentMetadata | None]:
         nodes = self.ctx.store.get_many([paths.segment(self.config.table.typed, p.name) for p in parts])
@@ -134,7 +144,8 @@ class Registration:
         if self.lineage_entry is not None:
             admission.check_fence(lineage, self.lineage_entry, names)
         else:
-            admission.check_not_hidden(lineage, names, new)
+            strict = admission.is_fence_strict(self.config)
+            self.warnings = admission.check_not_hidden(lineage, names, new, began_ms=self._began_ms, is_strict=strict)
         is_concerned = not lineage.mentioned().isdisjoint(names)
         return [Check(path, node.version)] if node is not None and is_concerned else []
 

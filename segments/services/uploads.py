@@ -41,11 +41,12 @@ MetadataPart = tuple[SegmentInfo, str, int | None]
 
 @dataclass(frozen=True)
 class UploadResult:
-    """What came in. ``changed`` lists segments that were there before with other content."""
+    """What came in. ``changed`` lists segments that were there before with other content, ``warnings`` what the caller should know."""
 
     table: TableName
     segments: tuple[str, ...]
     changed: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def table_in_tar(tar: Path) -> str:
@@ -138,7 +139,7 @@ def _upload_tar(
         with files.landing():
             upload.write()
     upload.tell_servers()
-    return UploadResult(table, (part.name,), tuple(sorted(upload.changed)))
+    return UploadResult(table, (part.name,), tuple(sorted(upload.changed)), tuple(upload.warnings))
 
 
 def _upload_metadata(
@@ -156,7 +157,7 @@ def _upload_metadata(
     release_names(ctx, table, names)
     upload.write()
     upload.tell_servers()
-    return UploadResult(table, tuple(names), tuple(sorted(upload.changed)))
+    return UploadResult(table, tuple(names), tuple(sorted(upload.changed)), tuple(upload.warnings))
 
 
 def _copy_and_register(
@@ -188,7 +189,7 @@ def _copy_and_register(
         with files.landing():
             upload.write()
     upload.tell_servers()
-    return UploadResult(table, tuple(names), tuple(sorted(upload.changed)))
+    return UploadResult(table, tuple(names), tuple(sorted(upload.changed)), tuple(upload.warnings))
 
 
 def _verified(ctx: Context, tar: Path) -> SegmentInfo:
