@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,9 @@ from segments.models import Cluster, LineageEntry, Segment, Table
 from segments.names import split_table_name
 
 _BATCH = 500
+#: Segments in one piece of a large change, and seconds between two of them.
+_PIECE = 250
+_PAUSE_S = 0.01
 _SEGMENT_COLUMNS = [
     "status", "crc", "total_docs", "size_bytes", "start_ms", "end_ms", "creation_ms", "push_ms", "refresh_ms", "download_url",
     "is_visible", "partition", "sequence", "start_offset", "end_offset", "flush_rows", "is_consuming",
@@ -38,16 +43,24 @@ def load(cluster: Cluster, state: TableState) -> Written:
 
 
 def write_table(written: Written, state: TableState, changes: Changes) -> None:
-    """Write what differs, in one short transaction: others wait for SQLite's only writer."""
+    """Write what differs, in one short transaction: others wait for SQLite's only writer.
+
+    Thousands of segments are written in pieces before, with pauses in which others get their turn; the page shows them as they come.
+    """
     row = table_row(state)
     lineage = {e.id: _lineage_values(e) for e in state.lineage.entries.values()}
     fresh = [LineageEntry(table=written.table, entry_id=i, **v) for i, v in lineage.items() if written.lineage.get(i) != v]
     gone = set(written.lineage) - set(lineage)
     if row == written.row and not (fresh or gone or changes.upserts or changes.deletes):
         return
+    for piece in _pieces(changes):
+        with transaction.atomic():
+            _write_segments(written.table, piece)
+        time.sleep(_PAUSE_S)
     with transaction.atomic():
         Table.objects.filter(pk=written.table.pk).update(**row, updated_at=timezone.now())
-        _write_segments(written.table, changes)
+        if _is_short(changes):
+            _write_segments(written.table, changes)
         if fresh:
             LineageEntry.objects.bulk_create(
                 fresh, batch_size=_BATCH, update_conflicts=True, unique_fields=["table", "entry_id"], update_fields=_LINEAGE_COLUMNS
@@ -55,6 +68,21 @@ def write_table(written: Written, state: TableState, changes: Changes) -> None:
         if gone:
             LineageEntry.objects.filter(table=written.table, entry_id__in=gone).delete()
     written.row, written.lineage = row, lineage
+
+
+def _is_short(changes: Changes) -> bool:
+    return len(changes.upserts) + len(changes.deletes) <= _BATCH
+
+
+def _pieces(changes: Changes) -> Iterator[Changes]:
+    """Nothing when it is little; else pieces of it that are written in a few milliseconds each."""
+    if _is_short(changes):
+        return
+    upserts, deletes = list(changes.upserts.items()), sorted(changes.deletes)
+    for i in range(0, len(upserts), _PIECE):
+        yield Changes(dict(upserts[i : i + _PIECE]), set())
+    for i in range(0, len(deletes), _PIECE):
+        yield Changes({}, set(deletes[i : i + _PIECE]))
 
 
 def delete_table(cluster: Cluster, name: str) -> None:

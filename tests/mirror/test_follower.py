@@ -14,8 +14,10 @@ from segments.domain.ideal_state import new_ideal_state, with_rows
 from segments.domain.pause import PauseState, with_pause
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.table_config import parse_table_config
+from segments.mirror import database
 from segments.mirror.follower import Follower
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
+from segments.services import deletion
 from segments.services.replacement import end_replace, revert_replace, start_replace
 from segments.store import paths
 from tests.real_parts import wait_until
@@ -110,3 +112,18 @@ def test_consuming_segments_and_the_pause_of_a_realtime_table_are_mirrored(world
     assert (row.start_offset, row.end_offset, row.flush_rows, row.replicas) == ("5-0", "", 100, {"Server_h_1": "OFFLINE"})
     table = Table.objects.get(name=typed)
     assert (table.is_paused, table.pause["comment"], table.consuming_segments, table.is_disabled) == (True, "why", 1, False)
+
+
+def test_a_large_change_is_written_in_pieces_and_whole_in_the_end(world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("_BATCH", 5), ("_PIECE", 4), ("_PAUSE_S", 0.0)):
+        monkeypatch.setattr(database, name, value)
+    follower = Follower(world.memory, cluster)
+    world.upload(*(f"s{i}" for i in range(23)))
+    with CaptureQueriesContext(connections["default"]) as asked:
+        follower.sync_all()
+    assert set(names()) == {"a", "z", *(f"s{i}" for i in range(23))}
+    written = [q["sql"] for q in asked if "INSERT" in q["sql"] and "segments_segment" in q["sql"]]
+    assert len(written) == 7
+    deletion.remove_segments(world.ctx, TABLE, [f"s{i}" for i in range(23)], actor=ANN)
+    follower.sync_all()
+    assert names() == ["a", "z"]
