@@ -51,6 +51,25 @@ def resume_lost_pushes() -> list[str]:
     return sentences
 
 
+@worker_ready.connect
+def _warm_spark(**_: Any) -> None:
+    """Start Spark in the background, so that a worker's first push finds it running; only where asked for."""
+    if os.environ.get("PINOTADMIN_WARM_SPARK") == "1":
+        threading.Thread(target=_warm, name="warm-spark", daemon=True).start()
+
+
+def _warm() -> None:
+    from segments.spark import session
+
+    try:
+        log.info("Spark is warm after %.1f s.", session.warm(settings.SPARK_MASTER))
+    except Exception:
+        log.exception("Spark could not be started ahead; the first push will try again.")
+
+
+# -- replacements
+
+
 @shared_task(name="segments.tasks.follow_end")
 def follow_end(job_id: str) -> str:
     """Carry a background end on for a while; what takes longer is left to ``advance_ends``."""
@@ -74,22 +93,6 @@ def reap_entries() -> list[str]:
     for sentence in sentences:
         log.warning("%s", sentence)
     return sentences
-
-
-@worker_ready.connect
-def _warm_spark(**_: Any) -> None:
-    """Start Spark in the background, so that a worker's first push finds it running; only where asked for."""
-    if os.environ.get("PINOTADMIN_WARM_SPARK") == "1":
-        threading.Thread(target=_warm, name="warm-spark", daemon=True).start()
-
-
-def _warm() -> None:
-    from segments.spark import session
-
-    try:
-        log.info("Spark is warm after %.1f s.", session.warm(settings.SPARK_MASTER))
-    except Exception:
-        log.exception("Spark could not be started ahead; the first push will try again.")
 
 
 # -- periodic passes

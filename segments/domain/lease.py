@@ -87,9 +87,12 @@ def judge(entry: Entry, terms: LeaseTerms, now_ms: int) -> Judgement:
 
 
 def renewal(entry: Entry, note: str, terms: LeaseTerms, now_ms: int) -> Mapping[str, str | None] | None:
-    """The notes that a sign of life writes (``note``: HEARTBEAT or UPLOAD); None when one was written a moment ago."""
-    is_recent = 0 <= now_ms - _number(entry.notes.get(note)) < terms.renew_every_ms
-    if is_recent and (note != HEARTBEAT or is_leased(entry)):
+    """The notes that a sign of life writes (``note``: HEARTBEAT or UPLOAD); None when it tells nothing new.
+
+    An upload right after any other sign is not written down, so that a small push costs no write of the lineage beyond its own.
+    """
+    last = _number(entry.notes.get(note)) if note == HEARTBEAT else last_sign_ms(entry)
+    if 0 <= now_ms - last < terms.renew_every_ms and (note != HEARTBEAT or is_leased(entry)):
         return None
     return {note: str(now_ms), **({LEASE: "true"} if note == HEARTBEAT else {}), WATCHED: None}
 

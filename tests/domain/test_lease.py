@@ -99,7 +99,8 @@ def test_signs_that_follow_closely_are_not_written_down() -> None:
     one = leased(T)
     assert renewal(one, HEARTBEAT, TERMS, T + 4_000) is None
     assert renewal(one, HEARTBEAT, TERMS, T + 5_000) == {HEARTBEAT: str(T + 5_000), LEASE: "true", WATCHED: None}
-    assert renewal(one, UPLOAD, TERMS, T + 4_000) == {UPLOAD: str(T + 4_000), WATCHED: None}
+    assert renewal(one, UPLOAD, TERMS, T + 4_000) is None, "the heartbeat of a moment ago says as much"
+    assert renewal(one, UPLOAD, TERMS, T + 5_000) == {UPLOAD: str(T + 5_000), WATCHED: None}
     assert renewal(one, HEARTBEAT, TERMS, T - 60_000) is not None, "the clock was set back: the new time must be written"
 
 

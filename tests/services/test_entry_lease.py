@@ -121,6 +121,10 @@ def test_many_uploads_at_once_are_one_write_and_mostly_no_read(world: World) -> 
     get = counting.get
     counting.get = lambda path: (reads.append(path), get(path))[1]  # type: ignore[method-assign]
     ctx = world.with_store(counting)
+    renew_for_upload(ctx, config, ["b"])
+    assert counting.writes == [], "right after the start there is nothing to tell"
+    world.now += 6_000
+    reads.clear()
     for _ in range(50):
         renew_for_upload(ctx, config, ["b"])
         world.now += 50
@@ -132,6 +136,7 @@ def test_many_uploads_at_once_are_one_write_and_mostly_no_read(world: World) -> 
 
 def test_an_upload_of_another_segment_renews_nothing_and_a_lost_write_fails_no_upload(world: World) -> None:
     config, written = read_table_config(world.ctx, TABLE), version(world)
+    world.now += 6_000
     renew_for_upload(world.ctx, config, ["z"])
     assert version(world) == written
     faulty = FaultyStore(world.memory, Plan(dict.fromkeys(range(1, 50), Fault.CONFLICT)))
