@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -96,3 +97,88 @@ def test_bytes_that_are_no_record_are_an_error(data: bytes) -> None:
         decode(data)
     assert decode(b"") is None
     assert decode(None) is None
+
+
+def table_that_keeps(snapshots: int) -> Any:
+    body = {
+        "tableName": "t",
+        "tableType": "OFFLINE",
+        "metadata": {"customConfigs": {"pinotadmin.replacement.snapshotsKept": str(snapshots)}},
+    }
+    return parse_table_config({**body, "ingestionConfig": {"batchIngestionConfig": {"segmentIngestionType": "REFRESH"}}})
+
+
+def chain() -> Any:
+    """a -> b -> c -> d, all completed long ago."""
+    old = NOW - 50 * DAY
+    return of(*(entry(f"{x}{y}", x, y, "COMPLETED", old + i) for i, (x, y) in enumerate(("ab", "bc", "cd"))))
+
+
+@pytest.mark.parametrize(("kept", "gone"), [(0, ("a", "b", "c")), (1, ("a", "b")), (2, ("a",)), (3, ())])
+def test_as_many_snapshots_stay_as_the_table_asks_for_whatever_their_age(kept: int, gone: tuple[str, ...]) -> None:
+    plan = retention.plan_lineage(chain(), table_that_keeps(kept), list("abcd"), NOW)
+    assert plan.delete == gone
+    assert plan.drop == ()
+
+
+def test_a_pinned_entry_keeps_both_sides_and_the_entry() -> None:
+    pinned = replace(entry("x", "a", "b", "REVERTED", NOW - 50 * DAY), notes={"pinned": "true"})
+    other = entry("y", "b", "c", "COMPLETED", NOW - 50 * DAY)
+    plan = retention.plan_lineage(of(pinned, other), config(), ["a", "b", "c"], NOW)
+    assert (plan.delete, plan.drop) == ((), ())
+    assert retention.plan_lineage(of(pinned), config(), [], NOW).drop == ()
+
+
+def test_a_spent_entry_names_what_uploads_may_have_left_without_a_row() -> None:
+    plan = retention.plan_lineage(of(entry("x", "a", "b,c", "REVERTED", NOW)), config(), ["a"], NOW)
+    assert (plan.drop, plan.orphans) == (("x",), ("b", "c"))
+    assert retention.plan_lineage(of(entry("x", "a", "b", "COMPLETED", NOW)), config(), ["b"], NOW).orphans == ()
+
+
+def consumed(sequence: int, status: str, end_ms: int = 500 * DAY, partition: int = 0, created: int = 0) -> SegmentMetadata:
+    times = {"segment.end.time": str(end_ms), "segment.time.unit": "MILLISECONDS"} if status == "DONE" else {}
+    fields = {"segment.realtime.status": status, "segment.creation.time": str(created), **times}
+    return SegmentMetadata(f"t__{partition}__{sequence}__20260801T1000Z", fields)
+
+
+def realtime(days: str = "30") -> Any:
+    segments = {"retentionTimeUnit": "DAYS", "retentionTimeValue": days}
+    return parse_table_config({"tableName": "t", "tableType": "REALTIME", "segmentsConfig": segments})
+
+
+def test_of_a_realtime_table_committed_segments_go_but_never_the_last_of_a_partition() -> None:
+    now = 2000 * DAY
+    old = [consumed(s, "DONE") for s in (8, 9, 10)] + [consumed(3, "DONE", partition=1), consumed(11, "IN_PROGRESS", created=now)]
+    uploaded = replace(consumed(0, "DONE"), name="uploaded", fields={**consumed(0, "DONE").fields, "segment.realtime.status": "UPLOADED"})
+    due = retention.plan_time(realtime(), [*old, uploaded], [], now)
+    assert due == ["t__0__8__20260801T1000Z", "t__0__9__20260801T1000Z", "uploaded"]
+    assert retention.plan_time(realtime(), old, ["t__0__8__20260801T1000Z"], now) == ["t__0__9__20260801T1000Z"]
+
+
+@pytest.mark.parametrize(
+    ("age", "row", "gone"),
+    [
+        (6, None, True),
+        (6, {"s": "OFFLINE"}, True),
+        (6, {"s": "CONSUMING"}, False),
+        (4, None, False),
+        (6, {"s": "OFFLINE", "r": "ONLINE"}, False),
+    ],
+)
+def test_a_consuming_segment_that_nobody_consumes_is_given_up_after_five_days(age: int, row: dict[str, str] | None, gone: bool) -> None:
+    now = 2000 * DAY
+    segment = consumed(5, "IN_PROGRESS", created=now - age * DAY)
+    rows = {segment.name: row} if row is not None else {}
+    assert retention.plan_time(realtime(), [segment], [], now, rows) == ([segment.name] if gone else [])
+
+
+def test_replaced_segments_of_a_realtime_table_spare_the_last_committed_one() -> None:
+    last = "t__0__9__20260801T1000Z"
+    lineage = of(entry("x", f"t__0__8__20260801T1000Z,{last}", "merged", "COMPLETED", NOW - 50 * DAY))
+    plan = retention.plan_lineage(lineage, realtime(), ["t__0__8__20260801T1000Z", last, "merged"], NOW, spare={last})
+    assert plan.delete == ("t__0__8__20260801T1000Z",)
+
+
+def test_when_a_file_expires() -> None:
+    assert retention.expires_ms("s0", NOW, 7) == NOW + 7 * DAY
+    assert retention.expires_ms("s0__RETENTION_UNTIL__197001040000", NOW, 7) == 3 * DAY

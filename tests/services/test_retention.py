@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from segments.domain.znrecord import ZNRecord
+from segments.errors import PinotAdminError
 from segments.models import PassRun
-from segments.services import passes
+from segments.services import deletion, passes, retention
 from segments.services.context import SYSTEM
-from tests.services.world import TABLE, World
+from segments.services.replacement import revert_replace, start_replace
+from segments.services.restore import restore_segments
+from segments.store import paths
+from tests.faults.faulty import FaultyStore, Plan
+from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
 DAY_S = 86_400
@@ -53,3 +59,60 @@ def test_every_run_is_remembered_with_its_sentences(world: World) -> None:
     passes.run_pass(world.ctx, "RetentionManager", None, SYSTEM)
     run = PassRun.objects.get()
     assert (run.table_name, run.succeeded, run.sentences) == ("t_OFFLINE", True, ["Nothing of t_OFFLINE is due."])
+
+
+def test_a_step_that_fails_does_not_stop_the_others_and_both_are_told(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the original a failure of time retention skips the lineage clean-up of that table."""
+    root = tmp_path / "store"
+    put(root, "Deleted_Segments/t/old", world, 8)
+
+    def broken(*_: object) -> list[str]:
+        raise PinotAdminError("no records today")
+
+    monkeypatch.setattr(retention, "_by_time", broken)
+    (said,) = passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM)
+    assert "Time retention failed: no records today" in said
+    assert "Removed 1 files" in said
+    assert not (root / "Deleted_Segments" / "t" / "old").exists()
+    assert PassRun.objects.get().succeeded is False
+
+
+def test_the_pass_says_what_it_did_in_plain_sentences(world: World) -> None:
+    start_replace(world.ctx, TABLE, [], ["b"], actor=ANN, entry_id="e1")
+    world.upload("b")
+    revert_replace(world.ctx, TABLE, "e1", force=True, actor=ANN)
+    world.serve()
+    assert passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM) == [
+        "Dropped lineage entry e1 (REVERTED): none of its 1 old segments is left.",
+        "Removed the records of 1 segments that uploads of dropped entries had left.",
+        "Segment b of t_OFFLINE: the file is kept for a restore.",
+    ]
+
+
+def test_a_record_that_a_foreign_upload_left_goes_with_its_spent_entry(world: World) -> None:
+    start_replace(world.ctx, TABLE, [], ["b"], actor=ANN, entry_id="e1")
+    world.memory.create(paths.segment(TABLE.typed, "b"), ZNRecord("b", {"segment.crc": "1"}))
+    revert_replace(world.ctx, TABLE, "e1", force=True, actor=ANN)
+    for _ in range(2):
+        retention.run(world.serve().ctx, TABLE)
+    assert world.memory.children(paths.segments(TABLE.typed)) == []
+
+
+def test_a_file_that_is_just_being_restored_is_not_taken_for_a_stranded_upload(world: World, tmp_path: Path) -> None:
+    """Its time is that of the deletion, days ago."""
+    world.upload("a")
+    deletion.remove_segments(world.ctx, TABLE, ["a"], actor=ANN)
+    deletion.drain(world.serve().ctx, TABLE)
+    world.now += 3 * DAY_S * 1000
+
+    seen: list[list[str]] = []
+
+    def pass_in_between() -> None:
+        retention.run(world.ctx, TABLE)
+        seen.append(world.files)
+
+    store = FaultyStore(world.memory, Plan(before={2: pass_in_between}))
+    (outcome,) = restore_segments(world.with_store(store), TABLE, ["a"], actor=ANN)
+    assert (outcome.outcome, seen, world.files) == ("done", [["a.tmp.1"]], ["a"])
