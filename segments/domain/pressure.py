@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from segments.domain.pause import ADMINISTRATIVE, PauseState
+
+#: A disk with this much free is not full, whatever its share: 5 % of a large disk are many segments.
+AMPLE_BYTES: Final = 10 * 1024**3
 
 
 class Level(StrEnum):
@@ -73,9 +76,11 @@ def decide(state: PauseState, *, disk: Pressure, quota: Pressure) -> Verdict:
 
 
 def utilization_of(answer: Mapping[str, Any]) -> float | None:
-    """The used share in a server's answer; None for one that makes no sense."""
+    """The used share in a server's answer, 0 for a disk with ample free bytes however large it is; None for one that makes no sense."""
     try:
         total, used = int(answer["totalSpaceBytes"]), int(answer["usedSpaceBytes"])
     except (KeyError, TypeError, ValueError):
         return None
-    return used / total if total > 0 and used >= 0 else None
+    if total <= 0 or used < 0:
+        return None
+    return 0.0 if total - used >= AMPLE_BYTES else used / total

@@ -6,8 +6,9 @@ never touched.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from segments.domain.admission import quota_bytes
 from segments.domain.pause import (
@@ -29,6 +30,8 @@ from segments.services.segments import read_records
 #: Pinot's key, and ours for the lower mark.
 THRESHOLD_KEY: Final = "controller.disk.utilization.threshold"
 RESUME_KEY: Final = "pinotadmin.disk.utilization.resume.threshold"
+#: Pinot's switch for the whole check; on unless it says false.
+ENABLED_KEY: Final = "controller.enable.resource.utilization.check"
 _DEFAULT_THRESHOLD: Final = 0.95
 _MARGIN: Final = 0.05
 _ANSWER_S: Final = 5.0
@@ -58,7 +61,10 @@ def relieve(ctx: Context, config: TableConfig, state: PauseState) -> list[str]:
 
 
 def _disk(ctx: Context, config: TableConfig) -> Pressure:
-    marks = _marks(ctx)
+    settings = read_settings(ctx)
+    if settings.get(ENABLED_KEY, "true").lower() == "false":
+        return Pressure.none(RESOURCE_UTILIZATION_LIMIT_EXCEEDED)
+    marks = _marks(settings)
     answers = ask_servers(ctx, tenant_servers(ctx, config), "/instance/diskUtilization", lambda a: isinstance(a, dict), timeout_s=_ANSWER_S)
     used = {s: u for s, a in answers.by_server.items() if (u := utilization_of(a)) is not None}
     return Pressure.of_shares(used, high=marks.high, low=marks.low, reason=RESOURCE_UTILIZATION_LIMIT_EXCEEDED)
@@ -77,8 +83,7 @@ def _size(ctx: Context, table: TableName) -> int:
     return sum(m.size_bytes or 0 for m in read_records(ctx, table).values())
 
 
-def _marks(ctx: Context) -> Marks:
-    settings: dict[str, Any] = dict(read_settings(ctx))
+def _marks(settings: Mapping[str, str]) -> Marks:
     high = _share(settings.get(THRESHOLD_KEY), _DEFAULT_THRESHOLD)
     return Marks(high, min(high, _share(settings.get(RESUME_KEY), max(0.0, round(high - _MARGIN, 6)))))
 

@@ -38,7 +38,7 @@ def record_data_loss(store: Store, table: str, losses: Sequence[DataLoss]) -> No
 
 
 def data_loss_write(store: Store, table: str, losses: Sequence[DataLoss]) -> list[Write]:
-    """The conditional write that puts these losses on record, for the transaction that goes on behind the gap; empty when there are none."""
+    """The conditional write that puts these losses on record, for the transaction that goes on behind the gap; [] without any."""
     if not losses:
         return []
     path = paths.data_loss(table)

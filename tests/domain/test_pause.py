@@ -177,6 +177,7 @@ def test_a_quota_that_was_removed_lets_the_table_go_on() -> None:
     ("answer", "share"),
     [
         ({"totalSpaceBytes": 100, "usedSpaceBytes": 40}, 0.4),
+        ({"totalSpaceBytes": 4 * 1024**4, "usedSpaceBytes": 4 * 1024**4 - 10 * 1024**3}, 0.0),
         ({"totalSpaceBytes": 0, "usedSpaceBytes": 0}, None),
         ({"totalSpaceBytes": "x", "usedSpaceBytes": 1}, None),
         ({"usedSpaceBytes": -1, "totalSpaceBytes": 5}, None),

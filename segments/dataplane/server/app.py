@@ -23,6 +23,7 @@ from starlette.routing import Route
 from segments.dataplane.server.authorization import Authorization
 from segments.dataplane.server.column_profiles import profile_segments, requested_segments
 from segments.dataplane.server.consuming_info import ConsumingInfo
+from segments.dataplane.server.disk import disk_usage
 from segments.dataplane.server.held_segment import HeldSegment
 from segments.dataplane.server.metrics import render_metrics
 from segments.dataplane.server.query_runner import QueryRunner, Refusal
@@ -52,6 +53,7 @@ class Parts:
     pool: ThreadPoolExecutor
     consuming: ConsumingInfo
     uploads: SegmentUploads
+    data_dir: Path
 
 
 def build_app(parts: Parts) -> Starlette:
@@ -71,6 +73,7 @@ def build_app(parts: Parts) -> Starlette:
         ("GET", "/tables/{table}/segments/{segment}/metadata", endpoints.metadata),
         ("GET", "/tables/{table}/size", endpoints.size),
         ("GET", "/tables/{table}/errors", endpoints.errors),
+        ("GET", "/instance/diskUtilization", endpoints.disk),
         ("GET", "/metrics", endpoints.metrics),
         ("POST", "/tables/{table}/segments/profile", endpoints.profile),
         ("POST", "/query", endpoints.query),
@@ -118,6 +121,10 @@ class _Endpoints:
     async def liveness(self, _: Request) -> Response:
         """OK as long as the process answers."""
         return PlainTextResponse("OK")
+
+    async def disk(self, _: Request) -> Response:
+        """How full the disk under the segments is."""
+        return JSONResponse(await _in_thread(self._parts.pool, partial(disk_usage, self._parts.instance, self._parts.data_dir)))
 
     async def query(self, request: Request) -> Response:
         """This server's part of a query (see ``segments.gateways.servers``)."""

@@ -133,8 +133,9 @@ class Server:
         warm_up_soon()
         authorization = Authorization(self._settings.secret, self._settings.check_password)
         parts = Parts(
-            self.instance, self.slots, self.runner, authorization, lambda: self.is_ready, self._pool, self._consuming_info, self._uploads
-        )
+            self.instance, self.slots, self.runner, authorization, lambda: self.is_ready, self._pool, self._consuming_info, self._uploads,
+            self._settings.data_dir,
+        )  # fmt: skip
         self._http.start(build_app(parts))
         # Before ``join``: in a new session states are written first, so that the node's return finds them.
         self._store.on_session(self._on_session)
