@@ -130,7 +130,7 @@ def test_a_pinned_entry_keeps_both_sides_and_the_entry() -> None:
 
 
 def test_a_spent_entry_names_what_uploads_may_have_left_without_a_row() -> None:
-    plan = retention.plan_lineage(of(entry("x", "a", "b,c", "REVERTED", NOW)), config(), ["a"], NOW)
+    plan = retention.plan_lineage(of(entry("x", "a", "b c", "REVERTED", NOW)), config(), ["a"], NOW)
     assert (plan.drop, plan.orphans) == (("x",), ("b", "c"))
     assert retention.plan_lineage(of(entry("x", "a", "b", "COMPLETED", NOW)), config(), ["b"], NOW).orphans == ()
 
@@ -174,7 +174,7 @@ def test_a_consuming_segment_that_nobody_consumes_is_given_up_after_five_days(ag
 
 def test_replaced_segments_of_a_realtime_table_spare_the_last_committed_one() -> None:
     last = "t__0__9__20260801T1000Z"
-    lineage = of(entry("x", f"t__0__8__20260801T1000Z,{last}", "merged", "COMPLETED", NOW - 50 * DAY))
+    lineage = of(entry("x", f"t__0__8__20260801T1000Z {last}", "merged", "COMPLETED", NOW - 50 * DAY))
     plan = retention.plan_lineage(lineage, realtime(), ["t__0__8__20260801T1000Z", last, "merged"], NOW, spare={last})
     assert plan.delete == ("t__0__8__20260801T1000Z",)
 

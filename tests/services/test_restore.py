@@ -276,3 +276,17 @@ def test_a_real_segment_comes_back_with_its_crc_and_its_very_bytes(tmp_path: Pat
     assert restore_segments(cluster.ctx, API_TABLE, ["s0"], actor=ANN)[0].outcome == "done"
     assert (cluster.fields("s0"), cluster.ideal["s0"]) == (before, row)
     assert b"".join(downloads.open_segment(cluster.ctx, "t", "s0").chunks()) == tar.read_bytes()
+
+
+def test_a_name_with_a_space_is_encoded_in_the_deep_store_only(world: World) -> None:
+    name = "my seg+1%"
+    world.upload(name)
+    root = world.ctx.deep_store.local_root
+    assert root is not None
+    (root / "t" / name).rename(root / "t" / "my%20seg%2B1%25")
+    deletion.remove_segments(world.ctx, TABLE, [name], actor=ANN)
+    deletion.drain(world.serve().ctx, TABLE)
+    (kept,) = archive.list_kept(world.ctx, TABLE)[0]
+    assert (kept.segment, kept.file) == (name, "my%20seg%2B1%25")
+    assert restore_segments(world.ctx, TABLE, [name], actor=ANN)[0].outcome == "done"
+    assert (world.ideal, world.files) == ([name], ["my%20seg%2B1%25"])

@@ -61,9 +61,7 @@ def test_every_run_is_remembered_with_its_sentences(world: World) -> None:
     assert (run.table_name, run.succeeded, run.sentences) == ("t_OFFLINE", True, ["Nothing of t_OFFLINE is due."])
 
 
-def test_a_step_that_fails_does_not_stop_the_others_and_both_are_told(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_step_stops_no_other_and_both_are_told(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the original a failure of time retention skips the lineage clean-up of that table."""
     root = tmp_path / "store"
     put(root, "Deleted_Segments/t/old", world, 8)

@@ -1,0 +1,109 @@
+"""The numbered cases of batch pushes and of storage: which test shows each, or why none does. A test that goes takes its case along."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+
+#: Reasons for cases that no test of this repository can show.
+MINION = "no: there are no minions; pushes run in workers, and passes are periodic tasks"
+SESSIONS = "no: file ingestion sessions are a feature of a vendor's minion task; a push of ours is one session and is tested as such"
+CLIENT = "no: the waits and retries of Pinot's own client jar; our push calls the use cases directly"
+MULTI = "no: one specification pushes to one cluster"
+
+BATCH_PUSH = {
+    1: "push/test_push_plan.py::test_a_consistent_push_names_its_segments_by_its_start",
+    3: "push/test_push_run.py::test_an_append_table_keeps_what_it_has",
+    5: "push/test_push_run.py::test_a_push_replaces_the_whole_snapshot_and_can_be_reverted",
+    7: "services/test_replacement.py::test_the_third_forced_push_deletes_the_first_snapshot_at_its_end",
+    9: "api/test_segments.py::test_a_replacement_from_start_to_rollback",
+    11: CLIENT,
+    13: "domain/test_replacement.py::test_start_refuses_new_names_that_are_visible",
+    15: CLIENT,
+    17: "push/test_interruptions.py::test_cut_after_every_write_and_resumed_it_ends_the_same",
+    19: "domain/test_replacement.py::test_force_reverts_a_running_entry_and_deletes_what_is_left_of_it",
+    21: MULTI,
+    23: "domain/test_replacement.py::test_force_removes_a_running_entry_whose_new_names_are_all_taken_over",
+    25: "push/test_push_run.py::test_a_push_replaces_the_whole_snapshot_and_can_be_reverted",
+    27: "domain/test_replacement.py::test_a_malformed_request_is_refused",
+    29: "services/test_restore.py::test_a_name_with_a_space_is_encoded_in_the_deep_store_only",
+    31: "push/test_interruptions.py::test_cut_after_every_write_of_taking_back_it_still_fails_cleanly",
+    33: "push/test_push_run.py::test_a_second_push_takes_the_place_of_the_first",
+    35: "services/test_uploads.py::test_uploads_that_race_for_the_ideal_state_all_come_in",
+    37: "no: what somebody adds beside a running push stays visible beside it, as in Pinot",
+    39: "services/test_replacement.py::test_a_push_is_hidden_until_its_end_and_taken_back_by_a_revert",
+    41: "domain/test_retention.py::test_a_replaced_snapshot_goes_after_its_window",
+    43: "push/test_push_plan.py::test_patterns_match_whole_paths_as_in_java",
+    45: "push/test_push_run.py::test_a_bad_value_names_file_line_and_column_and_leaves_nothing",
+    47: "push/test_push_plan.py::test_files_of_two_folders_never_share_a_sequence_id",
+    49: "push/test_push_plan.py::test_normalized_dates_as_pinot_writes_them",
+    51: "no: nothing is read back from an output folder, the push knows its own segments",
+    53: "api/test_segment_uploads.py::test_a_young_lock_refuses_a_protected_upload_and_an_old_one_is_taken_over",
+    55: "push/test_push_spec.py::test_a_specification_for_pinot_is_taken_as_it_is",
+    57: "push/test_push_spec.py::test_a_specification_for_pinot_is_taken_as_it_is",
+    **dict.fromkeys((59, 61, 63, 65), MINION),
+    **dict.fromkeys(range(67, 112, 2), SESSIONS),
+}
+
+STORAGE = {
+    1: "api/test_storage_cases.py::test_case_1_a_compressed_record_stays_compressed",
+    3: "api/test_storage_cases.py::test_case_3_an_empty_znode_is_no_record_and_unknown_keys_are_passed_over",
+    5: "contract/test_store.py::test_a_transaction_with_one_misfit_writes_nothing_and_names_it",
+    7: "api/test_storage_cases.py::test_case_7_a_refusal_ends_the_loop_at_once_and_an_equal_record_is_not_written",
+    9: "api/test_storage_cases.py::test_case_9_the_fields_of_a_committed_record_and_its_times",
+    11: "services/test_realtime_validation.py::test_what_only_servers_have_is_uploaded_and_gets_its_address",
+    13: "api/test_storage_cases.py::test_case_13_of_several_addresses_the_newest_key_counts_even_when_empty",
+    15: "services/test_force_commit.py::test_a_hundred_jobs_are_kept",
+    17: "no: no controller leads; any web process answers and every write is conditional",
+    19: "services/test_force_commit.py::test_all_consuming_segments_are_asked_for_and_the_job_counts_them_down",
+    21: "contract/test_membership.py::test_messages_come_oldest_first_and_only_for_their_session",
+    23: "no: peers are found among live servers only, without waiting; see 45 for what they may give",
+    25: "services/test_fetch_rules.py::test_too_many_bytes_or_seconds_end_it",
+    27: "no: encrypted segments are refused, see 69",
+    29: "services/test_completion.py::test_a_location_that_is_not_the_segments_own_fails_without_harm",
+    31: "dataplane/test_peer_copy.py::test_without_a_deep_store_the_commit_succeeds_and_is_on_servers_only",
+    33: "services/test_completion.py::test_the_committed_file_gets_the_segments_name",
+    35: "services/test_realtime_validation.py::test_servers_that_fail_leave_the_record_as_it_is",
+    37: "services/test_realtime_validation.py::test_what_counts_as_old_is_a_cluster_setting",
+    39: "dataplane/test_server.py::test_size_crc_metadata_and_tar_of_a_segment",
+    41: "dataplane/test_peer_copy.py::test_without_a_peer_scheme_a_failed_upload_is_tried_again_until_it_works",
+    43: "dataplane/test_peer_copy.py::test_case_5_a_download_that_comes_too_early_is_tried_again",
+    45: "dataplane/test_peer_copy.py::test_a_peer_gives_only_the_version_that_is_asked_for",
+    47: "no: segments are not moved between servers by a rebalance here",
+    49: "api/test_storage_cases.py::test_case_49_a_segment_goes_when_no_server_holds_it_then_its_record_and_file",
+    51: "api/test_storage_cases.py::test_case_51_a_copy_that_fails_leaves_nothing_and_a_later_push_works",
+    53: "api/test_storage_cases.py::test_case_53_and_57_the_words_of_refused_refreshes",
+    55: "api/test_storage_cases.py::test_case_55_the_same_crc_changes_times_and_address_only",
+    57: "api/test_segment_uploads.py::test_a_young_lock_refuses_a_protected_upload_and_an_old_one_is_taken_over",
+    59: "api/test_segment_uploads.py::test_refresh_only_of_an_unknown_segment_is_410",
+    61: "api/test_storage_cases.py::test_case_61_uploads_to_a_realtime_table",
+    63: "api/test_storage_cases.py::test_case_63_bad_names_and_modes",
+    65: "api/test_segment_uploads.py::test_a_request_holds_exactly_one_file",
+    67: "api/test_storage_cases.py::test_case_67_a_segment_without_times_is_403_where_the_table_has_a_time_column",
+    69: "api/test_segment_uploads.py::test_a_refused_refresh_changes_nothing",
+    71: "api/test_segment_uploads.py::test_reingested_segments_are_refused",
+    73: "api/test_segments.py::test_a_download_never_leaves_the_folder",
+    75: "api/test_storage_cases.py::test_case_75_nobody_uploads_over_a_consuming_segment",
+}
+
+
+@cache
+def _names_in(path: Path) -> frozenset[str]:
+    return frozenset(n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef))
+
+
+@pytest.mark.parametrize(("cases", "last"), [(BATCH_PUSH, 111), (STORAGE, 75)], ids=["batch push", "storage"])
+def test_every_numbered_case_has_its_test_or_its_reason(cases: dict[int, str], last: int) -> None:
+    assert sorted(cases) == list(range(1, last + 1, 2))
+    gone = []
+    for number, shown in cases.items():
+        if not shown.startswith("no: "):
+            file, _, name = shown.partition("::")
+            if name not in _names_in(TESTS / file):
+                gone.append((number, shown))
+    assert gone == []
