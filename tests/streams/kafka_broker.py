@@ -74,9 +74,9 @@ class KafkaBroker:
         if not settings.exists():
             settings.write_text(self._settings())
             identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "a")
-            self._run("kafka.tools.StorageTool", "format", "-t", identity, "-c", str(settings)).wait(60)
+            self._run("kafka.tools.StorageTool", "format", "-t", identity, "-c", str(settings)).wait(120)
         self.process = self._run("kafka.Kafka", str(settings))
-        wait_until(self._answers, 60.0, f"Kafka on port {self.port} (see {self.folder}/kafka.out)")
+        wait_until(self._answers, 120.0, f"Kafka on port {self.port} (see {self.folder}/kafka.out)")
         return self
 
     def create(self, topic: str, partitions: int = 1, **config: str) -> None:
