@@ -15,7 +15,7 @@ from segments.domain.pause import consuming_segments, is_disabled, pause_of
 from segments.domain.realtime_repair import Case, Kind, diagnose
 from segments.domain.stream_config import stream_maps
 from segments.domain.znrecord import ZNRecord
-from segments.errors import PinotAdminError
+from segments.errors import NotFound, PinotAdminError
 from segments.names import REALTIME, TableName
 from segments.services import consumption, deep_store_upload, force_commit, segment_reset
 from segments.services.cluster_settings import read_settings
@@ -88,6 +88,8 @@ def keep_consumption(ctx: Context) -> list[str]:
         table = TableName(typed.removesuffix("_" + REALTIME), REALTIME)
         try:
             sentences += _keep(ctx, table)
+        except NotFound:
+            continue  # it is just being dropped
         except PinotAdminError as error:
             sentences.append(f"{table} could not be looked after: {error}")
         except Exception:

@@ -6,14 +6,14 @@ The config goes last so that a drop that was cut short is finished by asking aga
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 from segments.domain import retention as rules
-from segments.gateways.deepstore import encode
 from segments.names import TableName
-from segments.services import audit
+from segments.services import archive, audit
 from segments.services.context import Actor, Context
+from segments.services.deletion_queue import Pending
 from segments.services.table_record import read_table_config
 from segments.services.tables import remove_broker_row
 from segments.store import paths
@@ -35,10 +35,11 @@ def delete_table(ctx: Context, table: TableName, *, retention: str | None = None
     ctx.store.delete(paths.ideal_state(table.typed))
     _wait_until_released(ctx, table)
     ctx.store.delete(paths.pending_deletions(table.typed))
-    _put_files_away(ctx, table, segments, term)
+    _put_files_away(ctx, table, segments, term, actor)
     for path in (paths.segments, paths.lineage, paths.routing_acks, paths.upload_locks, paths.check_reports, paths.external_view):
         ctx.store.delete_tree(path(table.typed))
     ctx.store.delete_tree(paths.completions(table.typed))
+    ctx.store.delete(paths.data_loss(table.typed))
     ctx.store.delete_tree(f"{paths.MINION_TASK_METADATA}/{table.typed}")
     ctx.store.delete(paths.table_config(table.typed))
     audit.record(actor, "deleteTable", cluster=ctx.cluster, target=table.typed, segments=len(segments))
@@ -64,13 +65,9 @@ def _wait_until_released(ctx: Context, table: TableName) -> None:
         time.sleep(_LOOK_S)
 
 
-def _put_files_away(ctx: Context, table: TableName, segments: Iterable[str], term: str | None) -> None:
-    """Move the files to Deleted_Segments, or remove them when nothing is to be kept."""
-    for segment in segments:
-        path = ctx.deep_store.segment_path(table.raw, segment)
-        target = rules.deleted_file_path(encode(table.raw), encode(segment), term, ctx.limits.deleted_segments_days, ctx.clock())
-        ctx.deep_store.delete(path + ".metadata.tar.gz")
-        if target is None:
-            ctx.deep_store.delete(path)
-        else:
-            ctx.deep_store.move(path, target)
+def _put_files_away(ctx: Context, table: TableName, segments: Sequence[str], term: str | None, actor: Actor) -> None:
+    """Keep files and records as those of deleted segments: a table made again under this name can have them restored."""
+    now, nodes = ctx.clock(), ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
+    items = [Pending(s, now, by=actor.name, reason=actor.reason or "The table was dropped.") for s in segments]
+    records = [node.record if node else None for node in nodes]
+    archive.in_parallel(lambda one: archive.put_away(ctx, table, one[0], one[1], term), zip(items, records, strict=True))
