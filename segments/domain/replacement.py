@@ -126,7 +126,8 @@ def end(
     chosen = set(final)
     dropped = tuple(s for s in entry.segments_to if s not in chosen and s in ideal)
     superseded = superseded_by(after, done, settings.kept_by_push) if is_refresh else []
-    older = [s for e in superseded if not e.is_pinned for s in e.segments_from]
+    kept = rollback_targets(after, settings.kept_by_push)
+    older = [s for e in superseded for s in e.segments_from if s not in kept]
     return Decision(after, done, remove_now=dropped, delete=_deletable(after, older, ideal))
 
 

@@ -10,6 +10,7 @@ from segments.domain import table_config as configs
 from segments.domain.ideal_state import ONLINE, new_ideal_state
 from segments.domain.realtime_plan import Changes
 from segments.domain.realtime_table import check_peer_scheme, check_realtime
+from segments.domain.replacement_settings import replacement_settings
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
@@ -74,6 +75,7 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
         ) from error
     configs.check_against_schema(config, schema)
     validate_checks(config, schema)
+    replacement_settings(config)
     return config, schema
 
 
