@@ -88,28 +88,3 @@ def test_a_quiet_switch_is_quick(client: Client, table: str) -> None:
     for name, values in (("end", [t[0] for t in times]), ("revert", [t[1] for t in times])):
         # The figure itself is printed by bench/lineage.py; here a bound that a busy build machine keeps.
         assert statistics.median(values) < 0.105, f"{name}: median {statistics.median(values) * 1000:.0f} ms"
-
-
-def test_a_server_killed_in_the_middle_fails_no_query(client: Client, installation: Installation, table: str) -> None:
-    prepare(client, table)
-    victim = installation.endpoints["servers"][0]["instance"]
-    endpoints = installation.endpoints
-    with Hammer(endpoints, table) as hammer:
-        for i in range(8):
-            cycle(client, table) if i < 3 else _cycle_with_one_server(client, table)
-            if i == 2:
-                assert installation.manage("server", "kill", victim, "--data-dir", str(installation.folder)).returncode == 0
-    assert installation.manage("server", "start", victim, "--data-dir", str(installation.folder)).returncode == 0
-    installation.wait_healthy()
-    assert hammer.wrong == []
-    assert hammer.slowest < 1.0, f"a query took {hammer.slowest:.2f} s"
-
-
-def _cycle_with_one_server(client: Client, table: str) -> None:
-    entry = client.start(table, OLD, NEW)
-    client.upload(table, *NEW)
-    poll(lambda: set(client.call("GET", f"/tables/{table}/externalview").json()["OFFLINE"]) >= set(NEW), 20, "new segments online")
-    client.end(table, entry)
-    assert client.counts(table) == SNAPSHOTS[1]
-    client.revert(table, entry)
-    assert client.counts(table) == SNAPSHOTS[0]

@@ -15,10 +15,12 @@ from segments.services.context import Context
 from segments.services.deletion_queue import claim_due, read_queue
 from segments.services.replacement import end_replace, revert_replace, start_replace
 from segments.services.restore import restore_segments
+from segments.services.table_removal import delete_table
+from segments.services.tables import create_table
 from segments.services.uploads import upload_tar
 from segments.store import paths
 from tests.api.cluster import TABLE as API_TABLE
-from tests.api.cluster import ApiCluster
+from tests.api.cluster import ApiCluster, config_of
 from tests.faults.faulty import FaultyStore, Plan
 from tests.services.test_uploads import made
 from tests.services.world import ANN, TABLE, World
@@ -290,3 +292,16 @@ def test_a_name_with_a_space_is_encoded_in_the_deep_store_only(world: World) -> 
     assert (kept.segment, kept.file) == (name, "my%20seg%2B1%25")
     assert restore_segments(world.ctx, TABLE, [name], actor=ANN)[0].outcome == "done"
     assert (world.ideal, world.files) == ([name], ["my%20seg%2B1%25"])
+
+
+def test_segments_of_a_dropped_table_come_back_when_it_is_made_again(tmp_path: Path, settings: object) -> None:
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+    cluster: ApiCluster = made(tmp_path / "cluster")
+    upload_tar(cluster.ctx, API_TABLE, cluster.build("s0", 5), actor=ANN)
+    before = cluster.fields("s0")
+    delete_table(cluster.ctx, API_TABLE, actor=ANN)
+    create_table(cluster.ctx, config_of(replication=2), actor=ANN)
+    assert [k.segment for k in archive.list_kept(cluster.ctx, API_TABLE)[0]] == ["s0"]
+    assert restore_segments(cluster.ctx, API_TABLE, ["s0"], actor=ANN)[0].outcome == "done"
+    assert cluster.fields("s0") == before
+    assert len(cluster.ideal["s0"]) == 2
