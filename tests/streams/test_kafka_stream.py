@@ -60,6 +60,8 @@ def test_no_broker_is_unavailable() -> None:
     config = parse_stream_config({**own, "stream.kafka.connection.timeout.millis": "1000"})
     with pytest.raises(Unavailable, match="'t'"):
         open_stream(config, StreamDefaults(kafka_bootstrap=f"127.0.0.1:{free_port()}")).partitions()
+    with pytest.raises(Unavailable, match=r"no-such-host\.invalid"):
+        open_stream(config, StreamDefaults(kafka_bootstrap="no-such-host.invalid:9092")).partitions()
 
 
 @pytest.mark.integration

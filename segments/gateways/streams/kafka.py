@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
@@ -18,8 +17,9 @@ from segments.gateways.streams.base import Batch
 from segments.gateways.streams.kafka_settings import client_settings
 from segments.gateways.streams.pace import Pace
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
+#: Why brokers are down, when it is known.
+_CAUSES: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE})
 _OUT_OF_RANGE: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 
@@ -32,6 +32,7 @@ class KafkaStream:
         self._timeout = max(1.0, config.connection_timeout_ms / 1_000)
         self._lock = threading.Lock()
         self._client: Any = None
+        self._heard: list[Any] = []
 
     def partitions(self) -> list[int]:
         """Partition numbers of the topic."""
@@ -77,10 +78,16 @@ class KafkaStream:
         return _watermarks(client, self.config.topic, partition, self._timeout)
 
     def _ask(self, question: Callable[[Any], T]) -> T:
-        with self._lock, _told(self.config):
+        with self._lock, _told(self.config, self._cause):
             if self._client is None:
-                self._client = _client(self._settings)
+                self._client = _client({**self._settings, "error_cb": self._heard.append})
             return question(self._client)
+
+    def _cause(self, error: Any) -> Any:
+        """What the client heard from the brokers meanwhile says more than that they did not answer."""
+        self._client.poll(0)
+        heard, self._heard[:] = list(self._heard), []
+        return next((e for e in heard if e.code() in _CAUSES), error)
 
 
 class KafkaConsumer:
@@ -167,7 +174,8 @@ class KafkaConsumer:
 
     def _heard(self, error: Any) -> None:
         """Called by librdkafka while it polls; it goes on trying by itself."""
-        if error.code() == KafkaError._ALL_BROKERS_DOWN or error.fatal():
+        known = self._trouble is not None and self._trouble.code() in _CAUSES
+        if not known and (error.code() == KafkaError._ALL_BROKERS_DOWN or error.code() in _CAUSES or error.fatal()):
             self._trouble = error
 
     def _good(self, messages: list[Any]) -> list[Any]:
@@ -203,7 +211,7 @@ class _OutOfRange(Exception):
 
 def _client(settings: dict[str, Any]) -> Any:
     try:
-        return Consumer(settings, logger=log)
+        return Consumer(settings)
     except KafkaException as error:
         raise InvalidInput(
             f"The stream config's Kafka settings are refused: {error.args[0].str()}.", remedy="Correct the key it names."
@@ -220,12 +228,12 @@ def _offset(value: int) -> Offset:
 
 
 @contextlib.contextmanager
-def _told(config: StreamConfig) -> Iterator[None]:
-    """KafkaException -> Unavailable that names the topic and the cause."""
+def _told(config: StreamConfig, known: Callable[[Any], Any] | None = None) -> Iterator[None]:
+    """KafkaException -> Unavailable that names the topic and the cause, or what is ``known`` to be behind it."""
     try:
         yield
     except KafkaException as error:
-        cause = error.args[0]
+        cause = known(error.args[0]) if known is not None else error.args[0]
         text = cause.str() if isinstance(cause, KafkaError) else str(cause)
         raise Unavailable(
             f"Kafka topic '{config.topic}' can not be read: {text}.", remedy="Check the brokers and the topic's name.", topic=config.topic

@@ -37,7 +37,7 @@ def client_settings(config: StreamConfig, bootstrap: str) -> dict[str, Any]:
         # as soon as anything is there; a consumer far behind is filled up in the background
         "fetch.min.bytes": 1, "fetch.wait.max.ms": 100, "queued.min.messages": 50_000, "queued.max.messages.kbytes": 32_768,
         "fetch.queue.backoff.ms": 2, "fetch.message.max.bytes": 4_194_304,
-        "fetch.error.backoff.ms": 50, "reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 2_000, "log_level": 3,
+        "fetch.error.backoff.ms": 50, "reconnect.backoff.ms": 100, "reconnect.backoff.max.ms": 2_000, "log_level": 0,
         "client.id": "pinotadmin",
     }  # fmt: skip
     given = dict(config.properties)
