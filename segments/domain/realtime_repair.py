@@ -83,6 +83,8 @@ class Seen:
     topics: int
     max_completion_ms: int = MAX_COMPLETION_MS
     returns_replicas: bool = False
+    #: Partitions of segments that are still being deleted: what goes on there waits until they are gone.
+    leaving: frozenset[int] = frozenset()
 
     def with_ideal(self, ideal: ZNRecord) -> Seen:
         """The same, had the ideal state been this one."""
@@ -121,7 +123,10 @@ def diagnose(seen: Seen, now_ms: int) -> list[Case]:
     for partition in sorted(set(grouped) | set(seen.partitions or ())):
         if seen.pause.stops(partition, seen.topics):
             continue
-        cases += _partition_cases(seen, partition, grouped.get(partition, _Partition()), now_ms)
+        found = _partition_cases(seen, partition, grouped.get(partition, _Partition()), now_ms)
+        if partition in seen.leaving and any(c.kind.makes_segment for c in found):
+            found = [Case(partition, Kind.WAIT, reason="a segment of it is still being deleted")]
+        cases += found
     return cases
 
 

@@ -64,19 +64,24 @@ class Ensured:
 
 
 def ensure_consuming(
-    ctx: Context, table: TableName, *, start: StartFrom | None = None, change: Callable[[ZNRecord], ZNRecord] | None = None
+    ctx: Context,
+    table: TableName,
+    *,
+    start: StartFrom | None = None,
+    change: Callable[[ZNRecord], ZNRecord] | None = None,
+    is_patient: bool = False,
 ) -> Ensured:
     """Repair what is wrong with the table's consumption. ``change`` edits the ideal state first, in the same transaction: a resume.
 
-    A partition that consumes, or is paused after the change, is left alone. Without a stream's answer only what needs none is done, unless
-    ``start`` asks for it. Raises NotFound, InvalidInput (disabled; offsets that are none), StateConflict (too few servers, offsets for a
-    running partition), Unavailable.
+    A partition that consumes, or is paused after the change, is left alone; with ``is_patient`` also one with a segment being deleted.
+    Without a stream's answer only what needs none is done, unless ``start`` asks for it. Raises NotFound, InvalidInput (disabled; offsets
+    that are none), StateConflict (too few servers, offsets for a running partition), Unavailable.
     """
     configs = check_realtime(read_table_config(ctx, table))
     done: list[Changes] = []
     with stream_facts(ctx, configs) as facts:
         while True:
-            job = _Attempt(ctx, table, facts, start or StartFrom(), change)
+            job = _Attempt(ctx, table, facts, start or StartFrom(), change, is_patient)
             update_transaction(ctx.store, job.writes)
             done.append(job.changes)
             if not job.is_cut:
@@ -136,8 +141,15 @@ class _Attempt:
     """One transaction's worth; ``writes`` is called again, from its reads on, after every conflict."""
 
     def __init__(
-        self, ctx: Context, table: TableName, facts: StreamFacts, start: StartFrom, change: Callable[[ZNRecord], ZNRecord] | None
+        self,
+        ctx: Context,
+        table: TableName,
+        facts: StreamFacts,
+        start: StartFrom,
+        change: Callable[[ZNRecord], ZNRecord] | None,
+        is_patient: bool,
     ) -> None:
+        self.is_patient = is_patient
         self.ctx, self.table, self.facts, self.start, self.change = ctx, table, facts, start, change
         self.changes = Changes()
         self.cases: list[Case] = []
@@ -179,7 +191,7 @@ class _Attempt:
             if self.start.word != "lastConsumed":
                 raise
             self.stream_error = error.message
-        seen = state.seen(partitions, self.facts.topics)
+        seen = state.seen(partitions, self.facts.topics, is_patient=self.is_patient)
         cases = diagnose(seen.with_ideal(self.ideal), self.now_ms)
         check_offsets(self.table, self.start, cases, state)
         return cases

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from segments.domain import segment_metadata
-from segments.domain.llc_name import parse_llc_name
+from segments.domain.llc_name import is_llc_name, parse_llc_name
 from segments.domain.pause import is_disabled, pause_of
 from segments.domain.realtime_repair import MAX_COMPLETION_MS, Known, Seen, latest_names
 from segments.domain.znrecord import ZNRecord
@@ -32,12 +32,16 @@ class RealtimeState:
     deleted: frozenset[str] = field(default_factory=frozenset)
     settings: ZNRecord | None = None
 
-    def seen(self, partitions: frozenset[int] | None, topics: int) -> Seen:
-        """What ``diagnose`` takes; ``partitions`` as the streams say, None when they could not be asked."""
+    def seen(self, partitions: frozenset[int] | None, topics: int, *, is_patient: bool = False) -> Seen:
+        """What ``diagnose`` takes; ``partitions`` as the streams say, None when they could not be asked.
+
+        ``is_patient``: wait for segments that are being deleted. A pass does; what a person asked for is done at once.
+        """
         simple = self.settings.simple if self.settings else {}
         returns = simple.get(RETURN_REPLICAS_KEY, "").lower() == "true"
         age_ms = completion_ms(simple.get(COMPLETION_TIME_KEY))
-        return Seen(self.ideal, pause_of(self.ideal), self.known, partitions, topics, age_ms, returns)
+        leaving = frozenset(parse_llc_name(s).partition for s in self.deleted if is_patient and is_llc_name(s))
+        return Seen(self.ideal, pause_of(self.ideal), self.known, partitions, topics, age_ms, returns, leaving)
 
 
 def realtime_table(name: str) -> TableName:

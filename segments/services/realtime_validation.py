@@ -61,7 +61,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
             failed.append(Found(PREFIX + code, "", "error", f"Repair failed: {error}"))
 
     def ensure() -> list[str]:
-        ensured.append(ensure_consuming(ctx, table))
+        ensured.append(ensure_consuming(ctx, table, is_patient=True))
         return ensured[0].sentences
 
     step("resume", lambda: resume_if_due(ctx, table, _ideal(ctx, table)))
@@ -127,13 +127,13 @@ def _keep(ctx: Context, table: TableName) -> list[str]:
         return sentences
     state = observe_realtime(ctx, table)
     topics = len(stream_maps(read_table_config(ctx, table)))
-    if any(c.kind not in (Kind.WAIT, Kind.STUCK) for c in diagnose(state.seen(None, topics), ctx.clock())):
-        sentences += ensure_consuming(ctx, table).sentences
+    if any(c.kind not in (Kind.WAIT, Kind.STUCK) for c in diagnose(state.seen(None, topics, is_patient=True), ctx.clock())):
+        sentences += ensure_consuming(ctx, table, is_patient=True).sentences
     return sentences
 
 
 def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[Found]:
-    found = [_finding_of(c) for c in ensured.cases if c.kind in (Kind.STUCK, Kind.WAIT)] if ensured else []
+    found = [_finding_of(c) for c in ensured.cases if c.kind is Kind.STUCK or (c.kind is Kind.WAIT and not c.reason)] if ensured else []
     if ensured and ensured.stream_error:
         found.append(Found(PREFIX + "stream", "", "warning", f"A stream of {table} does not answer: {ensured.stream_error}"))
     found += _unhosted(ctx, _ideal(ctx, table))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final, TypeVar
 
 from segments.domain.pause import PARTITIONS_PER_TOPIC, stream_partition, topic_of
 from segments.domain.stream_config import StreamConfig
 from segments.domain.stream_offset import Offset, parse_offset
-from segments.errors import InvalidInput, PinotAdminError
+from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.gateways.streams import Stream, offset_for
 from segments.services.context import Context
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
+#: Between attempts to learn an offset (Pinot tries three times; completion.md 10).
+_PAUSES_S: Final = (0.1, 0.3, 0.6)
 
 
 class StreamFacts:
@@ -25,6 +30,7 @@ class StreamFacts:
         self._open: dict[int, Stream] = {}
         self._partitions: dict[int, frozenset[int]] = {}
         self._earliest: dict[int, Offset] = {}
+        self._down: dict[int, Unavailable] = {}
 
     @property
     def topics(self) -> int:
@@ -42,7 +48,7 @@ class StreamFacts:
         """The table's partition ids of one stream."""
         if index not in self._partitions:
             base = index * PARTITIONS_PER_TOPIC if self.topics > 1 else 0
-            self._partitions[index] = frozenset(base + p for p in self._stream(index).partitions())
+            self._partitions[index] = frozenset(base + p for p in self._unless_down(index, lambda: self._stream(index).partitions()))
         return self._partitions[index]
 
     def partitions(self) -> frozenset[int]:
@@ -52,17 +58,17 @@ class StreamFacts:
     def earliest(self, partition: int) -> Offset:
         """The first offset that can be read."""
         if partition not in self._earliest:
-            self._earliest[partition] = self._of(partition).earliest(stream_partition(partition, self.topics))
+            self._earliest[partition] = self._offset(partition, lambda stream, own: stream.earliest(own))
         return self._earliest[partition]
 
     def latest(self, partition: int) -> Offset:
         """The exclusive end right now."""
-        return self._of(partition).latest(stream_partition(partition, self.topics))
+        return self._offset(partition, lambda stream, own: stream.latest(own))
 
     def first(self, partition: int) -> Offset:
         """Where the table's own criteria begin."""
-        own = stream_partition(partition, self.topics)
-        return offset_for(self._of(partition), own, self.config_of(partition).criteria, self._ctx.clock())
+        criteria, now = self.config_of(partition).criteria, self._ctx.clock()
+        return self._offset(partition, lambda stream, own: offset_for(stream, own, criteria, now))
 
     def parse(self, partition: int, text: str) -> Offset:
         """An offset of this partition's stream. Raises InvalidInput."""
@@ -76,8 +82,30 @@ class StreamFacts:
             except PinotAdminError:
                 log.exception("A stream did not close.")
 
-    def _of(self, partition: int) -> Stream:
-        return self._stream(self.config_of(partition).index if self.topics > 1 else 0)
+    def _offset(self, partition: int, ask: Callable[[Stream, int], Offset]) -> Offset:
+        """Asked again for a moment: a topic just made, or one whose leader moves, has partitions before it has offsets."""
+        index = self.config_of(partition).index if self.topics > 1 else 0
+
+        def patiently() -> Offset:
+            own = stream_partition(partition, self.topics)
+            for pause_s in _PAUSES_S:
+                try:
+                    return ask(self._stream(index), own)
+                except Unavailable:
+                    time.sleep(pause_s)
+            return ask(self._stream(index), own)
+
+        return self._unless_down(index, patiently)
+
+    def _unless_down(self, index: int, ask: Callable[[], T]) -> T:
+        """A stream that did not answer once is not waited for again."""
+        if index in self._down:
+            raise self._down[index]
+        try:
+            return ask()
+        except Unavailable as error:
+            self._down[index] = error
+            raise
 
     def _stream(self, index: int) -> Stream:
         if index not in self._open:
