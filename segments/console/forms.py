@@ -118,6 +118,30 @@ class OperationForm(_Form):
         return typed
 
 
+class ChecksForm(_Form):
+    """A table's checks as JSON, and which document they replace."""
+
+    document = forms.CharField(
+        label="Checks (JSON)",
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "code", "autocapitalize": "off"}),
+        help_text='An empty list, {"checks": []}, removes them.',
+        error_messages={"required": 'Write a document. {"checks": []} removes all checks.'},
+    )
+    reason = _reason("Goes into the audit record.")
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, fingerprint: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fingerprint = fingerprint
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("seen") != self.fingerprint:
+            self.data = {**dict(self.data.items()), "seen": self.fingerprint}
+            raise forms.ValidationError("Somebody changed the checks since you opened this page. Look at the rules above, then save again.")
+        return self.cleaned_data
+
+
 class PassForm(_Form):
     """Which pass over which table, and why."""
 

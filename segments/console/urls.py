@@ -5,7 +5,22 @@ from __future__ import annotations
 from django.contrib.auth import views as auth_views
 from django.urls import path
 
-from segments.console.views import audit, consumption, deleted, entry, findings, health, lineage, login, passes, pushes, query, tables
+from segments.console.views import (
+    audit,
+    checks,
+    consumption,
+    deleted,
+    entry,
+    findings,
+    health,
+    lineage,
+    login,
+    passes,
+    push_blocked,
+    pushes,
+    query,
+    tables,
+)
 
 app_name = "console"
 urlpatterns = [
@@ -26,6 +41,7 @@ urlpatterns = [
     path("console/tables/<str:typed>/delete/", deleted.delete, name="delete_segments"),
     path("console/tables/<str:typed>/segments/<str:segment>/", tables.segment, name="segment"),
     path("console/tables/<str:typed>/config/", tables.config, name="config"),
+    path("console/tables/<str:typed>/checks/", checks.table_checks, name="checks"),
     path("console/tables/<str:typed>/passes/", passes.of_table, name="table_passes"),
     path("console/tables/<str:typed>/audit/", audit.of_table, name="table_audit"),
     path("console/tables/<str:typed>/lineage/", lineage.entries, name="lineage"),
@@ -44,6 +60,8 @@ urlpatterns = [
     path("console/pushes/<uuid:push_id>/", pushes.detail, name="push"),
     path("console/pushes/<uuid:push_id>/progress/", pushes.live, name="push_progress"),
     path("console/pushes/<uuid:push_id>/cancel/", pushes.cancel, name="cancel_push"),
+    path("console/pushes/<uuid:push_id>/finish/", push_blocked.finish, name="finish_push"),
+    path("console/pushes/<uuid:push_id>/override/", push_blocked.override, name="override_push"),
     path("console/query/", query.query, name="query"),
     path("console/query/csv/", query.download, name="query_csv"),
     path("console/passes/", passes.pass_list, name="passes"),

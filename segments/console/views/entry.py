@@ -17,13 +17,13 @@ from segments import wiring
 from segments.console.access import OPERATE, find_table, may, page
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters import rollback as presenter
+from segments.console.presenters.checks import entry_report
 from segments.console.presenters.tones import mark
 from segments.console.views.tables import head
 from segments.domain.end_job import END_JOB
 from segments.domain.lineage import State
-from segments.errors import InvalidInput, NotFound, PinotAdminError
+from segments.errors import InvalidInput, NotFound
 from segments.models import LineageEntry, Table
-from segments.names import TableName
 from segments.services import end_jobs, end_queue, pins, rollback, snapshot_checks
 from segments.services.context import Actor, Context
 from segments.services.end_job_status import JobStatus, job_status
@@ -45,7 +45,7 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         "entry": explanation,
         "entry_id": entry_id,
         "mark": mark(explanation.state),
-        "checks": _checks(ctx, name, entry_id),
+        "checks": entry_report(ctx, name, entry_id),
         "job": _job(ctx, explanation.job_id or _noted_job(table, entry_id)),
         "is_open": explanation.state == State.IN_PROGRESS,
         "is_reverted": explanation.state == State.REVERTED,
@@ -229,13 +229,6 @@ def _snapshots(table: Table, *chosen: str) -> list[tuple[str, str]]:
         found += [(row.entry_id, f"{at} {row.state}: the table with this replacement")]
         found += [(f"{row.entry_id}:{side}", f"{at} {row.state}: its {what} side alone") for side, what in (("from", "old"), ("to", "new"))]
     return [*found, *((name, name) for name in chosen if name and name not in dict(found))]
-
-
-def _checks(ctx: Context, name: TableName, entry_id: str) -> Any:
-    try:
-        return snapshot_checks.read_checks(ctx, name, entry_id)
-    except PinotAdminError as error:
-        return error
 
 
 def _noted_job(table: Table, entry_id: str) -> str:

@@ -1,26 +1,31 @@
-"""Pushes: the list, one push with live progress, a new one, and cancelling."""
+"""Pushes: the list, one push with live progress, a new one, and cancelling. A blocked one is finished in ``push_blocked``."""
 
 from __future__ import annotations
 
 import uuid
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlencode
 
+import yaml
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from segments import wiring
 from segments.console.access import actor_of, may_operate, page, refusal
 from segments.console.forms import PushForm, ReasonForm
 from segments.console.listing import asked, cut, page_number
+from segments.console.presenters.checks import entry_report
 from segments.console.presenters.pushes import lease_is_lost, progress
 from segments.console.presenters.tones import mark
 from segments.errors import PinotAdminError
 from segments.models import Push
-from segments.names import split_table_name
+from segments.names import OFFLINE, TableName, split_table_name
 from segments.services import push as pushes
 from segments.services import push_queue
 
@@ -70,10 +75,12 @@ def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
 @page
 @require_safe
 def live(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
-    """The part of a push's page that htmx fetches every second while it runs; in the end the whole page loads once more."""
+    """The part of a push's page that htmx fetches every second while it runs; the whole page loads once more when it is over, or
+    when its buttons become others (``seen`` is the state that the page shows)."""
     push = get_object_or_404(Push.objects.defer("plan", "spec"), pk=push_id)
     response = render(request, "console/partials/push_progress.html", _live_context(push))
-    if push.state in Push.TERMINAL:
+    seen = asked(request, "seen")["seen"]
+    if push.state in Push.TERMINAL or (seen and seen != push.state and Push.State.BLOCKED in (seen, push.state)):
         response["HX-Refresh"] = "true"
     return response
 
@@ -83,8 +90,7 @@ def live(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
 def new(request: HttpRequest) -> HttpResponse:
     """Paste or choose a job specification; it is checked before anything starts."""
     if request.method != "POST":
-        table = split_table_name(request.GET.get("table", "").strip() or "my_table")[0]
-        return _form_page(request, PushForm(initial={"spec": _SAMPLE.format(table=table, input_dir=wiring.input_roots()[0])}))
+        return _form_page(request, PushForm(initial={"spec": _first_spec(request)}))
     refused = refusal(request, "push", "")
     if refused:
         return refused
@@ -120,15 +126,34 @@ def cancel(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
     except PinotAdminError as error:
         form.refuse(error)
         return _page(request, push, form, error.status)
-    messages.success(request, "Cancelled. What the push had begun is taken back.")
+    again = f"{reverse('console:new_push')}?{urlencode({'again': push.pk})}"
+    messages.success(request, format_html('Cancelled. What the push had begun is taken back. <a href="{}">Push again</a>', again))
     return redirect("console:push", push_id=push.pk)
+
+
+def _first_spec(request: HttpRequest) -> str:
+    """What the editor begins with: the specification of the push to be repeated, or a sample."""
+    wanted = asked(request, "again", "table")
+    if wanted["again"]:
+        try:
+            spec = Push.objects.filter(pk=uuid.UUID(wanted["again"])).values_list("spec", flat=True).first()
+        except ValueError:
+            spec = None
+        if spec:
+            return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)
+    table = split_table_name(wanted["table"] or "my_table")[0]
+    return _SAMPLE.format(table=table, input_dir=wiring.input_roots()[0])
 
 
 def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTPStatus.OK) -> HttpResponse:
     total = push.segments.count()
+    replaces = bool(push.entry_id and push.plan.get("replaces"))
+    table = TableName(push.table_name, OFFLINE)
     context = {
-        **_live_context(push), "form": form, "may_operate": may_operate(request),
-        "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]], "segments_hidden": max(total - _SHOWN, 0),
+        **_live_context(push), "form": form, "is_blocked": push.state == Push.State.BLOCKED, "replaces": replaces,
+        "checks": entry_report(wiring.context(push.cluster), table, push.entry_id) if replaces else None,
+        "may_operate": may_operate(request), "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
+        "segments_hidden": max(total - _SHOWN, 0),
     }  # fmt: skip
     return render(request, "console/push.html", context, status=status)
 
