@@ -12,6 +12,7 @@ from segments.api.base import ApiView, json_body
 from segments.api.realtime import parse_word
 from segments.errors import InvalidInput
 from segments.services import consumption, lag, resume_plan
+from segments.services.consumers import read_consumers
 from segments.services.consuming_segments import StartFrom
 from segments.services.realtime_state import realtime_table
 from segments.store.data_loss import read_data_loss
@@ -79,6 +80,14 @@ class DataLosses(ApiView):
         return Response({"losses": rows})
 
 
+class Consumers(ApiView):
+    """What each replica of a consuming segment is doing."""
+
+    def get(self, request: Request, table: str) -> Response:
+        """Why it waits, rows and bytes in memory, and messages that gave no row: how many, and the first of them."""
+        return Response({"consumers": [c.to_json() for c in read_consumers(self.ctx, realtime_table(table))]})
+
+
 def _object(request: Request) -> dict[str, Any]:
     body = json_body(request, optional=True)
     if body is None:
@@ -116,5 +125,6 @@ urlpatterns = [
     path("api/v1/tables/<str:table>/resumePartitions", ResumePartitions.as_view()),
     path("api/v1/tables/<str:table>/resumeConsumption", ResumeFromOffsets.as_view()),
     path("api/v1/tables/<str:table>/lag", Lag.as_view()),
+    path("api/v1/tables/<str:table>/consumers", Consumers.as_view()),
     path("api/v1/tables/<str:table>/dataLosses", DataLosses.as_view()),
 ]
