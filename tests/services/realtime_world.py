@@ -56,12 +56,16 @@ def config_of(replication: int = 2, topics: int = 1, stream: Mapping[str, str] |
 
 
 class FakeStreams:
-    """``topics`` {topic: {partition: [earliest, latest]}}; ``is_down``: nothing answers. ``asked`` counts questions."""
+    """``topics`` {topic: {partition: [earliest, latest]}}; ``is_down``: nothing answers. ``asked`` counts questions.
+
+    ``misses``: so many questions for an offset fail first, as those of a topic just made.
+    """
 
     def __init__(self) -> None:
         self.topics: dict[str, dict[int, list[int]]] = {}
         self.is_down = False
         self.asked = 0
+        self.misses = 0
 
     def open(self, config: StreamConfig) -> FakeStream:
         return FakeStream(self, config.topic)
@@ -83,6 +87,9 @@ class FakeStream:
         return sorted(self._rows())
 
     def earliest(self, partition: int) -> Offset:
+        if self.streams.misses:
+            self.streams.misses -= 1
+            raise Unavailable("No leader yet.")
         return parse_offset("memory", str(self._rows()[partition][0]))
 
     def latest(self, partition: int) -> Offset:

@@ -83,6 +83,13 @@ def test_a_table_is_not_made_while_its_stream_does_not_answer(tmp_path: Path) ->
     assert tables.list_tables(world.ctx) == []
 
 
+def test_a_topic_that_was_just_made_is_asked_again(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, create=False)
+    world.streams.misses = 2
+    world.create()
+    assert len(world.consuming) == 2
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [
