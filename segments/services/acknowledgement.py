@@ -70,6 +70,13 @@ def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
         acks = ctx.store.get_many(_acks(table, brokers))
 
 
+def brokers_behind(ctx: Context, table: TableName) -> list[str]:
+    """Live brokers that serve an older lineage than the one that is there now; one look, no waiting."""
+    brokers = _live_brokers(ctx)
+    node, *acks = ctx.store.get_many([paths.lineage(table.typed), *_acks(table, brokers)])
+    return [b for b, ack in zip(brokers, acks, strict=True) if node is not None and _served(ack) < node.mzxid]
+
+
 def _bell(store: Store) -> _Bell:
     with _bells_lock:
         if store not in _bells:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from segments.domain import ideal_state, replacement
-from segments.domain.lineage import Entry
+from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.replacement import Decision, Replacement
 from segments.domain.replacement_settings import settings_or_default
-from segments.errors import PinotAdminError
+from segments.errors import PinotAdminError, StateConflict
 from segments.names import TableName
 from segments.services import audit, deletion, snapshot_checks, start_admission
 from segments.services.acknowledgement import wait_for_brokers
@@ -61,6 +62,7 @@ def start_replace(
         decision = replacement.start(seen.lineage, wanted, entry_id=new_id, ideal=seen.ideal.maps, now_ms=ctx.clock())
         if declared.bytes is not None:
             start_admission.admit(ctx, seen.config, decision.lineage.having(without=[new_id]), declared, decision.delete)
+        decision = _without_what_brokers_need(ctx, table, seen.lineage, decision)
         decided[:] = [decision]
         return _writes(ctx, table, seen, decision, decision.delete)
 
@@ -69,6 +71,24 @@ def start_replace(
     detail = {**{k: _some(v) for k, v in sides.items()}, "countFrom": len(segments_from), "countTo": len(segments_to)}
     _record(ctx, table, "startReplaceSegments", actor, new_id, **detail, **({"customMap": dict(custom_map)} if custom_map else {}))
     return new_id
+
+
+def _without_what_brokers_need(ctx: Context, table: TableName, before: Lineage, decision: Decision) -> Decision:
+    """Segments of a push that was reverted a moment ago stay while a broker still answers from them; retention takes them then.
+
+    Raises StateConflict when the new push wants one of their names. Segments of pushes that never ended no query saw.
+    """
+    reverted = {s for e in before.entries.values() if e.state is State.REVERTED for s in e.segments_to}.intersection(decision.delete)
+    if not reverted or not (behind := wait_for_brokers(ctx, table)):
+        return decision
+    wanted = sorted(reverted.intersection(decision.entry.segments_to))
+    if wanted:
+        raise StateConflict(
+            f"Segment '{wanted[0]}' of table '{table}' was taken back a moment ago and broker {behind[0]} still answers from it.",
+            remedy="Try again in a few seconds, or give new segments new names.",
+            segments=wanted,
+        )
+    return replace(decision, delete=tuple(s for s in decision.delete if s not in reverted))
 
 
 def end_replace(

@@ -16,6 +16,7 @@ from segments.errors import NotFound, PinotAdminError
 from segments.gateways.deepstore import DELETED, encode
 from segments.names import REALTIME, TableName, split_table_name
 from segments.services import archive, deletion
+from segments.services.acknowledgement import brokers_behind
 from segments.services.context import SYSTEM, Context
 from segments.services.deletion_queue import read_queue
 from segments.services.lineage_record import Observed, observe
@@ -79,6 +80,8 @@ def _by_lineage(ctx: Context, table: TableName) -> list[str]:
     if seen.lineage_node is None:
         return []
     plan = _plan(ctx, table, seen)
+    if plan.delete and (behind := brokers_behind(ctx, table)):
+        return [f"Kept {len(plan.delete)} replaced segments of {table}: broker {behind[0]} still answers from an older lineage."]
     said = list(plan.why)
     removed = deletion.remove_hidden(ctx, table, plan.delete) if plan.delete else []
     if len(removed) < len(plan.delete):
