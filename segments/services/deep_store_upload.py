@@ -46,15 +46,18 @@ def upload_segments(ctx: Context, table: TableName, segments: Collection[str], *
     return done
 
 
-def upload_missing(ctx: Context, table: TableName) -> list[str]:
-    """One look of a pass: fetch what the deep store lacks from servers that have it; a sentence per segment."""
-    sentences = []
-    names = missing_from_store(ctx, table)[:_PER_RUN]
-    for segment, metadata in read_records(ctx, table, names).items():
+def upload_missing(ctx: Context, table: TableName) -> tuple[list[str], dict[str, str]]:
+    """One look of a pass: fetch what the deep store lacks from servers that have it. A sentence per segment that it has now, and
+    {segment: why not} of those that it still lacks; the pass goes on with what it did not come to."""
+    names = missing_from_store(ctx, table)
+    done, left = [], dict.fromkeys(names[_PER_RUN:], "its turn comes with the next pass.")
+    for segment, metadata in read_records(ctx, table, names[:_PER_RUN]).items():
         failure = _failure(ctx, table, segment, metadata)
-        told = f"is only on servers: {failure}" if failure else "was only on servers and is in the deep store now."
-        sentences.append(f"Segment {segment} {told}")
-    return sentences
+        if failure:
+            left[segment] = failure
+        else:
+            done.append(f"Segment {segment} was only on servers and is in the deep store now.")
+    return done, left
 
 
 def _is_missing(metadata: SegmentMetadata) -> bool:

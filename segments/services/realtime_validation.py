@@ -64,12 +64,17 @@ def run(ctx: Context, table: TableName) -> list[str]:
         ensured.append(ensure_consuming(ctx, table, is_patient=True))
         return ensured[0].sentences
 
+    def copy() -> list[str]:
+        done, left = deep_store_upload.upload_missing(ctx, table)
+        failed.extend(Found(PREFIX + "no-copy", s, "warning", f"Segment {s} is only on servers: {why}") for s, why in left.items())
+        return done
+
     step("resume", lambda: resume_if_due(ctx, table, _ideal(ctx, table)))
     step("pressure", lambda: relieve(ctx, read_table_config(ctx, table), pause_of(_ideal(ctx, table))))
     step("repair", ensure)
     step("pause", lambda: consumption.keep_paused(ctx, table, _ideal(ctx, table)))
     step("reset", lambda: reset_bad_replicas(ctx, table))
-    step("deep-store", lambda: deep_store_upload.upload_missing(ctx, table))
+    step("deep-store", copy)
     step("uploads", lambda: _remove_uploads(ctx, table))
     found = [*failed, *_findings(ctx, table, ensured[0] if ensured else None)]
     keep_findings(ctx.cluster, table.typed, found, owns=_is_own)

@@ -1,20 +1,44 @@
-"""The consumption of a realtime table: one line per partition with its segments, replicas, lag and the history of its lag."""
+"""The consumption of a realtime table: one line per partition with its segments, replicas, lag and the history of its lag; messages
+that were set aside, and ranges that the stream had dropped."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from segments.console.presenters.tones import Mark, mark
 from segments.models import LagSample, Segment, Table
+from segments.services.consumers import Consumer
 from segments.services.lag import KEPT, PartitionLag
+from segments.store.data_loss import DataLoss
 
 WIDTH: Final = 240
 HEIGHT: Final = 36
 #: From this age of the last consumed message on a partition is shown as behind.
 _LATE_MS: Final = 60_000
+#: Messages set aside that are shown of a partition, and losses that are shown of a table.
+SAMPLES: Final = 5
+LOSSES: Final = 20
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A message that gave no row: where it stands in the stream, why, and how it begins."""
+
+    partition: int
+    offset: str
+    reason: str
+    start: str
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A range of the stream that was gone before it was read. ``count``: messages in it, None where offsets do not count them."""
+
+    loss: DataLoss
+    count: int | None
 
 
 @dataclass(frozen=True)
@@ -28,6 +52,39 @@ class Line:
     is_paused: bool
     chart: str
     most: int
+    consumers: tuple[Consumer, ...] = ()
+
+    @property
+    def problems(self) -> list[str]:
+        """Why replicas wait, each reason once."""
+        return sorted({c.problem for c in self.consumers if c.problem})
+
+    @property
+    def rows(self) -> int | None:
+        """Rows of the consuming segment, on the replica that has most; None when no server tells."""
+        return max((c.rows for c in self.consumers), default=None)
+
+    @property
+    def memory(self) -> int | None:
+        """Bytes of it, on the same terms."""
+        return max((c.bytes for c in self.consumers), default=None)
+
+    @property
+    def bad(self) -> int:
+        """Messages of this segment that gave no row."""
+        return max((c.bad_messages for c in self.consumers), default=0)
+
+    @property
+    def bad_share(self) -> str:
+        """Of all messages that were read, as ``2 of 40``; empty when there are none."""
+        worst = max(self.consumers, key=lambda c: c.bad_messages, default=None)
+        return f"{worst.bad_messages:,} of {worst.messages:,} messages" if worst and worst.bad_messages else ""
+
+    @property
+    def samples(self) -> list[Sample]:
+        """The first messages that were set aside, of the replica that set aside most."""
+        worst = max(self.consumers, key=lambda c: c.bad_messages, default=None)
+        return [Sample(self.partition, b.offset, b.reason, b.start) for b in worst.samples[:SAMPLES]] if worst else []
 
     @property
     def replicas(self) -> list[tuple[str, Mark]]:
@@ -35,8 +92,15 @@ class Line:
         return [(i, mark(str(s))) for i, s in sorted(self.segment.replicas.items())] if self.segment else []
 
 
-def lines(table: Table, lags: Sequence[PartitionLag], paused: Sequence[int], now: datetime) -> list[Line]:
-    """Every partition that has a segment, in order. The newest segment of each, from the mirror; lag as servers told."""
+def gaps(losses: Sequence[DataLoss]) -> list[Gap]:
+    """The last losses, newest first."""
+    return [Gap(loss, _between(loss.start, loss.end)) for loss in reversed(losses[-LOSSES:])]
+
+
+def lines(
+    table: Table, lags: Sequence[PartitionLag], paused: Sequence[int], now: datetime, consumers: Sequence[Consumer] = ()
+) -> list[Line]:
+    """Every partition that has a segment, in order. The newest segment of each, from the mirror; lag and counts as servers told."""
     newest: dict[int, Segment] = {}
     for segment in Segment.objects.filter(table=table, is_consuming=True):
         newest[segment.partition or 0] = segment
@@ -47,7 +111,8 @@ def lines(table: Table, lags: Sequence[PartitionLag], paused: Sequence[int], now
     samples: dict[int, list[LagSample]] = {}
     for sample in LagSample.objects.filter(table=table, at__gte=now - KEPT):
         samples.setdefault(sample.partition, []).append(sample)
-    return [_line(table, p, newest.get(p), by_partition.get(p), p in paused, samples.get(p, []), now) for p in sorted(newest)]
+    found = [_line(table, p, newest.get(p), by_partition.get(p), p in paused, samples.get(p, []), now) for p in sorted(newest)]
+    return [replace(line, consumers=tuple(c for c in consumers if c.partition == line.partition)) for line in found]
 
 
 def _line(
@@ -81,3 +146,7 @@ def _chart(samples: Sequence[LagSample], most: int, now: datetime) -> str:
         y = HEIGHT - 2 - (HEIGHT - 4) * ((sample.messages or 0) / most if most else 0)
         points.append(f"{x:.1f},{y:.1f}")
     return " ".join(points)
+
+
+def _between(start: str, end: str) -> int | None:
+    return int(end) - int(start) if start.isdecimal() and end.isdecimal() else None

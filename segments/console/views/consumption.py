@@ -1,4 +1,4 @@
-"""The consumption of a realtime table: what every partition does, and pause, resume, force commit, segment reset and reload."""
+"""The consumption of a realtime table: what every partition does, and pause, resume, force commit."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from django.views.decorators.http import require_http_methods, require_safe
 from segments import wiring
 from segments.console.access import OPERATE, find_table, may, page
 from segments.console.operation import Operation, Outcome, perform
-from segments.console.presenters.consumption import HEIGHT, WIDTH, lines
+from segments.console.presenters.consumption import HEIGHT, WIDTH, gaps, lines
 from segments.console.views.tables import head
 from segments.domain.force_commit import BatchSettings
 from segments.domain.table_config import parse_period
 from segments.errors import InvalidInput, PinotAdminError
 from segments.models import AuditEvent, Finding, Table
 from segments.names import REALTIME, TableName
-from segments.services import consumption, force_commit, segment_reset
+from segments.services import consumption, force_commit
+from segments.services.consumers import Consumer, read_consumers
 from segments.services.consuming_segments import StartFrom, Word
 from segments.services.context import Actor, Context
 from segments.services.force_commit import Wanted
 from segments.services.lag import PartitionLag, read_lag
 from segments.services.resume_plan import plan_resume
+from segments.store.data_loss import read_data_loss
 
 _ACTIONS: Final = ("pauseConsumption", "resumeConsumption", "pausePartitions", "resumePartitions", "forceCommit")
 _WORDS: Final = [
@@ -44,12 +46,14 @@ def state(request: HttpRequest, typed: str) -> HttpResponse:
     table, name = _realtime(typed)
     ctx = wiring.context(table.cluster.name)
     status = consumption.pause_status(ctx, name)
-    lags, problem = _lags(ctx, name)
+    lags, consumers, problem = _told(ctx, name)
     paused = tuple(int(p) for p in status.get("pausedPartitions", ()))
     context = {
         "table": table,
         "status": status,
-        "lines": lines(table, lags, paused, timezone.now()),
+        "lines": (partitions := lines(table, lags, paused, timezone.now(), consumers)),
+        "samples": [s for line in partitions for s in line.samples],
+        "gaps": gaps(read_data_loss(ctx.store, name.typed)),
         "problem": problem,
         "size": (WIDTH, HEIGHT),
         "may_operate": may(request, OPERATE),
@@ -145,42 +149,6 @@ def commit(request: HttpRequest, typed: str) -> HttpResponse:
     return perform(request, table, operation)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def reset(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
-    """Let servers begin a segment anew."""
-    table, name = find_table(typed)
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        return Outcome(f"{segment_reset.reset_segment(ctx, name, segment, actor=actor)} replicas begin anew.")
-
-    return perform(request, table, _segment_operation(
-        table, segment, "resetSegment", "Reset a segment", "Reset",
-        ["Its replicas are unloaded and begin anew: a stored segment is loaded, a consuming one reads again from its start."], run,
-    ))  # fmt: skip
-
-
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def reload(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
-    """Let servers load a segment again."""
-    table, name = find_table(typed)
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        segment_reset.reload_segments(ctx, name, segments=[segment], force_download=True, actor=actor)
-        return Outcome(f"The servers were asked to load {segment} again.")
-
-    return perform(request, table, _segment_operation(
-        table, segment, "reloadSegment", "Reload a segment", "Reload",
-        ["Its servers fetch the file again and swap it in; queries go on meanwhile."], run,
-    ))  # fmt: skip
-
-
-def _segment_operation(table: Table, segment: str, action: str, title: str, button: str, explain: list[str], run: Any) -> Operation:
-    back = reverse("console:segment", args=[table.name, segment])
-    return Operation(action=action, title=title, button=button, explain=explain, back=back, run=run, items=[segment], tab="segments")
-
-
 def _realtime(typed: str) -> tuple[Table, TableName]:
     table, name = find_table(typed)
     if name.type != REALTIME:
@@ -188,11 +156,12 @@ def _realtime(typed: str) -> tuple[Table, TableName]:
     return table, name
 
 
-def _lags(ctx: Context, name: TableName) -> tuple[list[PartitionLag], str]:
+def _told(ctx: Context, name: TableName) -> tuple[list[PartitionLag], list[Consumer], str]:
+    """Lag and counts as servers tell them, or why nobody tells."""
     try:
-        return read_lag(ctx, name), ""
+        return read_lag(ctx, name), read_consumers(ctx, name), ""
     except PinotAdminError as error:
-        return [], str(error)
+        return [], [], str(error)
 
 
 def _starts(ctx: Context, name: TableName, word: Word) -> list[dict[str, Any]]:

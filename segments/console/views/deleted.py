@@ -56,7 +56,7 @@ def deleted(request: HttpRequest, typed: str) -> HttpResponse:
 def delete(request: HttpRequest, typed: str) -> HttpResponse:
     """Delete the chosen segments, or all that match a filter, after their number was typed."""
     table, name = find_table(typed)
-    names = _chosen(request, table)
+    names = chosen_segments(request, table)
     back = reverse("console:segments", args=[table.name])
     ctx = wiring.context(table.cluster.name)
     outcomes = deletion.delete_segments(ctx, name, names, dry_run=True, actor=Actor(""))
@@ -122,7 +122,8 @@ def cancel(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
     table, name = find_table(typed)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        return Outcome(restore.cancel_deletion(ctx, name, segment, actor=actor).message)
+        said = restore.cancel_deletion(ctx, name, segment, actor=actor).message
+        return Outcome(said, f"{reverse('console:delete_segments', args=[table.name])}?{urlencode({'s': segment})}", "Delete it again")
 
     operation = Operation(
         action="cancelDeletion", title="Cancel a deletion", button="Put it back", tab="deleted", right=ADMINISTER,
@@ -141,7 +142,7 @@ def _named(request: HttpRequest) -> list[str]:
     return names
 
 
-def _chosen(request: HttpRequest, table: Table) -> list[str]:
+def chosen_segments(request: HttpRequest, table: Table) -> list[str]:
     """The ticked names, or with ``all`` everything that the list's filter matches."""
     if request.method == "POST" or not request.GET.get("all"):
         return _named(request)

@@ -1,13 +1,16 @@
-"""Findings of the validation pass over all tables."""
+"""The inbox: findings of the passes over all tables, filtered, sorted and paged in the database."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from segments.console.access import page
+from segments.console.access import may_operate, page
 from segments.console.listing import asked, cut, page_number
+from segments.console.presenters.findings import SORTS, items, kinds
 from segments.models import Finding
 
 
@@ -15,13 +18,21 @@ from segments.models import Finding
 @require_safe
 def finding_list(request: HttpRequest) -> HttpResponse:
     """Open findings, errors first; ``closed=1`` shows those that went away."""
-    wanted = asked(request, "table", "severity", "closed")
+    wanted = asked(request, "table", "severity", "code", "closed", "sort")
     is_closed = wanted["closed"] == "1"
     query = Finding.objects.filter(closed_at__isnull=not is_closed)
-    query = query.order_by("-closed_at", "-id") if is_closed else query.order_by("severity", "table_name", "code", "id")
+    codes = list(query.order_by("code").values_list("code", flat=True).distinct()[:100])
     if wanted["table"]:
         query = query.filter(table_name__icontains=wanted["table"])
     if wanted["severity"]:
         query = query.filter(severity=wanted["severity"])
-    context = {"listing": cut(query, page_number(request.GET.get("page"))), "wanted": wanted, "is_closed": is_closed}
+    if wanted["code"]:
+        query = query.filter(code=wanted["code"])
+    order = ["-closed_at", "-id"] if is_closed and not wanted["sort"] else SORTS.get(wanted["sort"], SORTS[""])[1]
+    listing = cut(query.order_by(*order), page_number(request.GET.get("page")))
+    context: dict[str, Any] = {
+        "listing": listing, "items": items(listing.rows), "wanted": wanted, "is_closed": is_closed, "kinds": kinds(codes),
+        "sorts": [(key, "last closed" if is_closed and not key else label) for key, (label, _) in SORTS.items()],
+        "is_filtered": any(wanted[k] for k in ("table", "severity", "code")), "may_operate": may_operate(request),
+    }  # fmt: skip
     return render(request, "console/findings.html", context)

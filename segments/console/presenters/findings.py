@@ -1,0 +1,140 @@
+"""Findings as an inbox: each with its kind in words, where to look, and what the pass that saw it did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from django.db.models import Q
+from django.urls import reverse
+
+from segments.domain.llc_name import is_llc_name, parse_llc_name
+from segments.models import Finding, PassRun
+from segments.names import REALTIME, split_table_name
+
+#: Code -> what it is called, where it leads: segment, entry, consumption, servers or passes.
+_KINDS: Final[dict[str, tuple[str, str]]] = {
+    "not-served": ("Not served", "segment"),
+    "replica-error": ("Replica in error", "segment"),
+    "replica-missing": ("Replica missing", "segment"),
+    "no-record": ("Record missing", "segments"),
+    "orphan-record": ("Unfinished upload", "passes"),
+    "no-file": ("File missing", "segment"),
+    "stale-push": ("Replacement unfinished", "entry"),
+    "few-servers": ("Too few servers", "servers"),
+    "consumption-data-loss": ("Stream data lost", "consumption"),
+    "consumption-stuck": ("Partition stands still", "consumption"),
+    "consumption-half-commit": ("Commit half done", "consumption"),
+    "consumption-no-server": ("No server consumes", "consumption"),
+    "consumption-stream": ("Stream away", "consumption"),
+    "consumption-no-copy": ("Copy missing in the deep store", "segment"),
+    "consumption-deep-store": ("Copy missing in the deep store", "consumption"),
+    "consumption-pressure": ("Disk pressure", "consumption"),
+    "consumption-repair": ("Repair failed", "consumption"),
+    "consumption-reset": ("Reset failed", "consumption"),
+    "consumption-resume": ("Resume failed", "consumption"),
+    "consumption-pause": ("Pause incomplete", "consumption"),
+    "consumption-uploads": ("Clean-up failed", "passes"),
+}
+_LINKS: Final = {
+    "segment": "Segment", "segments": "Segments", "entry": "Replacement", "consumption": "Consumption", "servers": "Servers",
+    "passes": "Passes",
+}  # fmt: skip
+#: Runs looked at for what was done about the findings of a page.
+_RUNS: Final = 200
+_DEEDS: Final = 3
+SORTS: Final[dict[str, tuple[str, list[str]]]] = {
+    "": ("most serious", ["severity", "table_name", "code", "id"]),
+    "-first": ("newest", ["-first_seen", "id"]),
+    "first": ("oldest", ["first_seen", "id"]),
+    "table": ("table", ["table_name", "severity", "code", "id"]),
+    "kind": ("kind", ["code", "table_name", "id"]),
+}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One finding. ``link`` and ``link_text`` lead to what it is about; ``deeds`` is what the pass that last saw it, or closed it, did."""
+
+    finding: Finding
+    kind: str
+    link: str
+    link_text: str
+    deeds: list[str]
+
+
+def kinds(codes: Sequence[str]) -> list[tuple[str, str]]:
+    """Codes with their words, by word, for a list to choose from."""
+    return sorted(((code, kind_of(code)) for code in codes), key=lambda pair: pair[1])
+
+
+def kind_of(code: str) -> str:
+    """What a code is called."""
+    return _KINDS[code][0] if code in _KINDS else code.replace("-", " ").capitalize()
+
+
+def items(findings: Sequence[Finding]) -> list[Item]:
+    """A page of findings with what was done. One query more, however many there are."""
+    runs = _runs(findings)
+    return [_item(f, runs) for f in findings]
+
+
+def _item(finding: Finding, runs: Sequence[PassRun]) -> Item:
+    target = _KINDS.get(finding.code, ("", "passes"))[1]
+    if target in ("segment", "entry") and not finding.subject:
+        target = "passes"
+    return Item(finding, kind_of(finding.code), _address(finding, target), _LINKS[target], _deeds(finding, runs))
+
+
+def _address(finding: Finding, target: str) -> str:
+    match target:
+        case "segment":
+            return reverse("console:segment", args=[finding.table_name, finding.subject])
+        case "entry":
+            return reverse("console:entry", args=[finding.table_name, finding.subject])
+        case "servers":
+            return reverse("console:servers")
+        case "consumption" if split_table_name(finding.table_name)[1] == REALTIME:
+            return reverse("console:consumption", args=[finding.table_name])
+        case "segments":
+            return reverse("console:segments", args=[finding.table_name])
+    return reverse("console:table_passes", args=[finding.table_name])
+
+
+def _runs(findings: Sequence[Finding]) -> list[PassRun]:
+    """Runs of the pages' tables during which one of these findings was last seen or closed."""
+    if not findings:
+        return []
+    moments = [_moment(f) for f in findings]
+    tables = {(f.cluster, f.table_name) for f in findings}
+    where = Q(finished_at__gte=min(moments), started_at__lte=max(moments))
+    query = PassRun.objects.filter(where, cluster__in={c for c, _ in tables}, table_name__in={t for _, t in tables})
+    return list(query.exclude(sentences=[])[:_RUNS])
+
+
+def _deeds(finding: Finding, runs: Sequence[PassRun]) -> list[str]:
+    """Sentences of the run that saw it, other than the finding itself, that speak of its segment or partition."""
+    at = _moment(finding)
+    said = [
+        sentence
+        for run in runs
+        if (run.cluster, run.table_name) == (finding.cluster, finding.table_name) and run.started_at <= at <= run.finished_at
+        for sentence in run.sentences
+        if sentence != finding.message and any(words in sentence for words in _subjects(finding))
+    ]
+    return list(dict.fromkeys(said))[:_DEEDS]
+
+
+def _moment(finding: Finding) -> datetime:
+    return finding.closed_at or finding.last_seen
+
+
+def _subjects(finding: Finding) -> list[str]:
+    subject = finding.subject.split(":")[0]
+    if not subject:
+        return []
+    if is_llc_name(subject):
+        return [subject, f"artition {parse_llc_name(subject).partition} ", f"artition {parse_llc_name(subject).partition}:"]
+    return [f"artition {subject} ", f"artition {subject}:"] if subject.isdecimal() else [subject]

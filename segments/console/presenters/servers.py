@@ -1,0 +1,71 @@
+"""Instances as a page lists them: state, address, and what each server says it holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from segments.console.presenters.tones import Mark
+from segments.services.consuming_info import ask_servers
+from segments.services.context import Context
+from segments.store.instances import InstanceConfig, instance_configs, live_instances
+
+_SERVER: Final = "Server_"
+#: Seconds for a server's answer; the page says so when one is slower.
+_ANSWER_S: Final = 3.0
+_KINDS: Final = ("Server", "Broker", "Controller", "Minion")
+
+
+@dataclass(frozen=True)
+class InstanceRow:
+    """One instance. ``tables``: typed names of what it holds, None when it does not say; ``process``: pid@host, empty while it is away."""
+
+    name: str
+    kind: str
+    mark: Mark
+    config: InstanceConfig
+    process: str
+    tables: list[str] | None
+
+    @property
+    def is_server(self) -> bool:
+        """Does it hold segments?"""
+        return self.kind == "Server"
+
+
+def instance_rows(ctx: Context) -> list[InstanceRow]:
+    """Every instance that ever joined; servers first, by name. Live servers are asked what they hold, all at once."""
+    configs, live = instance_configs(ctx.store), live_instances(ctx.store)
+    answers = ask_servers(ctx, sorted(n for n in configs if n in live and n.startswith(_SERVER)), "/tables", _is_told, timeout_s=_ANSWER_S)
+    rows = []
+    for name in sorted(configs, key=lambda n: (_rank(n), n)):
+        told = answers.by_server.get(name)
+        process = live[name].process if name in live else ""
+        tables = sorted(told["tables"]) if told else None
+        is_away = name not in live
+        is_silent = not is_away and name.startswith(_SERVER) and told is None
+        rows.append(InstanceRow(name, _kind(name), _mark(configs[name], is_away, is_silent), configs[name], process, tables))
+    return rows
+
+
+def _mark(config: InstanceConfig, is_away: bool, is_silent: bool) -> Mark:
+    if is_away:
+        return Mark("away", "bad", "cross")
+    if is_silent:
+        return Mark("does not answer", "warn", "alert")
+    if not config.is_enabled:
+        return Mark("disabled", "warn", "alert")
+    return Mark("alive", "ok", "check")
+
+
+def _kind(name: str) -> str:
+    return name.partition("_")[0]
+
+
+def _rank(name: str) -> int:
+    kind = _kind(name)
+    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
+
+
+def _is_told(answer: Any) -> bool:
+    return isinstance(answer, dict) and isinstance(answer.get("tables"), list) and all(isinstance(t, str) for t in answer["tables"])
