@@ -39,8 +39,8 @@ _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 class FetchRules:
     """``roots``: below these (``https://files.example/segments``, ``s3://bucket/prefix``, ``file:///data/drop``) files may be read.
 
-    Without any root every http and https host may be named. Never reached: link-local (a cloud's own services), multicast and unspecified
-    addresses; this machine's own ones unless ``loopback`` says so or a root names them.
+    Without any root nothing is read but, where ``loopback`` says so, from this machine's own addresses. Never reached: link-local (a
+    cloud's own services), multicast and unspecified addresses.
     """
 
     roots: Sequence[str] = ()
@@ -112,6 +112,8 @@ def _http_target(uri: str, rules: FetchRules) -> _Target:
         raise InvalidInput(f"Host '{parts.hostname}' of '{uri}' is not known.", remedy="Check the address.") from error
     addresses = tuple(dict.fromkeys(ipaddress.ip_address(str(where[0]).partition("%")[0]) for *_, where in found))
     for address in addresses:
+        if not named and not (rules.loopback and address.is_loopback):
+            raise _no_scheme(uri)
         if is_forbidden(address, loopback=rules.loopback or named):
             raise InvalidInput(f"'{uri}' points to {address}, from which nothing is fetched.", remedy="Use an address of a file server.")
     return _Target(uri, parts, addresses)

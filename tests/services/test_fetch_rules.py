@@ -201,3 +201,10 @@ def test_a_root_that_is_itself_a_link_works(tmp_path: Path) -> None:
     (tmp_path / "real" / "s0").write_text("segment")
     (tmp_path / "root").symlink_to(tmp_path / "real")
     assert fetch(f"file://{tmp_path}/root/s0", tmp_path / "out", FetchRules(roots=(f"file://{tmp_path}/root",))) == 7
+
+
+@pytest.mark.parametrize("uri", ["http://93.184.216.34/s0", "https://[2606:2800:220:1::1]/s0", "http://10.0.0.7/s0"])
+def test_without_a_configured_root_no_other_machine_is_called(uri: str) -> None:
+    with pytest.raises(InvalidInput, match="nothing configured allows it"):
+        check_address(uri, FetchRules(loopback=True))
+    check_address(uri, FetchRules(roots=(uri.removesuffix("/s0"),)))
