@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
@@ -125,6 +126,7 @@ class Table:
     def __init__(self, client: Client, feed: Feed, name: str, partitions: int) -> None:
         self.client, self.feed, self.name, self.partitions = client, feed, name, partitions
         self.sent = dict.fromkeys(range(partitions), 0)
+        self._lock = threading.Lock()
         feed.create(name, partitions)
         client.call("POST", "/schemas", json=schema_of(name))
 
@@ -144,10 +146,11 @@ class Table:
         self.client.call("DELETE", f"/tables/{self.name}", params={"type": "realtime"})
 
     def send(self, partition: int, count: int) -> None:
-        """``count`` further rows."""
-        first, now = self.sent[partition], int(time.time() * 1000)
-        self.feed.send(self.name, partition, (message(partition, n, now) for n in range(first, first + count)))
-        self.sent[partition] = first + count
+        """``count`` further rows. Safe between threads."""
+        with self._lock:
+            first, now = self.sent[partition], int(time.time() * 1000)
+            self.feed.send(self.name, partition, (message(partition, n, now) for n in range(first, first + count)))
+            self.sent[partition] = first + count
 
     def rows(self) -> int:
         """Rows that a query sees."""
