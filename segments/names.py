@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Final, Literal
+from urllib.parse import quote
 
 from segments.errors import Forbidden, InvalidInput
 
@@ -13,7 +14,10 @@ OFFLINE: Final = "OFFLINE"
 REALTIME: Final = "REALTIME"
 TABLE_TYPES: Final[tuple[TableType, ...]] = (OFFLINE, REALTIME)
 
-_FORBIDDEN_IN_SEGMENT = re.compile(r'[\\/:*?"<>|,\x00-\x1f]')
+#: The last range: halves of characters, which JSON can spell and nothing can store.
+_FORBIDDEN_IN_SEGMENT = re.compile('[\\\\/:*?"<>|,\x00-\x1f\ud800-\udfff]')
+#: Bytes of a name as that of a file, which takes 255 in all; what is added while it is written or after it was deleted has room then.
+_LONGEST: Final = 180
 _TABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*\Z")
 
 
@@ -70,18 +74,21 @@ def resolve_table(name: str, type_text: str | None) -> TableName:
 
 def check_raw_table_name(raw: str) -> str:
     """Return the name, or raise InvalidInput when it can not be a table's name."""
-    if not raw or not _TABLE.match(raw) or raw.count(".") > 1:
-        raise InvalidInput(f"'{raw}' can not be a table name.", remedy="Use letters, digits, '_', '-' and at most one '.'.")
+    if not raw or not _TABLE.match(raw) or raw.count(".") > 1 or len(raw) > _LONGEST:
+        remedy = f"Use letters, digits, '_', '-' and at most one '.', {_LONGEST} characters in all."
+        raise InvalidInput(f"'{raw[:_LONGEST]}' can not be a table name.", remedy=remedy)
     return raw
 
 
 def check_segment_name(name: str) -> str:
-    """Return the name, or raise InvalidInput: commas would corrupt lineage (B2), slashes would leave folders."""
+    """Return the name, or raise InvalidInput: commas corrupt lineage (B2), slashes leave folders, long ones are no files."""
     if not name or _FORBIDDEN_IN_SEGMENT.search(name) or name in (".", "..") or name != name.strip():
         raise InvalidInput(
-            f"Segment name '{name}' is not allowed.",
+            f"Segment name {name[:_LONGEST]!r} is not allowed.",
             remedy=r'Segment names are not empty and hold none of \ / : * ? " < > | , nor control characters.',
         )
+    if len(quote(name, safe="")) > _LONGEST:
+        raise InvalidInput(f"Segment name '{name[:_LONGEST]}' is too long.", remedy=f"Use at most {_LONGEST} characters, URL-encoded.")
     return name
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+import re
+from typing import Any, ClassVar, Final
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -18,6 +19,8 @@ from segments.api.openapi import PinotSchema
 from segments.api.permissions import Right
 from segments.errors import InvalidInput
 from segments.services.context import Actor, Context
+
+_ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class ApiView(APIView):
@@ -97,13 +100,16 @@ def json_body(request: Request, *, optional: bool = False) -> Any:
         raise InvalidInput("The request has no body.", remedy="Send JSON.")
     try:
         return _parse_json(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter: lists in lists in lists
         raise InvalidInput(f"The body is no JSON: {error}.") from error
 
 
 def _parse_json(raw: bytes) -> Any:
-
     def refuse(text: str) -> Any:
         raise ParseError(f"{text} is no JSON value.")
 
-    return json.loads(raw, parse_constant=refuse)
+    text = raw.decode(json.detect_encoding(raw))
+    found = json.loads(text, parse_constant=refuse)
+    if _ESCAPED_SURROGATE.search(text):
+        json.dumps(found, ensure_ascii=False).encode()  # half a character is a ValueError; a whole one in two halves is not
+    return found

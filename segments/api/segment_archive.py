@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -30,7 +31,7 @@ class DeletedSegments(ApiView):
     def get(self, request: Request, table: str) -> Response:
         """Latest deletion first: name, bytes, when and by whom deleted, until when it is kept, whether it can be restored."""
         offset, limit = int_param(request, "offset") or 0, int_param(request, "limit") or 100
-        if offset < 0 or not 1 <= limit <= _PAGE:
+        if not 0 <= offset <= sys.maxsize - limit or not 1 <= limit <= _PAGE:
             raise InvalidInput(f"'offset' must be 0 or more, 'limit' 1 to {_PAGE}.")
         found = _table(self, request, table)
         kept, total = archive.list_kept(self.ctx, found, offset=offset, limit=limit, prefix=text_param(request, "prefix") or "")
@@ -47,8 +48,7 @@ class RestoreSegments(ApiView):
     def post(self, request: Request, table: str) -> Response:
         """Body: {"segments": [names]}. Record, file and row come back; each name is answered with what became of it, and why."""
         names, body = _names(request)
-        is_dry = bool_param(request, "dryRun", body.get("dryRun") is True)
-        hidden = bool_param(request, "includeHidden", body.get("includeHidden") is True)
+        is_dry, hidden = (bool_param(request, name, _flag(body, name)) for name in ("dryRun", "includeHidden"))
         found = _table(self, request, table)
         outcomes = restore.restore_segments(self.ctx, found, names, dry_run=is_dry, include_hidden=hidden, actor=self.actor)
         return _outcomes(found, outcomes, is_dry)
@@ -63,7 +63,7 @@ class DeleteManySegments(ApiView):
     def post(self, request: Request, table: str) -> Response:
         """Body: {"segments": [names]}. What may be deleted is, in one step; what may not is told one by one."""
         names, body = _names(request)
-        is_dry = bool_param(request, "dryRun", body.get("dryRun") is True)
+        is_dry = bool_param(request, "dryRun", _flag(body, "dryRun"))
         term = text_param(request, "retention") or body.get("retention")
         if term is not None and not isinstance(term, str):
             raise InvalidInput("'retention' must be text, such as 7d.")
@@ -118,6 +118,13 @@ def _names(request: Request) -> tuple[list[str], dict[str, Any]]:
     if unknown:
         raise InvalidInput(f"'{unknown[0]}' is no field of this request.")
     return [check_segment_name(n) for n in listed], body
+
+
+def _flag(body: dict[str, Any], name: str) -> bool:
+    value = body.get(name)
+    if not isinstance(value, bool | None):
+        raise InvalidInput(f"'{name}' must be true or false.")
+    return value is True
 
 
 def _outcomes(table: TableName, outcomes: list[Outcome], is_dry: bool) -> Response:
