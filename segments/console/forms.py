@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.html import format_html
 
 from segments.errors import PinotAdminError
 from segments.services.passes import PASSES
@@ -45,7 +46,7 @@ class RollbackForm(_Form):
         super().__init__(*args, **kwargs)
         self.table, self.needs_force, self.fingerprint = table, needs_force, fingerprint
         self.fields["seen"].initial = fingerprint
-        self.fields["confirm"].help_text = f"It is {table}"
+        self.fields["confirm"].help_text = format_html("It is <code>{}</code>.", table)
         if not needs_force:
             del self.fields["force"]
 
@@ -107,7 +108,7 @@ class OperationForm(_Form):
         if confirm:
             self.fields["confirm"] = forms.CharField(
                 label="Type to confirm",
-                help_text=f"It is {confirm}",
+                help_text=format_html("Type <code>{}</code>.", confirm),
                 widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
             )
 

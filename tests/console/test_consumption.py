@@ -18,6 +18,7 @@ from segments.domain.pause import pause_of
 from segments.mirror.follower import Follower
 from segments.models import AuditEvent, Cluster, LagSample, Table
 from segments.services import lag
+from segments.store.data_loss import DataLoss, record_data_loss
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER
 from tests.services.realtime_world import TABLE, RealtimeWorld
@@ -60,6 +61,52 @@ def test_the_page_shows_every_partition_with_its_state_offset_and_lag(operator: 
         assert words in text
     fragment = operator.get(PAGE, headers={"HX-Request": "true"}).content.decode()
     assert fragment.lstrip().startswith('<div id="consumption"')
+
+
+def consumers(url: str, method: str, path: str, *_: object) -> list[dict[str, Any]]:
+    """As ``says``; asked for its consumers a server tells of two bad messages in partition 0 and of a stream that is away in 1."""
+    if not path.endswith("/consumers"):
+        return says(url)
+    bad = [{"offset": "17", "reason": "no JSON <b>", "start": "{oops"}]
+    zero = {
+        "segmentName": "a",
+        "partition": 0,
+        "problem": "",
+        "rows": 40,
+        "bytes": 4096,
+        "messages": 42,
+        "badMessages": 2,
+        "badSamples": bad,
+    }
+    one = {"segmentName": "b", "partition": 1, "problem": "The stream does not answer.", "info": {}}
+    return [zero, one, {"segmentName": "c", "partition": None}]
+
+
+def test_messages_set_aside_and_why_a_partition_waits_are_shown(operator: Client, world: RealtimeWorld) -> None:
+    ctx = replace(world.ctx, servers=SimpleNamespace(ask=consumers))  # type: ignore[arg-type]  # only what is asked
+    with wiring.use(ctx, None):
+        text = operator.get(PAGE).content.decode()
+    for words in (
+        "2 of 42 messages set aside",
+        "Messages set aside",
+        "no JSON &lt;b&gt;",
+        "{oops",
+        "The stream does not answer.",
+        "40 rows",
+    ):
+        assert words in text
+    assert text.count("{oops") == 1
+
+
+def test_lost_stream_data_is_listed_newest_first(operator: Client, world: RealtimeWorld) -> None:
+    assert "Lost stream data" not in operator.get(PAGE).content.decode()
+    losses = [DataLoss(0, "100", "350", world.consuming[0], world.now - 1000), DataLoss(1, "5-0", "9-0", "", world.now)]
+    record_data_loss(world.ctx.store, TABLE.typed, losses)
+    text = operator.get(PAGE).content.decode().split("Lost stream data")[1]
+    assert text.index("5-0") < text.index("350")
+    assert "250" in text
+    assert "not countable" in text
+    assert f"/segments/{world.consuming[0]}/" in text
 
 
 def test_a_pause_needs_a_reason_is_audited_and_shown_everywhere(operator: Client, world: RealtimeWorld) -> None:

@@ -93,8 +93,10 @@ def test_nothing_chosen_is_told(admin: Client, segments: World) -> None:
     assert "Tick segments in the list first" in answer.content.decode()
 
 
-def test_who_may_not_delete_sees_no_boxes_and_is_refused_with_an_audit_record(operator: Client, segments: World) -> None:
-    assert 'name="s"' not in operator.get(f"{BASE}/segments/").content.decode()
+def test_who_may_not_delete_sees_no_such_button_and_is_refused_with_an_audit_record(operator: Client, segments: World) -> None:
+    text = operator.get(f"{BASE}/segments/").content.decode()
+    assert "Reload the chosen…" in text
+    assert "Delete the chosen…" not in text
     answer = operator.post(f"{BASE}/delete/", {"s": ["a_0"], "reason": "old", "confirm": "delete 1"})
     assert answer.status_code == 403
     assert len(segments.ideal) == 5

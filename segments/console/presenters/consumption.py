@@ -14,7 +14,7 @@ from segments.services.consumers import Consumer
 from segments.services.lag import KEPT, PartitionLag
 from segments.store.data_loss import DataLoss
 
-WIDTH: Final = 240
+WIDTH: Final = 160
 HEIGHT: Final = 36
 #: From this age of the last consumed message on a partition is shown as behind.
 _LATE_MS: Final = 60_000

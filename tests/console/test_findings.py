@@ -1,0 +1,84 @@
+"""The inbox of findings: kinds in words, where each leads, what was done about it; filtered and sorted in the database."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from segments.models import Finding, PassRun
+from tests.console.test_tables import FRAME
+from tests.factories import make_finding, make_run
+
+PAGE = "/console/findings/"
+SEGMENT = "r__0__3__20240101T0000Z"
+
+
+def ran_over(finding: Finding, *sentences: str) -> PassRun:
+    """A pass during which the finding was last seen."""
+    around = timedelta(seconds=1)
+    return make_run(
+        table_name=finding.table_name, started_at=finding.last_seen - around, finished_at=finding.last_seen + around, sentences=[*sentences]
+    )
+
+
+def rows(client: Client, **query: str) -> str:
+    text = client.get(PAGE, query).content.decode()
+    return text.split("<tbody>")[1] if "<tbody>" in text else ""
+
+
+def test_findings_of_consumption_read_well_and_lead_to_what_they_are_about(viewer: Client) -> None:
+    realtime = {"table_name": "r_REALTIME", "severity": "error"}
+    make_finding(code="consumption-data-loss", subject="0:100:250", message="Partition 0: rows from 100 to 250 had left.", **realtime)
+    make_finding(code="consumption-no-copy", subject=SEGMENT, message=f"Segment {SEGMENT} is only on servers.", **realtime)
+    make_finding(code="stale-push", subject="entry-7", message="Replacement entry-7 is unfinished.")
+    make_finding(code="few-servers", subject="", message="The table wants 3 copies.")
+    text = rows(viewer)
+    for words in (
+        "Stream data lost", "Copy missing in the deep store", "Replacement unfinished", "Too few servers",
+        "/console/tables/r_REALTIME/consumption/", f"/console/tables/r_REALTIME/segments/{SEGMENT}/",
+        "/console/tables/flights_OFFLINE/lineage/entry-7/", "/console/servers/",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_an_unknown_kind_is_shown_all_the_same(viewer: Client) -> None:
+    make_finding(code="something-new", subject="x")
+    assert "Something new" in rows(viewer)
+
+
+def test_what_the_pass_did_about_a_finding_stands_beside_it(viewer: Client) -> None:
+    stuck = make_finding(code="consumption-stuck", subject="2", table_name="r_REALTIME", message="Partition 2 stands still.")
+    ran_over(stuck, "Partition 2 got a new consuming segment.", "Partition 20 is fine.", "Partition 2 stands still.")
+    ran_over(make_finding(table_name="other_OFFLINE", subject="x"), "Partition 2 of another table.")
+    text = rows(viewer, table="r_REALTIME")
+    assert text.count("Partition 2 got a new consuming segment.") == 1
+    assert text.count("Partition 2 stands still.") == 1
+    assert "Partition 20" not in text
+    assert "another table" not in text
+
+
+def test_closed_findings_tell_what_closed_them(viewer: Client) -> None:
+    closed = make_finding(subject="new_1", closed_at=timezone.now() - timedelta(hours=1))
+    Finding.objects.filter(pk=closed.pk).update(last_seen=closed.closed_at)
+    closed.refresh_from_db()
+    ran_over(closed, "Segment new_1 was loaded again.")
+    assert "Segment new_1 was loaded again." in rows(viewer, closed="1")
+    assert rows(viewer) == ""
+
+
+def test_it_is_filtered_sorted_and_paged_with_few_queries(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+    for number in range(60):
+        ran_over(make_finding(table_name=f"t{number:02}_OFFLINE", subject=f"s{number}", message=f"finding {number}"), "x")
+    make_finding(code="no-file", severity="error", message="gone", table_name="zz_OFFLINE")
+    with django_assert_max_num_queries(FRAME + 4):
+        text = viewer.get(PAGE).content.decode()
+    assert "1 to 50 of 61" in text
+    assert text.index("gone") < text.index("finding 0")
+    assert "finding 59" in rows(viewer, page="2")
+    assert rows(viewer, sort="-first").index("gone") < rows(viewer, sort="-first").index("finding 59")
+    assert "finding 1" not in rows(viewer, code="no-file")
+    assert "gone" not in rows(viewer, severity="warning")
+    assert "finding 0" in rows(viewer, sort="nonsense")
