@@ -19,9 +19,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Built:
-    """A segment directory, complete. ``size_bytes`` of its files; ``build_ms`` and ``wait_ms`` (for a free place) tell what it took."""
+    """A segment directory, complete. ``size_bytes`` of its files; ``build_ms`` and ``wait_ms`` (for a free place) tell what it took.
+
+    ``work`` is where files beside it may be made; it goes when the builder is closed.
+    """
 
     folder: Path
+    work: Path
     info: SegmentInfo
     end: Offset
     size_bytes: int
@@ -60,11 +64,17 @@ class Builder:
         folder = work / self._segment
         size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
         ended = time.monotonic()
-        self._built = Built(folder, info, end, size, round((ended - began) * 1000), round((began - asked) * 1000))
+        self._built = Built(folder, work, info, end, size, round((ended - began) * 1000), round((began - asked) * 1000))
         log.info("Built segment %s of %d rows in %d ms", self._segment, info.total_docs, self._built.build_ms)
         return self._built
 
+    def put_in_place(self, built: Built) -> Built:
+        """Put it where the server's segments lie; there it outlives this process, and counts if its CRC is the one on record."""
+        table = self._intake.source.table
+        if built.folder != self._parts.folders.path(table, self._segment):
+            built = self._built = replace(built, folder=self._parts.folders.install(built.folder, table, self._segment))
+        return built
+
     def install(self, built: Built) -> HeldSegment:
         """Put it where the server's segments lie and open it."""
-        folder = self._parts.folders.install(built.folder, self._intake.source.table, self._segment)
-        return HeldSegment(self._segment, folder, built.info.crc, self._parts.cache)
+        return HeldSegment(self._segment, self.put_in_place(built).folder, built.info.crc, self._parts.cache)

@@ -26,6 +26,10 @@ class BuildFailed(Exception):
     """The rows can not be made a segment; trying again gives the same."""
 
 
+class BeginAgain(Exception):
+    """The controller lowered the segment's row limit: it is to be consumed anew, from its start."""
+
+
 class Commit:
     """Commits one segment, or builds the copy of what another server committed. ``report`` gives the message of the moment."""
 
@@ -37,22 +41,28 @@ class Commit:
         """Remove what was built and not put in place."""
         self._builder.close()
 
-    def run(self, build_time_s: int) -> HeldSegment | None:
+    def run(self, build_time_s: int, reason: str | None = None) -> HeldSegment | None:
         """The whole way; the held segment, or None when the controller wants something else or could not be reached.
 
-        Raises BuildFailed. Nothing is lost in any case: until the controller says COMMIT_SUCCESS, the rows are where they were.
+        ``reason``: why the segment ended. Raises BuildFailed and BeginAgain. Nothing is lost in any case: until the controller says
+        COMMIT_SUCCESS, the rows are where they were; and a file that only servers will have is on disk before that, so that a process
+        killed right after it comes back with it.
         """
         with Lease(self._parts.controller, lambda: self._report(None), build_time_s):
             built = self._build()
-            start = self._parts.controller.commit_start(self._described(built))
+            if built is None:
+                return None
+            start = self._parts.controller.commit_start(self._described(built, reason))
             if start.status != protocol.COMMIT_CONTINUE:
                 log.info("Commit of %s does not start: %s", self._source.name, start.status)
                 return None
             location = self._upload(built)
             if location is None:
                 return None
+            if location == self._peer_location:
+                built = self._builder.put_in_place(built)
             files = {name: built.file(name) for name in METADATA_FILES}
-            end = self._parts.controller.commit_end(self._described(built), location, files)
+            end = self._parts.controller.commit_end(self._described(built, reason), location, files)
         if end.status != protocol.COMMIT_SUCCESS:
             log.warning("Commit of %s did not end: %s", self._source.name, end.status)
             return None
@@ -72,18 +82,26 @@ class Commit:
             log.exception("Segment %s could not be built; it is downloaded", self._source.name)
         return None
 
-    def _build(self) -> Built:
+    def _build(self) -> Built | None:
+        """None when it fails and the controller, who was told, does not lower the row limit: somebody else is committing."""
         try:
             return self._builder.build()
         except OSError:
             raise  # a full disk says nothing about the rows
         except Exception as error:
-            if self._source.tells_build_failures:
-                self._parts.controller.build_failed(self._report(None))
-            raise BuildFailed(f"Segment {self._source.name} can not be built: {error}") from error
+            if not self._source.tells_build_failures:
+                raise BuildFailed(f"Segment {self._source.name} can not be built: {error}") from error
+            log.warning("Segment %s can not be built: %s", self._source.name, error)
+            if self._parts.controller.build_failed(self._report(None)).status == protocol.PROCESSED:
+                raise BeginAgain from error
+            return None
 
-    def _described(self, built: Built) -> Report:
-        return replace(self._report(None), build_ms=built.build_ms, wait_ms=built.wait_ms, size_bytes=built.size_bytes)
+    def _described(self, built: Built, reason: str | None) -> Report:
+        return replace(self._report(reason), build_ms=built.build_ms, wait_ms=built.wait_ms, size_bytes=built.size_bytes)
+
+    @property
+    def _peer_location(self) -> str:
+        return f"peer:///{self._source.name}"
 
     def _upload(self, built: Built) -> str | None:
         """Where the file is; ``peer:///<segment>`` when it is on servers only and the table allows that; None: the commit fails."""
@@ -93,11 +111,11 @@ class Commit:
             wanted is False or (wanted is None and (self._parts.settings.uploads_through_controller or not uploader.has_store))
         )
         location = uploader.upload(
-            source.config.table.raw, built.folder, built.folder.parent, self._described(built), through_controller=through,
+            source.config.table.raw, built.folder, built.work, self._described(built, None), through_controller=through,
             timeout_s=self._parts.settings.upload_s,
         )  # fmt: skip
         if location is None and source.peer_scheme:
-            return f"peer:///{source.name}"
+            return self._peer_location
         if location is None:
             log.warning("Segment %s was not uploaded and its table has no peerSegmentDownloadScheme: it is not committed yet", source.name)
         return location

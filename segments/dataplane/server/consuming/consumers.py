@@ -12,10 +12,12 @@ from segments.dataplane.server.consuming.intake import Intake
 from segments.dataplane.server.consuming.parts import Parts
 from segments.dataplane.server.consuming.read_ahead import ReadAhead
 from segments.dataplane.server.consuming.source import Source
+from segments.dataplane.server.consuming.tails import Tails
 from segments.dataplane.server.consuming.worker import Worker
 from segments.dataplane.server.held_segment import HeldSegment
 from segments.dataplane.server.slots import Slot, Slots
 from segments.domain.ideal_state import CONSUMING
+from segments.domain.llc_name import is_llc_name, parse_llc_name
 from segments.domain.pause import PauseState, pause_of
 from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError
@@ -39,6 +41,7 @@ class Consumers:
         self._ahead: dict[tuple[str, int], ReadAhead] = {}
         self._early: dict[tuple[str, str], float] = {}
         self._is_stopped = False
+        self.tails = Tails()
 
     # For the reconcile thread
 
@@ -50,7 +53,9 @@ class Consumers:
             workers = [slot.consuming for slot in slots.values() if isinstance(slot.consuming, Worker) and slot.wanted == CONSUMING]
         for worker in fresh:
             worker.start()
-        if ideal is not None and workers:
+        if ideal is None:
+            self.tails.forget_table(table)
+        elif workers:
             self._mind_pause(table, pause_of(ideal), workers)
 
     def force(self, table: str, segments: Collection[str]) -> None:
@@ -111,6 +116,7 @@ class Consumers:
         with self._lock:
             self._running.discard(worker)
         if not self._is_stopped:
+            self._let_next_in(worker)
             self._look(worker.table, worker.segment)
 
     def install(self, worker: Worker, held: HeldSegment) -> bool:
@@ -123,12 +129,17 @@ class Consumers:
         if not is_wanted:
             held.release()
             return False
+        if worker.source is not None and worker.intake is not None:
+            self.tails.forget(worker.table, worker.source.name.partition, worker.intake)
+        with self._lock:
+            self._running.discard(worker)
         self._report(worker.table)
+        self._let_next_in(worker)
         self._look(worker.table, worker.segment)
         return True
 
     def failed(self, worker: Worker, error: str) -> None:
-        """ERROR, until somebody resets it or the segment is committed elsewhere."""
+        """ERROR, until somebody resets it or the segment is committed elsewhere; without an error it is begun anew at once."""
         with self._slots.locked() as tables:
             slot = tables.get(worker.table, {}).get(worker.segment)
             if slot is not None and slot.consuming is worker:
@@ -141,10 +152,12 @@ class Consumers:
         if self._is_stopped:
             return
         try:
-            ahead = ReadAhead(Intake(source, intake.offset, self._parts.streams), self._parts.settings)
+            behind = Intake(source, intake.offset, self._parts.streams)
+            ahead = ReadAhead(behind, self._parts.settings)
         except PinotAdminError as error:
             log.info("Nothing is read ahead of %s: %s", source.name, error)
             return
+        self.tails.put(intake, intake.segment.rows, behind)
         with self._lock:
             old = self._ahead.pop((source.table, source.name.partition), None)
             self._ahead[source.table, source.name.partition] = ahead
@@ -158,11 +171,36 @@ class Consumers:
             ahead = self._ahead.pop((source.table, source.name.partition), None)
         return ahead.take(source) if ahead is not None else None
 
+    def is_before_settled(self, worker: Worker) -> bool:
+        """Has the partition's segment before this one, where it was consumed here, found out how it was committed?"""
+        before = self._neighbour(worker, -1)
+        return before is None or before.is_settled
+
+    def _let_next_in(self, worker: Worker) -> None:
+        after = self._neighbour(worker, 1)
+        if after is not None:
+            after.let_in()
+
+    def _neighbour(self, worker: Worker, step: int) -> Worker | None:
+        """The worker of the partition's segment before (-1) or after this one."""
+        own = _place(worker)
+        with self._lock:
+            running = [w for w in self._running if w.table == worker.table]
+        return next((w for w in running if _place(w) == (own[0], own[1] + step)), None)
+
     def _drop_ahead(self, table: str, partition: int) -> None:
         with self._lock:
             ahead = self._ahead.pop((table, partition), None)
         if ahead is not None:
             ahead.stop()
+
+
+def _place(worker: Worker) -> tuple[int, int]:
+    """Partition and sequence of its segment; a name that is none has none."""
+    if not is_llc_name(worker.segment):
+        return -1, 0
+    name = parse_llc_name(worker.segment)
+    return name.partition, name.sequence
 
 
 def _is_to_begin(slot: Slot) -> bool:

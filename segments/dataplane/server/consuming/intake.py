@@ -14,6 +14,7 @@ from segments.dataplane.realtime.mutable_segment import MutableSegment
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.consuming.stream_pool import StreamPool
 from segments.domain.stream_offset import Offset
+from segments.errors import Unavailable
 from segments.gateways.streams import Batch, PartitionConsumer
 
 log = logging.getLogger(__name__)
@@ -32,10 +33,15 @@ class BadSample:
     start: str
 
 
+class RowsGone(Unavailable):
+    """Rows before a given end had left the stream; nothing was taken."""
+
+
 class Intake:
     """The reading end of a consuming segment. ``offset`` is where the next fetch starts; all rows before it are in ``segment``.
 
-    ``lost`` are ranges [from, to) that the stream had dropped before they were read. ``last_read_ms``: clock time of the last fetch that
+    ``lost`` are ranges [from, to) that the stream had dropped before they were read. ``has_null_times``: some rows have the creation of
+    the segment as their time. ``last_read_ms``: clock time of the last fetch that
     brought messages; ``last_message_ms``: when the stream got the last one of them.
     """
 
@@ -51,6 +57,7 @@ class Intake:
         self.messages = 0
         self.bad = 0
         self.filtered = 0
+        self.has_null_times = False
         self.lost: list[tuple[Offset, Offset]] = []
         self.last_read_ms = 0
         self.last_message_ms = 0
@@ -61,8 +68,14 @@ class Intake:
         return list(self._bad)
 
     def read(self, max_messages: int, timeout_s: float, *, stop: Offset | None = None) -> int:
-        """Fetch, decode, append: rows are visible when this returns how many messages came. Unavailable: nothing was taken."""
+        """Fetch, decode, append: rows are visible when this returns how many messages came. Unavailable: nothing was taken.
+
+        With a ``stop`` another replica has the rows up to there. RowsGone when this one can not get them all: without them it must not
+        come to stand where the other one does.
+        """
         batch = self._taken().fetch(self.offset, max_messages=max_messages, timeout_s=timeout_s, stop=stop)
+        if batch.lost is not None and stop is not None:
+            raise RowsGone(f"Rows from {batch.lost[0]} to {batch.lost[1]} have left the stream.")
         if len(batch):
             self._append(batch)
         if batch.lost is not None:
@@ -75,6 +88,7 @@ class Intake:
     def _append(self, batch: Batch) -> None:
         decoded = self._decoder.decode(batch.values, now_ms=self.source.created_ms)
         self.segment.append(decoded.table, decoded.masks)
+        self.has_null_times |= (self.source.config.time_column or "") in decoded.masks
         self.messages += len(batch)
         self.bad += decoded.bad
         self.filtered += decoded.filtered

@@ -1,7 +1,7 @@
 """Reads on behind a full segment while it is being committed, so that the next one begins with its first rows in memory.
 
-Nobody sees these rows before the next segment's record names the offset at which they begin; another offset, another config or a pause,
-and they are dropped and read again.
+Nobody sees these rows before the next segment's record names the offset at which they begin; another offset, another config, a pause, or
+rows whose time depends on that record, and they are dropped and read again.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ReadAhead:
         if intake is None or self._thread.is_alive():
             return None
         fits = intake.start == source.start and source.continues(intake.source) and intake.segment.rows <= source.rows
-        if not fits:
+        if not fits or intake.has_null_times:  # those got the creation of the segment before
             intake.rest()
             return None
         intake.source = source

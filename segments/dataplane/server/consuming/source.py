@@ -93,7 +93,7 @@ def read_source(store: Store, table: str, segment: str, instance: str) -> Source
         stream_partition=stream_partition(name.partition, topics), topics=topics, start=_offset(stream, meta, START_OFFSET),
         rows=rows if rows > 0 else stream.flush.segment_rows or stream.flush.rows or DEFAULT_FLUSH_ROWS, created_ms=meta.creation_ms or 0,
         is_done=meta.status in COMPLETED_STATUSES, is_paused=pause is not None and pause.stops(name.partition, topics),
-        has_others=_has_others(view.record.maps.get(segment, {}) if view and view.record else {}, instance),
+        has_others=_has_others(view, segment, instance),
     )  # fmt: skip
 
 
@@ -124,5 +124,11 @@ def _zxid(node: Versioned | None) -> int:
     return node.mzxid if node else 0
 
 
-def _has_others(row: Mapping[str, str], instance: str) -> bool:
+def has_others(store: Store, source: Source, instance: str) -> bool:
+    """Does another replica answer queries on the segment now?"""
+    return _has_others(store.get(paths.external_view(source.table)), source.name.text, instance)
+
+
+def _has_others(view: Versioned | None, segment: str, instance: str) -> bool:
+    row: Mapping[str, str] = view.record.maps.get(segment, {}) if view and view.record else {}
     return any(state == CONSUMING for other, state in row.items() if other != instance)

@@ -12,9 +12,11 @@ import time
 from typing import Final, Protocol
 
 from segments.dataplane.server.consuming import decisions
-from segments.dataplane.server.consuming.commit import Commit
+from segments.dataplane.server.consuming.commit import BeginAgain, Commit
 from segments.dataplane.server.consuming.decisions import Committed, Limits, Next, Online, Progress, State
-from segments.dataplane.server.consuming.intake import Intake
+from segments.dataplane.server.consuming.gate import Gate
+from segments.dataplane.server.consuming.intake import Intake, RowsGone
+from segments.dataplane.server.consuming.losses import Losses
 from segments.dataplane.server.consuming.parts import Parts
 from segments.dataplane.server.consuming.source import Source, read_committed, read_source
 from segments.dataplane.server.consuming.view import View
@@ -23,7 +25,6 @@ from segments.domain.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Report
-from segments.store.data_loss import DataLoss, record_data_loss
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +33,6 @@ _FIRST_RETRY_S: Final = 0.05
 _LONGEST_RETRY_S: Final = 2.0
 #: Seconds between two tries to tell the controller that this replica stopped.
 _TELL_AGAIN_S: Final = 10.0
-#: Seconds for which a restarted replica is kept out of queries while it reads again what another one has.
-_BEHIND_S: Final = 30.0
 
 
 class Host(Protocol):
@@ -49,13 +48,16 @@ class Host(Protocol):
         """The committed file answers from now on; False: nobody wants it any more."""
 
     def failed(self, worker: Worker, error: str) -> None:
-        """It can not go on; ``error`` says why."""
+        """It can not go on; ``error`` says why. Without one: the segment is to be begun anew."""
 
     def read_ahead(self, intake: Intake) -> None:
         """The segment is full: its successor's rows may be read."""
 
     def take_ahead(self, source: Source) -> Intake | None:
         """Rows that were read ahead for this segment."""
+
+    def is_before_settled(self, worker: Worker) -> bool:
+        """Is this server's segment before it, if it has one, sure to show no row that the next one has too?"""
 
 
 class _Stopped(Exception):
@@ -77,8 +79,8 @@ class Worker:
         self._is_hidden = False
         self._is_forced, self._is_online, self._is_stopped = is_forced, False, False
         self._wake = threading.Event()
-        self._target: tuple[Offset, float] | None = None
-        self._losses_told = 0
+        self._gate: Gate | None = None
+        self._losses = Losses(parts, table, segment)
         self._retry_s = _FIRST_RETRY_S
         self._thread = threading.Thread(target=self._run, name=f"consume-{segment}", daemon=True)
 
@@ -124,14 +126,19 @@ class Worker:
         return self.state.is_final
 
     @property
-    def partition(self) -> int | None:
-        """The table's partition id, None before the record was read."""
-        return self.source.name.partition if self.source is not None else None
+    def is_settled(self) -> bool:
+        """Can it show no row behind the end that was committed? For a segment that was."""
+        return self.state in (State.CATCHING_UP, State.RETAINING) or self.is_over
 
     @property
     def is_reading(self) -> bool:
         """Does it read from the stream, as far as anybody knows?"""
         return self.state.is_reading and not self.problem and self._thread.is_alive()
+
+    def let_in(self) -> None:
+        """The segment before this one is settled: nothing may keep this one from being reported."""
+        if self.intake is not None:
+            self._report_if_open(self.intake)
 
     def _rouse(self) -> None:
         self._wake.set()
@@ -146,6 +153,10 @@ class Worker:
             self._live()
         except _Stopped:
             log.info("Segment %s of %s is not consumed here any more", self.segment, self.table)
+        except BeginAgain:
+            log.warning("Segment %s of %s begins anew with the row limit on record", self.segment, self.table)
+            self._set(State.ERROR)
+            self._host.failed(self, "")
         except Exception as error:
             log.exception("Segment %s of %s can not be consumed", self.segment, self.table)
             self._fail(error)
@@ -162,7 +173,8 @@ class Worker:
         self.intake = self._host.take_ahead(source) or Intake(source, source.start, self._parts.streams)
         self._is_forced = self._is_forced or source.is_paused
         self._set(State.CONSUMING)
-        self._begin_report(source, self.intake)
+        self._gate = Gate(self._parts, source, lambda: self._host.is_before_settled(self))
+        self._report_if_open(self.intake)
         commit = Commit(self._parts, source, self.intake, self.report)
         try:
             self._complete(commit, self._consume(source, self.intake), self.intake)
@@ -201,20 +213,22 @@ class Worker:
 
     def _complete(self, commit: Commit, reason: str | None, intake: Intake) -> None:
         """Ask the controller what to do until the segment is in its final state."""
-        holds = 0
+        holds, ended_by = 0, reason
         self._hand_over(intake, reason)
         while True:
             self._check()
+            self._report_if_open(intake)
             if self._is_online:
                 return self._become_online(commit, intake)
             self._set(State.HOLDING)
             answer = self._parts.controller.consumed(self.report(reason))
             match decisions.next_step(answer.status, intake.offset, self._offset(answer.offset)):
                 case Next.CATCH_UP:
-                    holds, reason = 0, None
-                    self._catch_up(intake, self._offset(answer.offset), self._parts.settings.catch_up_s)
+                    reason, holds = None, holds + 1
+                    if not self._catch_up(intake, self._offset(answer.offset), self._parts.settings.catch_up_s):
+                        self._pause(decisions.hold_pause_s(holds))
                 case Next.COMMIT:
-                    if self._commit(commit, answer.build_time_s):
+                    if self._commit(commit, answer.build_time_s, ended_by):
                         return None
                     holds += 1
                     self._pause(decisions.hold_pause_s(holds))
@@ -229,15 +243,17 @@ class Worker:
     def _hand_over(self, intake: Intake, reason: str | None) -> None:
         """The connection is free for the partition's next segment; after a full one that is read at once."""
         intake.rest()
+        if self._gate is not None and reason == decisions.ROW_LIMIT:
+            self._gate.is_full()
         if self._parts.settings.reads_ahead and reason in (decisions.ROW_LIMIT, decisions.TIME_LIMIT, decisions.INDEX_FULL):
             self._host.read_ahead(intake)
 
     # Ends
 
-    def _commit(self, commit: Commit, build_time_s: int) -> bool:
+    def _commit(self, commit: Commit, build_time_s: int, reason: str | None) -> bool:
         self._set(State.COMMITTING)
         try:
-            held = commit.run(build_time_s)
+            held = commit.run(build_time_s, reason)
         except OSError as error:  # a full disk, say: the rows stay where they are until there is room
             log.warning("Segment %s can not be written now: %s", self.segment, error)
             self.problem = str(error)
@@ -289,7 +305,11 @@ class Worker:
             if time.monotonic() >= until:
                 log.warning("Segment %s does not reach %s, it stands at %s: %s", self.segment, to, intake.offset, self.problem)
                 break
-            self._read(intake, self._parts.settings.fetch_messages, 1000, stop=to)
+            try:
+                self._read(intake, self._parts.settings.fetch_messages, 1000, stop=to)
+            except RowsGone as error:
+                log.warning("Segment %s does not reach %s: %s", self.segment, to, error)
+                break
         intake.rest()
         return to is None or intake.offset >= to
 
@@ -314,14 +334,13 @@ class Worker:
         try:
             intake.read(min(settings.fetch_messages, room), timeout_s, stop=stop)
         except PinotAdminError as error:
-            if error.permanent:
+            if error.permanent or isinstance(error, RowsGone):
                 raise
             self._retry_s = self._wait_after(error, self._retry_s)
             return
         self._retry_s, self.problem = _FIRST_RETRY_S, ""
-        self._note_losses(intake)
-        if not self.is_reported:
-            self._report_when_caught_up(intake)
+        self._losses.note(intake)
+        self._report_if_open(intake)
 
     def _wait_after(self, error: PinotAdminError, retry_s: float) -> float:
         """Wait, and return how long to wait next time."""
@@ -331,32 +350,11 @@ class Worker:
         self._pause(retry_s)
         return min(_LONGEST_RETRY_S, retry_s * 2)
 
-    def _note_losses(self, intake: Intake) -> None:
-        if len(intake.lost) == self._losses_told:
-            return
-        fresh = intake.lost[self._losses_told :]
-        partition, now_ms = intake.source.name.partition, self._parts.now_ms()
-        losses = [DataLoss(partition, a.text, b.text, self.segment, now_ms) for a, b in fresh]
-        try:
-            record_data_loss(self._parts.store, self.table, losses)
-        except PinotAdminError as error:
-            log.warning("Lost ranges of %s are put on record later: %s", self.segment, error)
-            return
-        self._losses_told += len(fresh)
-
-    def _begin_report(self, source: Source, intake: Intake) -> None:
+    def _report_if_open(self, intake: Intake) -> None:
         """A replica that begins again while another answers is no help before it has read what is there (B25)."""
-        if source.has_others:
-            try:
-                latest = self._parts.streams.stream(source.stream).latest(source.stream_partition)
-                self._target = (latest, time.monotonic() + _BEHIND_S)
-            except PinotAdminError as error:
-                log.info("Segment %s is reported at once: %s", self.segment, error)
-        self._report_when_caught_up(intake)
-
-    def _report_when_caught_up(self, intake: Intake) -> None:
-        if self._target is None or intake.offset >= self._target[0] or time.monotonic() >= self._target[1]:
-            self.is_reported = True
+        gate = self._gate
+        if gate is not None and gate.is_open(intake.offset):
+            self._gate, self.is_reported = None, True
             self._host.changed(self)
 
     def _committed(self) -> Committed | None:

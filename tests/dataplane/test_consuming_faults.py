@@ -1,0 +1,180 @@
+"""A consuming server in trouble: killed behind a commit, rows that can not be built, rows gone from the stream, half-told replicas."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from segments.dataplane.realtime.mutable_segment import Snapshot
+from segments.dataplane.server.consuming.intake import Intake, RowsGone
+from segments.dataplane.server.consuming.parts import ConsumingSettings
+from segments.dataplane.server.consuming.read_ahead import ReadAhead
+from segments.dataplane.server.consuming.source import read_source
+from segments.dataplane.server.consuming.stream_pool import StreamPool
+from segments.domain.completion import Kind
+from segments.domain.stream_offset import parse_offset
+from segments.gateways.controller_protocol import Answer, Report
+from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
+from tests.dataplane.test_consuming import force
+from tests.dataplane.world import poll
+
+RETRIES = {"ingestionConfig": {
+    "retryOnSegmentBuildPrecheckFailure": True,
+    "streamIngestionConfig": {"streamConfigMaps": [{
+        "streamType": "memory", "stream.memory.topic.name": "topic", "stream.memory.consumer.prop.auto.offset.reset": "smallest",
+        "realtime.segment.flush.threshold.segment.rows": "100",
+    }]},
+}}  # fmt: skip
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[ConsumingWorld]:
+    """An empty cluster."""
+    made = ConsumingWorld(tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_committer_killed_right_after_a_commit_without_deep_store_comes_back_with_the_segment(world: ConsumingWorld) -> None:
+    """Only its disk has the file then: the rows are gone if it was not there before the controller was told."""
+    folder, kept = world.folder / "server-1", world.folder / "kept"
+
+    def keep(kind: Kind, report: Report, answer: Answer) -> Answer:
+        if kind is Kind.COMMIT_END and not kept.exists():
+            shutil.copytree(folder, kept)
+        return answer
+
+    world.controller.after = keep
+    world.create_realtime(rows=100, segments={"peerSegmentDownloadScheme": "http"})
+    world.start_server(1, segment_store_url="")
+    world.send(130)
+    poll(lambda: len(world.chain()) == 2, what="a commit")
+    assert world.fields(world.chain()[0])["segment.download.url"] == ""
+    poll(kept.exists, what="the disk at that moment")
+    world.servers[1].stop()
+    shutil.rmtree(folder)
+    kept.rename(folder)
+    world.start_server(1, segment_store_url="")
+    world.settled()
+    world.exact(1)
+
+
+def test_rows_that_can_not_be_built_lower_the_limit_and_the_replica_begins_anew(
+    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, ids = Snapshot.build, threading.Event()
+
+    def limited(self: Snapshot, folder: Path, **more):  # type: ignore[no-untyped-def]
+        if self.num_docs > 60:
+            ids.set()
+            raise RuntimeError("The dictionary is full.")
+        return build(self, folder, **more)
+
+    monkeypatch.setattr(Snapshot, "build", limited)
+    first = world.create_realtime(rows=100, **RETRIES)  # type: ignore[arg-type]
+    world.start_server()
+    world.send(120)
+    poll(ids.is_set, what="a failed build")
+    poll(lambda: len(world.chain()) == 2, what="a commit")
+    world.settled()
+    world.exact(1)
+    assert world.fields(first)["segment.total.docs"] == "50"
+    assert Kind.STOPPED.value not in {kind for kind, _, _ in world.controller.heard}
+
+
+def test_the_controller_hears_why_a_segment_ended_with_its_commit(world: ConsumingWorld) -> None:
+    """Sizes of segments that were cut short teach nothing."""
+    reasons: list[str | None] = []
+    world.controller.before = lambda kind, report: reasons.append(report.reason) if kind is Kind.COMMIT_END else None
+    segment = world.create_realtime()
+    world.start_server()
+    world.send(5)
+    world.exact(1)
+    force(world, segment)
+    poll(lambda: len(world.chain()) == 2, what="committed")
+    assert reasons == ["forceCommitMessageReceived"]
+
+
+def read(world: ConsumingWorld) -> Intake:
+    """A reading end of the only consuming segment."""
+    source = read_source(world.store, RT, world.chain()[0], instance(1))
+    return Intake(source, source.start, StreamPool(world.stream.open))
+
+
+def test_a_replica_that_catches_up_never_passes_over_rows_that_are_gone(world: ConsumingWorld) -> None:
+    """Another replica has them: this one must not claim to be where that one is."""
+    world.create_realtime()
+    world.send(100)
+    intake = read(world)
+    intake.read(10, 0.1)
+    world.stream.expire("topic", 0, 50)
+    for end in ("40", "80"):
+        with pytest.raises(RowsGone):
+            intake.read(100, 0.1, stop=parse_offset("memory", end))
+    assert (intake.offset.text, intake.segment.rows, intake.lost) == ("10", 10, [])
+    intake.read(100, 0.1)
+    assert (intake.offset.text, intake.segment.rows) == ("100", 60)
+    assert [(a.text, b.text) for a, b in intake.lost] == [("10", "50")]
+
+
+def test_a_replica_that_can_not_catch_up_downloads_what_was_committed(world: ConsumingWorld) -> None:
+    """It holds until then, and neither commits without the rows nor calls them lost."""
+    from segments.store.data_loss import read_data_loss
+
+    waiting, is_free = threading.Event(), threading.Event()
+
+    def hold_the_first(kind: Kind, report: Report) -> Answer | None:
+        if kind is not Kind.CONSUMED or report.instance != instance(1) or is_free.is_set():
+            return None
+        waiting.set()
+        return Answer("HOLD", report.offset)
+
+    world.controller.before = hold_the_first
+    first = world.create_realtime(servers=(1, 2))
+    for number in (1, 2):
+        world.start_server(number)
+    world.send(10)
+    world.exact(1)
+    force(world, first, number=1)
+    poll(waiting.is_set, what="the first replica stands at 10")
+    world.send(90)
+    world.exact(2)
+    world.stream.expire("topic", 0, 60)
+    is_free.set()
+    poll(lambda: ("segmentConsumed", instance(1), "HOLD") in world.controller.heard, what="it reported")
+    force(world, first, number=2)
+    poll(lambda: len(world.chain()) == 2, 15, what="committed")
+    world.settled(15)
+    assert world.fields(first)["segment.realtime.endOffset"] == "100"
+    for number in (1, 2):
+        world.exact(number)
+    assert read_data_loss(world.store, RT) == []
+
+
+def test_rows_read_ahead_that_had_no_time_are_read_again(world: ConsumingWorld) -> None:
+    """Their time is the creation of their segment, which was not there yet: replicas would build different files."""
+    for number, has_time in ((0, True), (1, False)):
+        if not number:
+            world.create_realtime()
+        start = read(world)
+        start.offset = start.start = parse_offset("memory", str(world.sent))
+        ahead = ReadAhead(start, ConsumingSettings())
+        ahead.start()
+        row = {"id": f"x{number}", "n": 1, **({"ts": 1_700_000_000_000} if has_time else {})}
+        world.stream.send("topic", 0, [json.dumps(row).encode()], 1)
+        world.sent += 1
+        poll(lambda intake=start: intake.segment.rows == 1, what="a row ahead")  # type: ignore[misc]
+        taken = ahead.take(replace_start(start))
+        assert (taken is not None) is has_time
+
+
+def replace_start(intake: Intake):  # type: ignore[no-untyped-def]
+    """The next segment's source, which begins where the intake did."""
+    from dataclasses import replace
+
+    return replace(intake.source, start=intake.start, created_ms=intake.source.created_ms + 60_000)
