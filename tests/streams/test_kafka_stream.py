@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
+from confluent_kafka import KafkaError
 
 from segments.domain.stream_config import parse_stream_config
+from segments.domain.stream_offset import parse_offset
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.streams import StreamDefaults, open_stream
+from segments.gateways.streams.kafka import KafkaConsumer
 from segments.gateways.streams.kafka_settings import client_settings
 from tests.real_parts import free_port
 from tests.streams.conftest import KafkaWorld
@@ -65,6 +68,39 @@ def test_no_broker_is_unavailable() -> None:
 
 
 @pytest.mark.integration
+class Client:
+    """A client of a partition with offsets ``low`` to ``high`` whose next poll fails as told."""
+
+    def __init__(self, code: int, low: int, high: int) -> None:
+        self.code, self.low, self.high = code, low, high
+
+    def assign(self, _: object) -> None:
+        return
+
+    def poll(self, _: float) -> Client:
+        return self
+
+    def consume(self, _most: int, _timeout: float) -> list[object]:
+        return []
+
+    def error(self) -> KafkaError:
+        return KafkaError(self.code)
+
+    def get_watermark_offsets(self, *_: object, **__: object) -> tuple[int, int]:
+        return self.low, self.high
+
+
+@pytest.mark.parametrize("stop", [None, "80"])
+def test_an_offset_that_the_broker_has_but_does_not_give_is_never_passed_over(stop: str | None) -> None:
+    """A partition whose leader moves says so for a moment."""
+    own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}
+    consumer = KafkaConsumer(parse_stream_config(own), {}, 0, 1.0)
+    consumer._client = Client(KafkaError.OFFSET_OUT_OF_RANGE, 0, 100)
+    end = parse_offset("kafka", stop) if stop else None
+    with pytest.raises(Unavailable, match="offset 10"):
+        consumer.fetch(parse_offset("kafka", "10"), max_messages=10, timeout_s=0.1, stop=end)
+
+
 def test_a_topic_that_is_not_there_is_unavailable(kafka: KafkaBroker) -> None:
     with pytest.raises(Unavailable, match="nothere"):
         KafkaWorld(kafka).open("nothere").partitions()

@@ -120,14 +120,15 @@ class KafkaConsumer:
                 messages = self._wait(min(max_messages, 1_000_000))
             except _OutOfRange:
                 lost = self._past_the_gap(start)
-        if stop is not None and messages and messages[-1].offset() >= stop.value[0]:
+        is_cut = stop is not None and bool(messages) and messages[-1].offset() >= stop.value[0]
+        if stop is not None and is_cut:
             messages = [m for m in messages if m.offset() < stop.value[0]]
             self._position = -1
         end = lost[1] if lost else start
         if messages:
             end = _offset(messages[-1].offset() + 1)
             self._position = end.value[0] if self._position >= 0 else -1
-        elif stop is not None and self._position < 0 and lost is None:
+        elif stop is not None and is_cut:
             end = stop  # nothing is left below the end: what was there is a transaction's marker, or compacted away
         self._pace.end(len(messages))
         return Batch(
@@ -193,7 +194,8 @@ class KafkaConsumer:
             raise _OutOfRange
         raise KafkaException(error)
 
-    def _past_the_gap(self, start: Offset) -> tuple[Offset, Offset] | None:
+    def _past_the_gap(self, start: Offset) -> tuple[Offset, Offset]:
+        """What is missing from ``start`` on, when the broker does not have it. Raises Unavailable when nothing seems to be."""
         low, high = _watermarks(self._client, self._config.topic, self._partition, self._timeout)
         self._position = -1
         if start.value[0] > high:
@@ -202,7 +204,9 @@ class KafkaConsumer:
                 remedy="The topic was made anew or cut. Resume consumption from smallest to read it from its beginning.",
                 end=str(high),
             )
-        return (start, _offset(low)) if low > start.value[0] else None
+        if low <= start.value[0]:
+            raise Unavailable(f"Topic '{self._config.topic}' partition {self._partition} does not give offset {start}, which it has.")
+        return start, _offset(low)
 
 
 class _OutOfRange(Exception):
