@@ -72,12 +72,12 @@ def decode(data: bytes | None) -> ZNRecord | None:
     try:
         text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
         body = orjson.loads(text)
-        return ZNRecord(
-            id=str(body["id"]),
-            simple=dict(body.get("simpleFields") or {}),
-            maps={k: dict(v) for k, v in (body.get("mapFields") or {}).items()},
-            lists={k: list(v) for k, v in (body.get("listFields") or {}).items()},
-            raw_payload=body.get("rawPayload"),
-        )
+        simple, maps, lists = (body.get(part) or {} for part in ("simpleFields", "mapFields", "listFields"))
+        # What was parsed is nobody else's: it is checked, not copied, which matters for 100,000 rows.
+        if type(simple) is not dict or any(type(row) is not dict for row in maps.values()):
+            raise TypeError("fields are not objects")
+        if any(type(items) is not list for items in lists.values()):
+            raise TypeError("a list is none")
+        return ZNRecord(str(body["id"]), simple, maps, lists, body.get("rawPayload"))
     except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, zlib.error) as error:
         raise RecordCorrupt(f"The znode holds no valid record: {error}.", remedy="Repair or remove the znode.") from error

@@ -14,12 +14,16 @@ from segments.store import paths
 from segments.store.base import Versioned
 
 Rows = Mapping[str, Mapping[str, str]]
+#: Ideal state, external view, {live instance: {segment: CRC it serves}}, {segment: CRC on record}.
+Replicas = tuple[Rows, Rows, dict[str, dict[str, str]], dict[str, str]]
 
 #: Told while waiting: replicas that are online, replicas that are waited for.
 Progress = Callable[[int, int], None]
 
 _FIRST_LOOK_S = 0.002
 _SLOWEST_LOOK_S = 0.05
+#: So many segments are worth looking at one part of them.
+_MANY = 1000
 
 
 def serving_rows(ctx: Context, table: TableName, ideal: Mapping[str, Mapping[str, str]]) -> dict[str, bool]:
@@ -51,10 +55,15 @@ def wait_until_online(
     """
     deadline = time.monotonic() + ctx.limits.replicas_online_s
     pause, told = _FIRST_LOOK_S, None
+    left, total = list(segments), 0
     while True:
-        seen = look_at_segments(ctx, table, segments, required)
-        if progress is not None and told != seen.counted:
-            told = seen.counted
+        # Of many only what was missing is looked at again; what was there is proven once more, all together, at the end.
+        seen = look_at_segments(ctx, table, left, required)
+        is_whole = len(left) == len(segments)
+        total = seen.counted[1] if is_whole else total
+        counted = (total - seen.counted[1] + seen.counted[0], total)
+        if progress is not None and told != counted:
+            told = counted
             progress(*told)
         if seen.broken:
             raise PreconditionFailed(
@@ -62,8 +71,11 @@ def wait_until_online(
                 remedy="Look at the servers' errors, upload it again, or revert the replacement.",
                 segments=seen.broken,
             )
-        if not seen.waiting:
+        if not seen.waiting and is_whole:
             return
+        left = (seen.waiting if len(segments) > _MANY else None) or list(segments)
+        if not seen.waiting:
+            continue
         if time.monotonic() > deadline:
             raise PreconditionFailed(
                 f"{len(seen.waiting)} of {len(segments)} new segments of table '{table}' are not online after"
@@ -86,9 +98,12 @@ class SegmentsSeen:
 
 def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> SegmentsSeen:
     """Which of the segments wait for a live replica that is missing or serves an older file."""
-    if not segments:
-        return SegmentsSeen([], [], (0, 0))
-    node, view, live, crcs = look_at_replicas(ctx, table, segments)
+    return judge_segments(segments, look_at_replicas(ctx, table, segments), required) if segments else SegmentsSeen([], [], (0, 0))
+
+
+def judge_segments(segments: Sequence[str], replicas: Replicas, required: int | None) -> SegmentsSeen:
+    """As ``look_at_segments``, of what was read already."""
+    node, view, live, crcs = replicas
     waiting, broken, done, total = [], [], 0, 0
     for segment in segments:
         states, crc = view.get(segment, {}), crcs.get(segment)
@@ -105,10 +120,8 @@ def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], re
     return SegmentsSeen(waiting, broken, (done, total))
 
 
-def look_at_replicas(
-    ctx: Context, table: TableName, segments: Sequence[str]
-) -> tuple[Rows, Rows, dict[str, dict[str, str]], dict[str, str]]:
-    """(ideal state, external view, {live instance: {segment: CRC it serves}}, {segment: CRC on record})."""
+def look_at_replicas(ctx: Context, table: TableName, segments: Sequence[str]) -> Replicas:
+    """Everything that tells whether these segments are served."""
     instances = ctx.store.children(paths.LIVE_INSTANCES)
     fixed = [paths.ideal_state(table.typed), paths.external_view(table.typed), *(paths.live_instance(i) for i in instances)]
     ideal, view, *lives = ctx.store.get_many([*fixed, *(paths.segment(table.typed, s) for s in segments)])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from segments.domain.ideal_state import external_view, with_rows
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, PinotAdminError, PreconditionFailed, StateConflict
 from segments.models import AuditEvent
-from segments.services import replacement
-from segments.services.context import Limits
+from segments.names import TableName
+from segments.services import online, replacement
+from segments.services.context import Context, Limits
 from segments.services.tables import update_table
 from segments.store import paths
 from segments.store.memory import MemoryStore
@@ -235,3 +237,22 @@ def test_b8_pinot_shows_what_a_narrower_end_dropped_beside_what_it_kept(table: C
     table.act([step("upload", "a"), step("start", ["a"], ["b", "c"], entry="e1"), step("upload", "b", "c")])
     table.end("e1", ["b"])
     assert (table.visible, set(table.look().ideal.maps)) == ({"b"}, {"a", "b"})
+
+
+def test_b6_a_long_wait_looks_only_at_what_is_missing_and_at_all_of_it_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Controller(MemoryStore(), tmp_path).create()
+    table.act([step("start", [], ["b", "c", "d"], entry="e1"), step("upload", "b", "c", "d")])
+    with_replicas(table, SERVER)
+    looked, told, look = list[tuple[str, ...]](), list[tuple[int, int]](), online.look_at_segments
+
+    def noting(ctx: Context, name: TableName, segments: Sequence[str], required: int | None) -> online.SegmentsSeen:
+        looked.append(tuple(segments))
+        if len(looked) == 3:
+            table.serve()
+        return look(ctx, name, segments, required)
+
+    monkeypatch.setattr(online, "look_at_segments", noting)
+    monkeypatch.setattr(online, "_MANY", 2)
+    online.wait_until_online(table.ctx, table.table, ["b", "c", "d"], progress=lambda *n: told.append(n))
+    assert (looked[0], set(looked[1:-1]), looked[-1]) == (("b", "c", "d"), {("b",)}, ("b", "c", "d"))
+    assert told == [(3, 4), (4, 4)]
