@@ -81,7 +81,8 @@ def ensure_consuming(
     done: list[Changes] = []
     with stream_facts(ctx, configs) as facts:
         while True:
-            job = _Attempt(ctx, table, facts, start or StartFrom(), change, is_patient)
+            # The change is made once, with the first transaction: by the next one somebody may have changed it again.
+            job = _Attempt(ctx, table, facts, start or StartFrom(), None if done else change, is_patient)
             update_transaction(ctx.store, job.writes)
             done.append(job.changes)
             if not job.is_cut:

@@ -22,7 +22,7 @@ from segments.domain.pause import (
 )
 from segments.domain.stream_config import stream_maps
 from segments.domain.znrecord import ZNRecord
-from segments.errors import InvalidInput
+from segments.errors import InvalidInput, StateConflict
 from segments.names import TableName
 from segments.services import audit
 from segments.services.consuming_segments import Ensured, StartFrom, ensure_consuming
@@ -35,6 +35,12 @@ from segments.store.base import Versioned
 from segments.store.update import update_record
 
 Edit = Callable[[PauseState], PauseState]
+#: Is a table's pause still what somebody decided from?
+Expected = Callable[[PauseState], bool]
+
+
+class PauseChanged(StateConflict):
+    """Somebody paused or resumed the table meanwhile: their word holds."""
 
 
 def pause_status(ctx: Context, table: TableName) -> dict[str, Any]:
@@ -51,11 +57,12 @@ def pause_table(
     comment: str | None = None,
     reason_code: str = ADMINISTRATIVE,
     resume_at_ms: int | None = None,
+    expected: Expected | None = None,
     actor: Actor,
 ) -> dict[str, Any]:
     """Pause the whole table; returns at once with what still consumes. Repeating it rewrites reason, comment, time and planned end.
 
-    Raises NotFound, InvalidInput (disabled table, planned end in the past).
+    Raises NotFound, InvalidInput (disabled table, planned end in the past), PauseChanged when the pause is not ``expected`` any more.
     """
     now = ctx.clock()
     if resume_at_ms is not None and resume_at_ms <= now:
@@ -73,7 +80,7 @@ def pause_table(
             resume_at_ms=resume_at_ms,
         )
 
-    ideal = _edited(ctx, table, edit)
+    ideal = _edited(ctx, table, _if_expected(table, expected, edit))
     consuming = consuming_segments(ideal)
     told = send_force_commit(ctx, ideal, consuming)
     _audit(ctx, table, "pauseConsumption", actor, comment=said, reasonCode=reason_code, consuming=consuming[:100])
@@ -81,13 +88,19 @@ def pause_table(
 
 
 def resume_table(
-    ctx: Context, table: TableName, *, start: StartFrom | None = None, comment: str | None = None, actor: Actor
+    ctx: Context,
+    table: TableName,
+    *,
+    start: StartFrom | None = None,
+    comment: str | None = None,
+    expected: Expected | None = None,
+    actor: Actor,
 ) -> dict[str, Any]:
     """Unpause the table and let every partition without a consuming segment go on, in one transaction; topics and partitions that are
     paused on their own stay so. Works on a table that is not paused too. The answer lists what consumes then.
 
-    Raises NotFound, InvalidInput, StateConflict (too few servers, offsets for a running partition) and Unavailable (the stream is needed
-    and does not answer); then nothing has changed.
+    Raises NotFound, InvalidInput, StateConflict (too few servers, offsets for a running partition), PauseChanged (as ``pause_table``) and
+    Unavailable (the stream is needed and does not answer); then nothing has changed.
     """
     now = ctx.clock()
     said = comment if comment is not None else actor.reason or None
@@ -97,7 +110,7 @@ def resume_table(
             before, paused=False, reason_code=ADMINISTRATIVE, comment=said, time_text=time_text(now), actor=actor.name, resume_at_ms=None
         )
 
-    done = _resumed(ctx, table, edit, start, legacy_flag=True)
+    done = _resumed(ctx, table, _if_expected(table, expected, edit), start, legacy_flag=True)
     _audit(ctx, table, "resumeConsumption", actor, comment=said, done=done.sentences[:100])
     return status_json(pause_of(done.ideal), consuming_segments(done.ideal))
 
@@ -157,9 +170,8 @@ def keep_paused(ctx: Context, table: TableName, ideal: ZNRecord) -> list[str]:
     return [f"{table} is paused and {len(waiting)} segments still consume; their servers were asked to commit again.{tail}"]
 
 
-def is_due(ideal: ZNRecord, now_ms: int) -> bool:
+def is_due(state: PauseState, now_ms: int) -> bool:
     """Has the planned end of the table's pause come?"""
-    state = pause_of(ideal)
     return state.paused and state.resume_at_ms is not None and now_ms >= state.resume_at_ms
 
 
@@ -201,6 +213,17 @@ def _resumed(ctx: Context, table: TableName, edit: Edit, start: StartFrom | None
 
     read_ideal(ctx, table)
     return ensure_consuming(ctx, table, start=start, change=change)
+
+
+def _if_expected(table: TableName, expected: Expected | None, edit: Edit) -> Edit:
+    """Asked of the very state that is changed: what a pass decided from may be old by then."""
+
+    def checked(before: PauseState) -> PauseState:
+        if expected is not None and not expected(before):
+            raise PauseChanged(f"Table {table} was paused or resumed meanwhile.")
+        return edit(before)
+
+    return checked
 
 
 def _stamped(ctx: Context, edit: Edit) -> Edit:

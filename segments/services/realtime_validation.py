@@ -11,7 +11,7 @@ from typing import Final
 
 from segments.domain.findings import Found
 from segments.domain.ideal_state import CONSUMING
-from segments.domain.pause import consuming_segments, is_disabled, pause_of
+from segments.domain.pause import PauseState, consuming_segments, is_disabled, pause_of
 from segments.domain.realtime_repair import Case, Kind, diagnose
 from segments.domain.stream_config import stream_maps
 from segments.domain.znrecord import ZNRecord
@@ -20,6 +20,7 @@ from segments.names import REALTIME, TableName
 from segments.services import consumption, deep_store_upload, force_commit, segment_reset
 from segments.services.cluster_settings import read_settings
 from segments.services.commit_file import remove_left_uploads
+from segments.services.completion_state import remove_left_machines
 from segments.services.consuming_segments import Ensured, ensure_consuming
 from segments.services.context import SYSTEM, Context
 from segments.services.lineage_record import table_not_found
@@ -75,7 +76,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
     step("pause", lambda: consumption.keep_paused(ctx, table, _ideal(ctx, table)))
     step("reset", lambda: reset_bad_replicas(ctx, table))
     step("deep-store", copy)
-    step("uploads", lambda: _remove_uploads(ctx, table))
+    step("uploads", lambda: _remove_left(ctx, table))
     found = [*failed, *_findings(ctx, table, ensured[0] if ensured else None)]
     keep_findings(ctx.cluster, table.typed, found, owns=_is_own)
     return [*sentences, *(f.message for f in found)] or [f"{table} consumes as it should."]
@@ -104,9 +105,16 @@ def keep_consumption(ctx: Context) -> list[str]:
 
 def resume_if_due(ctx: Context, table: TableName, ideal: ZNRecord) -> list[str]:
     """The planned end of a pause has come: resume."""
-    if not consumption.is_due(ideal, ctx.clock()):
+
+    def is_due(state: PauseState) -> bool:
+        return consumption.is_due(state, ctx.clock())
+
+    if not is_due(pause_of(ideal)):
         return []
-    consumption.resume_table(ctx, table, comment="The planned end of the pause has come.", actor=SYSTEM)
+    try:
+        consumption.resume_table(ctx, table, comment="The planned end of the pause has come.", expected=is_due, actor=SYSTEM)
+    except consumption.PauseChanged:
+        return []
     return [f"{table} was resumed: the planned end of its pause has come."]
 
 
@@ -171,8 +179,10 @@ def _unhosted(ctx: Context, ideal: ZNRecord) -> Sequence[Found]:
     return found
 
 
-def _remove_uploads(ctx: Context, table: TableName) -> list[str]:
+def _remove_left(ctx: Context, table: TableName) -> list[str]:
+    """What commits left behind: uploads that nobody committed, completion machines of segments that are gone."""
     count = remove_left_uploads(ctx, table)
+    remove_left_machines(ctx, table)
     return [f"Removed {count} uploads that nobody committed."] if count else []
 
 

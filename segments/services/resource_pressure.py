@@ -6,6 +6,7 @@ never touched.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -22,10 +23,12 @@ from segments.domain.table_config import TableConfig
 from segments.names import TableName
 from segments.services.cluster_settings import read_settings
 from segments.services.consuming_info import ask_servers
-from segments.services.consumption import pause_table, resume_table
+from segments.services.consumption import PauseChanged, pause_table, resume_table
 from segments.services.context import SYSTEM, Context
 from segments.services.realtime_servers import tenant_servers
 from segments.services.segments import read_records
+
+log = logging.getLogger(__name__)
 
 #: Pinot's key, and ours for the lower mark.
 THRESHOLD_KEY: Final = "controller.disk.utilization.threshold"
@@ -51,12 +54,16 @@ def relieve(ctx: Context, config: TableConfig, state: PauseState) -> list[str]:
         return []
     table = config.table
     verdict = decide(state, disk=_disk(ctx, config), quota=_quota(ctx, config))
-    if verdict.pause_reason is not None:
-        pause_table(ctx, table, comment=verdict.comment, reason_code=verdict.pause_reason, actor=SYSTEM)
-        return [f"{table} is paused: {verdict.comment}"]
-    if verdict.resumes:
-        resume_table(ctx, table, comment=verdict.comment, actor=SYSTEM)
-        return [f"{table} goes on: {verdict.comment}"]
+    try:
+        if verdict.pause_reason is not None:
+            reason = verdict.pause_reason
+            pause_table(ctx, table, comment=verdict.comment, reason_code=reason, expected=lambda now: now == state, actor=SYSTEM)
+            return [f"{table} is paused: {verdict.comment}"]
+        if verdict.resumes:
+            resume_table(ctx, table, comment=verdict.comment, expected=lambda now: now == state, actor=SYSTEM)
+            return [f"{table} goes on: {verdict.comment}"]
+    except PauseChanged:
+        log.info("Somebody paused or resumed %s meanwhile; it is left as it is.", table)
     return []
 
 

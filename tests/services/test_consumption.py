@@ -330,3 +330,24 @@ def test_of_a_pause_and_a_resume_at_once_the_later_one_holds(tmp_path: Path) -> 
     consumption.resume_table(world.over(store), TABLE, actor=ANN)
     assert not world.pause.paused
     assert len(world.consuming) == 2
+
+
+def test_a_pause_said_again_while_its_planned_end_comes_holds(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path)
+    pause(world, resume_at_ms=world.now + 60_000)
+    world.commit("5")
+    world.now += 60_000
+    store = FaultyStore(world.memory, Plan(before={1: lambda: pause(world, comment="for longer")}))
+    assert keep_consumption(world.over(store)) == []
+    assert (world.pause.paused, world.pause.comment, world.consuming) == (True, "for longer", [])
+
+
+def test_a_pause_during_a_resume_of_many_partitions_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do not all fit into the transaction that takes the flag away."""
+    monkeypatch.setattr("segments.services.consuming_segments._PER_TRANSACTION", 2)
+    world = RealtimeWorld(tmp_path, partitions=3)
+    pause(world)
+    world.commit("5")
+    store = FaultyStore(world.memory, Plan(before={2: lambda: pause(world, comment="again")}))
+    consumption.resume_table(world.over(store), TABLE, actor=ANN)
+    assert (world.pause.paused, world.pause.comment, len(world.consuming)) == (True, "again", 2)

@@ -23,7 +23,9 @@ from segments.services.sequence_deletion import delete_from_sequence
 from segments.services.validation import run as run_status_checker
 from segments.store import messages, paths
 from segments.store.instances import join
+from tests.faults.faulty import FaultyStore, Plan
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
+from tests.services.spoken import Spoken
 
 pytestmark = pytest.mark.django_db
 AGE = "max.segment.completion.time.millis"
@@ -338,6 +340,31 @@ def test_a_full_quota_pauses_and_a_persons_pause_stays(tmp_path: Path) -> None:
     world.set_record(segment, segment_size_in_bytes="1")
     run(world.ctx, TABLE)
     assert (world.pause.paused, world.pause.reason_code) == (True, "ADMINISTRATIVE")
+
+
+@pytest.mark.parametrize("used", [96, 90])
+def test_what_a_person_says_while_disks_are_asked_holds(tmp_path: Path, used: int) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    servers = FakeServers({"diskUtilization": {"totalSpaceBytes": 100, "usedSpaceBytes": 96}})
+    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    if used == 90:
+        run(world.ctx, TABLE)
+        servers.answers["diskUtilization"] = {"totalSpaceBytes": 100, "usedSpaceBytes": used}
+    store = FaultyStore(world.memory, Plan(before={1: lambda: consumption.pause_table(world.ctx, TABLE, comment="mine", actor=ANN)}))
+    run(world.over(store), TABLE)
+    assert (world.pause.paused, world.pause.reason_code, world.pause.comment) == (True, "ADMINISTRATIVE", "mine")
+
+
+def test_completion_machines_of_segments_that_are_gone_go_too(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=2)
+    gone, there = world.consuming
+    for segment in (gone, there):
+        Spoken(world.ctx, segment).consumed(1, 5)
+    world.set_row(gone, None)
+    world.memory.delete(paths.segment(TABLE.typed, gone))
+    world.now += 120_000
+    run(world.ctx, TABLE)
+    assert world.memory.children(paths.completions(TABLE.typed)) == [there]
 
 
 # -- reset, reload, deletion from a sequence on
