@@ -11,7 +11,7 @@ from segments.domain.ideal_state import CONSUMING, OFFLINE, ONLINE, with_rows
 from segments.domain.llc_name import LLCName
 from segments.domain.pause import stream_partition
 from segments.domain.realtime_assignment import consuming_row_of
-from segments.domain.realtime_repair import Case, Kind, Known
+from segments.domain.realtime_repair import AGAIN_KEY, Case, Kind, Known
 from segments.domain.stream_config import FlushThresholds
 from segments.domain.znrecord import ZNRecord
 
@@ -125,7 +125,7 @@ def _make_segment(changes: Changes, case: Case, blueprint: Blueprint, start: Sta
         flush_rows=_row_limit(blueprint, case),
         now_ms=now_ms,
         partition_metadata=blueprint.partition_metadata(case.partition),
-        custom=_learned(blueprint, case),
+        custom={**_learned(blueprint, case), **_times_again(case)},
     )
     changes.sentences.append(f"Partition {case.partition}: {name} consumes from offset {start.offset} ({case.kind.partition(': ')[2]}).")
     if start.lost_from is not None:
@@ -146,9 +146,12 @@ def _row(blueprint: Blueprint, partition: int) -> dict[str, str]:
 
 
 def _row_limit(blueprint: Blueprint, case: Case) -> int:
+    """That of a segment begun again is not above what the one before came to: it may have been lowered because more can not be built."""
     flush = blueprint.flush_of(case.partition)
     if case.latest is None or not case.latest.is_committed:
-        return row_limit(flush, blueprint.partitions_per_server)
+        usual = row_limit(flush, blueprint.partitions_per_server)
+        before = committed_of(case.latest.metadata).limit if case.latest is not None else 0
+        return min(usual, before) if before > 0 else usual
     return next_row_limit(flush, blueprint.partitions_per_server, committed_of(case.latest.metadata))
 
 
@@ -158,6 +161,10 @@ def _learned(blueprint: Blueprint, case: Case) -> dict[str, str]:
         return {}
     ratio = learned_ratio(committed_of(case.latest.metadata))
     return {RATIO_KEY: repr(ratio)} if ratio else {}
+
+
+def _times_again(case: Case) -> dict[str, str]:
+    return {AGAIN_KEY: str(case.latest.times_again + 1)} if case.kind is Kind.AGAIN and case.latest is not None else {}
 
 
 def _free_name(raw: str, partition: int, sequence: int, taken: Collection[str], now_ms: int) -> LLCName:

@@ -17,6 +17,11 @@ from segments.domain.pause import PauseState, pause_of
 from segments.domain.segment_metadata import COMMITTING, COMPLETED_STATUSES, IN_PROGRESS, SegmentMetadata
 from segments.domain.znrecord import ZNRecord
 
+#: Custom map of a consuming segment's record: how many times in a row its partition began again without committing anything. Ours.
+AGAIN_KEY: Final = "pinotadmin.startedAgain"
+#: How long a segment that was begun again has to consume before the next try may follow: doubling with each, from the second on.
+_FIRST_AGAIN_MS: Final = 5_000
+_LONGEST_AGAIN_MS: Final = 600_000
 #: A half-finished commit is somebody's work in progress for this long (``max.segment.completion.time.millis``).
 MAX_COMPLETION_MS: Final = 300_000
 END_OFFSET: Final = "segment.realtime.endOffset"
@@ -34,6 +39,7 @@ class Kind(StrEnum):
     ADOPT = "10: a successor was made and never assigned"
     DISCARD = "10: a record that nobody continues from"
     REPLICAS = "1: some replicas stopped consuming"
+    FAILING = "6: every replica stopped again and again; the next try comes later"
     WAIT = "4: too young to tell"
     STUCK = "9: needs a person"
 
@@ -56,6 +62,12 @@ class Known:
     def is_committed(self) -> bool:
         """DONE, UPLOADED, or COMMITTING with its end offset on record."""
         return self.metadata.status in COMPLETED_STATUSES or (self.metadata.status == COMMITTING and self.end is not None)
+
+    @property
+    def times_again(self) -> int:
+        """How many times in a row the partition had to begin again for this segment to be there."""
+        text = self.metadata.custom.get(AGAIN_KEY, "")
+        return int(text) if text.isdigit() else 0
 
     @property
     def start(self) -> str | None:
@@ -83,6 +95,8 @@ class Seen:
     topics: int
     max_completion_ms: int = MAX_COMPLETION_MS
     returns_replicas: bool = False
+    #: Somebody is waiting: nothing is put off.
+    is_urgent: bool = False
     #: Partitions of segments that are still being deleted: what goes on there waits until they are gone.
     leaving: frozenset[int] = frozenset()
 
@@ -193,7 +207,7 @@ def _assigned_case(seen: Seen, partition: int, latest: Known | None, now_ms: int
     if latest.is_committed:
         return Case(partition, Kind.NEXT, latest)
     if states == {OFFLINE}:
-        return Case(partition, Kind.AGAIN, latest)
+        return Case(partition, Kind.AGAIN if seen.is_urgent or _may_begin_again(latest, now_ms) else Kind.FAILING, latest)
     reason = f"{latest.name.text} is {latest.metadata.status} and its replicas are {', '.join(sorted(states)) or 'nowhere'}"
     return Case(partition, Kind.STUCK, latest, reason=reason)
 
@@ -206,6 +220,13 @@ def _consuming_case(seen: Seen, partition: int, latest: Known, states: set[str],
     if OFFLINE in states and seen.returns_replicas and ONLINE not in states:
         return Case(partition, Kind.REPLICAS, latest)
     return None
+
+
+def _may_begin_again(latest: Known, now_ms: int) -> bool:
+    """At once when it is the first time, or when it went well for long enough; a segment per try would pile up otherwise."""
+    times = latest.times_again
+    pause_ms = min(_LONGEST_AGAIN_MS, _FIRST_AGAIN_MS * 2 ** min(times - 1, 20)) if times else 0
+    return now_ms - (latest.metadata.creation_ms or 0) >= pause_ms
 
 
 def _is_young(seen: Seen, known: Known, now_ms: int) -> bool:

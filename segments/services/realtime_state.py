@@ -41,7 +41,7 @@ class RealtimeState:
         returns = simple.get(RETURN_REPLICAS_KEY, "").lower() == "true"
         age_ms = completion_ms(simple.get(COMPLETION_TIME_KEY))
         leaving = frozenset(parse_llc_name(s).partition for s in self.deleted if is_patient and is_llc_name(s))
-        return Seen(self.ideal, pause_of(self.ideal), self.known, partitions, topics, age_ms, returns, leaving)
+        return Seen(self.ideal, pause_of(self.ideal), self.known, partitions, topics, age_ms, returns, not is_patient, leaving)
 
 
 def realtime_table(name: str) -> TableName:

@@ -140,13 +140,13 @@ def _keep(ctx: Context, table: TableName) -> list[str]:
         return sentences
     state = observe_realtime(ctx, table)
     topics = len(stream_maps(read_table_config(ctx, table)))
-    if any(c.kind not in (Kind.WAIT, Kind.STUCK) for c in diagnose(state.seen(None, topics, is_patient=True), ctx.clock())):
+    if any(c.kind not in (Kind.WAIT, Kind.STUCK, Kind.FAILING) for c in diagnose(state.seen(None, topics, is_patient=True), ctx.clock())):
         sentences += ensure_consuming(ctx, table, is_patient=True).sentences
     return sentences
 
 
 def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[Found]:
-    found = [_finding_of(c) for c in ensured.cases if c.kind is Kind.STUCK or (c.kind is Kind.WAIT and not c.reason)] if ensured else []
+    found = [_finding_of(c) for c in ensured.cases if _is_told(c)] if ensured else []
     if ensured and ensured.stream_error:
         found.append(Found(PREFIX + "stream", "", "warning", f"A stream of {table} does not answer: {ensured.stream_error}"))
     found += _unhosted(ctx, _ideal(ctx, table))
@@ -158,7 +158,17 @@ def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[F
     return found
 
 
+def _is_told(case: Case) -> bool:
+    return case.kind in (Kind.STUCK, Kind.FAILING) or (case.kind is Kind.WAIT and not case.reason)
+
+
 def _finding_of(case: Case) -> Found:
+    if case.kind is Kind.FAILING and case.latest is not None:
+        text = (
+            f"Partition {case.partition} can not be consumed: every replica of {case.latest.name} stopped, for the"
+            f" {case.latest.times_again + 1}. time in a row. It is tried again later; the servers' logs tell why."
+        )
+        return Found(PREFIX + "failing", str(case.partition), "error", text)
     if case.kind is Kind.STUCK:
         text = f"Partition {case.partition} stands still: {case.reason}. Reset or delete the segment."
         return Found(PREFIX + "stuck", str(case.partition), "error", text)

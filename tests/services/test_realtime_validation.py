@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from segments.domain.completion import Kind
 from segments.domain.ideal_state import external_view
 from segments.domain.llc_name import LLCName, parse_llc_name
 from segments.domain.znrecord import ZNRecord
@@ -82,6 +83,50 @@ def test_all_replicas_stopped_begin_again_at_once_from_the_same_start(tmp_path: 
     assert sequences(world) == [0, 1]
     assert world.fields(world.consuming[0])["segment.realtime.startOffset"] == "0"
     assert set(world.ideal.maps[segment].values()) == {"OFFLINE"}
+
+
+def test_a_partition_that_stops_again_and_again_is_tried_less_and_less_often_and_told(tmp_path: Path) -> None:
+    """Each try leaves a segment behind: rows that no replica can take would fill ZooKeeper with them."""
+    world = RealtimeWorld(tmp_path, partitions=1)
+    for _ in range(1200):
+        world.now += 3_000
+        if world.consuming:
+            world.set_row(world.consuming[0], "OFFLINE")
+        keep_consumption(world.ctx)
+    assert 10 <= len(sequences(world)) <= 20
+    world.set_row(world.segments(0)[-1], "OFFLINE")
+    assert any("can not be consumed" in s for s in run(world.ctx, TABLE))
+    assert "consumption-failing" in codes()
+    consumption.resume_table(world.ctx, TABLE, actor=ANN)
+    assert len(world.consuming) == 1
+    world.now += 3_600_000
+    run(world.ctx, TABLE)
+    assert "consumption-failing" not in codes()
+    world.set_row(world.consuming[0], "OFFLINE")
+    keep_consumption(world.ctx)
+    assert len(world.consuming) == 1
+
+
+def test_a_commit_ends_the_count_of_tries(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    for _ in range(2):
+        world.set_row(world.consuming[0], "OFFLINE")
+        world.now += 60_000
+        keep_consumption(world.ctx)
+    Spoken(world.ctx, world.consuming[0]).committed(1, 40)
+    world.set_row(world.consuming[0], "OFFLINE")
+    keep_consumption(world.ctx)
+    assert len(world.consuming) == 1
+
+
+def test_a_segment_begun_again_keeps_the_limit_that_was_lowered_for_it(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    [segment] = world.consuming
+    Spoken(world.ctx, segment).say(Kind.BUILD_FAILED, 1, rows=1000)
+    assert world.fields(segment)["segment.flush.threshold.size"] == "500"
+    world.set_row(segment, "OFFLINE")
+    keep_consumption(world.ctx)
+    assert world.fields(world.consuming[0])["segment.flush.threshold.size"] == "500"
 
 
 @pytest.mark.parametrize("status", ["DONE", "COMMITTING"])
