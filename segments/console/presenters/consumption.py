@@ -43,7 +43,8 @@ class Gap:
 
 @dataclass(frozen=True)
 class Line:
-    """One partition. ``chart`` are the points of a polyline in a box of WIDTH by HEIGHT; ``most`` the largest lag in it (messages)."""
+    """One partition. ``chart`` are the points of a polyline in a box of WIDTH by HEIGHT, from ``since`` on; ``most`` the largest lag in
+    it (messages)."""
 
     partition: int
     mark: Mark
@@ -52,6 +53,7 @@ class Line:
     is_paused: bool
     chart: str
     most: int
+    since: datetime | None = None
     consumers: tuple[Consumer, ...] = ()
 
     @property
@@ -119,7 +121,8 @@ def _line(
     table: Table, partition: int, segment: Segment | None, lag: PartitionLag | None, paused: bool, samples: list[LagSample], now: datetime
 ) -> Line:
     most = max((s.messages or 0 for s in samples), default=0)
-    return Line(partition, _mark(table, segment, lag, paused), segment, lag, paused, _chart(samples, most, now), most)
+    since = samples[0].at if len(samples) > 1 else None
+    return Line(partition, _mark(table, segment, lag, paused), segment, lag, paused, _chart(samples, most, now), most, since)
 
 
 def _mark(table: Table, segment: Segment | None, lag: PartitionLag | None, paused: bool) -> Mark:
@@ -128,22 +131,25 @@ def _mark(table: Table, segment: Segment | None, lag: PartitionLag | None, pause
         return Mark("stopping", "busy", "spin") if consumes else Mark("paused", "idle", "clock")
     if not consumes:
         return Mark("not consuming", "bad", "cross")
-    if lag is None or not any(r.is_consuming for r in lag.replicas):
+    consuming = sum(r.is_consuming for r in lag.replicas) if lag else 0
+    if lag is None or not consuming:
         return Mark("no server consumes", "bad", "cross")
-    if not all(r.is_consuming for r in lag.replicas) or (lag.behind_ms or 0) > _LATE_MS:
+    if segment and consuming < segment.replicas_wanted:
+        return Mark(f"{consuming} of {segment.replicas_wanted} replicas", "warn", "alert")
+    if (lag.behind_ms or 0) > _LATE_MS:
         return Mark("behind", "warn", "alert")
     return Mark("consuming", "ok", "check")
 
 
 def _chart(samples: Sequence[LagSample], most: int, now: datetime) -> str:
-    """Left is a day ago, right is now; the largest lag touches the top."""
+    """Left is the first sample, a day ago at most, right is now; the largest lag touches the top."""
     if len(samples) < 2:
         return ""
-    span = KEPT.total_seconds()
+    span = max((now - samples[0].at).total_seconds(), 1.0)
     points = []
     for sample in samples:
         x = WIDTH * (1 - (now - sample.at).total_seconds() / span)
-        y = HEIGHT - 2 - (HEIGHT - 4) * ((sample.messages or 0) / most if most else 0)
+        y = HEIGHT - 1 - (HEIGHT - 3) * ((sample.messages or 0) / most if most else 0)
         points.append(f"{x:.1f},{y:.1f}")
     return " ".join(points)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -65,9 +65,9 @@ class Item:
     deeds: list[str]
 
 
-def kinds(codes: Sequence[str]) -> list[tuple[str, str]]:
-    """Codes with their words, by word, for a list to choose from."""
-    return sorted(((code, kind_of(code)) for code in codes), key=lambda pair: pair[1])
+def kinds(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Codes with their words and how many there are, by word, for a list to choose from."""
+    return sorted(((code, f"{kind_of(code)} ({count:,})") for code, count in counts.items()), key=lambda pair: pair[1])
 
 
 def kind_of(code: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -21,7 +22,7 @@ def finding_list(request: HttpRequest) -> HttpResponse:
     wanted = asked(request, "table", "severity", "code", "closed", "sort")
     is_closed = wanted["closed"] == "1"
     query = Finding.objects.filter(closed_at__isnull=not is_closed)
-    codes = list(query.order_by("code").values_list("code", flat=True).distinct()[:100])
+    counts = dict(query.order_by().values_list("code").annotate(n=Count("pk")))
     if wanted["table"]:
         query = query.filter(table_name__icontains=wanted["table"])
     if wanted["severity"]:
@@ -31,7 +32,7 @@ def finding_list(request: HttpRequest) -> HttpResponse:
     order = ["-closed_at", "-id"] if is_closed and not wanted["sort"] else SORTS.get(wanted["sort"], SORTS[""])[1]
     listing = cut(query.order_by(*order), page_number(request.GET.get("page")))
     context: dict[str, Any] = {
-        "listing": listing, "items": items(listing.rows), "wanted": wanted, "is_closed": is_closed, "kinds": kinds(codes),
+        "listing": listing, "items": items(listing.rows), "wanted": wanted, "is_closed": is_closed, "kinds": kinds(counts),
         "sorts": [(key, "last closed" if is_closed and not key else label) for key, (label, _) in SORTS.items()],
         "is_filtered": any(wanted[k] for k in ("table", "severity", "code")), "may_operate": may_operate(request),
     }  # fmt: skip

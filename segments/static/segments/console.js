@@ -93,8 +93,17 @@
     if (event.persisted) document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
   });
 
+  // On a phone the bar and the tabs scroll sideways: the current one is brought into sight.
+  function showCurrent() {
+    document.querySelectorAll(".nav [aria-current], .tabs [aria-current]").forEach((link) => {
+      const row = link.parentElement;
+      if (row.scrollWidth > row.clientWidth) row.scrollLeft = link.offsetLeft - row.offsetLeft - (row.clientWidth - link.offsetWidth) / 2;
+    });
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     showRecent();
+    showCurrent();
     const wrong = document.querySelector("[data-focus]");
     if (wrong) wrong.focus();
   });
