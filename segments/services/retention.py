@@ -14,7 +14,7 @@ from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound, PinotAdminError
 from segments.gateways.deepstore import DELETED, encode
-from segments.names import REALTIME, TableName, split_table_name
+from segments.names import REALTIME, TABLE_TYPES, TableName, split_table_name
 from segments.services import archive, deletion
 from segments.services.acknowledgement import brokers_behind
 from segments.services.context import SYSTEM, Context
@@ -128,18 +128,20 @@ def remove_aged_of_dropped_tables(ctx: Context) -> list[str]:
 def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
     """Remove staged files of uploads that died before their record was written; a living upload is never that old.
 
-    What a record names, what is being restored and what is being uploaded right now stays; read after the files were listed.
+    What a record names, what is being restored and what is being uploaded right now stays; read after the files were listed. A table's
+    OFFLINE and REALTIME parts share the folder.
     """
     folder, now = encode(table.raw), ctx.clock()
     listed = [f.name for f in ctx.deep_store.files(folder) if retention.is_stranded(f.name, f.modified_ms, now)]
     if not listed:
         return []
-    busy = {*read_queue(ctx, table).items, *ctx.store.children(paths.upload_locks(table.typed))}
-    records = {m.name: m.crc for m in read_segments(ctx, table)}
+    both = [TableName(table.raw, kind) for kind in TABLE_TYPES]
+    busy = {s for t in both for s in (*read_queue(ctx, t).items, *ctx.store.children(paths.upload_locks(t.typed)))}
+    named = {(m.name, str(m.crc)) for t in both for m in read_segments(ctx, t)}
     stranded = []
     for name in listed:
         segment, staged_for = unquote(name.split(".tmp.")[0]), name.split(".tmp.")[1]
-        if segment not in busy and str(records.get(segment)) != staged_for:
+        if segment not in busy and (segment, staged_for) not in named:
             stranded.append(name)
             ctx.deep_store.delete(f"{folder}/{name}")
     return [f"Removed {len(stranded)} files that interrupted uploads to {table} had left."] if stranded else []

@@ -55,6 +55,17 @@ def test_what_interrupted_uploads_left_goes_but_not_the_file_a_record_names(worl
     assert sorted(p.name for p in (root / "t").iterdir()) == ["a", "a.tmp.1", "b.tmp.5"]
 
 
+def test_the_waiting_file_of_a_realtime_segment_is_not_the_offline_tables_to_remove(world: World, tmp_path: Path) -> None:
+    """The process that committed it died before it could give the file its name; the record names its CRC."""
+    root, name = tmp_path / "store", "t__0__0__20260101T0000Z"
+    fields = {"segment.realtime.status": "DONE", "segment.crc": "7"}
+    world.memory.create(paths.segment("t_REALTIME", name), ZNRecord(name, fields))
+    for crc in ("7", "8"):
+        put(root, f"t/{name}.tmp.{crc}", world, 3)
+    passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM)
+    assert [p.name for p in (root / "t").iterdir()] == [f"{name}.tmp.7"]
+
+
 def test_every_run_is_remembered_with_its_sentences(world: World) -> None:
     passes.run_pass(world.ctx, "RetentionManager", None, SYSTEM)
     run = PassRun.objects.get()
