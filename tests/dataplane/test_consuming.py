@@ -121,6 +121,37 @@ def test_a_force_commit_commits_within_a_second_and_the_next_segment_consumes(wo
     assert world.fields(segment)["segment.realtime.endOffset"] == "30"
 
 
+def test_rows_behind_a_full_segment_are_seen_while_it_waits_for_its_commit_and_counted_once_afterwards(world: ConsumingWorld) -> None:
+    """In Pinot visible rows stand still from a segment's end until its successor is routed: half a second."""
+    held = threading.Event()
+    world.controller.before = lambda kind, _report: None if held.is_set() or kind is not Kind.CONSUMED else Answer(protocol.HOLD)
+    world.create_realtime(rows=100, servers=(1, 2))
+    world.start_server(1)
+    world.start_server(2)
+    broker = world.start_broker()
+    poll(lambda: broker.routing(RT) is not None and broker.routing(RT).wanted, what="routing")  # type: ignore[union-attr]
+
+    def seen() -> list[int]:
+        rows: list[list[int]] = broker.query("select count(*), distinctcount(id), max(n) from r")["resultTable"]["rows"]
+        return rows[0]
+
+    world.send(130)
+    poll(lambda: seen() == [130, 130, 129], what="rows behind the end")
+    assert len(world.chain()) == 1
+    assert broker.query("select count(*) from r")["numSegmentsProcessed"] == 1
+    world.send(20)
+    poll(lambda: seen() == [150, 150, 149], what="later rows behind the end")
+    held.set()
+    found = [seen() for _ in range(20)]
+    poll(lambda: len(world.chain()) == 2, what="the next segment")
+    found += [seen() for _ in range(50)]
+    assert {tuple(rows) for rows in found} == {(150, 150, 149)}
+    world.settled()
+    assert seen() == [150, 150, 149]
+    world.exact(1)
+    world.exact(2)
+
+
 def test_a_force_commit_that_comes_before_the_segment_is_not_lost(world: ConsumingWorld) -> None:
     world.start_server()
     force(world, "r__0__0__20260101T0000Z")

@@ -210,12 +210,13 @@ class Broker:
             "options": dict(question.options),
             **({"timeFilter": side.time_filter.to_json()} if side.time_filter else {}),
         }
-        least = {**dict.fromkeys(routing.growing, 0), **self._progress.seen(routing)} if routing.growing else {}
+        least = self._progress.least(routing)
         gathered = self._fan_out.gather(request, replicas, question.deadline, least, self._progress.choose)
         _check_whole(gathered, routing)
         parts = [engine.decode_partial(part) for part in gathered.parts]
-        if least:
-            self._progress.note(routing, least, {s: rows for part in parts for s, rows in part.growing.items()})
+        if least.segments:
+            docs = {s: rows for part in parts for s, rows in part.growing.items()}
+            self._progress.note(routing, least, docs, {s: rows for part in parts for s, rows in part.tails.items()})
         return _Answered(plan, gathered, parts, len(replicas))
 
     def _replicas(self, question: _Question, routing: Routing) -> dict[str, Any]:

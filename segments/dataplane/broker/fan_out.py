@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from segments.dataplane.broker.progress import Least
 from segments.dataplane.broker.routing import ServerRef
 from segments.dataplane.broker.server_health import ServerHealth
 from segments.errors import Unavailable
@@ -41,10 +42,9 @@ class Gathered:
 
 @dataclass
 class _Open:
-    """Segments still to be had, and which servers can not give them. ``growing``: {segment: rows it must have}, read where
-    ``choose`` says."""
+    """Segments still to be had, and which servers can not give them. Those of ``least`` are read where ``choose`` says."""
 
-    growing: Mapping[str, int]
+    least: Least
     choose: Chooser
     replicas: Mapping[str, tuple[ServerRef, ...]]
     tried: dict[str, set[str]]
@@ -70,12 +70,12 @@ class FanOut:
         request: Mapping[str, Any],
         replicas: Mapping[str, tuple[ServerRef, ...]],
         deadline: float,
-        growing: Mapping[str, int],
+        least: Least,
         choose: Chooser,
     ) -> Gathered:
         """Ask for all segments of ``replicas`` until ``deadline`` (``time.monotonic``). ``schema`` in the request goes to servers that
-        do not know it yet. ``growing``: rows (0: any) that consuming segments must have; they are read where ``choose`` says."""
-        gathered, still = Gathered(), _Open(growing, choose, replicas, defaultdict(set))
+        do not know it yet. ``least``: rows that consuming segments must have; they are read where ``choose`` says."""
+        gathered, still = Gathered(), _Open(least, choose, replicas, defaultdict(set))
         waiting = list(replicas)
         while waiting:
             plan = self._assign(waiting, still, gathered)
@@ -97,7 +97,7 @@ class FanOut:
             if not choice and not still.is_patient:
                 choice = self._second_chance(name, still)
             best = [s for s in choice if up[s]] or choice
-            if best and name in still.growing:
+            if best and name in still.least.segments:
                 plan[still.choose(name, best)].append(name)
             elif best:
                 plan[best[(turn + number) % len(best)]].append(name)
@@ -143,8 +143,11 @@ class FanOut:
         try:
             patient = still.is_patient
             asked = {**request, "segments": segments}
-            if least := {s: still.growing[s] for s in segments if still.growing.get(s)}:
-                asked["minDocs"] = least
+            least = still.least
+            if docs := {s: least.docs[s] for s in segments if least.docs.get(s)}:
+                asked["minDocs"] = docs
+            if tails := {s: least.tails[s] for s in segments if s in least.tails}:
+                asked["tails"] = tails
             schema = asked.pop("schema", None)
             reply = self._servers.query(server.url, asked, left, is_patient=patient)
             if not reply.needs_schema:

@@ -19,7 +19,7 @@ left out silently; the one exception is a segment that is just being loaded for 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -29,10 +29,11 @@ from segments.domain import schema as schemas
 from segments.domain import table_config as configs
 from segments.domain.ideal_state import CONSUMING, ERROR, OFFLINE, serving
 from segments.domain.lineage import Lineage
+from segments.domain.llc_name import LLCName, is_llc_name, parse_llc_name
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
 from segments.errors import Conflict, PinotAdminError
-from segments.names import TableName, split_table_name
+from segments.names import REALTIME, TableName, split_table_name
 from segments.store import paths
 from segments.store.base import Store, Versioned
 
@@ -56,8 +57,9 @@ class Routing:
 
     ``lineage_zxid`` and ``ideal_zxid`` are the mzxids of the records it was made of (0: there is none). ``replicas`` has every segment
     of the ideal state, hidden ones too, with the servers that serve it. ``first_loads`` are visible segments that are left out because no
-    server ever finished loading them. ``growing`` are segments that some replica still consumes. ``end_time_ms`` is the newest end time
-    of the wanted segments (milliseconds); only of an OFFLINE table with a REALTIME sibling, else None.
+    server ever finished loading them. ``growing`` are segments that some replica still consumes, ``open`` the newest wanted one of each
+    partition. ``end_time_ms`` is the newest end time of the wanted segments (milliseconds); only of an OFFLINE table with a REALTIME
+    sibling, else None.
     """
 
     table: TableName
@@ -70,6 +72,7 @@ class Routing:
     config: TableConfig | None = None
     first_loads: frozenset[str] = field(default_factory=frozenset)
     growing: frozenset[str] = field(default_factory=frozenset)
+    open: frozenset[str] = field(default_factory=frozenset)
     end_time_ms: int | None = None
 
     @property
@@ -149,6 +152,7 @@ def build_routing(seen: Observed, servers: Mapping[str, ServerRef], first_loads:
     assert kind is not None
     live = {name: ref for name, ref in servers.items() if name in seen.live}
     replicas = {s: tuple(live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row) for s, row in seen.ideal.items()}
+    left_out = frozenset(s for s in first_loads if not replicas.get(s))
     visible = seen.lineage.visible(s for s, row in seen.ideal.items() if any(state != OFFLINE for state in row.values()) or not row)
     return Routing(
         table=TableName(raw, kind),
@@ -159,9 +163,19 @@ def build_routing(seen: Observed, servers: Mapping[str, ServerRef], first_loads:
         schema=seen.schema,
         schema_version=seen.schema_version,
         config=seen.config,
-        first_loads=frozenset(s for s in first_loads if not replicas.get(s)),
+        first_loads=left_out,
         growing=frozenset(s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values())),
+        open=_newest(s for s in visible if s not in left_out) if kind == REALTIME else frozenset(),
     )
+
+
+def _newest(segments: Iterable[str]) -> frozenset[str]:
+    """The segment with the highest sequence of each partition; segments that came from no stream have none."""
+    newest: dict[int, LLCName] = {}
+    for name in (parse_llc_name(s) for s in segments if is_llc_name(s)):
+        if name.partition not in newest or newest[name.partition].sequence < name.sequence:
+            newest[name.partition] = name
+    return frozenset(name.text for name in newest.values())
 
 
 def is_first_load(seen: Observed, segment: str, served_before: Collection[str]) -> bool:

@@ -24,7 +24,7 @@ class PartialResult:
     """What one server found: ``rows`` for the merge, and the statistics of Pinot's response.
 
     ``segments`` were read, ``segments_matched`` of them have a row that matches; ``docs_scanned`` are the rows that matched.
-    ``growing``: rows of each segment that was still consuming when it was read (B25).
+    ``growing``: rows of each segment that was still consuming when it was read; ``tails``: rows read behind segments (B25).
     """
 
     rows: pa.Table
@@ -33,6 +33,7 @@ class PartialResult:
     segments: int
     segments_matched: int
     growing: Mapping[str, int] = field(default_factory=dict)
+    tails: Mapping[str, int] = field(default_factory=dict)
 
 
 def execute_partial(plan: QueryPlan, segments: Sequence[SegmentRows]) -> PartialResult:
@@ -43,8 +44,12 @@ def execute_partial(plan: QueryPlan, segments: Sequence[SegmentRows]) -> Partial
         rows, docs, matched = _select(plan, read)
     else:
         rows, docs, matched = _group(plan, read)
-    growing = {s.name: s.num_docs for s in segments if s.is_growing}
-    return PartialResult(rows, docs, total, len(segments), matched, growing)
+    growing = {s.name: s.num_docs for s in segments if s.is_growing and not s.is_tail}
+    tails = dict.fromkeys((s.name for s in segments if s.is_tail), 0)
+    for piece in (s for s in segments if s.is_tail):
+        tails[piece.name] += piece.num_docs
+    count = sum(not s.is_tail for s in segments)
+    return PartialResult(rows, docs, total, count, min(matched, count), growing, tails)
 
 
 def _first_rows(plan: QueryPlan, segments: Sequence[SegmentRows]) -> list[SegmentRows]:

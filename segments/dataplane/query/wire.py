@@ -16,7 +16,7 @@ _FIELDS: Final = ("docs_scanned", "total_docs", "segments", "segments_matched")
 
 def encode_partial(p: PartialResult) -> bytes:
     """The bytes of a partial result."""
-    statistics = json.dumps({**{name: getattr(p, name) for name in _FIELDS}, "growing": dict(p.growing)})
+    statistics = json.dumps({**{name: getattr(p, name) for name in _FIELDS}, "growing": dict(p.growing), "tails": dict(p.tails)})
     sink = pa.BufferOutputStream()
     schema = p.rows.schema.with_metadata({_STATISTICS: statistics.encode()})
     with pa.ipc.new_stream(sink, schema) as writer:
@@ -29,7 +29,8 @@ def decode_partial(b: bytes) -> PartialResult:
     try:
         rows = pa.ipc.open_stream(b).read_all()
         statistics = json.loads((rows.schema.metadata or {})[_STATISTICS])
-        growing = {str(k): int(v) for k, v in statistics["growing"].items()}
-        return PartialResult(rows.replace_schema_metadata(None), **{name: int(statistics[name]) for name in _FIELDS}, growing=growing)
+        growing, tails = ({str(k): int(v) for k, v in statistics[name].items()} for name in ("growing", "tails"))
+        figures = {name: int(statistics[name]) for name in _FIELDS}
+        return PartialResult(rows.replace_schema_metadata(None), **figures, growing=growing, tails=tails)
     except (pa.ArrowInvalid, OSError, KeyError, AttributeError, ValueError) as error:
         raise QueryRejected("A server's answer is no partial result.", error_code=QUERY_EXECUTION) from error

@@ -35,7 +35,8 @@ class Refusal:
 class Request:
     """What a broker asks. ``schema_version``: zxid of the schema it planned with (0: the one in ZooKeeper), ``schema``: that schema's
     JSON, sent when this server said that it does not know the version; ``options`` are the query's (``now``); ``time_filter`` is this
-    table's share of a hybrid table; ``min_docs``: rows that consuming segments must have (B25)."""
+    table's share of a hybrid table; ``min_docs``: rows that consuming segments must have; ``tails``: segments whose rows beyond their end
+    belong to the answer too, and how many of those it must have (B25)."""
 
     sql: str
     table: str
@@ -45,13 +46,18 @@ class Request:
     schema: Any = None
     time_filter: TimeFilter | None = None
     min_docs: Mapping[str, int] = field(default_factory=dict)
+    tails: Mapping[str, int] = field(default_factory=dict)
+
+
+#: (typed table, segment, its rows) -> rows that were read behind exactly these, in pieces.
+TailOf = Callable[[str, str, int], Sequence[Answering]]
 
 
 class QueryRunner:
     """Plans, scans, encodes. Safe to use from several threads."""
 
-    def __init__(self, host: str, slots: Slots, schemas: SchemaCache, cache_bytes: Callable[[], int]) -> None:
-        self._host, self._slots, self._schemas = host, slots, schemas
+    def __init__(self, host: str, slots: Slots, schemas: SchemaCache, tail_of: TailOf, cache_bytes: Callable[[], int]) -> None:
+        self._host, self._slots, self._schemas, self._tail_of = host, slots, schemas, tail_of
         self.cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self.queries = 0
@@ -76,7 +82,7 @@ class QueryRunner:
         return answer
 
     def _run(self, request: Request) -> bytes | Refusal:
-        held, missing = self._find(request)
+        held, tails, missing = self._find(request)
         if missing:
             return Refusal(409, {"missing": missing})
         raw = split_table_name(request.table)[0]
@@ -85,21 +91,26 @@ class QueryRunner:
             return Refusal(409, {"missing": [], "needsSchema": True})
         plan = engine.plan_query(request.sql, schema, options=request.options, time_filter=request.time_filter)
         rows = [self._rows(segment, plan.columns) for segment in held]
+        rows += [self._rows(tail, plan.columns, is_tail=True) for tail in tails]
         return engine.encode_partial(engine.execute_partial(plan, rows))
 
-    def _find(self, request: Request) -> tuple[list[Answering], list[str]]:
-        """The segments, all at one moment. One that consumes and is behind what the broker has seen elsewhere gets a moment (B25)."""
+    def _find(self, request: Request) -> tuple[list[Answering], list[Answering], list[str]]:
+        """The segments, all at one moment, and what was read behind open ones. One that is behind what the broker has seen elsewhere
+        gets a moment (B25)."""
         until = time.monotonic() + _BEHIND_S
         while True:
             found, missing = self._slots.find(request.table, request.segments)
+            pairs = [(s, self._tail_of(request.table, s.name, s.num_docs)) for s in found if s.name in request.tails]
             is_behind = any(s.is_growing and s.num_docs < request.min_docs.get(s.name, 0) for s in found)
+            is_behind |= any(sum(piece.num_docs for piece in tail) < request.tails[s.name] for s, tail in pairs)
             if missing or not is_behind or time.monotonic() >= until:
-                return found, missing
+                return found, [piece for _, tail in pairs for piece in tail], missing
             time.sleep(_LOOK_AGAIN_S)
 
-    def _rows(self, segment: Answering, columns: Sequence[str]) -> engine.SegmentRows:
+    def _rows(self, segment: Answering, columns: Sequence[str], *, is_tail: bool = False) -> engine.SegmentRows:
         """Those of the columns that the segment has; the engine fills in the others."""
-        return engine.SegmentRows(segment.name, self._host, segment.table_of(columns), segment.num_docs, segment.is_growing)
+        rows = segment.table_of(columns)
+        return engine.SegmentRows(segment.name, self._host, rows, segment.num_docs, segment.is_growing, is_tail)
 
 
 def _parse(body: dict[str, Any]) -> Request:
@@ -118,4 +129,5 @@ def _parse(body: dict[str, Any]) -> Request:
         body.get("schema"),
         parse_time_filter(share) if share else None,
         {str(s): int(n) for s, n in (body.get("minDocs") or {}).items()},
+        {str(s): int(n) for s, n in (body.get("tails") or {}).items()},
     )

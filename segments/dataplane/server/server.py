@@ -111,7 +111,7 @@ class Server:
         )  # fmt: skip
         self._consuming_info = ConsumingInfo(self.slots, streams)
         self._uploads = SegmentUploads(store, self.instance, self.slots, folders, uploader)
-        self.runner = QueryRunner(settings.host, self.slots, SchemaCache(store), lambda: cache.size_bytes)
+        self.runner = QueryRunner(settings.host, self.slots, SchemaCache(store), self.consumers.tails.of, lambda: cache.size_bytes)
         self._pool = ThreadPoolExecutor(settings.query_threads, thread_name_prefix=f"query-{self.instance}")
         self._http = HttpEndpoint(settings.host, settings.admin_port)
         self._membership: Membership | None = None

@@ -129,8 +129,8 @@ class Consumers:
         if not is_wanted:
             held.release()
             return False
-        if worker.source is not None and worker.intake is not None:
-            self.tails.forget(worker.table, worker.source.name.partition, worker.intake)
+        if worker.source is not None:
+            self.tails.forget_old(worker.table, worker.source.name.partition)
         with self._lock:
             self._running.discard(worker)
         self._report(worker.table)

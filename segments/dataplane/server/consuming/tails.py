@@ -2,56 +2,77 @@
 
 A segment that is full is built and committed, which takes a moment; its partition is read on meanwhile. Until brokers route the next
 segment, they ask for these rows as the *tail* of the one that ended, so that visible rows never stand still at a commit. Whoever asks
-names the number of the segment's own rows: only behind exactly these do the rows of the tail belong.
+names the number of the segment's own rows: only behind exactly these do the rows of the tail belong. Where segments end faster than
+brokers hear of them, a tail goes on over the next end.
 """
 
 from __future__ import annotations
 
 import threading
+import time
+from collections import defaultdict
 from dataclasses import dataclass
+from typing import Final
 
 from segments.dataplane.server.consuming.intake import Intake
 from segments.dataplane.server.consuming.view import View
 
+#: Seconds for which a tail is kept once its rows are in a segment file; brokers hear of a segment in a fraction of one.
+_KEEP_S: Final = 5.0
+
 
 @dataclass(frozen=True)
 class _Tail:
-    """``rows``: of the segment itself when reading behind it began."""
+    """``rows``: of the segment itself when reading behind it began. ``began``: of ``time.monotonic``."""
 
     segment: str
     rows: int
     intake: Intake
+    began: float
 
 
 class Tails:
-    """The newest tail of each partition. Safe between threads."""
+    """The last tails of each partition, oldest first. Safe between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._tails: dict[tuple[str, int], _Tail] = {}
+        self._tails: dict[tuple[str, int], list[_Tail]] = defaultdict(list)
 
     def put(self, ended: Intake, rows: int, ahead: Intake) -> None:
         """The partition of ``ended``, which had so many rows then, is read on by ``ahead``."""
         source = ended.source
         with self._lock:
-            self._tails[source.table, source.name.partition] = _Tail(source.name.text, rows, ahead)
+            tails = self._tails[source.table, source.name.partition]
+            tails.append(_Tail(source.name.text, rows, ahead, time.monotonic()))
 
-    def forget(self, table: str, partition: int, ahead: Intake) -> None:
-        """What ``ahead`` read is a segment file now."""
+    def forget_old(self, table: str, partition: int) -> None:
+        """A segment of the partition is a file now: tails whose rows are in files for long are not needed any more."""
+        old = time.monotonic() - _KEEP_S
         with self._lock:
-            found = self._tails.get((table, partition))
-            if found is not None and found.intake is ahead:
-                del self._tails[table, partition]
+            tails = self._tails[table, partition]
+            self._tails[table, partition] = [*(t for t in tails[:-1] if t.began > old), *tails[-1:]]
 
     def forget_table(self, table: str) -> None:
         """The table is gone."""
         with self._lock:
-            self._tails = {key: tail for key, tail in self._tails.items() if key[0] != table}
+            for key in [key for key in self._tails if key[0] == table]:
+                del self._tails[key]
 
-    def of(self, table: str, segment: str, rows: int) -> View | None:
-        """What was read behind the segment's ``rows`` rows; None when nothing was, or behind another end."""
+    def of(self, table: str, segment: str, rows: int) -> list[View]:
+        """What was read behind the segment's ``rows`` rows; nothing when nothing was, or behind another end."""
         with self._lock:
-            found = next((t for (name, _), t in self._tails.items() if name == table and t.segment == segment), None)
-        if found is None or found.rows != rows:
-            return None
-        return View(segment, found.intake.segment.snapshot())
+            known = next((list(t) for (name, _), t in self._tails.items() if name == table and _place(t, segment) >= 0), [])
+        views: list[View] = []
+        name = segment
+        for tail in known[_place(known, segment) :] if known else ():
+            if (tail.segment, tail.rows) != (name, rows):
+                break
+            view = View(segment, tail.intake.segment.snapshot())
+            views.append(view)
+            name, rows = tail.intake.source.name.text, view.num_docs
+        return views
+
+
+def _place(tails: list[_Tail], segment: str) -> int:
+    """Position of the newest tail of this segment, -1 when there is none."""
+    return next((i for i in reversed(range(len(tails))) if tails[i].segment == segment), -1)
