@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 from urllib.parse import quote
@@ -28,8 +29,11 @@ log = logging.getLogger(__name__)
 
 #: Seconds for one server to build and upload a tar.
 _UPLOAD_S: Final = 300.0
-#: Segments per run: a pass goes on with the rest next time.
+#: Segments tried per run, and the seconds after which no further one is begun: a pass goes on with the rest next time.
 _PER_RUN: Final = 50
+_LONGEST_RUN_S: Final = 120.0
+#: So many failures end a run: the store is likely to be away, and each try has a server pack its segment.
+_MOST_FAILURES: Final = 5
 
 
 def missing_from_store(ctx: Context, table: TableName) -> list[str]:

@@ -16,7 +16,7 @@ from segments.models import Finding, PassRun
 from segments.services import consumption, deletion
 from segments.services.cluster_settings import remove_setting, set_settings
 from segments.services.context import SYSTEM
-from segments.services.deep_store_upload import upload_segments
+from segments.services.deep_store_upload import upload_missing, upload_segments
 from segments.services.passes import run_pass
 from segments.services.realtime_validation import keep_consumption, run
 from segments.services.segment_reset import reload_segments, reset_segment, reset_table
@@ -346,6 +346,22 @@ def test_servers_that_fail_leave_the_record_as_it_is(tmp_path: Path) -> None:
     assert any("is only on servers" in s for s in run(world.ctx, TABLE))
     assert world.fields(segment)["segment.download.url"] == ""
     assert servers.asked >= 2  # one replica after the other
+
+
+def test_a_store_that_is_away_is_not_tried_for_every_segment_and_all_get_their_turn(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=12)
+    names = world.consuming
+    world.commit("7")
+    for segment in names:
+        world.set_record(segment, segment_download_url="", segment_crc="5")
+    view(world)
+    servers = FakeServers({})
+    ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    said = upload_missing(ctx, TABLE)
+    assert servers.asked == 10  # both replicas of five
+    assert said[-1].startswith("7 more segments")
+    tried = {name for _ in range(40) for name in names if any(name in s for s in upload_missing(ctx, TABLE))}
+    assert tried == set(names)
 
 
 def test_only_what_is_missing_is_uploaded_on_demand(tmp_path: Path) -> None:
