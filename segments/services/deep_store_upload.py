@@ -52,14 +52,20 @@ def upload_segments(ctx: Context, table: TableName, segments: Collection[str], *
 
 def upload_missing(ctx: Context, table: TableName) -> tuple[list[str], dict[str, str]]:
     """One look of a pass: fetch what the deep store lacks from servers that have it. A sentence per segment that it has now, and
-    {segment: why not} of those that it still lacks; the pass goes on with what it did not come to."""
-    names = missing_from_store(ctx, table)
-    done, left = [], dict.fromkeys(names[_PER_RUN:], "its turn comes with the next pass.")
-    for segment, metadata in read_records(ctx, table, names[:_PER_RUN]).items():
+    {segment: why not} of those that it still lacks; the pass goes on with what it did not come to.
+
+    Not always the same ones first: those that nobody can upload must not keep the others from their turn.
+    """
+    names, until = missing_from_store(ctx, table), time.monotonic() + _LONGEST_RUN_S
+    done, left, failures = [], dict.fromkeys(names, "its turn comes with the next pass."), 0
+    for segment, metadata in read_records(ctx, table, random.sample(names, min(_PER_RUN, len(names)))).items():
+        if time.monotonic() > until or failures == _MOST_FAILURES:
+            break
         failure = _failure(ctx, table, segment, metadata)
         if failure:
-            left[segment] = failure
+            left[segment], failures = failure, failures + 1
         else:
+            del left[segment]
             done.append(f"Segment {segment} was only on servers and is in the deep store now.")
     return done, left
 
