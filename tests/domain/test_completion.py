@@ -87,6 +87,14 @@ P40
 # a committer that lost an answer begins again and goes on (Pinot ends the round)
 P40
 10 S S2 40; 20 C S2 40 -> COMMIT 40 | UPLOADING; 21 S S2 40 -> COMMIT_CONTINUE; 22 E S2 40 -> COMMIT_SUCCESS
+# a committer that gets nowhere makes way for a replica at the same offset (Pinot waits out its time)
+P40
+10 C S2 40; 11 C S3 40 -> HOLD; 12 C S2 40; 13 C S3 40 -> HOLD; 14 C S2 40; 15 C S1 30 -> CATCH_UP 40; 15 C S3 40 -> COMMIT 40 | NOTIFIED
+16 S S2 40 -> HOLD; 17 C S2 40 -> HOLD; 18 S S3 40 -> COMMIT_CONTINUE; 19 E S3 40 -> COMMIT_SUCCESS; 20 C S2 40 -> KEEP
+# the same when it can build but not upload
+P40
+10 S S2 40; 11 C S2 40; 12 S S2 40; 13 C S2 40; 14 S S2 40; 15 C S2 40; 16 C S3 40 -> COMMIT 40 | NOTIFIED; 17 E S2 40 -> FAILED
+18 S S3 40; 19 E S3 40 -> COMMIT_SUCCESS
 # a committer that lost its rows gives the round up
 P40
 10 S S2 40; 20 C S2 10 -> HOLD 10 | gone

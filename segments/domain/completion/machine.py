@@ -19,6 +19,8 @@ NOTIFY_MS: Final = 6_600
 #: The longest time from the start of a round to its commit.
 CAP_MS: Final = 1_800_000
 DEFAULT_EXTENSION_S: Final = 120
+#: A committer that asks so often instead of ending its commit makes way for another replica at the same offset.
+MOST_QUESTIONS: Final = 3
 #: Which table of rules a segment follows. Another protocol is another name here and another table in ``rules``.
 STANDARD: Final = "standard"
 
@@ -41,6 +43,7 @@ class Machine:
     Invariant: from COMMITTER_DECIDED on there is a winner and a winning offset; before there is neither. ``offsets`` holds what each
     replica reported last, ``sessions`` its live session then ("" for one that was not alive). ``budget_ms`` is what a committer gets at
     first, ``lease_ms`` what it gets again when its upload starts. ``ended_at``: where the partition ended, as a replica found.
+    ``asked_again``: how often the committer came back to ask instead of ending its commit.
     """
 
     stream_type: str
@@ -57,6 +60,7 @@ class Machine:
     budget_ms: int = NOTIFY_MS + 120_000
     lease_ms: int = 120_000
     ended_at: Offset | None = None
+    asked_again: int = 0
 
     def has_heard_all(self, absent: int = 0) -> bool:
         """Have all replicas that still consume reported? ``absent``: how many of the silent ones are not alive."""
@@ -79,7 +83,7 @@ class Machine:
             "streamType": self.stream_type, "replicas": str(self.replicas), "startMs": str(self.start_ms), "kind": self.kind,
             "state": self.state.value, "winner": self.winner, "winningOffset": self.winning.text if self.winning else None,
             "deadlineMs": str(self.deadline_ms), "budgetMs": str(self.budget_ms), "leaseMs": str(self.lease_ms),
-            "endedAt": self.ended_at.text if self.ended_at else None,
+            "endedAt": self.ended_at.text if self.ended_at else None, "askedAgain": str(self.asked_again) if self.asked_again else None,
         }  # fmt: skip
         maps = {"offsets": {i: o.text for i, o in sorted(self.offsets.items())}, "sessions": dict(sorted(self.sessions.items()))}
         return ZNRecord(segment, {k: v for k, v in simple.items() if v is not None}, maps, {"excluded": sorted(self.excluded)})
@@ -124,6 +128,7 @@ def from_record(record: ZNRecord) -> Machine:
             budget_ms=int(simple["budgetMs"]),
             lease_ms=int(simple["leaseMs"]),
             ended_at=parse_offset(kind, simple["endedAt"]) if "endedAt" in simple else None,
+            asked_again=int(simple.get("askedAgain", "0")),
         )
     except (KeyError, ValueError) as error:
         raise RecordCorrupt(f"The completion state of '{record.id}' can not be read: {error}.", remedy="Remove the znode.") from error

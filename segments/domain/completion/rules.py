@@ -5,6 +5,7 @@ Where this differs from Pinot, on purpose and without the wire showing it to a s
 - The committer's time covers build and upload and never shrinks. It may repeat any of its messages.
 - A committer that stopped, died or restarted is replaced by the next replica that reports (Pinot: after the whole time for a commit).
 - Nobody waits for a replica whose server is not alive.
+- A committer that comes back again and again without ending its commit makes way for another replica at the same offset.
 - A replica that reaches the winning offset before the chosen one came back commits in its place: nobody waits out a HOLD for nothing.
 """
 
@@ -19,6 +20,7 @@ from segments.domain.completion.message import Action, Kind, Status
 from segments.domain.completion.seen import (
     Seen,
     always,
+    ask_again,
     choose_ahead,
     commit_here,
     end,
@@ -37,6 +39,7 @@ from segments.domain.completion.seen import (
     is_repeated_end,
     is_shortcut,
     is_time_to_pick,
+    is_tired,
     is_winner,
     is_winner_elsewhere,
     picks_reporter,
@@ -76,6 +79,7 @@ _COMMITTER_AT_WORK = (
     Rule(is_late, Status.HOLD, end, _REPORTED),
 )
 _OTHERS_WAIT = (
+    Rule(is_tired, Status.COMMIT, commit_here, _REPORTED),
     Rule(is_ahead_or_level, Status.HOLD, stay, _REPORTED),
     Rule(is_behind, Status.CATCH_UP, stay, _WINNING),
 )
@@ -113,7 +117,7 @@ _STANDARD_TABLE: Final[Table] = {
             Rule(is_notify_over, Status.HOLD, end, _REPORTED),
             Rule(is_behind, Status.CATCH_UP, stay, _WINNING),
         ),
-        _S.COMMITTER_NOTIFIED: (*_COMMITTER_AT_WORK, Rule(is_winner, Status.COMMIT, stay, _REPORTED), *_OTHERS_WAIT),
+        _S.COMMITTER_NOTIFIED: (*_COMMITTER_AT_WORK, Rule(is_winner, Status.COMMIT, ask_again, _REPORTED), *_OTHERS_WAIT),
         _S.COMMITTER_UPLOADING: (*_COMMITTER_AT_WORK, Rule(is_winner, Status.COMMIT, renew, _REPORTED), *_OTHERS_WAIT),
         _S.COMMITTED: _KEEP_OR_DISCARD,
     },

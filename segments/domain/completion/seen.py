@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from segments.domain.completion.machine import CAP_MS, DEFAULT_EXTENSION_S, NOTIFY_MS, PICK_MS, Machine, State
+from segments.domain.completion.machine import CAP_MS, DEFAULT_EXTENSION_S, MOST_QUESTIONS, NOTIFY_MS, PICK_MS, Machine, State
 from segments.domain.completion.message import END_OF_PARTITION, ROW_LIMIT, Message
 from segments.domain.stream_offset import Offset
 
@@ -54,6 +54,11 @@ def is_time_to_pick(seen: Seen) -> bool:
 def picks_reporter(seen: Seen) -> bool:
     """Time to pick, and nobody is ahead of who reports."""
     return is_time_to_pick(seen) and seen.offset == max(seen.machine.offsets.values())
+
+
+def is_tired(seen: Seen) -> bool:
+    """The committer asked again and again: it can not build or upload (its disk is full, say). Who stands at the same offset may try."""
+    return seen.machine.asked_again >= MOST_QUESTIONS and seen.offset == seen.winning
 
 
 def is_notify_over(seen: Seen) -> bool:
@@ -127,6 +132,11 @@ def stay(seen: Seen) -> Machine:
     return seen.machine
 
 
+def ask_again(seen: Seen) -> Machine:
+    """The committer did not get on; its time stays as it is."""
+    return replace(seen.machine, asked_again=seen.machine.asked_again + 1)
+
+
 def hold(seen: Seen) -> Machine:
     """Wait for more reports."""
     return replace(seen.machine, state=State.HOLDING)
@@ -156,7 +166,7 @@ def start_upload(seen: Seen) -> Machine:
 
 def renew(seen: Seen) -> Machine:
     """The committer is alive: it gets its time again."""
-    return _leased(seen)
+    return replace(_leased(seen), asked_again=seen.machine.asked_again + 1)
 
 
 def extend(seen: Seen) -> Machine:
@@ -176,6 +186,7 @@ def replace_winner(seen: Seen) -> Machine:
         winner=None,
         winning=None,
         deadline_ms=0,
+        asked_again=0,
     )
 
 
@@ -184,7 +195,7 @@ def _elected(seen: Seen, instance: str, state: State) -> Machine:
     deadline = machine.start_ms + machine.budget_ms
     if seen.now_ms > machine.start_ms + NOTIFY_MS:  # chosen late in the round: the time counts from now
         deadline = min(seen.now_ms + machine.lease_ms, machine.start_ms + CAP_MS)
-    return replace(machine, state=state, winner=instance, winning=machine.offsets[instance], deadline_ms=deadline)
+    return replace(machine, state=state, winner=instance, winning=machine.offsets[instance], deadline_ms=deadline, asked_again=0)
 
 
 def _leased(seen: Seen) -> Machine:
