@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,13 +17,15 @@ from segments.domain.stream_config import StreamConfig, parse_stream_config, str
 from segments.domain.stream_offset import parse_offset
 from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
-from segments.errors import InvalidInput, StateConflict
+from segments.errors import InvalidInput, RecordCorrupt, StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.context import Context
 from segments.services.lineage_record import table_not_found
 from segments.store import paths
 from segments.store.base import Check, Create, Delete, Replace, Versioned, Write
 from segments.store.update import update_record
+
+log = logging.getLogger(__name__)
 
 #: Field of the table's completion record: how long a commit of it once took, in milliseconds.
 _TOOK: Final = "commitTookMs"
@@ -86,7 +89,8 @@ def session_of(live: Versioned | None) -> str:
 def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int) -> Machine:
     """The machine that this message meets: of the round under way, of a new one, or of the segment that is committed already.
 
-    A committer whose session ended since it was chosen is taken out first (B15). Raises StateConflict when the record allows no commit.
+    A committer whose session ended since it was chosen is taken out first (B15). A machine that can not be read counts as none: replicas
+    agree anew. Raises StateConflict when the record allows no commit.
     """
     metadata, kind = seen.metadata, seen.stream.type
     if metadata.status in COMPLETED_STATUSES:
@@ -96,8 +100,9 @@ def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int)
         return completion.committed_machine(kind, parse_offset(kind, end), now_ms)
     if metadata.status != IN_PROGRESS:
         raise StateConflict(f"Segment '{seen.name}' is {metadata.status}.", remedy="It is repaired by the validation pass.")
-    if seen.has_round and seen.machine is not None and seen.machine.record is not None:
-        return _with_living_winner(ctx, completion.from_record(seen.machine.record), message, now_ms)
+    found = _read_machine(seen)
+    if found is not None and found.stream_type == kind:
+        return _with_living_winner(ctx, found, message, now_ms)
     return completion.open_machine(
         kind,
         _number(metadata.fields.get(REPLICAS)),
@@ -109,14 +114,19 @@ def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int)
 
 
 def absent_replicas(ctx: Context, seen: Observed, machine: Machine, message: Message) -> int:
-    """How many replicas a round need not wait for, since they are not alive. 0 unless the sender itself is: names alone never die."""
+    """How many replicas a round need not wait for: they are not alive, or stopped in a round before this one.
+
+    0 unless the sender itself is alive: names alone never die.
+    """
     known = {*machine.offsets, *machine.excluded, message.instance}
     if message.kind is not Kind.CONSUMED or not message.session or machine.winner is not None or len(known) >= machine.replicas:
         return 0
     ideal = ctx.store.get(paths.ideal_state(seen.table.typed))
     row = ideal.record.maps.get(seen.name.text, {}) if ideal and ideal.record else {}
-    silent = [i for i, state in row.items() if state == CONSUMING and i not in known]
-    return sum(1 for node in ctx.store.get_many([paths.live_instance(i) for i in silent]) if node is None)
+    unheard = {i: state for i, state in row.items() if i not in known}
+    silent = [i for i, state in unheard.items() if state == CONSUMING]
+    dead = sum(1 for node in ctx.store.get_many([paths.live_instance(i) for i in silent]) if node is None)
+    return len(unheard) - len(silent) + dead
 
 
 def machine_writes(seen: Observed, after: Machine | None) -> list[Write]:
@@ -162,6 +172,16 @@ def remove_left_machines(ctx: Context, table: TableName) -> int:
         if node is not None and (status is None or status in COMPLETED_STATUSES):
             removed += ctx.store.delete(f"{folder}/{name}", node.version)
     return removed
+
+
+def _read_machine(seen: Observed) -> Machine | None:
+    if not seen.has_round or seen.machine is None or seen.machine.record is None:
+        return None
+    try:
+        return completion.from_record(seen.machine.record)
+    except RecordCorrupt as error:
+        log.warning("The round of %s begins anew: %s", seen.name, error)
+        return None
 
 
 def _with_living_winner(ctx: Context, machine: Machine, message: Message, now_ms: int) -> Machine:

@@ -360,3 +360,24 @@ def test_the_row_limit_follows_the_size_of_committed_segments(tmp_path: Path) ->
     assert record.record is not None
     assert "pinotadmin.rowsPerByte" in json.dumps(record.record.maps)
     assert world.fields(world.segments(0)[1])["segment.flush.threshold.size"] == str(100_000 // 2)
+
+
+def test_nobody_waits_for_a_replica_that_stopped_in_a_round_before(world: RealtimeWorld, talk: Spoken) -> None:
+    assert talk.say(Kind.STOPPED, 3, 10).status is Status.PROCESSED
+    assert talk.say(Kind.BUILD_FAILED, 1, rows=100).status is Status.PROCESSED
+    assert talk.consumed(1, 20) == ("HOLD", "20")
+    assert talk.consumed(2, 20) == ("COMMIT", "20")
+
+
+@pytest.mark.parametrize("simple", [{"state": "DANCING"}, {"streamType": "kafka"}, {"replicas": "three"}])
+def test_a_round_that_can_not_be_read_begins_anew(world: RealtimeWorld, talk: Spoken, simple: dict[str, str]) -> None:
+    """One damaged znode, or one about another stream, must not keep a partition from ever being committed."""
+    talk.consumed(1, 20)
+    node = machine(world, talk.segment)
+    assert node is not None
+    assert node.record is not None
+    damaged = replace(node.record, simple={**node.record.simple, **simple})
+    world.memory.replace(paths.completion(TABLE.typed, talk.segment), damaged, node.version)
+    assert talk.consumed(1, 40) == ("HOLD", "40")
+    assert talk.consumed(2, 40) == ("HOLD", "40")
+    assert talk.consumed(3, 40) == ("COMMIT", "40")
