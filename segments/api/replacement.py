@@ -75,7 +75,7 @@ class RevertReplace(ApiView):
             _checked(json_body(request, optional=True), _REVERT_KEYS)
         entry, force = need_text(request, "segmentLineageEntryId"), bool_param(request, "forceRevert")
         if bool_param(request, "dryRun"):
-            return Response(replacement.preview_revert(self.ctx, found, entry).to_json())
+            return Response(replacement.preview_revert(self.ctx, found, entry, force=force).to_json())
         replacement.revert_replace(self.ctx, found, entry, force=force, actor=self.actor)
         return HttpResponse(b"", content_type="application/json")
 
@@ -94,12 +94,13 @@ class LineageDocument(ApiView):
 class RevertPreview(ApiView):
     """What a rollback would do; writes nothing."""
 
-    parameters = {"GET": ("type",)}
+    parameters = {"GET": ("type", "forceRevert")}
 
     def get(self, request: Request, table: str, entry: str) -> Response:
         """Rows, segments, bytes and time range before and after, and what stands in the way."""
         found = tables.one_table(self.ctx, table, text_param(request, "type"))
-        return Response(replacement.preview_revert(self.ctx, found, entry).to_json())
+        force = bool_param(request, "forceRevert")
+        return Response(replacement.preview_revert(self.ctx, found, entry, force=force).to_json())
 
 
 def _table(request: Request, table: str) -> TableName:

@@ -102,18 +102,18 @@ def check_not_hidden(lineage: Lineage, segments: Iterable[str], new: Collection[
     refuses it too.
     """
     warnings = []
-    entries = lineage.in_order()
-    live = {s for e in entries if e.state is not State.REVERTED for s in e.segments_to}
-    for segment in segments:
-        for entry in entries:
-            is_reverted = entry.state is State.REVERTED and segment in entry.segments_to and segment not in live
-            is_replaced = entry.state is State.COMPLETED and segment in entry.segments_from and segment in new
-            if is_replaced or (is_reverted and (is_strict or entry.timestamp_ms >= began_ms)):
-                raise _hidden(lineage.table, segment, entry)
-            if is_reverted:
-                warnings.append(
-                    f"Segment '{segment}' belongs to reverted lineage entry '{entry.id}': no query sees it, it will be removed."
-                )
+    named = set(segments)
+    live = {s for e in lineage.entries.values() if e.state is not State.REVERTED for s in e.segments_to}
+    for entry in lineage.in_order():
+        if entry.state is State.COMPLETED:
+            hidden, is_final = sorted(named.intersection(entry.segments_from, new)), True
+        elif entry.state is State.REVERTED:
+            hidden, is_final = sorted(named.intersection(entry.segments_to) - live), is_strict or entry.timestamp_ms >= began_ms
+        else:
+            continue
+        if hidden and is_final:
+            raise _hidden(lineage.table, hidden[0], entry)
+        warnings += [f"Segment '{s}' belongs to reverted lineage entry '{entry.id}': no query sees it, it will be removed." for s in hidden]
     return warnings
 
 

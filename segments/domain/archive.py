@@ -88,17 +88,20 @@ def refused(segment: str, message: str, remedy: str) -> Outcome:
     return Outcome(segment, "refused", message, remedy)
 
 
-def name_refusal(segment: str, table: str, ideal: Mapping[str, object], lineage: Lineage, *, hidden_allowed: bool) -> Outcome | None:
-    """Why this name can not come back now, None when it can.
+def hidden_by(lineage: Lineage, *, hidden_allowed: bool) -> dict[str, Entry]:
+    """{name that may not come back: the newest entry that hides it}; made once for all names of a request.
 
-    It exists again, or a lineage entry hides it. The old side of a COMPLETED entry may come back with ``hidden_allowed``: no query sees it,
-    and the entry can be reverted again; what a running or reverted push left never may, the next clean-up would take it.
+    The old side of a COMPLETED entry may come back with ``hidden_allowed``: no query sees it, and the entry can be reverted again; what a
+    running or reverted push left never may, the next clean-up would take it.
     """
+    return {s: e for e in lineage.in_order() if not (hidden_allowed and e.state is State.COMPLETED) for s in e.hides}
+
+
+def name_refusal(segment: str, table: str, ideal: Mapping[str, object], hidden: Mapping[str, Entry]) -> Outcome | None:
+    """Why this name can not come back now, None when it can: it exists again, or a lineage entry hides it (``hidden_by``)."""
     if segment in ideal:
         return refused(segment, f"Segment '{segment}' exists in table '{table}'.", "Delete it first, if the deleted one is wanted back.")
-    entries = [e for e in lineage.in_order() if segment in e.hides]
-    blocking = [e for e in entries if not (hidden_allowed and e.state is State.COMPLETED)]
-    return _hidden(segment, blocking[-1]) if blocking else None
+    return _hidden(segment, hidden[segment]) if segment in hidden else None
 
 
 def _hidden(segment: str, entry: Entry) -> Outcome:

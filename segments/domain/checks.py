@@ -15,6 +15,8 @@ from typing import Any, Final, Literal
 #: Seconds that one check may take unless the document says otherwise.
 DEFAULT_TIMEOUT_MS: Final = 60_000
 _SHOWN: Final = 3
+#: Characters of a measured value or an error that are kept: a report is a record in ZooKeeper.
+_LONGEST: Final = 1000
 
 
 class Level(StrEnum):
@@ -213,7 +215,7 @@ def report_from_json(body: Mapping[str, Any]) -> CheckReport:
 def evaluate(check: Check, found: Measured, now_ms: int) -> Outcome:
     """Did it pass? What could not be measured did not."""
     if found.error:
-        return Outcome(check.name, check.kind, check.level, False, "", _allowed(check, found, now_ms), found.error)
+        return Outcome(check.name, check.kind, check.level, False, "", _allowed(check, found, now_ms), found.error[:_LONGEST])
     match check:
         case RowCount():
             passed, measured = _row_count(check, found)
@@ -227,7 +229,7 @@ def evaluate(check: Check, found: Measured, now_ms: int) -> Outcome:
         case SampleSql():
             value = found.row[0] if found.row else None
             passed, measured = bool(found.row) and check.expect.holds(value), repr(value) if found.row else "no row"
-    return Outcome(check.name, check.kind, check.level, passed, measured, _allowed(check, found, now_ms))
+    return Outcome(check.name, check.kind, check.level, passed, measured[:_LONGEST], _allowed(check, found, now_ms))
 
 
 def _row_count(check: RowCount, found: Measured) -> tuple[bool, str]:

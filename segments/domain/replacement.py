@@ -131,10 +131,13 @@ def end(
     return Decision(after, done, remove_now=dropped, delete=_deletable(after, older, ideal))
 
 
-def revert(lineage: Lineage, entry_id: str, *, force: bool, ideal: Mapping[str, bool], now_ms: int) -> Decision:
+def revert(
+    lineage: Lineage, entry_id: str, *, force: bool, ideal: Mapping[str, bool], now_ms: int, strangers: Sequence[str] = ()
+) -> Decision:
     """Go back to the old side (lineage.md 6). ``ideal`` tells for each segment of the ideal state whether a replica serves it.
 
-    Raises StateConflict (wrong state, not the newest link) or PreconditionFailed (old segments gone or not served).
+    ``strangers`` as in ``lost_blockers``. Raises StateConflict (wrong state, not the newest link, or a lost one) or PreconditionFailed (old
+    segments gone or not served).
     """
     entry = lineage.entry(entry_id)
     if entry.state is State.REVERTED:
@@ -143,7 +146,9 @@ def revert(lineage: Lineage, entry_id: str, *, force: bool, ideal: Mapping[str, 
         raise StateConflict(
             f"Lineage entry '{entry_id}' is still IN_PROGRESS.", remedy="Wait for its end, or give forceRevert=true.", entry=entry_id
         )
-    blockers = revert_blockers(lineage, entry, ideal)
+    blockers = [*revert_blockers(lineage, entry, ideal)]
+    if not force:
+        blockers += lost_blockers(entry, lost_segments(lineage, entry, ideal), strangers)
     if blockers:
         raise blockers[0]
     done = replace(entry, state=State.REVERTED, timestamp_ms=now_ms)
@@ -177,6 +182,27 @@ def revert_blockers(lineage: Lineage, entry: Entry, ideal: Mapping[str, bool]) -
                 )
             )
     return found
+
+
+def lost_segments(lineage: Lineage, entry: Entry, ideal: Collection[str]) -> list[str]:
+    """New segments of a completed entry that are gone though no entry replaced them: deleted by hand, or the entry that did was dropped."""
+    replaced = {s for e in lineage.entries.values() if e.state in LIVE for s in e.segments_from}
+    return [s for s in entry.segments_to if s not in ideal and s not in replaced] if entry.state is State.COMPLETED else []
+
+
+def lost_blockers(entry: Entry, lost: Sequence[str], strangers: Sequence[str]) -> list[StateConflict]:
+    """What only ``force`` goes past: ``lost`` may have been replaced by ``strangers``, visible segments that are newer and in no entry."""
+    if not lost or not strangers:
+        return []
+    return [
+        StateConflict(
+            f"{_listing(lost)} of the new side of lineage entry '{entry.id}' is gone; {_listing(strangers)}, which came later, may have"
+            " replaced it: old and new rows would be seen together.",
+            remedy="If the one was deleted by hand and the other is other data, give forceRevert=true.",
+            entry=entry.id,
+            segments=list(lost),
+        )
+    ]
 
 
 def _check_visible(lineage: Lineage, wanted: Replacement, ideal: Collection[str]) -> None:

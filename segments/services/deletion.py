@@ -43,6 +43,8 @@ log = logging.getLogger(__name__)
 #: Segments whose files are put away under one claim; a claim must not run out meanwhile.
 _BATCH: Final = 200
 _CLAIM_USED_S: Final = CLAIM_MS / 1000 / 2
+#: Names in the sentence of a refusal.
+_TOLD: Final = 100
 
 
 def remove_segments(
@@ -99,23 +101,21 @@ def delete_segments(
 
 
 def _decide(seen: Observed, segments: Sequence[str]) -> dict[str, Outcome]:
-    guard = guarded(seen)
-    found = {}
+    guard, found = _guards(seen), {}
     for segment in dict.fromkeys(segments):
         if segment not in seen.ideal.maps:
             found[segment] = Outcome(segment, "unchanged", f"Segment '{segment}' does not exist.")
         elif segment in guard:
-            text = f"Segment '{segment}' is part of lineage entry '{_guarding(seen, segment)}'."
+            text = f"Segment '{segment}' is part of lineage entry '{guard[segment]}'."
             found[segment] = refused(segment, text, "End or revert the replacement, or unpin the entry; its clean-up then removes it.")
         else:
             found[segment] = Outcome(segment, "done", f"Segment '{segment}' is deleted; its file is kept for a while.")
     return found
 
 
-def _guarding(seen: Observed, segment: str) -> str:
-    """The newest entry that guards the segment."""
-    sides = [(e.id, e.segments_from + e.segments_to if e.is_pinned else e.locks) for e in seen.lineage.in_order()]
-    return [entry for entry, names in sides if segment in names][-1]
+def _guards(seen: Observed) -> dict[str, str]:
+    """{guarded segment: the newest entry that guards it}."""
+    return {s: e.id for e in seen.lineage.in_order() for s in (e.segments_from + e.segments_to if e.is_pinned else e.locks)}
 
 
 def guarded(seen: Observed) -> set[str]:
@@ -233,8 +233,9 @@ def _sentence(table: TableName, fate: str, segments: Sequence[str]) -> str:
 
 
 def _blocked(table: TableName, locked: Sequence[str]) -> StateConflict:
+    shown = ", ".join(locked[:_TOLD]) + (f" and {len(locked) - _TOLD} more" if len(locked) > _TOLD else "")
     return StateConflict(
-        f"Segments of table '{table}' are part of a replacement and can not be deleted. Blocking segments: [{', '.join(locked)}].",
+        f"Segments of table '{table}' are part of a replacement and can not be deleted. Blocking segments: [{shown}].",
         remedy="End or revert the replacement first; its clean-up then removes them.",
         segments=list(locked),
     )

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.domain.end_job import EndJob
+from segments.domain.replacement_settings import settings_or_default
 from segments.errors import NotFound
 from segments.services.context import Context
 from segments.services.end_job_record import entry_of, final_segments, find_job, table_of
 from segments.services.replica_report import ErrorReader, ReplicaReport, report_replicas
+from segments.services.table_record import read_table_config
 
 #: At most this many missing replicas are listed.
 _LISTED: Final = 100
@@ -45,7 +47,10 @@ def job_status(ctx: Context, job_id: str, read_errors: ErrorReader | None = None
     if not job.is_open:
         return JobStatus(job)
     try:
-        entry = entry_of(ctx, job)
-        return JobStatus(job, report_replicas(ctx, table_of(job), final_segments(job, entry), read_errors) if entry else None)
+        entry, table = entry_of(ctx, job), table_of(job)
+        if entry is None:
+            return JobStatus(job)
+        required = settings_or_default(read_table_config(ctx, table)).replicas_required
+        return JobStatus(job, report_replicas(ctx, table, final_segments(job, entry), read_errors, required=required))
     except NotFound:
         return JobStatus(job)

@@ -65,9 +65,10 @@ def request_end(
             found[:] = [known]
             return None
         now = ctx.clock()
-        replacement.end(
-            seen.lineage, entry_id, segments_to=segments_to, ideal=seen.ideal.maps, is_refresh=config.is_refresh, now_ms=now
-        )  # refuses what can be refused now
+        replacement.end(  # refuses what can be refused now
+            seen.lineage, entry_id, segments_to=segments_to, ideal=seen.ideal.maps, is_refresh=config.is_refresh, now_ms=now,
+            settings=settings_or_default(config),
+        )  # fmt: skip
         job = EndJob(
             job_id, table.typed, entry_id, now, now + int(ctx.limits.end_job_s * 1000), actor.name, actor.reason, actor.address,
             tuple(segments_to), override, cleanup,

@@ -9,6 +9,7 @@ from typing import Any, Final
 from segments.domain import lease, replacement
 from segments.domain.end_job import END_JOB
 from segments.domain.lineage import ACTOR, PIN_ACTOR, PIN_REASON, Entry, State
+from segments.domain.replacement_settings import settings_or_default
 from segments.domain.retention import plan_lineage, rollback_deadline_ms
 from segments.domain.rollback import plan_rollback
 from segments.domain.table_config import TableConfig
@@ -19,6 +20,7 @@ from segments.services.context import Context
 from segments.services.end_job_record import read_job
 from segments.services.entry_lease import LeaseState, lease_state, lease_terms
 from segments.services.lineage_record import Observed, observe
+from segments.services.lost_links import newer_strangers
 from segments.services.online import serving_rows
 from segments.services.replica_report import ErrorReader, ReplicaGap, ReplicaReport, report_replicas
 from segments.services.schedules import next_run_ms
@@ -115,7 +117,8 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
     entry = seen.lineage.entry(entry_id)
     served = serving_rows(ctx, table, seen.ideal.maps)
     plan = plan_rollback(seen.lineage, entry_id, served, force=True, now_ms=ctx.clock())
-    report = report_replicas(ctx, table, () if entry.state is State.REVERTED else entry.segments_to, read_errors)
+    new_side = () if entry.state is State.REVERTED else entry.segments_to
+    report = report_replicas(ctx, table, new_side, read_errors, required=settings_or_default(config).replicas_required)
     events = _events(ctx, table, entry_id)
     push = Push.objects.filter(cluster=ctx.cluster, entry_id=entry_id).only("pk").first()
     job = read_job(ctx, entry.notes[END_JOB]) if END_JOB in entry.notes else None
@@ -135,7 +138,7 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
         pin_actor=entry.notes.get(PIN_ACTOR, ""),
         pin_reason=entry.notes.get(PIN_REASON, ""),
         end=_end_blocked(ctx, config, seen, entry, report),
-        revert=_revert_blocked(ctx, seen, entry, served),
+        revert=_revert_blocked(ctx, table, seen, entry, served),
         later_entries=tuple(e.id for e in plan.steps if e.id != entry_id),
         replicas=report,
         lease=lease_state(entry, lease_terms(ctx, config), table) if is_open else None,
@@ -149,29 +152,32 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
 def _end_blocked(ctx: Context, config: TableConfig, seen: Observed, entry: Entry, report: ReplicaReport) -> Blocked:
     def decide() -> object:
         return replacement.end(
-            seen.lineage, entry.id, segments_to=(), ideal=seen.ideal.maps, is_refresh=config.is_refresh, now_ms=ctx.clock()
-        )
+            seen.lineage, entry.id, segments_to=(), ideal=seen.ideal.maps, is_refresh=config.is_refresh, now_ms=ctx.clock(),
+            settings=settings_or_default(config),
+        )  # fmt: skip
 
     if entry.state is State.COMPLETED:
         return Blocked(("It is ended already.",), ())
     refused = _refusal(decide)
     waits = [g for g in report.gaps if g.is_waited_for]
-    dead = [g for g in report.gaps if not g.is_waited_for]
+    served_late = {g.segment for g in waits}
+    dead = [g for g in report.gaps if g.segment in report.waiting - served_late]
     reasons, remedies = list(refused.reasons), list(refused.remedies)
     if waits or report.absent:
         reasons += ReplicaReport(report.segments, report.online, report.wanted, tuple(waits), report.absent).sentences()
         remedies.append("Wait until the servers have loaded them; a segment in ERROR must be uploaded again.")
-    if dead and report.online < report.segments:
+    if dead:
         reasons.append(f"{len(dead)} replicas are on servers that are not running, e.g. {dead[0].instance}.")
         remedies.append("Start the servers.")
     return Blocked(tuple(dict.fromkeys(reasons)), tuple(dict.fromkeys(remedies)))
 
 
-def _revert_blocked(ctx: Context, seen: Observed, entry: Entry, served: dict[str, bool]) -> Blocked:
+def _revert_blocked(ctx: Context, table: TableName, seen: Observed, entry: Entry, served: dict[str, bool]) -> Blocked:
     """As ``revert_blockers``, all of them at once."""
     if entry.state is State.REVERTED:
         return Blocked(("It is reverted already.",), ())
-    found = replacement.revert_blockers(seen.lineage, entry, served)
+    lost, strangers = replacement.lost_segments(seen.lineage, entry, served), newer_strangers(ctx, table, seen, entry.id)
+    found = [*replacement.revert_blockers(seen.lineage, entry, served), *replacement.lost_blockers(entry, lost, strangers)]
     return Blocked(tuple(b.message for b in found), tuple(b.remedy for b in found if b.remedy))
 
 

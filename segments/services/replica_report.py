@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from segments.domain.ideal_state import ERROR, SERVING
 from segments.errors import PinotAdminError
 from segments.names import TableName
 from segments.services.context import Context
-from segments.services.online import look_at_replicas
+from segments.services.online import judge_segments, look_at_replicas
 from segments.store.instances import instance_configs
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,10 @@ ErrorReader = Callable[[str, str], Mapping[str, str]]
 
 @dataclass(frozen=True)
 class ReplicaGap:
-    """A replica that does not serve. ``state`` as the external view has it; ``is_waited_for`` is False for a dead server's."""
+    """A replica that does not serve. ``state`` as the external view has it.
+
+    ``is_waited_for`` is False for a dead server's, and where an end needs no more replicas of the segment than there are.
+    """
 
     segment: str
     instance: str
@@ -37,13 +40,17 @@ class ReplicaGap:
 
 @dataclass(frozen=True)
 class ReplicaReport:
-    """``online`` of ``wanted`` replicas serve the file on record; every other one is in ``gaps``. ``absent``: not uploaded at all."""
+    """``online`` of ``wanted`` replicas serve the file on record; every other one is in ``gaps``. ``absent``: not uploaded at all.
+
+    ``waiting``: segments that an end would wait for.
+    """
 
     segments: int
     online: int
     wanted: int
     gaps: tuple[ReplicaGap, ...]
     absent: tuple[str, ...]
+    waiting: frozenset[str] = frozenset()
 
     def sentences(self, most: int = 5) -> list[str]:
         """What is missing, for people; the rest is counted."""
@@ -53,11 +60,18 @@ class ReplicaReport:
         return [*told, *([f"{left} more are missing."] if left > 0 else [])]
 
 
-def report_replicas(ctx: Context, table: TableName, segments: Sequence[str], read_errors: ErrorReader | None = None) -> ReplicaReport:
-    """Look at every replica that the ideal state wants. ``read_errors`` adds the servers' own reasons for segments in ERROR."""
+def report_replicas(
+    ctx: Context, table: TableName, segments: Sequence[str], read_errors: ErrorReader | None = None, *, required: int | None = None
+) -> ReplicaReport:
+    """Look at every replica that the ideal state wants. ``read_errors`` adds the servers' own reasons for segments in ERROR.
+
+    ``required``: replicas of each that an end waits for, None: every live one.
+    """
     if not segments:
         return ReplicaReport(0, 0, 0, (), ())
-    ideal, view, live, crcs = look_at_replicas(ctx, table, segments)
+    replicas = look_at_replicas(ctx, table, segments)
+    ideal, view, live, crcs = replicas
+    waiting = frozenset(judge_segments(segments, replicas, required).waiting)
     gaps: list[ReplicaGap] = []
     online = wanted = 0
     for segment in segments:
@@ -69,18 +83,21 @@ def report_replicas(ctx: Context, table: TableName, segments: Sequence[str], rea
                 gaps.append(ReplicaGap(segment, instance, state, "the server is not running", False))
             elif state not in SERVING:
                 why = "the server could not load it" if state == ERROR else "the server has not loaded it yet"
-                gaps.append(ReplicaGap(segment, instance, state, why, True))
+                gaps.append(ReplicaGap(segment, instance, state, why, segment in waiting))
             elif served not in (None, crcs.get(segment)):
-                gaps.append(ReplicaGap(segment, instance, state, "the server still serves an older file of that name", True))
+                why = "the server still serves an older file of that name"
+                gaps.append(ReplicaGap(segment, instance, state, why, segment in waiting))
             else:
                 online += 1
     absent = tuple(s for s in segments if s not in ideal)
-    return ReplicaReport(len(segments), online, wanted, tuple(_explained(ctx, table, gaps, read_errors)), absent)
+    return ReplicaReport(len(segments), online, wanted, tuple(_explained(ctx, table, gaps, live, read_errors)), absent, waiting)
 
 
-def _explained(ctx: Context, table: TableName, gaps: Sequence[ReplicaGap], read_errors: ErrorReader | None) -> list[ReplicaGap]:
+def _explained(
+    ctx: Context, table: TableName, gaps: Sequence[ReplicaGap], live: Collection[str], read_errors: ErrorReader | None
+) -> list[ReplicaGap]:
     """The gaps; those in ERROR with what their server says, if it can be asked."""
-    failed = sorted({g.instance for g in gaps if g.state == ERROR and g.is_waited_for})
+    failed = sorted({g.instance for g in gaps if g.state == ERROR and g.instance in live})
     if read_errors is None or not failed:
         return list(gaps)
     configs, reasons = instance_configs(ctx.store), {}

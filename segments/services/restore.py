@@ -51,11 +51,12 @@ def restore_segments(
     names = list(dict.fromkeys(check_segment_name(s) for s in segments))
     config, seen = read_table_config(ctx, table), observe(ctx, table)
     outcomes: dict[str, Outcome] = {}
+    hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
     kept: dict[str, KeptFile] = {}
     queued = read_queue(ctx, table).items
     stored = archive.find(ctx, table, [s for s in names if s not in queued or queued[s].restores])
     for name in names:
-        found = documents.name_refusal(name, table.typed, seen.ideal.maps, seen.lineage, hidden_allowed=include_hidden)
+        found = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden)
         outcomes[name] = found or _possible(ctx, config, name, queued.get(name), stored.get(name))
         if name in stored and outcomes[name].outcome == "done":
             kept[name] = stored[name]
@@ -101,11 +102,12 @@ def _take_back(ctx: Context, config: TableConfig, segments: Sequence[str], inclu
     def attempt() -> Sequence[Write] | None:
         outcomes.clear()
         seen, queue = observe(ctx, table), read_queue(ctx, table)
+        hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
         nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
         held: dict[str, tuple[str, ...]] = {}
         for segment, node in zip(segments, nodes, strict=True):
             item = queue.items.get(segment)
-            found = documents.name_refusal(segment, table.typed, seen.ideal.maps, seen.lineage, hidden_allowed=include_hidden)
+            found = documents.name_refusal(segment, table.typed, seen.ideal.maps, hidden)
             if found is None and (item is None or item.is_claimed(ctx.clock()) or node is None):
                 found = _busy(segment, "deleted")
             if found is not None:
@@ -148,10 +150,11 @@ def _claim(ctx: Context, table: TableName, batch: Sequence[KeptFile], token: str
     def attempt() -> Sequence[Write] | None:
         outcomes.clear()
         seen, queue, now = observe(ctx, table), read_queue(ctx, table), ctx.clock()
+        hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
         put = []
         for one in batch:
             item = queue.items.get(one.segment)
-            found = documents.name_refusal(one.segment, table.typed, seen.ideal.maps, seen.lineage, hidden_allowed=include_hidden)
+            found = documents.name_refusal(one.segment, table.typed, seen.ideal.maps, hidden)
             if found is None and item is not None and (item.is_claimed(now) or not item.restores):
                 found = _busy(one.segment, "deleted or restored")
             if found is not None:
@@ -194,6 +197,7 @@ def _register(ctx: Context, config: TableConfig, ready: Sequence[KeptFile], toke
     def attempt() -> Sequence[Write] | None:
         outcomes.clear()
         seen, queue = observe(ctx, table), read_queue(ctx, table)
+        hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
         nodes = ctx.store.get_many([paths.segment(table.typed, k.segment) for k in ready])
         records: list[Write] = []
         held: dict[str, tuple[str, ...]] = {}
@@ -202,7 +206,7 @@ def _register(ctx: Context, config: TableConfig, ready: Sequence[KeptFile], toke
             if one.segment in seen.ideal.maps and node is not None and node.record == record:
                 continue  # ours, from an attempt whose reply was lost
             item = queue.items.get(one.segment)
-            found = documents.name_refusal(one.segment, table.typed, seen.ideal.maps, seen.lineage, hidden_allowed=include_hidden)
+            found = documents.name_refusal(one.segment, table.typed, seen.ideal.maps, hidden)
             if found is None and (item is None or item.claim != token):
                 found = _busy(one.segment, "deleted or restored")
             if found is not None:

@@ -14,6 +14,7 @@ from segments.domain.segment_metadata import SegmentMetadata
 from segments.names import TableName
 from segments.services.context import Context
 from segments.services.lineage_record import observe
+from segments.services.lost_links import newer_strangers
 from segments.services.online import serving_rows
 from segments.services.table_record import read_table_config
 from segments.store import paths
@@ -50,27 +51,30 @@ class RevertPreview:
         return asdict(self)
 
 
-def preview_revert(ctx: Context, table: TableName, entry_id: str) -> RevertPreview:
-    """Look, change nothing. NotFound when table or entry do not exist."""
+def preview_revert(ctx: Context, table: TableName, entry_id: str, *, force: bool = False) -> RevertPreview:
+    """Look, change nothing; ``force`` as it would be given. NotFound when table or entry do not exist."""
     config = read_table_config(ctx, table)
     seen = observe(ctx, table)
     entry = seen.lineage.entry(entry_id)
     rows = serving_rows(ctx, table, seen.ideal.maps)
-    blockers = [str(b) for b in replacement.revert_blockers(seen.lineage, entry, rows)]
+    gone, strangers = replacement.lost_segments(seen.lineage, entry, rows), newer_strangers(ctx, table, seen, entry_id)
+    lost = [str(b) for b in replacement.lost_blockers(entry, gone, strangers)]
+    blockers = [*(str(b) for b in replacement.revert_blockers(seen.lineage, entry, rows)), *([] if force else lost)]
     if entry.state is State.REVERTED:
         blockers = [f"Lineage entry '{entry_id}' is already REVERTED. Nothing is left to do."]
     reverted = seen.lineage.having(lineages.Entry(entry.id, entry.segments_from, entry.segments_to, State.REVERTED, ctx.clock()))
-    records = _records(ctx, table, seen.ideal.maps)
+    before, after = seen.lineage.visible(seen.ideal.maps), reverted.visible(seen.ideal.maps)
+    records, going = _records(ctx, table, {*before, *after}), reverted.hidden() - seen.lineage.pinned()
     return RevertPreview(
         entry_id=entry_id,
         table=table.typed,
         state=entry.state.value,
         allowed=not blockers,
-        needs_force=entry.state is State.IN_PROGRESS,
+        needs_force=entry.state is State.IN_PROGRESS or bool(lost),
         blockers=blockers,
-        before=summarise(records[s] for s in seen.lineage.visible(seen.ideal.maps) if s in records),
-        after=summarise(records[s] for s in reverted.visible(seen.ideal.maps) if s in records),
-        deleted_segments=sorted(s for s in entry.segments_to if s in seen.ideal.maps and s in reverted.hidden()),
+        before=summarise(records[s] for s in before if s in records),
+        after=summarise(records[s] for s in after if s in records),
+        deleted_segments=sorted(s for s in entry.segments_to if s in seen.ideal.maps and s in going),
         possible_until_ms=rollback_deadline_ms(entry, config),
     )
 

@@ -60,7 +60,7 @@ def admit(ctx: Context, config: TableConfig, lineage: Lineage, declared: Declare
     if declared.bytes is None or admission.quota_bytes(config) is None:
         return
     sizes = {m.name: m.size_bytes or 0 for m in read_segments(ctx, config.table)}
-    stored = sum(size for name, size in sizes.items() if name not in leaving)
+    stored = sum(sizes.values()) - sum(sizes.get(s, 0) for s in set(leaving))
     promised = 0
     for entry in lineage.entries.values():
         if entry.state is State.IN_PROGRESS and entry.notes.get(_BYTES_NOTE, "").isdecimal():

@@ -180,3 +180,15 @@ def test_revert_of_a_first_push_empties_the_table() -> None:
 def test_reverting_twice_is_refused() -> None:
     with pytest.raises(StateConflict, match="already"):
         revert(of(entry("x", "a", "b", "REVERTED")), "a b", force=True)
+
+
+def test_a_revert_that_would_show_old_and_new_rows_together_needs_force() -> None:
+    """Another program dropped the entry that replaced b by c: Pinot would show a and c together."""
+    lineage, ideal = of(entry("x", "a", "b", "COMPLETED")), {"a": True, "c": True}
+    assert replacement.lost_segments(lineage, lineage.entry("x"), ideal) == ["b"]
+    with pytest.raises(StateConflict, match="'c', which came later"):
+        replacement.revert(lineage, "x", force=False, ideal=ideal, now_ms=NOW, strangers=["c"])
+    assert replacement.revert(lineage, "x", force=True, ideal=ideal, now_ms=NOW, strangers=["c"]).changed
+    assert revert(lineage, "a c").changed  # nothing came later: b was deleted by hand
+    replaced = of(entry("x", "a", "b", "COMPLETED"), entry("y", "b", "c", "COMPLETED"))
+    assert replacement.lost_segments(replaced, replaced.entry("x"), ideal) == []

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from django_celery_beat.models import PeriodicTask
 
+from segments.domain.ideal_state import with_rows
 from segments.domain.table_config import DAY_MS
 from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound
 from segments.models import Push
+from segments.services.end_job_status import job_status
 from segments.services.end_jobs import request_end
 from segments.services.entry_lease import heartbeat
 from segments.services.explain import explain_entry
@@ -61,6 +63,34 @@ def test_a_server_that_is_down_is_named(world: World) -> None:
     told = explain_entry(world.ctx, TABLE, "e1")
     assert (told.gaps[0].instance, told.gaps[0].why, told.gaps[0].is_waited_for) == ("Server_a_1", "the server is not running", False)
     assert "Start the servers." in told.end.remedies
+
+
+def test_a_replica_that_the_table_does_not_require_blocks_nothing(world: World) -> None:
+    world.upload("b", "c")
+    second_server_lacks(world, "b")
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert told.end.reasons == ("Segment 'b' on Server_b_1: the server has not loaded it yet.",)
+    node = world.memory.get(paths.table_config(TABLE.typed))
+    assert node is not None
+    assert node.record is not None
+    custom = json.dumps({"customConfigs": {"pinotadmin.replacement.replicasRequired": "1"}})
+    world.memory.replace(paths.table_config(TABLE.typed), node.record.with_simple(metadata=custom), node.version)
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert (told.end.reasons, told.replicas.online, told.replicas.wanted) == ((), 2, 3)
+    assert [(g.instance, g.is_waited_for) for g in told.gaps] == [("Server_b_1", False)]
+    job = request_end(world.ctx, TABLE, "e1", actor=ANN)
+    assert [g["is_waited_for"] for g in job_status(world.ctx, job.id).to_json()["missing"]] == [False]
+    end_replace(world.ctx, TABLE, "e1", actor=ANN)
+
+
+def second_server_lacks(world: World, segment: str) -> None:
+    """A second live server is to hold the segment and has not loaded it."""
+    world.memory.create(paths.live_instance("Server_b_1"), ZNRecord("Server_b_1"))
+    node = world.memory.get(paths.ideal_state(TABLE.typed))
+    assert node is not None
+    assert node.record is not None
+    row = {**node.record.maps[segment], "Server_b_1": "ONLINE"}
+    world.memory.replace(paths.ideal_state(TABLE.typed), with_rows(node.record, {segment: row}), node.version)
 
 
 def test_a_background_end_and_a_push_are_named(world: World) -> None:
