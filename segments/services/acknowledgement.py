@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from weakref import WeakKeyDictionary
 
 from segments.names import TableName
 from segments.services.context import Context
 from segments.store import paths
-from segments.store.base import Store, Versioned
+from segments.store.base import Versioned
+from segments.store.bell import bell_for
 
 #: Seconds between two looks when no watch told of anything: a lost event delays an answer by no more than this.
 _LOOK_S = 0.05
 #: After this many seconds it is looked again which brokers are alive: one that died is not waited for.
 _RELIST_S = 0.25
-
-
-class _Bell:
-    """Rings whenever any broker acknowledged something: one watch per store for all that wait, which saves them looking all the time."""
-
-    def __init__(self, store: Store) -> None:
-        self._changed = threading.Condition()
-        self._count = 0
-        # The store keeps the watch; kept here it would keep the store alive.
-        store.watch(paths.ROUTING_ACKS, self._ring)
-
-    @property
-    def count(self) -> int:
-        """How often it rang."""
-        return self._count
-
-    def wait(self, heard: int, seconds: float) -> None:
-        """Until it rang more than ``heard`` times, or the time is over."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._count != heard, seconds)
-
-    def _ring(self, _: str | None) -> None:
-        with self._changed:
-            self._count += 1
-            self._changed.notify_all()
-
-
-_bells: WeakKeyDictionary[Store, _Bell] = WeakKeyDictionary()
-_bells_lock = threading.Lock()
 
 
 def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
@@ -55,7 +25,7 @@ def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
     brokers = _live_brokers(ctx)
     if not brokers:
         return []
-    bell = _bell(ctx.store)
+    bell = bell_for(ctx.store, paths.ROUTING_ACKS)
     heard = bell.count
     node, *acks = ctx.store.get_many([paths.lineage(table.typed), *_acks(table, brokers)])
     zxid = node.mzxid if node else 0
@@ -75,13 +45,6 @@ def brokers_behind(ctx: Context, table: TableName) -> list[str]:
     brokers = _live_brokers(ctx)
     node, *acks = ctx.store.get_many([paths.lineage(table.typed), *_acks(table, brokers)])
     return [b for b, ack in zip(brokers, acks, strict=True) if node is not None and _served(ack) < node.mzxid]
-
-
-def _bell(store: Store) -> _Bell:
-    with _bells_lock:
-        if store not in _bells:
-            _bells[store] = _Bell(store)
-        return _bells[store]
 
 
 def _acks(table: TableName, brokers: list[str]) -> list[str]:

@@ -12,6 +12,7 @@ from segments.names import TableName
 from segments.services.context import Context
 from segments.store import paths
 from segments.store.base import Versioned
+from segments.store.bell import bell_for
 
 Rows = Mapping[str, Mapping[str, str]]
 #: Ideal state, external view, {live instance: {segment: CRC it serves}}, {segment: CRC on record}.
@@ -20,8 +21,9 @@ Replicas = tuple[Rows, Rows, dict[str, dict[str, str]], dict[str, str]]
 #: Told while waiting: replicas that are online, replicas that are waited for.
 Progress = Callable[[int, int], None]
 
-_FIRST_LOOK_S = 0.002
-_SLOWEST_LOOK_S = 0.05
+#: Seconds between two looks when no external view changed: a refreshed file or a dead server changes none at once.
+_LOOK_S = 0.05
+_GATHER_S = 0.02
 #: So many segments are worth looking at one part of them.
 _MANY = 1000
 
@@ -54,9 +56,11 @@ def wait_until_online(
     Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at ``limits.replicas_online_s``.
     """
     deadline = time.monotonic() + ctx.limits.replicas_online_s
-    pause, told = _FIRST_LOOK_S, None
-    left, total = list(segments), 0
+    told: tuple[int, int] | None = None
+    left, total, looks = list(segments), 0, 0
+    bell = bell_for(ctx.store, paths.EXTERNAL_VIEWS)
     while True:
+        heard, looks, looked = bell.count, looks + 1, time.monotonic()
         # Of many only what was missing is looked at again; what was there is proven once more, all together, at the end.
         seen = look_at_segments(ctx, table, left, required)
         is_whole = len(left) == len(segments)
@@ -83,8 +87,9 @@ def wait_until_online(
                 remedy="Check the servers, then end again.",
                 segments=seen.waiting,
             )
-        time.sleep(pause)
-        pause = min(_SLOWEST_LOOK_S, pause * 1.5)
+        bell.wait(heard, _LOOK_S)
+        # When many load at once the views change all the time: who has looked often lets some changes come together.
+        time.sleep(max(0.0, looked + min(_GATHER_S, looks / 500) - time.monotonic()))
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from segments.store.base import Check, Create, Delete, Replace, Versioned, Watch
 from segments.store.bulk_read import DecodedRecords, MultiRead
 from segments.store.dispatch import Dispatcher, Subscription
 from segments.store.paths import check_path, parent_of
+from segments.store.quick_select import QuickHandler
 from segments.store.recursive_watch import AddWatch, RemoveWatches, report_events, submit
 from segments.store.replies import LOST, known, refusal, settle, to_bytes, versioned
 
@@ -29,9 +30,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Reads sent at once before the replies are awaited; more than ``_BULK`` go as one request.
-_PIPELINE = 500
-_BULK = 32
+#: Reads that go as one request; deletes that are sent before the first reply is awaited.
+_TOGETHER = 500
 
 
 #: Seconds that a call waits for the connection when it has been lost for long.
@@ -63,7 +63,10 @@ class ZooKeeperStore:
         # Who watches, and what is asked of the server, must change in the same order. Never held while waiting for a reply.
         self._watch_lock = threading.Lock()
         self._client = KazooClient(
-            hosts=hosts, timeout=session_timeout, connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=1.0)
+            hosts=hosts,
+            timeout=session_timeout,
+            handler=QuickHandler(),
+            connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=1.0),
         )
         report_events(self._client, self._on_event)
         self._client.add_listener(self._on_state)
@@ -82,9 +85,9 @@ class ZooKeeperStore:
 
     def get_many(self, paths: Sequence[str]) -> list[Versioned | None]:
         found: list[Versioned | None] = []
-        for start in range(0, len(paths), _PIPELINE):
-            asked = paths[start : start + _PIPELINE]
-            replies = self._read(partial(self._get_bulk if len(asked) > _BULK else self._get_all, asked))
+        for start in range(0, len(paths), _TOGETHER):
+            asked = paths[start : start + _TOGETHER]
+            replies = self._read(partial(self._get_together if len(asked) > 1 else self._get_one, asked))
             found.extend(None if r is None else self._decoded.versioned(p, *r) for p, r in zip(asked, replies, strict=True))
         return found
 
@@ -98,10 +101,10 @@ class ZooKeeperStore:
         (stat,) = self._read(lambda: settle([self._client.exists_async(full)], NoNodeError))
         return None if stat is None else int(stat.version)
 
-    def _get_all(self, paths: Sequence[str]) -> list[Any]:
-        return settle([self._client.get_async(self._full(path)) for path in paths], NoNodeError)
+    def _get_one(self, paths: Sequence[str]) -> list[Any]:
+        return settle([self._client.get_async(self._full(paths[0]))], NoNodeError)
 
-    def _get_bulk(self, paths: Sequence[str]) -> list[Any]:
+    def _get_together(self, paths: Sequence[str]) -> list[Any]:
         (found,) = settle([submit(self._client, MultiRead([self._full(path) for path in paths]))])
         return list(found)
 
@@ -145,9 +148,9 @@ class ZooKeeperStore:
                 doomed.extend(level)
             with self._writing(path):
                 full = [self._full(node) for node in reversed(doomed)]
-                for start in range(0, len(full), _PIPELINE):
+                for start in range(0, len(full), _TOGETHER):
                     # What appeared meanwhile keeps its parents; the next round takes it.
-                    settle([self._client.delete_async(node) for node in full[start : start + _PIPELINE]], NoNodeError, NotEmptyError)
+                    settle([self._client.delete_async(node) for node in full[start : start + _TOGETHER]], NoNodeError, NotEmptyError)
 
     def transaction(self, writes: Sequence[Write]) -> None:
         if not writes:

@@ -1,0 +1,46 @@
+"""Rings whenever something changed below a path: one watch per store for all that wait, which saves each of them looking all the time."""
+
+from __future__ import annotations
+
+import threading
+from weakref import WeakKeyDictionary
+
+from segments.store.base import Store
+
+
+class Bell:
+    """``count`` before you look, ``wait`` with it after: what happened meanwhile is not missed. A lost watch is: look now and then."""
+
+    def __init__(self, store: Store, prefix: str) -> None:
+        self._changed = threading.Condition()
+        self._count = 0
+        # The store keeps the watch; kept here it would keep the store alive.
+        store.watch(prefix, self._ring)
+
+    @property
+    def count(self) -> int:
+        """How often it rang."""
+        return self._count
+
+    def wait(self, heard: int, seconds: float) -> None:
+        """Until it rang more than ``heard`` times, or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._count != heard, seconds)
+
+    def _ring(self, _: str | None) -> None:
+        with self._changed:
+            self._count += 1
+            self._changed.notify_all()
+
+
+_bells: WeakKeyDictionary[Store, dict[str, Bell]] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def bell_for(store: Store, prefix: str) -> Bell:
+    """The one bell of this store and path; it hangs as long as the store is open."""
+    with _lock:
+        bells = _bells.setdefault(store, {})
+        if prefix not in bells:
+            bells[prefix] = Bell(store, prefix)
+        return bells[prefix]
