@@ -14,8 +14,10 @@ from segments.domain.stream_offset import Offset
 from segments.errors import PinotAdminError
 
 NOT_CALCULATED: Final = "NOT_CALCULATED"
-#: Seconds for which the end of a partition is not asked for again.
+#: Seconds for which the end of a partition is not asked for again, and a topic that does not answer is left alone: its answer may take
+#: half a minute not to come, for every partition and everybody who looks.
 _KEEP_S: Final = 1.0
+_SILENT_S: Final = 10.0
 _COUNTED: Final = ("kafka", "memory")
 
 
@@ -26,6 +28,7 @@ class ConsumingInfo:
         self._slots, self._streams = slots, streams
         self._lock = threading.Lock()
         self._ends: dict[tuple[str, str, int], tuple[Offset, float]] = {}
+        self._silent_until: dict[tuple[str, str], float] = {}
 
     def pinot(self, table: str) -> list[dict[str, Any]]:
         """Pinot's SegmentConsumerInfo of each consuming segment of a typed table."""
@@ -74,15 +77,20 @@ class ConsumingInfo:
         """The end of the partition, at most a second old; None when the stream does not answer."""
         key, now = (source.table, source.stream.topic, source.stream_partition), time.monotonic()
         with self._lock:
-            known = self._ends.get(key)
+            known, silent_until = self._ends.get(key), self._silent_until.get(key[:2], 0.0)
         if known is not None and now - known[1] < _KEEP_S:
             return known[0]
+        if now < silent_until:
+            return None
         try:
             latest = self._streams.stream(source.stream).latest(source.stream_partition)
         except PinotAdminError:
+            with self._lock:
+                self._silent_until[key[:2]] = time.monotonic() + _SILENT_S
             return None
         with self._lock:
             self._ends[key] = (latest, now)
+            self._silent_until.pop(key[:2], None)
         return latest
 
 

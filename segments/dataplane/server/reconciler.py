@@ -187,6 +187,7 @@ class Reconciler:
         for table in sorted(listed | viewed | set(self._slots.tables())):
             self._reconcile(table, None)
             self._reporter.mark(table)
+        self._consumers.tidy()
         if not self._has_looked:
             self._remove_unassigned()
             self._has_looked = True

@@ -71,6 +71,10 @@ class Consumers:
             if isinstance(worker, Worker):
                 worker.force()
 
+    def tidy(self) -> None:
+        """Close connections that nobody uses any more."""
+        self._parts.streams.tidy()
+
     def stop(self, timeout_s: float) -> None:
         """End all; a commit that runs is waited for as long as the time allows."""
         self._is_stopped = True

@@ -15,8 +15,9 @@ from segments.gateways.streams import PartitionConsumer, Stream
 
 log = logging.getLogger(__name__)
 
-#: Seconds after which a connection that nobody took is closed.
+#: Seconds after which a connection that nobody took is closed, and a stream that nobody asked anything.
 _IDLE_S: Final = 60.0
+_UNUSED_S: Final = 600.0
 
 OpenStream = Callable[[StreamConfig], Stream]
 _Key = tuple[str, int]
@@ -29,6 +30,7 @@ class StreamPool:
         self._open_stream = open_stream
         self._lock = threading.Lock()
         self._streams: dict[str, Stream] = {}
+        self._asked_at: dict[str, float] = {}
         self._idle: dict[_Key, list[tuple[PartitionConsumer, float]]] = defaultdict(list)
         self._is_closed = False
 
@@ -36,6 +38,7 @@ class StreamPool:
         """The stream of this config, opened once. InvalidInput for settings that can not work."""
         key = _text(config)
         with self._lock:
+            self._asked_at[key] = time.monotonic()
             if key not in self._streams:
                 self._streams[key] = self._open_stream(config)
             return self._streams[key]
@@ -50,16 +53,28 @@ class StreamPool:
 
     def give_back(self, config: StreamConfig, partition: int, consumer: PartitionConsumer) -> None:
         """The consumer waits for the partition's next segment; others that waited too long are closed."""
-        now = time.monotonic()
         with self._lock:
-            if not self._is_closed:
-                self._idle[_text(config), partition].append((consumer, now))
-            doomed = [] if not self._is_closed else [consumer]
+            is_closed = self._is_closed
+            if not is_closed:
+                self._idle[_text(config), partition].append((consumer, time.monotonic()))
+        if is_closed:
+            _close(consumer)
+        else:
+            self.tidy()
+
+    def tidy(self, now: float | None = None) -> None:
+        """Close what nobody used for long: of a table that is paused or dropped nobody comes for it any more."""
+        now = time.monotonic() if now is None else now
+        with self._lock:
+            doomed: list[PartitionConsumer | Stream] = []
             for key, waiting in list(self._idle.items()):
                 doomed += [c for c, since in waiting if now - since > _IDLE_S]
                 self._idle[key] = [(c, since) for c, since in waiting if now - since <= _IDLE_S]
                 if not self._idle[key]:
                     del self._idle[key]
+            for text in [t for t, at in self._asked_at.items() if now - at > _UNUSED_S]:
+                del self._asked_at[text]
+                doomed += [self._streams.pop(text)] if text in self._streams else []
         for old in doomed:
             _close(old)
 
