@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page
 from pytest_django.live_server_helper import LiveServer
 
 from segments import wiring
-from segments.services import replacement
+from segments.domain.checks import CheckReport, Level, Outcome
+from segments.domain.schema import parse_schema
+from segments.gateways.servers import Profile
+from segments.mirror.follower import Follower
+from segments.models import Cluster, LagSample, Push, Table
+from segments.services import consumption, deletion, replacement, snapshot_checks
+from segments.services.check_settings import write_check_document
+from segments.store import paths
+from segments.store.data_loss import DataLoss, record_data_loss
 from tests.console.conftest import FakeBroker
 from tests.factories import (
     CLUSTER,
@@ -26,14 +38,18 @@ from tests.factories import (
     make_table,
     make_user,
 )
+from tests.services.realtime_world import TABLE as REALTIME
+from tests.services.realtime_world import RealtimeWorld
 from tests.services.world import ANN, TABLE, World
 
 NEW, OLD = ("sales_20_0", "sales_20_1"), ("sales_19_0", "sales_19_1")
 
 
 @pytest.fixture
-def world(transactional_db: None, tmp_path: Path) -> Iterator[World]:
+def world(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Table t: snapshot old was replaced by new; the mirror shows it; one push, finding, pass and audit record."""
+    silent = SimpleNamespace(errors=lambda url, table: {}, profile=lambda url, table, segments: Profile((), tuple(segments)))
+    monkeypatch.setattr(wiring, "servers", lambda: silent)
     world = World(tmp_path)
     world.ctx = replace(world.ctx, cluster=CLUSTER)
     with wiring.use(world.ctx, FakeBroker()):
@@ -54,6 +70,55 @@ def world(transactional_db: None, tmp_path: Path) -> Iterator[World]:
         )
         make_user("olga", "operate", is_staff=True)
         yield world
+
+
+@pytest.fixture
+def blocked(world: World) -> Push:
+    """A push whose new side is hidden: one of the table's checks blocks it, another one warns. A segment waits for its deletion."""
+    new = "sales_21_0"
+    entry = replacement.start_replace(world.ctx, TABLE, list(NEW), [new], actor=ANN)
+    world.upload(new)
+    outcomes = (
+        Outcome("rows", "rowCount", Level.BLOCK, False, "5 rows, 20 are replaced", "from 16 rows"),
+        Outcome("no nulls", "nullShare", Level.WARN, False, "0.5 (5 of 10 rows)", "at most 0.05 of 'v'"),
+        Outcome("keys", "uniqueKey", Level.BLOCK, True, "no key twice", "every (n) once"),
+    )
+    snapshot_checks._store(world.ctx, TABLE, CheckReport(TABLE.typed, entry, world.now, 3, 1, outcomes, actor="ann"))
+    table = Table.objects.get(name=TABLE.typed)
+    make_entry(table, entry, "IN_PROGRESS", segments_from=list(NEW), segments_to=[new])
+    world.memory.create(paths.schema(TABLE.raw), parse_schema({"schemaName": TABLE.raw}).to_record())
+    write_check_document(world.ctx, TABLE, {"checks": [{"kind": "rowCount", "minRatio": 0.8}]}, actor=ANN)
+    world.upload("extra")
+    deletion.delete_segments(world.ctx, TABLE, ["extra"], actor=ANN)
+    push = Push.objects.get()
+    push.state, push.stage, push.entry_id, push.plan = "BLOCKED", "END", entry, {"replaces": True}
+    push.save()
+    return push
+
+
+@pytest.fixture
+def realtime(world: World, tmp_path: Path) -> Iterator[RealtimeWorld]:
+    """A realtime table with two partitions: one sets messages aside and has lost some, the other is paused."""
+    realtime = RealtimeWorld(tmp_path)
+
+    def say(url: str, method: str, path: str, *_: object) -> list[dict[str, Any]]:
+        first = realtime.consuming[0]
+        if path.endswith("/consumers"):
+            bad = [{"offset": "17", "reason": "The message is no object but list.", "start": "[1, 2, 3]"}]
+            return [{"segmentName": first, "partition": 0, "rows": 40, "bytes": 4096, "messages": 42, "badMessages": 2, "badSamples": bad}]
+        info = {"recordsLag": {"0": "7"}, "currentOffsets": {"0": "42"}}
+        return [{"segmentName": first, "consumerState": "CONSUMING", "lastConsumedTimestamp": 5, "partitionOffsetInfo": info}]
+
+    realtime.ctx = replace(realtime.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=say))  # type: ignore[arg-type]  # only what is asked
+    record_data_loss(realtime.ctx.store, REALTIME.typed, [DataLoss(0, "100", "350", realtime.consuming[0], realtime.now)])
+    consumption.pause_partitions(realtime.ctx, REALTIME, [1], actor=ANN)
+    Follower(realtime.memory, Cluster.objects.get(name=CLUSTER)).sync_all()
+    table, now = Table.objects.get(name=REALTIME.typed), timezone.now()
+    for minutes, behind in ((30, 0), (20, 900), (10, 30), (1, 7)):
+        LagSample.objects.create(table=table, partition=0, at=now - timedelta(minutes=minutes), messages=behind)
+    make_finding(table_name=REALTIME.typed, code="consumption-data-loss", subject="0:100:350", severity="error", message="Rows are lost.")
+    with wiring.use(realtime.ctx, FakeBroker()):
+        yield realtime
 
 
 @pytest.fixture

@@ -7,7 +7,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import BrowserContext, Page
 
 from segments.models import Push
-from tests.browser.test_journey import PAGES
+from tests.browser.test_journey import PAGES, TABLE_PAGE
+from tests.services.realtime_world import TABLE as REALTIME
+from tests.services.realtime_world import RealtimeWorld
 
 pytestmark = pytest.mark.browser
 
@@ -17,16 +19,54 @@ def _serious(page: Page) -> list[str]:
     return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in found if v["impact"] in ("serious", "critical")]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_has_a_serious_fault(page: Page, scheme: str) -> None:
+def _faults(page: Page, scheme: str, addresses: list[str]) -> dict[str, object]:
+    """Faults of pages in one colour scheme; on a phone none of them is wider than the screen."""
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
-    faults = {}
-    for address in [*PAGES, f"/console/pushes/{Push.objects.get().pk}/", "/console/nothing/"]:
+    faults: dict[str, object] = {}
+    for address in addresses:
+        page.set_viewport_size({"width": 1280, "height": 900})
         page.goto(address)
         page.locator(".health .badge").first.wait_for()
         if found := _serious(page):
             faults[address] = found
-    assert faults == {}
+        page.set_viewport_size({"width": 390, "height": 844})
+        width = page.evaluate("document.documentElement.scrollWidth")
+        if width > 390:
+            faults[f"{address} on a phone"] = width
+    return faults
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_fault(page: Page, scheme: str) -> None:
+    assert _faults(page, scheme, [*PAGES, f"/console/pushes/{Push.objects.get().pk}/", "/console/nothing/"]) == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_around_failed_checks_has_a_serious_fault(page: Page, blocked: Push, scheme: str) -> None:
+    push, entry = f"/console/pushes/{blocked.pk}/", f"{TABLE_PAGE}lineage/{blocked.entry_id}/"
+    pages = [push, f"{push}finish/", f"{push}override/", entry, f"{entry}end/", f"{entry}check/", f"{TABLE_PAGE}checks/"]
+    assert _faults(page, scheme, [*pages, f"{TABLE_PAGE}lineage/", f"{TABLE_PAGE}deleted/", f"{TABLE_PAGE}deleted/extra/cancel/"]) == {}
+    page.goto(push)
+    page.get_by_text("5 rows, 20 are replaced").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_of_a_realtime_table_has_a_serious_fault(page: Page, realtime: RealtimeWorld, scheme: str) -> None:
+    base = f"/console/tables/{REALTIME.typed}/"
+    home, segment = f"{base}consumption/", f"{base}segments/{realtime.consuming[0]}/"
+    pages = [
+        home,
+        f"{home}pause/",
+        f"{home}pause/?p=0",
+        f"{home}resume/",
+        f"{home}commit/",
+        segment,
+        f"{segment}reset/",
+        "/console/findings/",
+    ]
+    assert _faults(page, scheme, [base, *pages]) == {}
+    page.goto(home)
+    page.get_by_text("The message is no object but list.").wait_for()
 
 
 def test_the_log_in_page_has_no_serious_fault(context: BrowserContext) -> None:

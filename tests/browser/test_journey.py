@@ -23,6 +23,15 @@ PAGES = [
     f"{TABLE_PAGE}segments/{NEW[0]}/",
     f"{TABLE_PAGE}lineage/",
     f"{TABLE_PAGE}lineage/entry-1/rollback/",
+    f"{TABLE_PAGE}lineage/entry-1/",
+    f"{TABLE_PAGE}lineage/entry-1/pin/",
+    f"{TABLE_PAGE}lineage/entry-1/rollback-to/",
+    f"{TABLE_PAGE}pin/?e=entry-1",
+    f"{TABLE_PAGE}diff/?from=entry-1:from&to=current",
+    f"{TABLE_PAGE}delete/?s={NEW[0]}",
+    f"{TABLE_PAGE}reload/?s={NEW[0]}",
+    f"{TABLE_PAGE}deleted/",
+    f"{TABLE_PAGE}checks/",
     f"{TABLE_PAGE}config/",
     f"{TABLE_PAGE}passes/",
     f"{TABLE_PAGE}audit/",
@@ -31,6 +40,7 @@ PAGES = [
     "/console/query/",
     "/console/passes/",
     "/console/findings/",
+    "/console/servers/",
     "/console/audit/",
 ]
 
