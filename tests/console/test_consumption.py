@@ -198,6 +198,8 @@ def test_lag_is_sampled_and_kept_for_a_day(operator: Client, world: RealtimeWorl
     text = operator.get(PAGE).content.decode()
     assert "<polyline" in text
     assert "at most 900" in text
+    LagSample.objects.create(table=table, partition=1, at=now - timedelta(hours=1), behind_ms=4200)
+    assert "at most 4.2 s" in operator.get(PAGE).content.decode()
     body = lag.lag_json(world.ctx, TABLE)
     assert [p["partition"] for p in body["partitions"]] == [0, 1]
     assert [h["messages"] for h in body["partitions"][0]["history"]] == [900, 7]

@@ -44,7 +44,7 @@ class Gap:
 @dataclass(frozen=True)
 class Line:
     """One partition. ``chart`` are the points of a polyline in a box of WIDTH by HEIGHT, from ``since`` on; ``most`` the largest lag in
-    it (messages)."""
+    it: messages, or with ``is_time`` milliseconds, where offsets do not count messages."""
 
     partition: int
     mark: Mark
@@ -54,6 +54,7 @@ class Line:
     chart: str
     most: int
     since: datetime | None = None
+    is_time: bool = False
     consumers: tuple[Consumer, ...] = ()
 
     @property
@@ -120,9 +121,13 @@ def lines(
 def _line(
     table: Table, partition: int, segment: Segment | None, lag: PartitionLag | None, paused: bool, samples: list[LagSample], now: datetime
 ) -> Line:
-    most = max((s.messages or 0 for s in samples), default=0)
+    is_time = any(s.messages is None for s in samples)
+    values = [(s.at, (s.behind_ms if is_time else s.messages) or 0) for s in samples]
+    most = max((value for _, value in values), default=0)
     since = samples[0].at if len(samples) > 1 else None
-    return Line(partition, _mark(table, segment, lag, paused), segment, lag, paused, _chart(samples, most, now), most, since)
+    return Line(
+        partition, _mark(table, segment, lag, paused), segment, lag, paused, _chart(values, most, now), most, since, is_time=is_time
+    )
 
 
 def _mark(table: Table, segment: Segment | None, lag: PartitionLag | None, paused: bool) -> Mark:
@@ -141,15 +146,15 @@ def _mark(table: Table, segment: Segment | None, lag: PartitionLag | None, pause
     return Mark("consuming", "ok", "check")
 
 
-def _chart(samples: Sequence[LagSample], most: int, now: datetime) -> str:
+def _chart(values: Sequence[tuple[datetime, int]], most: int, now: datetime) -> str:
     """Left is the first sample, a day ago at most, right is now; the largest lag touches the top."""
-    if len(samples) < 2:
+    if len(values) < 2:
         return ""
-    span = max((now - samples[0].at).total_seconds(), 1.0)
+    span = max((now - values[0][0]).total_seconds(), 1.0)
     points = []
-    for sample in samples:
-        x = WIDTH * (1 - (now - sample.at).total_seconds() / span)
-        y = HEIGHT - 1 - (HEIGHT - 3) * ((sample.messages or 0) / most if most else 0)
+    for at, value in values:
+        x = WIDTH * (1 - (now - at).total_seconds() / span)
+        y = HEIGHT - 1 - (HEIGHT - 3) * (value / most if most else 0)
         points.append(f"{x:.1f},{y:.1f}")
     return " ".join(points)
 
