@@ -43,6 +43,8 @@ def check_peer_scheme(config: TableConfig) -> None:
 
 
 def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:
+    """What Pinot asks of a pauseless table. It commits by the standard protocol here: servers read on behind a segment that is being
+    committed and answer queries with those rows, so nothing pauses either way; the COMMITTING state of seed 003 comes with its repair."""
     if not config.is_pauseless:
         return
     if len(streams) > 1:
@@ -57,8 +59,6 @@ def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> 
 def _check_not_built_yet(config: TableConfig) -> None:
     """Better refused than consumed with rows that mean something else."""
     asked = []
-    if config.is_pauseless:
-        asked.append("pauseless consumption (ingestionConfig.streamIngestionConfig.pauselessConsumptionEnabled)")
     if str((config.body.get("upsertConfig") or {}).get("mode", "NONE")).upper() != "NONE":
         asked.append("upsert (upsertConfig)")
     if (config.body.get("dedupConfig") or {}).get("dedupEnabled"):

@@ -98,7 +98,6 @@ def test_a_topic_that_was_just_made_is_asked_again(tmp_path: Path) -> None:
         ({"segments": {"peerSegmentDownloadScheme": "http"}, "replication": 1}, "peerSegmentDownloadScheme"),
         ({"streaming": {"pauselessConsumptionEnabled": True}}, "peerSegmentDownloadScheme"),
         ({"streaming": {"pauselessConsumptionEnabled": True}, "topics": 2}, "Multiple stream configs"),
-        ({"streaming": {"pauselessConsumptionEnabled": True}, "replication": 1}, "pauseless consumption"),
         ({"streaming": {"streamConfigMaps": []}}, "stream"),
         ({"upsertConfig": {"mode": "FULL"}}, "upsert"),
         ({"dedupConfig": {"dedupEnabled": True}}, "deduplication"),
@@ -113,6 +112,12 @@ def test_configs_that_can_not_work_are_refused_by_key(tmp_path: Path, change: di
     with pytest.raises(InvalidInput, match=word):
         world.create(**change)
     assert tables.list_tables(world.ctx) == []
+
+
+def test_a_pauseless_table_is_taken_and_consumes_as_any_other(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, streaming={"pauselessConsumptionEnabled": True}, replication=1)
+    assert {world.fields(s)["segment.realtime.status"] for s in world.consuming} == {"IN_PROGRESS"}
+    assert len(world.consuming) == 2
 
 
 def test_the_older_key_for_the_number_of_replicas_counts(tmp_path: Path) -> None:
