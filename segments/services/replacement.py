@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from segments.domain import ideal_state, replacement
@@ -18,6 +19,7 @@ from segments.services.acknowledgement import wait_for_brokers
 from segments.services.context import Actor, Context
 from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe, read_lineage
+from segments.services.lost_links import newer_strangers
 from segments.services.online import Progress, live_instance_names, served_by, wait_until_online
 from segments.services.rollback_preview import preview_revert
 from segments.store import paths
@@ -28,6 +30,8 @@ __all__ = ["end_replace", "preview_revert", "read_lineage", "revert_replace", "s
 
 log = logging.getLogger(__name__)
 
+#: How often an end waits and checks anew because segments were uploaded again meanwhile.
+_ROUNDS: Final = 3
 #: Names of segments that an audit record tells, of each list.
 _TOLD: Final = 100
 
@@ -110,34 +114,66 @@ def end_replace(
     or PreconditionFailed (lineage.md 5). ``cleanup`` is handled by the caller, which runs a retention pass. ``guard`` sees the entry as
     read in every attempt and raises when the caller no longer wants this end. While it waits, the lease of the entry's client is kept.
     """
-    decided: list[Decision] = []
+    end = _End(ctx, table, entry_id, tuple(segments_to), actor, override, progress, guard)
+    _audited(ctx, table, "endReplaceSegments", actor, entry_id, end.run)
+    _finish(ctx, table, "endReplaceSegments", actor, end.decided[0], cleanup=cleanup)
 
-    def decide() -> tuple[Observed, Decision]:
-        seen = observe(ctx, table)
-        if guard is not None:
-            guard(seen.lineage.entry(entry_id))
+
+@dataclass
+class _End:
+    """One end: first what it waits for, then the switch, decided afresh in every attempt. ``files`` are those that the checks read."""
+
+    ctx: Context
+    table: TableName
+    entry_id: str
+    segments_to: tuple[str, ...]
+    actor: Actor
+    override: str
+    progress: Progress | None
+    guard: Callable[[Entry], object] | None
+    decided: list[Decision] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Until it is written; again when a segment was uploaded anew after the checks."""
+        for _ in range(_ROUNDS):
+            self._make_ready()
+            with suppress(snapshot_checks.FilesChanged):
+                update_transaction(self.ctx.store, self._attempt, turn=self.table.typed)
+                return
+        raise snapshot_checks.uploading_again(self.table, self.entry_id)
+
+    def _decide(self) -> tuple[Observed, Decision]:
+        seen = observe(self.ctx, self.table)
+        if self.guard is not None:
+            self.guard(seen.lineage.entry(self.entry_id))
         decision = replacement.end(
-            seen.lineage, entry_id, segments_to=segments_to, ideal=seen.ideal.maps, is_refresh=seen.config.is_refresh, now_ms=ctx.clock(),
-            settings=settings_or_default(seen.config),
+            seen.lineage, self.entry_id, segments_to=self.segments_to, ideal=seen.ideal.maps, is_refresh=seen.config.is_refresh,
+            now_ms=self.ctx.clock(), settings=settings_or_default(seen.config),
         )  # fmt: skip
         return seen, decision
 
-    def attempt() -> Sequence[Write] | None:
-        seen, decision = decide()
-        decided[:] = [decision]
-        return _writes(ctx, table, seen, decision, decision.remove_now) if decision.changed else None
+    def _make_ready(self) -> None:
+        seen, first = self._decide()
+        if not first.changed:
+            return
+        declared = None if self.segments_to else start_admission.declared_rows(first.entry)
+        required = settings_or_default(seen.config).replicas_required
+        with kept_alive(self.ctx, self.table, self.entry_id):
+            wait_until_online(self.ctx, self.table, first.entry.segments_to, progress=self.progress, required=required)
+            self.files = dict(
+                snapshot_checks.require_passed(
+                    self.ctx, self.table, first.entry, override=self.override, actor=self.actor, config=seen.config, declared=declared
+                )
+            )
 
-    def run() -> None:
-        seen, first = decide()
-        if first.changed:
-            required = settings_or_default(seen.config).replicas_required
-            with kept_alive(ctx, table, entry_id):
-                wait_until_online(ctx, table, first.entry.segments_to, progress=progress, required=required)
-                snapshot_checks.require_passed(ctx, table, first.entry, override=override, actor=actor, config=seen.config)
-        update_transaction(ctx.store, attempt, turn=table.typed)
-
-    _audited(ctx, table, "endReplaceSegments", actor, entry_id, run)
-    _finish(ctx, table, "endReplaceSegments", actor, decided[0], cleanup=cleanup)
+    def _attempt(self) -> Sequence[Write] | None:
+        seen, decision = self._decide()
+        self.decided[:] = [decision]
+        if not decision.changed:
+            return None
+        same = snapshot_checks.same_files(self.ctx, self.table, self.files) if self.files else []
+        return [*_writes(self.ctx, self.table, seen, decision, decision.remove_now), *same]
 
 
 def revert_replace(ctx: Context, table: TableName, entry_id: str, *, force: bool = False, actor: Actor) -> None:
@@ -151,7 +187,8 @@ def revert_replace(ctx: Context, table: TableName, entry_id: str, *, force: bool
         live = live_instance_names(ctx)
         seen = observe(ctx, table, paths.external_view(table.typed))
         rows = served_by(live, seen.more[0], seen.ideal.maps)
-        decision = replacement.revert(seen.lineage, entry_id, force=force, ideal=rows, now_ms=ctx.clock())
+        strangers = [] if force else newer_strangers(ctx, table, seen, entry_id)
+        decision = replacement.revert(seen.lineage, entry_id, force=force, ideal=rows, now_ms=ctx.clock(), strangers=strangers)
         decided[:] = [decision]
         return _writes(ctx, table, seen, decision, ())
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,16 +12,36 @@ from segments.errors import PinotAdminError, StateConflict
 from segments.services import retention
 from segments.services.context import Context
 from segments.services.replacement import end_replace, revert_replace, start_replace
+from segments.store.zookeeper import ZooKeeperStore
+from tests.contract.conftest import zookeeper as zookeeper
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
+from tests.real_parts import ZooKeeperProcess
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
 Step = Callable[[Context], object]
 
 
-def prepare(folder: Path) -> World:
+@pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.integration)])
+def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], World]]:
+    """Makes worlds, in memory or each a cluster of its own on a real ZooKeeper."""
+    numbers, opened = itertools.count(1), list[ZooKeeperStore]()
+
+    def make() -> World:
+        folder = tmp_path / f"{next(numbers)}"
+        if request.param == "memory":
+            return World(folder)
+        process: ZooKeeperProcess = request.getfixturevalue("zookeeper")
+        opened.append(ZooKeeperStore(process.hosts, f"cut{id(opened)}-{folder.name}"))
+        return World(folder, opened[-1], memory=opened[-1])
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+def prepare(world: World) -> World:
     """p1 was replaced by p2; a failed push left q1 behind; p3 is about to come, with clean-up."""
-    world = World(folder)
     first = start_replace(world.ctx, TABLE, [], ["p1"], force_cleanup=True, actor=ANN, entry_id="e1")
     world.upload("p1")
     end_replace(world.ctx, TABLE, first, actor=ANN)
@@ -56,14 +77,14 @@ def rollback(world: World) -> Step:
 @pytest.mark.parametrize(("scenario", "before", "after", "left"), [(push, "p2", "p3", ["p2", "p3"]), (rollback, "p2", "p1", ["p1"])])
 @pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.LOST_AFTER, Fault.LOST_BEFORE, Fault.CONFLICT])
 def test_cut_anywhere_and_done_again(
-    tmp_path: Path, scenario: Callable[[World], Step], before: str, after: str, left: list[str], fault: Fault
+    fresh: Callable[[], World], scenario: Callable[[World], Step], before: str, after: str, left: list[str], fault: Fault
 ) -> None:
-    probe = prepare(tmp_path / "probe")
+    probe = prepare(fresh())
     counting = FaultyStore(probe.memory)
     scenario(probe)(probe.with_store(counting))
     assert counting.writes
     for k in range(1, len(counting.writes) + 1):
-        world = prepare(tmp_path / f"cut{k}")
+        world = prepare(fresh())
         step = scenario(world)
         try:
             step(world.with_store(FaultyStore(world.memory, Plan({k: fault}))))
