@@ -12,8 +12,10 @@ from typing import Final
 
 from segments.domain import schema as schemas
 from segments.domain.check_document import CHECKS, checks_of
-from segments.domain.checks import Check, CheckPlan, CheckReport, Level, Measured, Outcome, evaluate, report_from_json
+from segments.domain.checks import Check as TableCheck
+from segments.domain.checks import CheckPlan, CheckReport, Level, Measured, Outcome, evaluate, report_from_json
 from segments.domain.lineage import Entry, State
+from segments.domain.segment_metadata import from_record
 from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, PreconditionFailed, RecordCorrupt, StateConflict, Unavailable
@@ -22,9 +24,10 @@ from segments.services import audit
 from segments.services.check_measuring import Measuring, Snapshot
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import observe, read_lineage
+from segments.services.start_admission import declared_rows
 from segments.services.table_record import read_table_config
 from segments.store import paths
-from segments.store.base import Versioned
+from segments.store.base import Check, Versioned
 from segments.store.update import update_record
 
 log = logging.getLogger(__name__)
@@ -33,6 +36,12 @@ _REPORT: Final = "report"
 #: How often the checks run again because the new segments were replaced while they were read.
 _ATTEMPTS: Final = 3
 _LONGEST_REASON: Final = 2000
+#: Segments whose files the transaction of a switch holds fast.
+_MOST_CONDITIONS: Final = 1000
+_DECLARED: Final = "declaredRows"
+
+#: {segment: CRC on record} of what was checked.
+Files = dict[str, str]
 
 
 class ChecksFailed(PreconditionFailed):
@@ -50,20 +59,35 @@ class ChecksFailed(PreconditionFailed):
         self.report = report
 
 
-def require_passed(ctx: Context, table: TableName, entry: Entry, *, override: str, actor: Actor, config: TableConfig | None = None) -> None:
+class FilesChanged(Exception):
+    """A segment that was checked is another file by now: check again. Never leaves an end."""
+
+
+def require_passed(
+    ctx: Context,
+    table: TableName,
+    entry: Entry,
+    *,
+    override: str,
+    actor: Actor,
+    config: TableConfig | None = None,
+    declared: int | None = None,
+) -> Files:
     """Called by end once all new segments are online and before queries switch; a refusal raised here keeps the old side.
 
     Runs the table's checks on the segments that ``entry`` would show and keeps the result on record. Raises ChecksFailed when one of
-    level block failed and ``override`` (a reason) is empty; an override is audited. A check that can not be measured has failed. Without
-    checks nothing is done; ``config`` saves reading the table's config again.
+    level block failed and ``override`` (a reason) is empty; an override is audited. A check that can not be measured has failed. Rows that
+    the start ``declared`` are counted too. Without both nothing is done; ``config`` saves reading the table's config again.
+
+    Returns what was checked, for ``same_files``.
     """
     config = config or read_table_config(ctx, table)
-    if not (config.body.get("metadata") or {}).get("customConfigs"):
-        return
-    plan = _plan_of(config)
-    if isinstance(plan, CheckPlan) and not plan.checks:
-        return
-    report = replace(_run(ctx, config, entry, plan), actor=actor.name)
+    plan = _plan_of(config) if (config.body.get("metadata") or {}).get("customConfigs") else CheckPlan()
+    counted, files = _count(ctx, table, entry.segments_to, declared) if declared is not None else ([], {})
+    if isinstance(plan, CheckPlan) and not plan.checks and not counted:
+        return files
+    report, measured = _run(ctx, config, entry, plan)
+    report, files = replace(report, actor=actor.name, outcomes=(*counted, *report.outcomes)), {**files, **measured}
     if report.blocking and override.strip():
         report = replace(report, override=override.strip()[:_LONGEST_REASON])
     _store(ctx, table, report)
@@ -76,6 +100,29 @@ def require_passed(ctx: Context, table: TableName, entry: Entry, *, override: st
             replace(actor, reason=report.override), "overrideChecks", cluster=ctx.cluster, target=table.typed, entry=entry.id,
             checks=[o.sentence for o in report.blocking],
         )  # fmt: skip
+    return files
+
+
+def same_files(ctx: Context, table: TableName, files: Files) -> list[Check]:
+    """Raises FilesChanged when one of the segments is another file than the checked one.
+
+    The returned conditions, for the transaction that switches, keep it so until then; of more segments than fit one transaction there are
+    none, and only what was uploaded since this call can slip through.
+    """
+    nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in files])
+    if [_crc(n) for n in nodes] != list(files.values()):
+        raise FilesChanged
+    found = [Check(paths.segment(table.typed, s), n.version) for s, n in zip(files, nodes, strict=True) if n is not None]
+    return found if len(found) <= _MOST_CONDITIONS else []
+
+
+def uploading_again(table: TableName, entry_id: str) -> PreconditionFailed:
+    """The refusal when new files kept coming in while they were checked."""
+    return PreconditionFailed(
+        f"Segments of lineage entry '{entry_id}' of table '{table}' were uploaded again while they were checked.",
+        remedy="Wait until all uploads are through, then end again.",
+        entry=entry_id,
+    )
 
 
 def run_checks(ctx: Context, table: TableName, entry_id: str, *, actor: Actor) -> CheckReport:
@@ -89,7 +136,10 @@ def run_checks(ctx: Context, table: TableName, entry_id: str, *, actor: Actor) -
         raise StateConflict(
             f"Lineage entry '{entry_id}' is REVERTED; there is nothing to check.", remedy="Start a new replacement.", entry=entry_id
         )
-    report = replace(_run(ctx, config, entry, _plan_of(config)), actor=actor.name, preview=True)
+    report, _ = _run(ctx, config, entry, _plan_of(config))
+    declared = declared_rows(entry)
+    counted = _count(ctx, table, entry.segments_to, declared)[0] if declared is not None else []
+    report = replace(report, actor=actor.name, preview=True, outcomes=(*counted, *report.outcomes))
     if entry.state is State.IN_PROGRESS:
         _store(ctx, table, report)
     return report
@@ -119,23 +169,32 @@ def _plan_of(config: TableConfig) -> CheckPlan | InvalidInput:
         return error
 
 
-def _run(ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan | InvalidInput) -> CheckReport:
-    """All checks on the entry's new side; again when it was uploaded anew meanwhile."""
-    began, ran_at = time.monotonic(), ctx.clock()
+def _run(ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan | InvalidInput) -> tuple[CheckReport, Files]:
+    """All checks on the entry's new side, again when it was uploaded anew meanwhile; and what was read."""
+    began, ran_at, files = time.monotonic(), ctx.clock(), Files()
     if isinstance(plan, InvalidInput):
         outcomes = [Outcome("document", "document", Level.BLOCK, False, "", "a document that can be read", plan.message)]
     else:
-        outcomes = _measured(ctx, config, entry, plan, ran_at)
+        outcomes, files = _measured(ctx, config, entry, plan, ran_at)
     took = round((time.monotonic() - began) * 1000)
-    return CheckReport(config.table.typed, entry.id, ran_at, took, len(entry.segments_to), tuple(outcomes))
+    return CheckReport(config.table.typed, entry.id, ran_at, took, len(entry.segments_to), tuple(outcomes)), files
 
 
-def _measured(ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan, now_ms: int) -> list[Outcome]:
+def _count(ctx: Context, table: TableName, segments: Sequence[str], declared: int) -> tuple[list[Outcome], Files]:
+    """An outcome if the segments' rows are not as many as were declared, and what was counted."""
+    nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
+    rows = sum(from_record(n.record).total_docs or 0 for n in nodes if n and n.record)
+    files = {s: _crc(n) for s, n in zip(segments, nodes, strict=True)}
+    allowed = f"{declared} rows, as declared at the start"
+    return [Outcome(_DECLARED, _DECLARED, Level.BLOCK, False, f"{rows} rows", allowed)] if rows != declared else [], files
+
+
+def _measured(ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan, now_ms: int) -> tuple[list[Outcome], Files]:
     node = ctx.store.get(paths.schema(config.table.raw))
     if node is None or node.record is None:
-        return [_failed(check, f"table '{config.table}' has no schema", now_ms) for check in plan.checks]
+        return [_failed(check, f"table '{config.table}' has no schema", now_ms) for check in plan.checks], {}
     if ctx.snapshots is None:
-        return [_failed(check, "this process can not read segments", now_ms) for check in plan.checks]
+        return [_failed(check, "this process can not read segments", now_ms) for check in plan.checks], {}
     snapshot = Snapshot(config, schemas.from_record(node.record), entry.segments_to, entry.segments_from or None)
     for _ in range(_ATTEMPTS):
         before = _crcs(ctx, config.table, entry.segments_to)
@@ -143,17 +202,21 @@ def _measured(ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan, 
             measuring = Measuring(reader, snapshot, plan)
             outcomes = [evaluate(check, measuring.measure(check), now_ms) for check in plan.checks]
         if before == _crcs(ctx, config.table, entry.segments_to):
-            return outcomes
-    return [_failed(check, "the new segments are being uploaded again", now_ms) for check in plan.checks]
+            return outcomes, before
+    return [_failed(check, "the new segments are being uploaded again", now_ms) for check in plan.checks], {}
 
 
-def _failed(check: Check, why: str, now_ms: int) -> Outcome:
+def _failed(check: TableCheck, why: str, now_ms: int) -> Outcome:
     return evaluate(check, Measured(error=why), now_ms)
 
 
-def _crcs(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:
+def _crcs(ctx: Context, table: TableName, segments: Sequence[str]) -> Files:
     nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
-    return [n.record.simple.get("segment.crc", "") if n and n.record else "" for n in nodes]
+    return {s: _crc(n) for s, n in zip(segments, nodes, strict=True)}
+
+
+def _crc(node: Versioned | None) -> str:
+    return node.record.simple.get("segment.crc", "") if node and node.record else ""
 
 
 def _store(ctx: Context, table: TableName, report: CheckReport) -> None:
@@ -170,4 +233,4 @@ def _store(ctx: Context, table: TableName, report: CheckReport) -> None:
             ctx.store.delete(paths.check_report(table.typed, stale))
 
 
-__all__ = ["CHECKS", "ChecksFailed", "is_blocked", "read_checks", "require_passed", "run_checks"]
+__all__ = ["CHECKS", "ChecksFailed", "FilesChanged", "is_blocked", "read_checks", "require_passed", "run_checks", "same_files"]

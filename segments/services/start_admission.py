@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from segments.domain import admission
-from segments.domain.lineage import Lineage, State
+from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.services.context import Context
@@ -49,6 +49,12 @@ def read_declared(custom_map: Mapping[str, str] | None) -> Declared:
             raise InvalidInput(f"'customMap.{key}' must be a whole number from 0 on, not {text!r}.", field=f"customMap.{key}")
         found.append(None if text is None else int(text))
     return Declared(*found)
+
+
+def declared_rows(entry: Entry) -> int | None:
+    """Rows that the start of this entry declared; None: it did not say."""
+    text = entry.notes.get(_ROWS_NOTE, "")
+    return int(text) if text.isdecimal() else None
 
 
 def admit(ctx: Context, config: TableConfig, lineage: Lineage, declared: Declared, leaving: Collection[str]) -> None:

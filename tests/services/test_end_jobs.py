@@ -118,9 +118,10 @@ def test_a_job_gives_up_after_its_time_and_says_what_is_missing(world: World) ->
 
 
 def test_failed_checks_of_the_new_data_fail_the_job_and_an_override_passes_over_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any, override: str, **__: Any) -> None:
+    def refuse(*_: Any, override: str, **__: Any) -> dict[str, str]:
         if not override:
             raise PreconditionFailed("The new snapshot has half of the rows.")
+        return {}
 
     monkeypatch.setattr(snapshot_checks, "require_passed", refuse)
     world.serve()

@@ -214,6 +214,40 @@ def test_an_upload_during_the_checks_makes_them_run_again(world: World, ctx: Con
     assert len(opened) == 2
 
 
+class Sneaking:
+    """A store on which another file comes in under a segment's name right before the first ``times`` switches."""
+
+    def __init__(self, world: World, times: int) -> None:
+        self.world, self.left = world, times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.world.store, name)
+
+    def transaction(self, writes: Any) -> None:
+        if self.left and any(w.path == paths.lineage(TABLE) for w in writes):
+            self.left -= 1
+            self.world.record("new", self.world.build("new", 1, f"file {self.left}"))
+        self.world.store.transaction(writes)
+
+
+def test_b11_a_file_that_comes_in_between_check_and_switch_is_checked_too(world: World, ctx: Context) -> None:
+    """Five rows were checked; the one row that came in since must not be switched to."""
+    require(ctx, {"kind": "rowCount", "min": 5})
+    entry = open_entry(world, ctx, rows=5)
+    sneaking: Any = Sneaking(world, 1)
+    with pytest.raises(snapshot_checks.ChecksFailed, match="measured 1 rows"):
+        end_replace(Context(**{**ctx.__dict__, "store": sneaking}), T, entry, actor=ANN)
+    assert (sneaking.left, state(ctx, entry)) == (0, "IN_PROGRESS")
+
+
+def test_an_end_gives_up_while_new_files_keep_coming_in(world: World, ctx: Context) -> None:
+    require(ctx, {"kind": "rowCount", "min": 1})
+    entry = open_entry(world, ctx, rows=5)
+    with pytest.raises(PreconditionFailed, match="uploaded again while they were checked"):
+        end_replace(Context(**{**ctx.__dict__, "store": Sneaking(world, 3)}), T, entry, actor=ANN)
+    assert state(ctx, entry) == "IN_PROGRESS"
+
+
 def test_a_preview_changes_nothing_and_never_replaces_the_result_of_a_switch(world: World, ctx: Context) -> None:
     require(ctx, HALF)
     entry = open_entry(world, ctx, rows=5)

@@ -9,7 +9,8 @@ import pytest
 from segments.domain.table_config import parse_table_config
 from segments.errors import Forbidden, InvalidInput
 from segments.services.lineage_record import observe
-from segments.services.replacement import start_replace
+from segments.services.replacement import end_replace, start_replace
+from segments.services.snapshot_checks import ChecksFailed, run_checks
 from segments.services.start_admission import DECLARED_BYTES, declare
 from segments.store import paths
 from tests.services.world import ANN, TABLE, World
@@ -80,3 +81,18 @@ def test_without_quota_or_declaration_a_start_is_as_before(tmp_path: Path) -> No
 def test_a_declaration_that_is_no_number_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InvalidInput, match=DECLARED_BYTES):
         start_replace(world_of(tmp_path).ctx, TABLE, ["a"], ["n"], actor=ANN, custom_map={DECLARED_BYTES: text})
+
+
+def test_rows_that_the_start_declared_are_counted_before_the_switch(tmp_path: Path) -> None:
+    """A segment of ten rows where eleven were declared is not switched to; its client, or a person, may correct or override it."""
+    world = world_of(tmp_path)
+    short, whole, narrowed = (start_replace(world.ctx, TABLE, [], [n], actor=ANN, custom_map=declare(1, r)) for n, r in
+                              (("c", 11), ("d", 10), ("e", 11)))  # fmt: skip
+    world.upload("c", "d", "e")
+    with pytest.raises(ChecksFailed, match="measured 10 rows, allowed 11 rows, as declared at the start"):
+        end_replace(world.ctx, TABLE, short, actor=ANN)
+    assert (run_checks(world.ctx, TABLE, short, actor=ANN).status, world.state(short)) == ("blocked", "IN_PROGRESS")
+    end_replace(world.ctx, TABLE, whole, actor=ANN)
+    end_replace(world.ctx, TABLE, narrowed, segments_to=["e"], actor=ANN)  # fewer than were declared is what its client wants
+    end_replace(world.ctx, TABLE, short, actor=ANN, override="one row was a test")
+    assert [world.state(e) for e in (short, whole, narrowed)] == ["COMPLETED"] * 3
