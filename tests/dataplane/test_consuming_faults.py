@@ -17,6 +17,7 @@ from segments.dataplane.server.consuming.parts import ConsumingSettings
 from segments.dataplane.server.consuming.read_ahead import ReadAhead
 from segments.dataplane.server.consuming.source import read_source
 from segments.dataplane.server.consuming.stream_pool import StreamPool
+from segments.dataplane.server.consuming.worker import Worker
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.domain.completion import Kind
 from segments.domain.stream_config import StreamConfig
@@ -25,7 +26,7 @@ from segments.errors import Unavailable
 from segments.gateways.controller_protocol import Answer, Report
 from segments.gateways.streams.memory import MemoryStream
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
-from tests.dataplane.test_consuming import force
+from tests.dataplane.test_consuming import commit_elsewhere, force
 from tests.dataplane.world import poll
 
 RETRIES = {"ingestionConfig": {
@@ -228,3 +229,38 @@ def test_a_stream_that_does_not_answer_is_not_asked_for_every_partition(world: C
         assert told["segmentName"] == segment
         assert told["partitionOffsetInfo"]["recordsLag"] == {"0": "NOT_CALCULATED"}
     assert asked == [0]
+
+
+def test_no_query_sees_rows_twice_while_a_replica_has_not_heard_that_its_segment_ended_before_them(
+    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It read past the end that was committed: those rows are the next segment's, and another server shows them there."""
+    told = Worker.go_online
+    is_deaf = threading.Event()
+    is_deaf.set()
+
+    def maybe(self: Worker) -> None:
+        if not (is_deaf.is_set() and self._parts.instance == instance(1)):
+            told(self)
+
+    monkeypatch.setattr(Worker, "go_online", maybe)
+    segment = world.create_realtime(servers=(1, 2))
+    for number in (1, 2):
+        world.start_server(number, consuming={"fetch_messages": 10})
+    broker = world.start_broker()
+    world.send(60)
+    for number in (1, 2):
+        world.exact(number)
+    answers = list[object]()
+    poll(lambda: broker.query("select count(*) from r")["resultTable"]["rows"] == [[60]], what="all rows by SQL")
+    broker._progress._server["r__0"] = instance(1)
+    commit_elsewhere(world, segment, "40")
+    until = time.monotonic() + 1.5
+    while time.monotonic() < until:
+        answer = broker.query("select count(*), distinctcount(id) from r")
+        answers += [row for row in answer["resultTable"]["rows"] if row != [60, 60]] if not answer["exceptions"] else [answer["exceptions"]]
+    is_deaf.clear()
+    world.servers[1].slots.consuming(RT)[segment].go_online()
+    world.settled()
+    world.exact(1)
+    assert answers == []

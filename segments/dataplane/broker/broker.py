@@ -211,7 +211,13 @@ class Broker:
             **({"timeFilter": side.time_filter.to_json()} if side.time_filter else {}),
         }
         least = self._progress.least(routing)
-        gathered = self._fan_out.gather(request, replicas, question.deadline, least, self._progress.choose)
+        gathered = self._fan_out.gather(
+            request,
+            replicas,
+            question.deadline,
+            least,
+            lambda segment, choice: self._progress.choose(segment, routing.sure(segment, choice)),
+        )
         _check_whole(gathered, routing)
         parts = [engine.decode_partial(part) for part in gathered.parts]
         if least.segments:

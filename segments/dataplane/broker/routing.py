@@ -27,7 +27,7 @@ from typing import Final
 from segments.domain import lineage as lineages
 from segments.domain import schema as schemas
 from segments.domain import table_config as configs
-from segments.domain.ideal_state import CONSUMING, ERROR, OFFLINE, serving
+from segments.domain.ideal_state import CONSUMING, ERROR, OFFLINE, ONLINE, serving
 from segments.domain.lineage import Lineage
 from segments.domain.llc_name import LLCName, is_llc_name, parse_llc_name
 from segments.domain.schema import Schema
@@ -58,8 +58,8 @@ class Routing:
     ``lineage_zxid`` and ``ideal_zxid`` are the mzxids of the records it was made of (0: there is none). ``replicas`` has every segment
     of the ideal state, hidden ones too, with the servers that serve it. ``first_loads`` are visible segments that are left out because no
     server ever finished loading them. ``growing`` are segments that some replica still consumes, ``open`` the newest wanted one of each
-    partition. ``end_time_ms`` is the newest end time of the wanted segments (milliseconds); only of an OFFLINE table with a REALTIME
-    sibling, else None.
+    partition; ``ended`` {growing segment that was committed: instances that hold its file}. ``end_time_ms`` is the newest end time of the
+    wanted segments (milliseconds); only of an OFFLINE table with a REALTIME sibling, else None.
     """
 
     table: TableName
@@ -73,12 +73,21 @@ class Routing:
     first_loads: frozenset[str] = field(default_factory=frozenset)
     growing: frozenset[str] = field(default_factory=frozenset)
     open: frozenset[str] = field(default_factory=frozenset)
+    ended: Mapping[str, frozenset[str]] = field(default_factory=dict)
     end_time_ms: int | None = None
 
     @property
     def wanted(self) -> list[str]:
         """The segments that a query asks for."""
         return [s for s in self.visible if s not in self.first_loads]
+
+    def sure(self, segment: str, choice: Sequence[ServerRef]) -> Sequence[ServerRef]:
+        """Those of ``choice`` that can not show rows of the next segment in this one, as a replica does that read past the committed end
+        and has not heard of it; all of them when nobody is sure, or the next segment is not read yet."""
+        if segment in self.open:
+            return choice
+        held = self.ended.get(segment, frozenset())
+        return [s for s in choice if s.instance in held] or choice
 
     @property
     def unavailable(self) -> list[str]:
@@ -154,6 +163,7 @@ def build_routing(seen: Observed, servers: Mapping[str, ServerRef], first_loads:
     replicas = {s: tuple(live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row) for s, row in seen.ideal.items()}
     left_out = frozenset(s for s in first_loads if not replicas.get(s))
     visible = seen.lineage.visible(s for s, row in seen.ideal.items() if any(state != OFFLINE for state in row.values()) or not row)
+    growing = frozenset(s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values()))
     return Routing(
         table=TableName(raw, kind),
         lineage_zxid=seen.lineage_zxid,
@@ -164,9 +174,14 @@ def build_routing(seen: Observed, servers: Mapping[str, ServerRef], first_loads:
         schema_version=seen.schema_version,
         config=seen.config,
         first_loads=left_out,
-        growing=frozenset(s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values())),
+        growing=growing,
         open=_newest(s for s in visible if s not in left_out) if kind == REALTIME else frozenset(),
+        ended={s: _holders(seen.view.get(s, {})) for s in growing if CONSUMING not in seen.ideal[s].values()},
     )
+
+
+def _holders(states: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(i for i, state in states.items() if state == ONLINE)
 
 
 def _newest(segments: Iterable[str]) -> frozenset[str]:

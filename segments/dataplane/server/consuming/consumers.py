@@ -39,6 +39,7 @@ class Consumers:
         self._lock = threading.Lock()
         self._running: set[Worker] = set()
         self._ahead: dict[tuple[str, int], ReadAhead] = {}
+        self._latest: dict[tuple[str, int], dict[int, str]] = {}
         self._early: dict[tuple[str, str], float] = {}
         self._is_stopped = False
         self.tails = Tails()
@@ -55,7 +56,11 @@ class Consumers:
             worker.start()
         if ideal is None:
             self.tails.forget_table(table)
-        elif workers:
+            with self._lock:
+                self._latest = {key: names for key, names in self._latest.items() if key[0] != table}
+            return
+        self.tails.compare(table, ideal.maps)
+        if workers:
             self._mind_pause(table, pause_of(ideal), workers)
 
     def force(self, table: str, segments: Collection[str]) -> None:
@@ -96,6 +101,9 @@ class Consumers:
             is_forced = self._early.pop((table, name), 0.0) > time.monotonic()
             worker = Worker(self._parts, self, table, name, is_forced=is_forced)
             self._running.add(worker)
+            partition, sequence = _place(name)
+            known = self._latest.get((table, partition), {})
+            self._latest[table, partition] = {n: s for n, s in known.items() if abs(n - sequence) == 1} | {sequence: name}
         slot.consuming = worker
         if self._is_stopped:
             worker.stop()
@@ -176,21 +184,26 @@ class Consumers:
         return ahead.take(source) if ahead is not None else None
 
     def is_before_settled(self, worker: Worker) -> bool:
-        """Has the partition's segment before this one, where it was consumed here, found out how it was committed?"""
+        """Has the partition's segment before this one, where it was consumed here, become the committed one?"""
         before = self._neighbour(worker, -1)
-        return before is None or before.is_settled
+        with self._slots.locked() as tables:
+            slot = tables.get(worker.table, {}).get(before)
+            if slot is None or slot.wanted is None or slot.held is not None:
+                return True
+            return not isinstance(slot.consuming, Worker) or slot.consuming.is_settled
 
     def _let_next_in(self, worker: Worker) -> None:
         after = self._neighbour(worker, 1)
-        if after is not None:
-            after.let_in()
-
-    def _neighbour(self, worker: Worker, step: int) -> Worker | None:
-        """The worker of the partition's segment before (-1) or after this one."""
-        own = _place(worker)
         with self._lock:
-            running = [w for w in self._running if w.table == worker.table]
-        return next((w for w in running if _place(w) == (own[0], own[1] + step)), None)
+            found = next((w for w in self._running if (w.table, w.segment) == (worker.table, after)), None)
+        if found is not None:
+            found.let_in()
+
+    def _neighbour(self, worker: Worker, step: int) -> str:
+        """Name of the partition's segment before (-1) or after this one that was begun here; empty when there is none."""
+        partition, sequence = _place(worker.segment)
+        with self._lock:
+            return self._latest.get((worker.table, partition), {}).get(sequence + step, "")
 
     def _drop_ahead(self, table: str, partition: int) -> None:
         with self._lock:
@@ -199,11 +212,11 @@ class Consumers:
             ahead.stop()
 
 
-def _place(worker: Worker) -> tuple[int, int]:
-    """Partition and sequence of its segment; a name that is none has none."""
-    if not is_llc_name(worker.segment):
+def _place(segment: str) -> tuple[int, int]:
+    """Partition and sequence; a name that is none has none."""
+    if not is_llc_name(segment):
         return -1, 0
-    name = parse_llc_name(worker.segment)
+    name = parse_llc_name(segment)
     return name.partition, name.sequence
 
 

@@ -127,8 +127,8 @@ class Worker:
 
     @property
     def is_settled(self) -> bool:
-        """Can it show no row behind the end that was committed? For a segment that was."""
-        return self.state in (State.CATCHING_UP, State.RETAINING) or self.is_over
+        """Can no replica's row behind the committed end be shown with the next segment's? One that is downloaded is not here yet."""
+        return self.state in (State.CATCHING_UP, State.RETAINING, State.RETAINED, State.COMMITTED)
 
     @property
     def is_reading(self) -> bool:
