@@ -39,7 +39,7 @@ def test_rows_are_visible_at_once_and_the_segment_is_reported_consuming(world: C
     world.settled()
     assert world.view(segment) == {instance(1): "CONSUMING"}
     world.send(10)
-    world.exact(1, 1.0)
+    world.exact(1)
     broker = world.start_broker()
     poll(lambda: broker.query("select count(*), distinctcount(id) from r")["resultTable"]["rows"] == [[10, 10]], what="rows by SQL")
 
@@ -150,6 +150,17 @@ def test_rows_behind_a_full_segment_are_seen_while_it_waits_for_its_commit_and_c
     assert seen() == [150, 150, 149]
     world.exact(1)
     world.exact(2)
+
+
+def test_rows_of_deleted_segments_do_not_come_back_as_the_tail_of_what_is_left(world: ConsumingWorld) -> None:
+    world.create_realtime(rows=20)
+    world.start_server(1)
+    broker = world.start_broker()
+    world.send(65)
+    poll(lambda: len(world.chain()) == 4, what="four segments")
+    world.settled()
+    world.unassign(*world.chain()[2:], table=RT)
+    poll(lambda: broker.query("select count(*) from r")["resultTable"]["rows"] == [[40]], what="the rows that are left")
 
 
 def test_a_force_commit_that_comes_before_the_segment_is_not_lost(world: ConsumingWorld) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,14 +22,17 @@ from segments.dataplane.server.consuming.view import View
 _KEEP_S: Final = 5.0
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Tail:
-    """``rows``: of the segment itself when reading behind it began. ``began``: of ``time.monotonic``."""
+    """``rows``: of the segment itself when reading behind it began. ``began``: of ``time.monotonic``. ``has_next``: the segment was seen
+    to have a successor."""
 
     segment: str
+    sequence: int
     rows: int
     intake: Intake
     began: float
+    has_next: bool = False
 
 
 class Tails:
@@ -43,7 +47,18 @@ class Tails:
         source = ended.source
         with self._lock:
             tails = self._tails[source.table, source.name.partition]
-            tails.append(_Tail(source.name.text, rows, ahead, time.monotonic()))
+            tails.append(_Tail(source.name.text, source.name.sequence, rows, ahead, time.monotonic()))
+
+    def compare(self, table: str, segments: Collection[str]) -> None:
+        """``segments`` are those of the ideal state: where successors were deleted again, their rows are no tail of what is left."""
+        with self._lock:
+            for (name, partition), tails in self._tails.items():
+                if name != table or not tails:
+                    continue
+                newest = _newest(segments, tails[0].segment.rsplit("__", 3)[0], partition)
+                for tail in tails:
+                    tail.has_next |= newest > tail.sequence
+                self._tails[name, partition] = [t for t in tails if not t.has_next or newest > t.sequence]
 
     def forget_old(self, table: str, partition: int) -> None:
         """A segment of the partition is a file now: tails whose rows are in files for long are not needed any more."""
@@ -71,6 +86,12 @@ class Tails:
             views.append(view)
             name, rows = tail.intake.source.name.text, view.num_docs
         return views
+
+
+def _newest(segments: Collection[str], raw: str, partition: int) -> int:
+    """The highest sequence of a partition, -1 when it has no segment."""
+    start = f"{raw}__{partition}__"
+    return max((int(s[len(start) :].partition("__")[0]) for s in segments if s.startswith(start)), default=-1)
 
 
 def _place(tails: list[_Tail], segment: str) -> int:
