@@ -7,7 +7,10 @@ view) without a process, so no file is read and no query is sent. Nothing else o
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from segments.domain.ideal_state import ONLINE, SEGMENT_CRC, external_view, with_rows
@@ -39,17 +42,10 @@ def measure(client: Client, endpoints: dict[str, Any], count: int) -> None:
     old, new = names(1, count), names(2, count)
     register(store, sessions, old)
     print(f"{count} segments replaced by {count}, registered without files", flush=True)
-    began = time.perf_counter()
-    entry = client.start(TABLE, old, new)
-    started = time.perf_counter() - began
+    entry = timed("start", endpoints, lambda: client.start(TABLE, old, new))
     register(store, sessions, new)
-    began = time.perf_counter()
-    client.end(TABLE, entry)
-    ended = time.perf_counter() - began
-    print(f"  start {started:.2f} s, end {ended:.2f} s   aim {AIM_S:.0f} s each", flush=True)
-    began = time.perf_counter()
-    client.revert(TABLE, entry)
-    print(f"  revert {time.perf_counter() - began:.2f} s, with {count} segments leaving the table")
+    timed("end", endpoints, lambda: client.end(TABLE, entry))
+    timed("revert, deletions included", endpoints, lambda: client.revert(TABLE, entry))
     lineage = client.call("GET", f"/segments/{TABLE}/lineage", params={"type": "OFFLINE"}).json()["lineageEntries"][entry]
     print(f"  the entry is {lineage['state']}, {len(lineage['segmentsFrom'])} by {len(lineage['segmentsTo'])}")
     sizes = {p: raw_size(endpoints, p) for p in largest(sessions)}
@@ -57,6 +53,21 @@ def measure(client: Client, endpoints: dict[str, Any], count: int) -> None:
         print(f"  {size / 1024:8.0f} KiB  {path}")
     print(f"  largest znode {max(sizes.values())} bytes, ZooKeeper's limit 1,048,575")
     store.close()
+
+
+def timed(name: str, endpoints: dict[str, Any], call: Callable[[], Any]) -> Any:
+    """Call it; print seconds, and how many of them the web process computed: what is left on a busy machine is waiting for its turn."""
+    web = Path(f"/proc/{endpoints['pids']['web']}/stat")
+
+    def used() -> float:
+        fields = web.read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    before, began = used(), time.perf_counter()
+    result = call()
+    took = time.perf_counter() - began
+    print(f"  {name:<27} {took:5.2f} s, of it computed by web {used() - before:5.2f} s   aim {AIM_S:.0f} s", flush=True)
+    return result
 
 
 def largest(sessions: dict[str, str]) -> list[str]:
