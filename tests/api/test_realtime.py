@@ -135,6 +135,7 @@ def test_partitions_and_chosen_offsets(api: Api) -> None:
     assert done.json()["pauseFlag"] is False
     assert api.world.fields(api.world.consuming[0])["segment.realtime.startOffset"] == "5"
     assert api.call("get", "/api/v1/tables/t/dataLosses").json() == {"losses": []}
+    assert api.call("get", "/api/v1/tables/t/consumers").json() == {"consumers": []}
 
 
 @pytest.mark.parametrize("body", [[], {"offsets": []}, {"offsets": {"a": 1}}, {"consumeFrom": 5}, {"comment": 5, "dryRun": False}])
