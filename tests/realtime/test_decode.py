@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 from typing import Any
 
 import fastavro
@@ -200,3 +202,13 @@ def test_csv_by_its_header() -> None:
     assert [s.position for s in found.samples] == [2, 3, 4]
     with pytest.raises(InvalidInput, match="header"):
         decoder(schema_of(i="INT"), "csv", {"header": "x,y"})
+
+
+def test_a_process_decodes_its_first_messages_without_delay_after_the_warm_up() -> None:
+    """Half a second otherwise, in which the first rows of a table are not there."""
+    script = (
+        "import sys, time; from segments.dataplane.realtime import warm; warm.warm_up(); before = set(sys.modules);"
+        "warm.warm_up(); assert set(sys.modules) == before; warm.warm_up_soon().join()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

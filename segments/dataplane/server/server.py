@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from segments.dataplane.query import warm_up_soon
+from segments.dataplane.query import warm_up_soon as warm_queries_soon
+from segments.dataplane.realtime.warm import warm_up_soon as warm_decoding_soon
 from segments.dataplane.server.app import Parts, build_app
 from segments.dataplane.server.authorization import Authorization, PasswordCheck
 from segments.dataplane.server.column_cache import ColumnCache
@@ -130,7 +131,8 @@ class Server:
 
     def start(self) -> None:
         """Listen, join, begin to load. Returns before everything is loaded. StateConflict when the name is taken by a live process."""
-        warm_up_soon()
+        warm_queries_soon()
+        warm_decoding_soon()
         authorization = Authorization(self._settings.secret, self._settings.check_password)
         parts = Parts(
             self.instance, self.slots, self.runner, authorization, lambda: self.is_ready, self._pool, self._consuming_info, self._uploads,

@@ -1,0 +1,52 @@
+"""Takes the cost of a process's first messages before there are any: Arrow's JSON reader, and pandas, which Arrow imports itself."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Final
+
+from segments.dataplane.realtime.decode import open_decoder
+from segments.dataplane.realtime.mutable_segment import MutableSegment
+from segments.domain.schema import parse_schema
+from segments.domain.stream_config import parse_stream_config
+from segments.domain.table_config import parse_table_config
+
+log = logging.getLogger(__name__)
+
+_SCHEMA: Final = {
+    "schemaName": "warm",
+    "dimensionFieldSpecs": [{"name": "s", "dataType": "STRING"}, {"name": "n", "dataType": "INT"}, {"name": "x", "dataType": "DOUBLE"}],
+    "dateTimeFieldSpecs": [{"name": "t", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}],
+}
+_STREAM: Final = {"streamType": "memory", "stream.memory.topic.name": "warm"}
+_CONFIG: Final = {
+    "tableName": "warm", "tableType": "REALTIME", "tenants": {}, "tableIndexConfig": {}, "metadata": {},
+    "segmentsConfig": {"timeColumnName": "t", "replication": "1"},
+    "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [_STREAM]}},
+}  # fmt: skip
+_MESSAGE: Final = b'{"s": "a", "n": 1, "x": 1.5, "t": 1700000000000}'
+
+
+def warm_up() -> None:
+    """Decode messages as a batch and one by one, a null among them."""
+    schema, config = parse_schema(_SCHEMA), parse_table_config(_CONFIG)
+    decoder = open_decoder(parse_stream_config(_STREAM), schema, config)
+    segment = MutableSegment("warm__0__0__20260101T0000Z", schema, config)
+    for values in ([_MESSAGE] * 64, [_MESSAGE, b'{"s": null}', b"none"]):
+        decoded = decoder.decode(values, now_ms=0)
+        segment.append(decoded.table, decoded.masks)
+
+
+def warm_up_soon() -> threading.Thread:
+    """The same beside whatever else the process does; a failure is logged, real messages would tell it too."""
+
+    def run() -> None:
+        try:
+            warm_up()
+        except Exception:
+            log.exception("Decoding could not be warmed up.")
+
+    thread = threading.Thread(target=run, name="decode-warm-up", daemon=True)
+    thread.start()
+    return thread
