@@ -92,6 +92,15 @@ STORAGE = {
 }
 
 
+#: Rows B1 to B11 of the table of weak spots: each has a test whose name says what Pinot does wrong.
+BETTER = range(1, 12)
+
+
+def test_every_weak_spot_of_replacements_has_a_test_that_names_it() -> None:
+    names = {name for path in TESTS.rglob("test_*.py") for name in _names_in(path)}
+    assert [f"B{n}" for n in BETTER if not any(name.startswith(f"test_b{n}_pinot_") for name in names)] == []
+
+
 @cache
 def _names_in(path: Path) -> frozenset[str]:
     return frozenset(n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef))

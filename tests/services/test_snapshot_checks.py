@@ -75,7 +75,7 @@ def state(ctx: Context, entry: str) -> str:
 HALF = {"kind": "rowCount", "minRatio": 0.8}
 
 
-def test_half_of_the_rows_are_refused_with_cause_figures_and_remedy_and_stay_hidden(world: World, ctx: Context) -> None:
+def test_b11_pinot_switches_to_half_of_the_rows_without_a_word(world: World, ctx: Context) -> None:
     """Fails on the original's behaviour: there end checks nothing and switches."""
     require(ctx, HALF)
     entry = open_entry(world, ctx, rows=5)
