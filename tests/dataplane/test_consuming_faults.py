@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,13 @@ from segments.dataplane.server.consuming.worker import Worker
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.domain.completion import Kind
 from segments.domain.stream_config import StreamConfig
-from segments.domain.stream_offset import parse_offset
+from segments.domain.stream_offset import Offset, parse_offset
 from segments.errors import Unavailable
 from segments.gateways.controller_protocol import Answer, Report
 from segments.gateways.streams.memory import MemoryStream
+from segments.names import TableName
+from segments.services import consumption
+from segments.services.context import Actor
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
 from tests.dataplane.test_consuming import commit_elsewhere, force
 from tests.dataplane.world import poll
@@ -264,3 +268,40 @@ def test_no_query_sees_rows_twice_while_a_replica_has_not_heard_that_its_segment
     world.settled()
     world.exact(1)
     assert answers == []
+
+
+@pytest.mark.django_db
+def test_a_pause_ends_within_a_second_also_when_replicas_stand_at_different_offsets(world: ConsumingWorld) -> None:
+    segment = world.create_realtime(servers=(1, 2))
+    for number in (1, 2):
+        world.start_server(number)
+    world.send(10)
+    for number in (1, 2):
+        world.exact(number)
+    slow = world.servers[2].slots.consuming(RT)[segment].intake  # type: ignore[attr-defined]
+    read, is_slow, never = slow.read, threading.Event(), threading.Event()
+
+    def reads_only_to_catch_up(*given: Any, stop: Offset | None = None, **more: Any) -> int:
+        if stop is not None:
+            return int(read(*given, stop=stop, **more))
+        is_slow.set()
+        never.wait(0.02)
+        return 0
+
+    slow.read = reads_only_to_catch_up
+    poll(is_slow.is_set, what="the last fetch of the slow one is over")
+    world.send(500)
+    world.exact(1)
+    assert world.rows_of(2) == {segment: 10}
+    began = time.monotonic()
+    consumption.pause_table(world.ctx, TableName("r", "REALTIME"), actor=Actor("ann"))
+    assert time.monotonic() - began < 0.3
+    poll(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "ONLINE"), 1.5, "nothing consumes")
+    assert (world.chain(), world.fields(segment)["segment.realtime.endOffset"]) == ([segment], "510")
+    for number in (1, 2):
+        world.exact(number)
+    world.send(5)
+    consumption.resume_table(world.ctx, TableName("r", "REALTIME"), actor=Actor("ann"))
+    for number in (1, 2):
+        world.exact(number, 2.0)
+    world.chain_is_whole()
