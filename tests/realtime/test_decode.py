@@ -180,9 +180,9 @@ def test_avro_framed_with_a_schema_id_asks_the_registry_once() -> None:
     registry = SchemaRegistry({"schema.registry.rest.url": "http://registry"}, httpx.MockTransport(answer))
     reading = FramedAvroMessages(schema_of(i="INT", s="STRING"), registry.schema_text)
     message = avro({"i": 5, "s": "x", "ts": 7})
-    found = reading.read([b"\0\0\0\0\x07" + message] * 3 + [b"\0\0\0\0\x08" + message, message])
+    found = reading.read([b"\0\0\0\0\x07" + message] * 3 + [b"\0\0\0\0\x08" + message, message, b"\0\0\0\0\x08"])
     assert found.table.num_rows == 3
-    assert [b.position for b in found.bad] == [3, 4]
+    assert [b.position for b in found.bad] == [3, 4, 5]
     assert asked == ["/schemas/ids/7", "/schemas/ids/8"]
 
 
@@ -190,6 +190,16 @@ def test_a_registry_that_is_down_is_unavailable_and_no_message_is_lost_for_it() 
     registry = SchemaRegistry({"schema.registry.rest.url": "http://registry"}, httpx.MockTransport(lambda _: httpx.Response(503)))
     with pytest.raises(Unavailable, match="503"):
         FramedAvroMessages(schema_of(), registry.schema_text).read([b"\0\0\0\0\x07x"])
+
+
+@pytest.mark.parametrize("body", ["<html>Sign in</html>", "[]", "{}"])
+def test_a_registry_that_answers_nonsense_is_unavailable_and_its_login_is_not_told(body: str) -> None:
+    registry = SchemaRegistry(
+        {"schema.registry.rest.url": "http://ann:secret@registry"}, httpx.MockTransport(lambda _: httpx.Response(200, text=body))
+    )
+    with pytest.raises(Unavailable, match="http://registry") as told:
+        FramedAvroMessages(schema_of(), registry.schema_text).read([b"\0\0\0\0\x07x"])
+    assert "secret" not in str(told.value)
 
 
 def test_csv_by_its_header() -> None:

@@ -102,3 +102,19 @@ def test_a_config_without_a_server_is_refused(topic: str) -> None:
     config = parse_stream_config({"streamType": "redis", "stream.redis.topic.name": topic})
     with pytest.raises(InvalidInput, match=r"stream\.redis\.url"):
         open_stream(config)
+
+
+def test_large_entries_come_in_small_batches(world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redis counts entries, not bytes: ten thousand of a megabyte would not fit into memory."""
+    monkeypatch.setattr(gateway, "_FIRST_ENTRIES", 4)
+    monkeypatch.setattr(gateway, "_REPLY_BYTES", 10_000)
+    world.create(topic, 1)
+    world.send(topic, 0, [bytes(1_000)] * 30 + [b"x"] * 100)
+    stream = world.open(topic)
+    consumer, at, sizes = stream.consumer(0), stream.earliest(0), list[int]()
+    while sum(sizes) < 130:
+        batch = consumer.fetch(at, max_messages=10_000, timeout_s=1)
+        at = batch.next_offset
+        sizes.append(len(batch))
+    assert (sizes[0], max(sizes[:3])) == (4, 9)
+    assert max(sizes) > 9

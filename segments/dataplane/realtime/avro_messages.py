@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -16,6 +17,9 @@ from segments.errors import InvalidInput
 
 _MAGIC: Final = 0
 _FRAME: Final = 5
+#: Seconds for which an unknown id stays unknown, and how many of them are remembered.
+_UNKNOWN_S: Final = 10.0
+_MOST_UNKNOWN: Final = 1_000
 
 
 class AvroMessages:
@@ -43,6 +47,7 @@ class FramedAvroMessages:
         self._schema = schema
         self._schema_text = schema_text
         self._known: dict[int, Any] = {}
+        self._unknown: dict[int, tuple[float, str]] = {}
 
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
@@ -53,11 +58,21 @@ class FramedAvroMessages:
             raise ValueError("The message does not begin with a zero byte and a schema id.")
         number = int.from_bytes(value[1:_FRAME], "big")
         if number not in self._known:
-            try:
-                self._known[number] = parse_avro_schema(self._schema_text(number))
-            except (InvalidInput, fastavro.schema.SchemaParseException) as error:
-                raise ValueError(f"Schema {number}: {error}") from error
+            self._known[number] = self._asked(number)
         return _record(value[_FRAME:], self._known[number])
+
+    def _asked(self, number: int) -> Any:
+        """The schema of an id; one that there is not is not asked for again with every message."""
+        until, why = self._unknown.get(number, (0.0, ""))
+        if time.monotonic() < until:
+            raise ValueError(why)
+        try:
+            return parse_avro_schema(self._schema_text(number))
+        except (InvalidInput, fastavro.schema.SchemaParseException, *CONTENT_ERRORS) as error:
+            if len(self._unknown) >= _MOST_UNKNOWN:
+                self._unknown.clear()
+            self._unknown[number] = time.monotonic() + _UNKNOWN_S, f"Schema {number}: {error}"
+            raise ValueError(f"Schema {number}: {error}") from error
 
 
 def parse_avro_schema(text: str) -> Any:

@@ -21,6 +21,9 @@ _LARGEST: Final = 2**64 - 1
 #: No more partitions than fit between two streams of one table.
 _MOST_PARTITIONS: Final = 10_000
 _SOCKET_TIMEOUT_S: Final = 10.0
+#: Bytes that a fetch should bring at most: a reply is taken into memory as a whole. Entries of the first one, whose size is not known.
+_REPLY_BYTES: Final = 16 << 20
+_FIRST_ENTRIES: Final = 1_000
 #: (server, stream) -> the last position read in this process, and how many entries were ever stored before it.
 _progress: dict[tuple[str, str], tuple[tuple[int, ...], int]] = {}
 
@@ -107,6 +110,7 @@ class RedisConsumer:
         self._connection: Any = None
         self._position: tuple[int, ...] | None = None
         self._read: int | None = None
+        self._most = _FIRST_ENTRIES
         self._pace = Pace()
         self._lock = threading.Lock()
         self._closed = False
@@ -119,9 +123,10 @@ class RedisConsumer:
                 if self._position != start.value:
                     at, read = _progress.get(self._place, ((), None))
                     self._position, self._read = start.value, read if at == start.value else None
-                info, entries = self._range(start, max_messages, stop)
+                most = min(max_messages, self._most)
+                info, entries = self._range(start, most, stop)
                 if not entries and not _is_past(info, stop) and self._comes(start):
-                    info, entries = self._range(start, max_messages, stop)
+                    info, entries = self._range(start, most, stop)
             return self._batch(start, stop, info, entries)
 
     def wake(self) -> None:
@@ -176,8 +181,12 @@ class RedisConsumer:
         if self._read is not None:
             _progress[self._place] = (end.value, self._read)
         self._pace.end(len(entries))
+        values = values_of(entries)
+        if values:
+            size = sum(map(len, values)) // len(values) + 1
+            self._most = max(1, min(_REPLY_BYTES // size, self._most * 4))
         return Batch(
-            values=values_of(entries),
+            values=values,
             next_offset=end,
             timestamps_ms=np.fromiter((int(e[0].partition(b"-")[0]) for e in entries), np.int64, len(entries)),
             lost=lost,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -25,14 +26,21 @@ class SchemaRegistry:
         """The schema's JSON. Raises InvalidInput when the registry has no schema of that id, Unavailable when no URL answers."""
         problem = "it has no URL"
         for url in self._urls:
+            shown = _without_login(url)
             try:
                 answer = self._client.get(f"{url}/schemas/ids/{number}")
-            except httpx.HTTPError as error:
-                problem = f"{url}: {error}"
+                if answer.status_code == 404:
+                    raise InvalidInput(f"The schema registry {shown} has no schema {number}.")
+                if answer.status_code == 200:
+                    return str(answer.json()["schema"])
+            except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+                problem = f"{shown}: {type(error).__name__} {error}"
                 continue
-            if answer.status_code == 404:
-                raise InvalidInput(f"The schema registry {url} has no schema {number}.")
-            if answer.status_code == 200:
-                return str(answer.json()["schema"])
-            problem = f"{url} answers {answer.status_code}"
+            problem = f"{shown} answers {answer.status_code}"
         raise Unavailable(f"The schema registry does not answer: {problem}.", remedy=f"Check {_URL} of the stream config.")
+
+
+def _without_login(url: str) -> str:
+    """For logs and people: user and password may stand in the URL."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
