@@ -142,6 +142,7 @@ def run_checks(ctx: Context, table: TableName, entry_id: str, *, actor: Actor) -
     report = replace(report, actor=actor.name, preview=True, outcomes=(*counted, *report.outcomes))
     if entry.state is State.IN_PROGRESS:
         _store(ctx, table, report)
+    audit.record(actor, "runChecks", cluster=ctx.cluster, target=table.typed, entry=entry_id, status=report.status)
     return report
 
 
