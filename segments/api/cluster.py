@@ -50,6 +50,21 @@ class OneInstance(ApiView):
         return status(f"Successfully dropped instance: {instance}")
 
 
+class InstanceState(ApiView):
+    """Drain a server, or let it serve again."""
+
+    rights = {"PUT": "operate"}
+    parameters = {"PUT": ("state",)}
+
+    def put(self, request: Request, instance: str) -> Response:
+        """``state`` (parameter, or the body's text): ``disable`` drains it, ``enable`` lets it serve again."""
+        word = (text_param(request, "state") or request._request.body.decode(errors="replace")).strip().strip('"').lower()
+        if word not in ("enable", "disable"):
+            raise InvalidInput("The state of an instance is set to enable or disable.", remedy="PUT .../state?state=disable")
+        instances.set_instance_state(self.ctx, instance, is_enabled=word == "enable", actor=self.actor)
+        return status(f"Request to {word} instance '{instance}' is successful")
+
+
 class ClusterConfigs(ApiView):
     """Cluster-wide settings."""
 

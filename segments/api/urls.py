@@ -54,6 +54,7 @@ _segments: list[Pattern] = [
 _cluster: list[Pattern] = [
     path("instances", cluster.Instances.as_view()),
     path("instances/<str:instance>", cluster.OneInstance.as_view()),
+    path("instances/<str:instance>/state", cluster.InstanceState.as_view()),
     path("cluster/configs", cluster.ClusterConfigs.as_view()),
     path("cluster/configs/<str:key>", cluster.OneClusterConfig.as_view()),
     path("periodictask/names", cluster.PeriodicTaskNames.as_view()),

@@ -62,9 +62,9 @@ class Operation:
     is_danger: bool = False
 
 
-def perform(request: HttpRequest, table: Table, operation: Operation, extra: Mapping[str, Any] | None = None) -> HttpResponse:
+def perform(request: HttpRequest, table: Table | None, operation: Operation, extra: Mapping[str, Any] | None = None) -> HttpResponse:
     """GET shows the page; POST does it and redirects with a message that carries the way back. Nothing is done without a right,
-    a reason and, where asked, the typed confirmation."""
+    a reason and, where asked, the typed confirmation. Without a ``table`` it concerns the cluster: a server, named by ``items``."""
     form = OperationForm(
         request.POST if request.method == "POST" else None,
         confirm=operation.confirm,
@@ -73,13 +73,15 @@ def perform(request: HttpRequest, table: Table, operation: Operation, extra: Map
     )
     if request.method != "POST":
         return _page(request, table, operation, form, HTTPStatus.OK, extra)
-    refused = refusal(request, operation.action, table.name, operation.right)
+    refused = refusal(request, operation.action, table.name if table else ",".join(operation.items), operation.right)
     if refused:
         return refused
     if not form.is_valid():
         return _page(request, table, operation, form, HTTPStatus.UNPROCESSABLE_ENTITY, extra)
     try:
-        outcome = operation.run(wiring.context(table.cluster.name), form.cleaned_data, actor_of(request, form.cleaned_data["reason"]))
+        outcome = operation.run(
+            wiring.context(table.cluster.name if table else None), form.cleaned_data, actor_of(request, form.cleaned_data["reason"])
+        )
     except PinotAdminError as error:
         form.refuse(error)
         return _page(request, table, operation, form, error.status, extra)
@@ -89,7 +91,9 @@ def perform(request: HttpRequest, table: Table, operation: Operation, extra: Map
 
 
 def _page(
-    request: HttpRequest, table: Table, operation: Operation, form: OperationForm, status: int, extra: Mapping[str, Any] | None
+    request: HttpRequest, table: Table | None, operation: Operation, form: OperationForm, status: int, extra: Mapping[str, Any] | None
 ) -> HttpResponse:
-    context = {**head(request, table, operation.tab), "operation": operation, "form": form, "may_do": may(request, operation.right)}
-    return render(request, "console/operation.html", {**context, **(extra or {})}, status=status)
+    context = {"operation": operation, "form": form, "may_do": may(request, operation.right), **(extra or {})}
+    if table is None:
+        return render(request, "console/server_operation.html", context, status=status)
+    return render(request, "console/operation.html", {**head(request, table, operation.tab), **context}, status=status)

@@ -12,7 +12,9 @@ from segments.names import instance_name
 from segments.services import audit
 from segments.services.context import Actor, Context
 from segments.store import paths
+from segments.store.base import Versioned
 from segments.store.instances import parse_config
+from segments.store.update import update_record
 
 Kind = Literal["Server", "Broker", "Controller", "Minion"]
 _KINDS: Final[dict[str, Kind]] = {"SERVER": "Server", "BROKER": "Broker", "CONTROLLER": "Controller", "MINION": "Minion"}
@@ -58,6 +60,22 @@ def add_instance(ctx: Context, *, host: str, port: int, kind: str, tags: Sequenc
         raise StateConflict(f"Instance '{name}' exists already.", remedy="List them with GET /instances.") from error
     audit.record(actor, "addInstance", cluster=ctx.cluster, target=name, tags=list(tags))
     return name
+
+
+def set_instance_state(ctx: Context, name: str, *, is_enabled: bool, actor: Actor) -> None:
+    """Drain a server (disable), or let it serve again (enable). NotFound when it never joined.
+
+    A drained server gets no queries where another replica can answer, and no new segments; what it consumes goes on. It can be stopped then
+    without anybody noticing.
+    """
+
+    def decide(node: Versioned | None) -> ZNRecord:
+        if node is None or node.record is None:
+            raise NotFound(f"Instance '{name}' does not exist.", remedy="List them with GET /instances.")
+        return node.record.with_simple_items({"HELIX_ENABLED": str(is_enabled).lower()})
+
+    update_record(ctx.store, paths.participant(name), decide)
+    audit.record(actor, "enableInstance" if is_enabled else "disableInstance", cluster=ctx.cluster, target=name)
 
 
 def drop_instance(ctx: Context, name: str, *, actor: Actor) -> None:

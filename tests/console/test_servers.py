@@ -11,8 +11,9 @@ from django.test import Client
 
 from segments import wiring
 from segments.errors import Unavailable
+from segments.models import AuditEvent
 from segments.store import paths
-from segments.store.instances import join
+from segments.store.instances import instance_configs, join
 from tests.services.world import World
 
 PAGE = "/console/servers/"
@@ -60,3 +61,19 @@ def test_a_cluster_that_does_not_answer_is_told(viewer: Client, monkeypatch: pyt
 
 def test_a_stranger_is_sent_to_the_log_in(client: Client) -> None:
     assert client.get(PAGE)["Location"].startswith("/login/")
+
+
+def test_a_server_is_drained_with_a_reason_and_serves_again(operator: Client, viewer: Client, cluster: World) -> None:
+    with wiring.use(cluster.ctx, None):
+        assert "Drain…" in operator.get(PAGE).content.decode()
+        assert "Drain…" not in viewer.get(PAGE).content.decode()
+        assert viewer.post(f"{PAGE}Server_h_8001/drain/", {"reason": "x"}).status_code == 403
+        assert operator.post(f"{PAGE}Server_h_8001/drain/", {"reason": ""}).status_code == 422
+        text = operator.post(f"{PAGE}Server_h_8001/drain/", {"reason": "new disks"}, follow=True).content.decode()
+        assert "is drained" in text
+        assert "Let it serve again" in text
+        assert not instance_configs(cluster.memory)["Server_h_8001"].is_enabled
+        operator.post(f"{PAGE}Server_h_8001/enable/", {"reason": "done"})
+        assert instance_configs(cluster.memory)["Server_h_8001"].is_enabled
+        assert operator.post(f"{PAGE}Server_nobody_1/drain/", {"reason": "x"}).status_code == 404
+    assert [e.action for e in AuditEvent.objects.filter(outcome="done").order_by("id")] == ["disableInstance", "enableInstance"]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from unittest.mock import patch
 
 import pytest
 
 from segments.dataplane.server import Server
 from segments.dataplane.server.held_segment import HeldSegment
 from segments.domain.schema import parse_schema
+from segments.services.context import Actor, Context
+from segments.services.instances import set_instance_state
 from segments.store import paths
 from segments.store.update import update_record
 from tests.dataplane.world import SECRET, TABLE, World, codes, counts, entry, poll, schema_of
@@ -44,6 +47,24 @@ def test_replicas_take_turns(world: World) -> None:
         counts(broker)
     shares = [server.runner.queries for server in world.servers.values()]
     assert min(shares) >= 15
+
+
+def test_a_drained_server_is_asked_only_for_what_nobody_else_holds(world: World) -> None:
+    two_servers(world)
+    world.push(["alone"], servers=(1,))
+    broker = world.start_broker()
+    drained = world.servers[1].instance
+
+    def set_state(*, is_enabled: bool) -> None:
+        ctx = Context("test", world.store, world.deep_store, lambda: 1, lambda: "id", "http://127.0.0.1:1")
+        with patch("segments.services.audit.record"):
+            set_instance_state(ctx, drained, is_enabled=is_enabled, actor=Actor("ann"))
+
+    set_state(is_enabled=False)
+    poll(lambda: [s.instance for s in broker.routing(TABLE).replicas["a1"]] == [world.servers[2].instance])  # type: ignore[union-attr]
+    assert counts(broker) == {**SNAPSHOTS[0], "alone": 10}
+    set_state(is_enabled=True)
+    poll(lambda: len(broker.routing(TABLE).replicas["a1"]) == 2)  # type: ignore[union-attr]
 
 
 def test_unknown_and_dropped_tables_answer_190(world: World) -> None:

@@ -54,7 +54,7 @@ def _mark(config: InstanceConfig, is_away: bool, is_silent: bool) -> Mark:
     if is_silent:
         return Mark("does not answer", "warn", "alert")
     if not config.is_enabled:
-        return Mark("disabled", "warn", "alert")
+        return Mark("drained", "warn", "alert")
     return Mark("alive", "ok", "check")
 
 

@@ -1,18 +1,63 @@
-"""Instances of the cluster: which are alive, where they listen, what the servers hold."""
+"""Instances of the cluster: which are alive, where they listen, what the servers hold; draining a server and letting it serve again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
 
 from segments import wiring
-from segments.console.access import page
+from segments.console.access import OPERATE, may, page
+from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters.servers import instance_rows
+from segments.services import instances
+from segments.services.context import Actor, Context
 
 
 @page
 @require_safe
 def server_list(request: HttpRequest) -> HttpResponse:
     """Servers first, then brokers and the rest; refreshes itself."""
-    return render(request, "console/servers.html", {"rows": instance_rows(wiring.context())})
+    return render(request, "console/servers.html", {"rows": instance_rows(wiring.context()), "may_operate": may(request, OPERATE)})
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def drain(request: HttpRequest, instance: str) -> HttpResponse:
+    """Turn queries and new segments away from a server."""
+    return perform(request, None, _operation(instance, is_enabled=False))
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def enable(request: HttpRequest, instance: str) -> HttpResponse:
+    """Let a drained server serve again."""
+    return perform(request, None, _operation(instance, is_enabled=True))
+
+
+def _operation(instance: str, *, is_enabled: bool) -> Operation:
+    other = reverse("console:drain_server" if is_enabled else "console:enable_server", args=[instance])
+
+    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
+        instances.set_instance_state(ctx, instance, is_enabled=is_enabled, actor=actor)
+        done = f"{instance} serves again." if is_enabled else f"{instance} is drained."
+        return Outcome(done, other, "Drain it" if is_enabled else "Let it serve again")
+
+    explain = (
+        ["Queries and new segments go to it again.", "Undo: drain it."]
+        if is_enabled
+        else [
+            "Queries go to other replicas; it is asked only for what nobody else holds. It gets no new segments.",
+            "It keeps what it holds and goes on consuming: stop or restart it afterwards, and nobody notices.",
+            "Undo: let it serve again.",
+        ]
+    )
+    return Operation(
+        action="enableInstance" if is_enabled else "disableInstance",
+        title=f"Let {instance} serve again" if is_enabled else f"Drain {instance}",
+        button="Let it serve again" if is_enabled else "Drain", explain=explain, back=reverse("console:servers"), run=run, items=[instance],
+    )  # fmt: skip

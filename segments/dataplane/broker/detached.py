@@ -62,7 +62,7 @@ class _Read:
     def _fresh(self) -> Routing | None:
         live, configs = live_instances(self._store), instance_configs(self._store)
         servers = {
-            name: ServerRef(name, instance.session, configs[name].admin_url)
+            name: ServerRef(name, instance.session, configs[name].admin_url, not configs[name].is_enabled)
             for name, instance in live.items()
             if name.startswith("Server_") and name in configs
         }

@@ -171,7 +171,7 @@ class Follower:
         live = live_instances(self._store)
         configs = instance_configs(self._store)
         found = {
-            name: ServerRef(name, instance.session, configs[name].admin_url)
+            name: ServerRef(name, instance.session, configs[name].admin_url, not configs[name].is_enabled)
             for name, instance in live.items()
             if name.startswith("Server_") and name in configs
         }

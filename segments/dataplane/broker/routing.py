@@ -44,11 +44,13 @@ Rows = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class ServerRef:
-    """A live server: its session tells one life from the next, ``url`` is where it answers."""
+    """A live server: its session tells one life from the next, ``url`` is where it answers.
+    ``is_drained``: asked only where no other can."""
 
     instance: str
     session: str
     url: str
+    is_drained: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def build_routing(seen: Observed, servers: Mapping[str, ServerRef], first_loads:
     raw, kind = split_table_name(seen.table)
     assert kind is not None
     live = {name: ref for name, ref in servers.items() if name in seen.live}
-    replicas = {s: tuple(live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row) for s, row in seen.ideal.items()}
+    replicas = {s: _preferred([live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row]) for s, row in seen.ideal.items()}
     left_out = frozenset(s for s in first_loads if not replicas.get(s))
     visible = seen.lineage.visible(s for s, row in seen.ideal.items() if any(state != OFFLINE for state in row.values()) or not row)
     growing = frozenset(s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values()))
@@ -182,6 +184,11 @@ def build_routing(seen: Observed, servers: Mapping[str, ServerRef], first_loads:
 
 def _holders(states: Mapping[str, str]) -> frozenset[str]:
     return frozenset(i for i, state in states.items() if state == ONLINE)
+
+
+def _preferred(servers: Sequence[ServerRef]) -> tuple[ServerRef, ...]:
+    """Without those that are being drained, where others hold the segment too."""
+    return tuple(s for s in servers if not s.is_drained) or tuple(servers)
 
 
 def _newest(segments: Iterable[str]) -> frozenset[str]:
