@@ -30,12 +30,10 @@ class DeletedSegments(ApiView):
 
     def get(self, request: Request, table: str) -> Response:
         """Latest deletion first: name, bytes, when and by whom deleted, until when it is kept, whether it can be restored."""
-        offset, limit = int_param(request, "offset") or 0, int_param(request, "limit") or 100
-        if not 0 <= offset <= sys.maxsize - limit or not 1 <= limit <= _PAGE:
-            raise InvalidInput(f"'offset' must be 0 or more, 'limit' 1 to {_PAGE}.")
+        offset, limit = _page(request, 100)
         found = _table(self, request, table)
         kept, total = archive.list_kept(self.ctx, found, offset=offset, limit=limit, prefix=text_param(request, "prefix") or "")
-        following = offset + limit if offset + limit < total else None
+        following = _next(offset, limit, total)
         return Response({"table": found.typed, "total": total, "next": following, "segments": [_kept_json(k) for k in kept]})
 
 
@@ -75,14 +73,16 @@ class DeleteManySegments(ApiView):
 class PendingDeletions(ApiView):
     """The deletion queue."""
 
-    parameters = {"GET": ("type",)}
+    parameters = {"GET": ("type", "offset", "limit")}
 
     def get(self, request: Request, table: str) -> Response:
         """Segments that left the table and whose record and file are still in their place, oldest first."""
+        offset, limit = _page(request, _PAGE)
         found = _table(self, request, table)
         now = self.ctx.clock()
         items = sorted(read_queue(self.ctx, found).items.values(), key=lambda p: (p.requested_ms, p.segment))
-        return Response({"table": found.typed, "total": len(items), "segments": [_pending_json(p, now) for p in items]})
+        shown = [_pending_json(p, now) for p in items[offset : offset + limit]]
+        return Response({"table": found.typed, "total": len(items), "next": _next(offset, limit, len(items)), "segments": shown})
 
 
 class CancelDeletion(ApiView):
@@ -105,6 +105,18 @@ def _table(view: ApiView, request: Request, table: str) -> TableName:
         return tables.one_table(view.ctx, table, kind)
     found = tables.existing_tables(view.ctx, table)
     return next((t for t in found if t.type == OFFLINE), found[0])
+
+
+def _page(request: Request, usual: int) -> tuple[int, int]:
+    """``offset`` and ``limit``. Raises InvalidInput."""
+    offset, limit = int_param(request, "offset") or 0, int_param(request, "limit") or usual
+    if not 0 <= offset <= sys.maxsize - limit or not 1 <= limit <= _PAGE:
+        raise InvalidInput(f"'offset' must be 0 or more, 'limit' 1 to {_PAGE}.")
+    return offset, limit
+
+
+def _next(offset: int, limit: int, total: int) -> int | None:
+    return offset + limit if offset + limit < total else None
 
 
 def _names(request: Request) -> tuple[list[str], dict[str, Any]]:

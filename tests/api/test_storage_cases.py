@@ -359,6 +359,9 @@ def test_deleted_segments_are_listed_restored_and_their_deletion_taken_back(tabl
         ("a", "root", "too many", True),
         ("b", "root", "too many", True),
     ]
+    assert (queue["total"], queue["next"]) == (2, None)
+    page = table.http.get("/api/v1/segments/t/deletions?limit=1").json()
+    assert ([s["segment"] for s in page["segments"]], page["total"], page["next"]) == (["a"], 2, 1)
     assert table.http.post("/api/v1/segments/t/deletions/b/cancel").status_code == 200
     assert list(table.ideal) == ["b", "c"]
     deletion.drain(table.serve().ctx, TABLE)
