@@ -119,6 +119,25 @@ def test_messages_with_line_breaks_between_their_tokens_are_read() -> None:
     assert found.table.column("i").to_pylist() == list(range(2 * _FEW))
 
 
+_ODD = [
+    b'{"i":1,"s":"a\nb","ts":1}', b'{"i":1,"d":NaN,"ts":1}', b'{"i":1,"ts":1,"other":[1, -Infinity]}', b'{"i":1,"s":"is NaN: yes","ts":1}',
+    b'{"i":1,"ts":1,}', b'{"i":1,"ts":1} x', b'{"i":01,"ts":1}', b'{"i":1,"i":2,"ts":1}', b'{"i":1,"s":"\\ud800","ts":1}',
+    b'{"i":1e2,"ts":1}', b'{"i":1,"d":1e999,"ts":1}', b'{"i":99999999999,"ts":1}', b'{"i":1,"ts":18446744073709551617}',
+    b'{"i":1,"s":1.10,"ts":1}', b'\n{"i":1,"ts":1}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", [*([m] for m in _ODD), [b"  ", b'{"i":1,"ts":1}{"i":2,"ts":1}']])
+def test_odd_messages_are_the_same_in_a_large_batch_and_alone(odd: list[bytes]) -> None:
+    """Batches differ from replica to replica, rows must not."""
+    schema = schema_of(i="INT", d="DOUBLE", s="STRING")
+    alone, large = decoder(schema).decode(odd, now_ms=NOW), decoder(schema)
+    good = [b'{"i":7,"d":0.5,"s":"x","ts":1}'] * (2 * _FEW)
+    among = large.decode([*good, *odd], now_ms=NOW)
+    assert rows(among)[len(good) :] == rows(alone)
+    assert among.bad == alone.bad
+
+
 def test_types_that_change_in_the_middle_of_a_stream_are_followed() -> None:
     reading = decoder(schema_of(i="INT", s="STRING"))
     for number, spell in enumerate([b'{"i":%d,"s":"x","ts":1}', b'{"i":"%d","s":5,"ts":1}', b'{"i":%d,"s":true,"ts":1}'] * 3):

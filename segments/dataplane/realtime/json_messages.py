@@ -5,6 +5,7 @@ Arrow wants one type per column. It is learned from a message; when a later one 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -20,6 +21,9 @@ from segments.domain.schema import FieldSpec, Schema
 _FEW: Final = 48
 #: After a batch that did not fit, so many batches at most are not tried.
 _MOST_SKIPPED: Final = 64
+#: Numbers that are none in JSON, although Arrow's reader takes them; the second looks where the first finds something.
+_ODD_WORDS: Final = (b"NaN", b"Inf")
+_ODD_NUMBER: Final = re.compile(rb"[:\[,]\s*-?(?:NaN|Inf)")
 _REAL: Final[dict[str, Any]] = {"FLOAT": pa.float32(), "DOUBLE": pa.float64()}
 _WHOLE: Final[dict[str, Any]] = {"INT": pa.int32(), **_REAL}
 
@@ -58,7 +62,9 @@ class JsonMessages:
         """The table, or None when a message is not one object of the learned types."""
         data = b"\n".join(values)
         if data.count(b"\n") != len(values) - 1:
-            data = b"\n".join([v.replace(b"\n", b" ") for v in values])
+            data = b"\n".join([v.replace(b"\n", b"\t") for v in values])  # white space as well, and as wrong inside of a text
+        if any(word in data for word in _ODD_WORDS) and _ODD_NUMBER.search(data):
+            return None
         block = pajson.ReadOptions(use_threads=False, block_size=max(len(data), 1 << 16))
         options = pajson.ParseOptions(explicit_schema=self._types, unexpected_field_behavior="ignore", newlines_in_values=False)
         source: Any = pa.BufferReader(data)
@@ -67,7 +73,7 @@ class JsonMessages:
             table = pajson.read_json(source, block, options)
         except CONTENT_ERRORS:
             return None
-        if table.num_rows != len(values) or min(map(len, values)) < 2:
+        if table.num_rows != len(values) or not all(v.startswith(b"{") for v in values):  # one of nothing hides one of two objects
             return None
         for at, field in enumerate(self._schema.fields):
             if field.data_type == "JSON" and pa.types.is_integer(table.schema.field(at).type):
