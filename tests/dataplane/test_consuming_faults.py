@@ -21,6 +21,7 @@ from segments.dataplane.server.consuming.stream_pool import StreamPool
 from segments.dataplane.server.consuming.worker import Worker
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.domain.completion import Kind
+from segments.domain.pause import PauseState, with_pause
 from segments.domain.stream_config import StreamConfig
 from segments.domain.stream_offset import Offset, parse_offset
 from segments.errors import Unavailable
@@ -29,6 +30,7 @@ from segments.gateways.streams.memory import MemoryStream
 from segments.names import TableName
 from segments.services import consumption
 from segments.services.context import Actor
+from segments.store import paths
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
 from tests.dataplane.test_consuming import commit_elsewhere, force
 from tests.dataplane.world import poll
@@ -305,3 +307,27 @@ def test_a_pause_ends_within_a_second_also_when_replicas_stand_at_different_offs
     for number in (1, 2):
         world.exact(number, 2.0)
     world.chain_is_whole()
+
+
+def test_a_pause_that_comes_while_a_segment_is_begun_is_not_missed(world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the segment read of the table was older than the pause, and what saw the pause came before the segment was begun."""
+    begun, may_go = threading.Event(), threading.Event()
+
+    def slow(*given: Any) -> Any:
+        found = read_source(*given)
+        begun.set()
+        may_go.wait(5.0)
+        return found
+
+    monkeypatch.setattr("segments.dataplane.server.consuming.worker.read_source", slow)
+    segment = world.create_realtime()
+    server = world.start_server()
+    poll(begun.is_set, what="the segment is being begun")
+    looked = list[bool]()
+    mind = server.consumers._mind_pause
+    monkeypatch.setattr(server.consumers, "_mind_pause", lambda t, pause, w: (mind(t, pause, w), looked.append(pause.paused)))
+    node = world.store.get(paths.ideal_state(RT))
+    world.store.replace(paths.ideal_state(RT), with_pause(node.record, PauseState(paused=True)), node.version)
+    poll(lambda: any(looked), what="the server saw the pause")
+    may_go.set()
+    poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, 3.0, "nothing consumes")

@@ -112,10 +112,10 @@ class Consumers:
     def _mind_pause(self, table: str, pause: PauseState, workers: Collection[Worker]) -> None:
         """Servers see a pause by themselves; a message that was lost changes nothing (B16)."""
         for worker in workers:
-            source = worker.source
-            if source is not None and pause.stops(source.name.partition, source.topics):
+            source, partition = worker.source, _place(worker.segment)[0]
+            if pause.paused or (source is not None and pause.stops(partition, source.topics)):
                 worker.force()
-                self._drop_ahead(table, source.name.partition)
+                self._drop_ahead(table, partition)
 
     # For workers
 
