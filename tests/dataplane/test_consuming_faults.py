@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import threading
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from segments.dataplane.realtime.mutable_segment import Snapshot
+from segments.dataplane.server.consuming.building import Builder, Built
 from segments.dataplane.server.consuming.intake import Intake, RowsGone
 from segments.dataplane.server.consuming.parts import ConsumingSettings
 from segments.dataplane.server.consuming.read_ahead import ReadAhead
@@ -331,3 +333,30 @@ def test_a_pause_that_comes_while_a_segment_is_begun_is_not_missed(world: Consum
     poll(lambda: any(looked), what="the server saw the pause")
     may_go.set()
     poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, 3.0, "nothing consumes")
+
+
+def test_a_committer_with_a_full_disk_makes_way_and_its_rows_stay_visible(world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    build, is_full = Builder.build, threading.Event()
+    is_full.set()
+
+    def full(self: Builder) -> Built:
+        if is_full.is_set() and self._parts.instance == instance(1):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return build(self)
+
+    def kept_waiting(kind: Kind, report: Report) -> Answer | None:
+        late = kind is Kind.CONSUMED and report.instance == instance(2) and not world.fields(report.segment).get("segment.crc")
+        is_first = (Kind.CONSUMED.value, instance(1), "COMMIT") not in world.controller.heard
+        return Answer("HOLD", report.offset) if late and is_first else None
+
+    monkeypatch.setattr(Builder, "build", full)
+    world.controller.before = kept_waiting
+    first = world.create_realtime(rows=100, servers=(1, 2))
+    for number in (1, 2):
+        world.start_server(number)
+    world.send(130)
+    poll(lambda: len(world.chain()) == 2, 10, "the other replica committed")
+    assert ("segmentCommitEndWithMetadata", instance(2), "COMMIT_SUCCESS") in world.controller.heard
+    for number in (1, 2):
+        world.exact(number)
+    assert world.view(first)[instance(2)] == "ONLINE"
