@@ -1,0 +1,148 @@
+"""What the validation pass does beside repairing consumption: files that only servers have, full disks and quotas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segments.errors import Unavailable
+from segments.services import consumption
+from segments.services.deep_store_upload import upload_missing, upload_segments
+from segments.services.realtime_validation import run
+from tests.faults.faulty import FaultyStore, Plan
+from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
+from tests.services.test_realtime_validation import view
+
+pytestmark = pytest.mark.django_db
+
+
+# -- deep store
+
+
+class FakeServers:
+    """Servers by their admin address: what they answer, or an error."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self.answers, self.asked = answers, 0
+
+    def ask(self, url: str, method: str, path: str, timeout_s: float) -> Any:
+        self.asked += 1
+        found = self.answers.get(path.split("?")[0].rpartition("/")[2], Unavailable("no"))
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def on_servers_only(world: RealtimeWorld, answers: dict[str, Any]) -> tuple[str, FakeServers]:
+    """A committed segment without a file in the deep store, and servers that answer so."""
+    [segment] = world.consuming
+    world.commit("7").set_record(segment, segment_download_url="", segment_crc="5")
+    view(world)
+    servers = FakeServers(answers)
+    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    return segment, servers
+
+
+def staged(world: RealtimeWorld, segment: str) -> str:
+    """A file that a server has uploaded; its address."""
+    path = f"t/{segment}.tmp.00000000-0000-0000-0000-000000000000"
+    world.ctx.deep_store.write(path, b"tar")
+    return world.ctx.deep_store.uri(path)
+
+
+def test_what_only_servers_have_is_uploaded_and_gets_its_address(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    uri = staged(world, world.consuming[0])
+    segment, servers = on_servers_only(world, {"uploadLLCSegment": {"crc": "5", "downloadUrl": uri}})
+    assert any("is in the deep store now" in s for s in run(world.ctx, TABLE))
+    assert world.fields(segment)["segment.download.url"].endswith(segment)
+    assert world.ctx.deep_store.read(f"t/{segment}") == b"tar"
+    asked = servers.asked
+    run(world.ctx, TABLE)
+    assert servers.asked == asked + 2  # how full the two disks are; nothing is uploaded twice
+
+
+def test_an_upload_with_another_crc_is_not_taken(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    uri = staged(world, world.consuming[0])
+    segment, _ = on_servers_only(world, {"uploadLLCSegment": {"crc": "6", "downloadUrl": uri}})
+    assert any("CRC 6" in s for s in run(world.ctx, TABLE))
+    assert world.fields(segment)["segment.download.url"] == ""
+
+
+def test_servers_that_fail_leave_the_record_as_it_is(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment, servers = on_servers_only(world, {})
+    assert any("is only on servers" in s for s in run(world.ctx, TABLE))
+    assert world.fields(segment)["segment.download.url"] == ""
+    assert servers.asked >= 2  # one replica after the other
+
+
+def test_a_store_that_is_away_is_not_tried_for_every_segment_and_all_get_their_turn(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=12)
+    names = world.consuming
+    world.commit("7")
+    for segment in names:
+        world.set_record(segment, segment_download_url="", segment_crc="5")
+    view(world)
+    servers = FakeServers({})
+    ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    done, left = upload_missing(ctx, TABLE)
+    assert (done, set(left)) == ([], set(names))
+    assert servers.asked == 10  # both replicas of five
+    tried = {name for _ in range(40) for name, why in upload_missing(ctx, TABLE)[1].items() if "turn" not in why}
+    assert tried == set(names)
+
+
+def test_only_what_is_missing_is_uploaded_on_demand(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    uri = staged(world, world.consuming[0])
+    segment, _ = on_servers_only(world, {"uploadLLCSegment": {"crc": "5", "downloadUrl": uri}})
+    assert upload_segments(world.ctx, TABLE, [segment, "unknown"], actor=ANN) == [segment]
+    assert upload_segments(world.ctx, TABLE, [segment], actor=ANN) == []
+
+
+# -- automatic pause
+
+
+def test_full_disks_pause_the_table_and_room_lets_it_go_on_in_the_same_run(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    servers = FakeServers({"diskUtilization": {"totalSpaceBytes": 100, "usedSpaceBytes": 96}})
+    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    assert any("is paused: Server_s_80" in s for s in run(world.ctx, TABLE))
+    assert (world.pause.paused, world.pause.reason_code) == (True, "RESOURCE_UTILIZATION_LIMIT_EXCEEDED")
+    world.commit("7")
+    servers.answers["diskUtilization"] = {"totalSpaceBytes": 100, "usedSpaceBytes": 93}
+    run(world.ctx, TABLE)
+    assert world.pause.paused
+    servers.answers["diskUtilization"] = {"totalSpaceBytes": 100, "usedSpaceBytes": 90}
+    run(world.ctx, TABLE)
+    assert not world.pause.paused
+    assert len(world.consuming) == 1
+
+
+def test_a_full_quota_pauses_and_a_persons_pause_stays(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1, quota={"storage": "10K"})
+    [segment] = world.consuming
+    world.set_record(segment, segment_size_in_bytes="20000")
+    run(world.ctx, TABLE)
+    assert world.pause.reason_code == "STORAGE_QUOTA_EXCEEDED"
+    consumption.pause_table(world.ctx, TABLE, comment="mine", actor=ANN)
+    world.set_record(segment, segment_size_in_bytes="1")
+    run(world.ctx, TABLE)
+    assert (world.pause.paused, world.pause.reason_code) == (True, "ADMINISTRATIVE")
+
+
+@pytest.mark.parametrize("used", [96, 90])
+def test_what_a_person_says_while_disks_are_asked_holds(tmp_path: Path, used: int) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    servers = FakeServers({"diskUtilization": {"totalSpaceBytes": 100, "usedSpaceBytes": 96}})
+    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": servers})
+    if used == 90:
+        run(world.ctx, TABLE)
+        servers.answers["diskUtilization"] = {"totalSpaceBytes": 100, "usedSpaceBytes": used}
+    store = FaultyStore(world.memory, Plan(before={1: lambda: consumption.pause_table(world.ctx, TABLE, comment="mine", actor=ANN)}))
+    run(world.over(store), TABLE)
+    assert (world.pause.paused, world.pause.reason_code, world.pause.comment) == (True, "ADMINISTRATIVE", "mine")
