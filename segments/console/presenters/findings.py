@@ -26,6 +26,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "few-servers": ("Too few servers", "servers"),
     "consumption-data-loss": ("Stream data lost", "consumption"),
     "consumption-stuck": ("Partition stands still", "consumption"),
+    "consumption-failing": ("Partition can not be consumed", "consumption"),
     "consumption-half-commit": ("Commit half done", "consumption"),
     "consumption-no-server": ("No server consumes", "consumption"),
     "consumption-stream": ("Stream away", "consumption"),
