@@ -19,6 +19,7 @@ from segments.services.acknowledgement import wait_for_brokers
 from segments.services.context import Actor, Context
 from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe, read_lineage
+from segments.services.loading import once_loaded
 from segments.services.lost_links import newer_strangers
 from segments.services.online import Progress, live_instance_names, served_by, wait_until_online
 from segments.services.rollback_preview import preview_revert
@@ -192,7 +193,10 @@ def revert_replace(ctx: Context, table: TableName, entry_id: str, *, force: bool
         decided[:] = [decision]
         return _writes(ctx, table, seen, decision, ())
 
-    _audited(ctx, table, "revertReplaceSegments", actor, entry_id, lambda: update_transaction(ctx.store, attempt, turn=table.typed))
+    def run() -> None:
+        once_loaded(ctx, table, lambda: update_transaction(ctx.store, attempt, turn=table.typed))
+
+    _audited(ctx, table, "revertReplaceSegments", actor, entry_id, run)
     _finish(ctx, table, "revertReplaceSegments", actor, decided[0], forceRevert=force)
 
 

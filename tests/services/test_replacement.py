@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from segments.errors import NotFound, PreconditionFailed, StateConflict
 from segments.models import AuditEvent
 from segments.names import TableName
 from segments.services import deletion, retention
+from segments.services.context import Limits
 from segments.services.replacement import end_replace, preview_revert, revert_replace, start_replace
 from segments.store import paths
 from tests.services.world import ANN, TABLE, World
@@ -110,6 +113,38 @@ def test_nothing_is_deleted_while_a_broker_has_not_acknowledged(world: World) ->
     world.memory.delete(paths.live_instance("Broker_x_1"))
     retention.run(world.ctx, TABLE)
     assert world.ideal == ["a"]
+
+
+def test_a_revert_waits_for_an_old_side_that_is_just_being_loaded(tmp_path: Path) -> None:
+    world = World(tmp_path / "slow", limits=Limits(replicas_online_s=10.0, broker_ack_s=0.2)).upload("a", online=False)
+    entry = start_replace(world.ctx, TABLE, ["a"], ["b"], actor=ANN)
+    world.upload("b", online=False)
+    serve_only(world, "b")
+    end_replace(world.ctx, TABLE, entry, actor=ANN)
+    loaded = threading.Timer(0.3, world.serve)
+    loaded.start()
+    revert_replace(world.ctx, TABLE, entry, actor=ANN)
+    loaded.join()
+    assert (world.visible, world.state(entry)) == (["a"], "REVERTED")
+
+
+def test_a_revert_waits_for_nothing_that_no_live_server_loads(tmp_path: Path) -> None:
+    world = World(tmp_path / "dead", limits=Limits(replicas_online_s=10.0, broker_ack_s=0.2)).upload("a", online=False)
+    entry = start_replace(world.ctx, TABLE, ["a"], ["b"], actor=ANN)
+    world.upload("b", online=False)
+    serve_only(world, "b")
+    end_replace(world.ctx, TABLE, entry, actor=ANN)
+    world.memory.delete(paths.live_instance("Server_a_1"))
+    began = time.monotonic()
+    with pytest.raises(PreconditionFailed, match="'a' of the old side"):
+        revert_replace(world.ctx, TABLE, entry, actor=ANN)
+    assert time.monotonic() - began < 5
+
+
+def serve_only(world: World, segment: str) -> None:
+    """The server has loaded this one and nothing else."""
+    record = ZNRecord(TABLE.typed, maps={segment: {"Server_a_1": "ONLINE"}})
+    world.memory.create(paths.external_view(TABLE.typed), record)
 
 
 def test_the_preview_tells_rows_before_and_after_and_changes_nothing(world: World) -> None:
