@@ -18,7 +18,7 @@ from segments.dataplane.realtime.raw_columns import parsed_rows
 from segments.domain.schema import FieldSpec, Schema
 
 #: Below this many messages the start of Arrow's reader costs more than it saves.
-_FEW: Final = 48
+_FEW: Final = 192
 #: After a batch that did not fit, so many batches at most are not tried.
 _MOST_SKIPPED: Final = 64
 #: Numbers that are none in JSON, although Arrow's reader takes them; the second looks where the first finds something.
