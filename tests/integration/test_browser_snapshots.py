@@ -31,7 +31,8 @@ def snapshots(client: Client, table: str, *names: str) -> list[str]:
 def test_several_steps_back_and_a_deletion_that_is_undone(page: Page, client: Client, table: str) -> None:
     entries = snapshots(client, table, "a", "b", "c")
     assert client.counts(table) == {"c": 10}
-    poll(lambda: page.goto(f"/console/tables/{table}_OFFLINE/lineage/") and page.get_by_text(entries[1]).first.is_visible(), 20, "the lineage")
+    lineage = f"/console/tables/{table}_OFFLINE/lineage/"
+    poll(lambda: page.goto(lineage) and page.get_by_text(entries[1]).first.is_visible(), 20, "the lineage")
     page.get_by_role("link", name="Roll back several steps…").click()
     expect(page.get_by_text("2 replacements are taken back")).to_be_visible()
     page.get_by_label("Reason").fill("both were wrong")
