@@ -113,6 +113,7 @@ def visible(client: Client, table: Table) -> int:
         return -1
 
 
+@pytest.mark.timeout(SECONDS + 480)
 def test_random_kills_lose_and_double_nothing_and_consumption_goes_on(tmp_path: Path) -> None:
     installation = Installation(tmp_path / "data").start()
     try:
