@@ -13,6 +13,7 @@ from segments.services import audit
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import Observed, observe
 from segments.services.lineage_switch import Switch, apply_switch
+from segments.services.loading import once_loaded
 from segments.services.online import serving_rows
 from segments.services.rollback_preview import SnapshotSummary, summarise
 from segments.services.segments import read_records
@@ -106,7 +107,7 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool = Fals
         return Switch(plan.after, plan.delete, detail)
 
     try:
-        apply_switch(ctx, table, "rollback", actor, decide)
+        once_loaded(ctx, table, lambda: apply_switch(ctx, table, "rollback", actor, decide))
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
         audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error))
