@@ -152,6 +152,12 @@ class Table:
             self.feed.send(self.name, partition, (message(partition, n, now) for n in range(first, first + count)))
             self.sent[partition] = first + count
 
+    def mark(self, partition: int, number: int) -> None:
+        """One row more, whose ``n`` is beyond all others."""
+        with self._lock:
+            self.feed.send(self.name, partition, [message(partition, number, int(time.time() * 1000))])
+            self.sent[partition] += 1
+
     def rows(self) -> int:
         """Rows that a query sees."""
         return int(self.client.sql(f"select count(*) from {self.name}")[0][0])
