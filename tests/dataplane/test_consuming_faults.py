@@ -356,7 +356,7 @@ def test_a_committer_with_a_full_disk_makes_way_and_its_rows_stay_visible(world:
         world.start_server(number)
     world.send(130)
     poll(lambda: len(world.chain()) == 2, 10, "the other replica committed")
-    assert ("segmentCommitEndWithMetadata", instance(2), "COMMIT_SUCCESS") in world.controller.heard
+    poll(lambda: ("segmentCommitEndWithMetadata", instance(2), "COMMIT_SUCCESS") in world.controller.heard, what="its commit's end")
     for number in (1, 2):
         world.exact(number)
-    assert world.view(first)[instance(2)] == "ONLINE"
+    poll(lambda: world.view(first)[instance(2)] == "ONLINE", what="ONLINE")
