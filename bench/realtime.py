@@ -1,19 +1,21 @@
 """Times realtime ingestion of a whole installation, beside what Apache Pinot 1.5.1 took on the same kind of machine (2 cores).
 
 Usage: ``python -m bench.realtime [WORK ...] [--kafka HOST:PORT] [--seconds 30] [--rounds 10]``. Works: ingest, stall, fresh, commit, pause,
-kill; all of them unless named. The stream is the installation's Redis, or the Kafka broker given. Every work ends with a check that
-no row is lost or doubled.
+kill, memory, peer; all of them unless named. The stream is the installation's Redis, or the Kafka broker given. Every work ends with
+a check that no row is lost or doubled.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bench.realtime_table import Feed, KafkaFeed, RedisFeed, Table, once, spread
 from tests.integration.running import Client, Installation, poll
@@ -137,6 +139,54 @@ class Bench:
         self.check(table)
         table.drop()
 
+    def memory(self) -> None:
+        """What a server's process grows by per consuming row, against the rows' size in Arrow."""
+        table = self.table(1)
+        table.send(0, 20_000)
+        table.create(rows=10_000_000)
+        table.wait_rows(20_000)
+        pid = next(s["pid"] for s in self.installation.endpoints["servers"] if s["instance"] == self._consumers(table)[0]["server"])
+        before, first = _rss(pid), self._consumers(table)[0]["bytes"]
+        table.send(0, 800_000)
+        table.wait_rows(820_000)
+        arrow = self._consumers(table)[0]["bytes"] - first
+        print(f"  memory of 800,000 consuming rows: {(_rss(pid) - before) / arrow:.2f} x their {arrow / 1e6:.0f} MB in Arrow   aim 2")
+        self.check(table)
+        table.drop()
+
+    def peer(self) -> None:
+        """A committed segment streamed from one server to another process on this machine, checked against its CRC by its reader."""
+        table = self.table(1)
+        table.send(0, 800_000)
+        table.create(rows=10_000_000, replication=2, peerSegmentDownloadScheme="http")
+        table.wait_rows(800_000)
+        segment = table.consuming()[0]
+        table.client.call("POST", f"/tables/{table.name}/forceCommit")
+        poll(lambda: table.status(segment) == "DONE" and table.online(segment), 120, "ONLINE")
+        server = self.installation.endpoints["servers"][0]["admin"]
+        with tempfile.TemporaryDirectory() as folder:
+            target = Path(folder) / "copy.tar.gz"
+
+            def copy() -> None:
+                url = f"{server}/segments/{table.name}_REALTIME/{segment}"
+                with table.client.http.get(url, stream=True, timeout=60) as answer, target.open("wb") as out:
+                    assert answer.status_code == 200, answer.text[:300]
+                    for chunk in answer.iter_content(1 << 20):
+                        out.write(chunk)
+
+            copy()
+            seconds = min(once(copy) for _ in range(5))
+            unpacked = int(table.client.call("GET", f"/segments/{table.name}_REALTIME/{segment}/metadata").json()["segment.size.in.bytes"])
+            print(
+                f"  copy from a server: {target.stat().st_size / seconds / 1e6:.0f} MB/s of tar, {unpacked / seconds / 1e6:.0f} MB/s of segment"
+            )
+        self.check(table)
+        table.drop()
+
+    def _consumers(self, table: Table) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = table.client.call("GET", f"/api/v1/tables/{table.name}/consumers").json()["consumers"]
+        return found
+
     def pause(self) -> None:
         """Pause and resume, idle and under load; force commit."""
         table = self.table(2).create(rows=1_000_000, replication=2)
@@ -225,6 +275,12 @@ class Bench:
         poll(table.whole, 60, f"every row of {table.name} exactly once ({table.sent})")
 
 
+def _rss(pid: int) -> int:
+    """Bytes of memory that a process really has."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
 class Producing:
     """A thread that sends rows at a steady rate."""
 
@@ -255,7 +311,7 @@ def main() -> None:
     """Parse arguments, start, measure."""
     works: dict[str, Callable[[Bench], None]] = {
         "ingest": Bench.ingest, "stall": Bench.stall, "fresh": Bench.fresh, "commit": Bench.commit,
-        "pause": Bench.pause, "kill": Bench.kill,
+        "pause": Bench.pause, "kill": Bench.kill, "memory": Bench.memory, "peer": Bench.peer,
     }  # fmt: skip
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("works", nargs="*", metavar="WORK", help=", ".join(works))
