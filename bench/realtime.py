@@ -176,7 +176,8 @@ class Bench:
 
             copy()
             seconds = min(once(copy) for _ in range(5))
-            unpacked = int(table.client.call("GET", f"/segments/{table.name}_REALTIME/{segment}/metadata").json()["segment.size.in.bytes"])
+            record = table.client.call("GET", f"/segments/{table.name}_REALTIME/{segment}/metadata").json()
+            unpacked = int(record["segment.size.in.bytes"])
             print(
                 f"  copy from a server: {target.stat().st_size / seconds / 1e6:.0f} MB/s of tar, {unpacked / seconds / 1e6:.0f} MB/s of segment"
             )
