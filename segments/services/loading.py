@@ -27,7 +27,7 @@ def once_loaded(ctx: Context, table: TableName, run: Callable[[], object]) -> No
             run()
             return
         except PreconditionFailed as error:
-            if not _wait(ctx, table, error.data.get("segments", ()), deadline):
+            if time.monotonic() > deadline or not _wait(ctx, table, error.data.get("segments", ()), deadline):
                 raise
 
 
@@ -39,7 +39,8 @@ def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: flo
         ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
         wanted, states = ((n.record.maps if n and n.record else {}) for n in (ideal, view))
         served = served_by(live, view, segments)
-        left = [s for s in segments if not served[s]]
+        # One that left the ideal state is only still served; it does not come back by waiting.
+        left = [s for s in segments if not served[s] or s not in wanted]
         if segments and not left:
             return True
         if not all(any(i in live and states.get(s, {}).get(i) != ERROR for i in wanted.get(s, {})) for s in left) or not segments:
