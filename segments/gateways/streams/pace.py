@@ -8,7 +8,7 @@ from typing import Final
 
 #: After a batch of fewer messages the next fetch waits until this long after it.
 _SMALL: Final = 256
-_REST_S: Final = 0.006
+_REST_S: Final = 0.004
 #: A blocking wait looks this often whether it was woken.
 SLICE_S: Final = 0.02
 
