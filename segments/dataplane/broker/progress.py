@@ -86,11 +86,6 @@ class Progress:
                 self._server[partition] = found.instance
             return found
 
-    def forget(self, table: str) -> None:
-        """The table is gone."""
-        with self._lock:
-            self._tables.pop(table, None)
-
 
 def _counts(rows: int, before: int, asked: int) -> bool:
     """More than before, or fewer than were asked for: then nobody left has them."""
