@@ -72,11 +72,6 @@ def pause_of(ideal: ZNRecord) -> PauseState:
     return _parsed(ideal.simple.get("pauseState")) or PauseState(paused=ideal.simple.get("isTablePaused", "").lower() == "true")
 
 
-def has_pause_state(ideal: ZNRecord) -> bool:
-    """Was a readable ``pauseState`` ever written?"""
-    return _parsed(ideal.simple.get("pauseState")) is not None
-
-
 def with_pause(ideal: ZNRecord, state: PauseState, *, legacy_flag: bool = True) -> ZNRecord:
     """The ideal state with this pause state. ``legacy_flag``: also the old boolean, as table pause and resume do, topic pause does not."""
     changes: dict[str, str | None] = {"pauseState": json.dumps(state.to_json(), separators=(",", ":"))}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from segments.dataplane.realtime.avro_messages import FramedAvroMessages
 from segments.dataplane.realtime.decode import Decoded, Decoder, open_decoder
-from segments.dataplane.realtime.json_messages import _FEW
+from segments.dataplane.realtime.json_messages import FEW
 from segments.domain.schema import Schema, parse_schema
 from segments.domain.stream_config import parse_stream_config
 from segments.domain.table_config import parse_table_config
@@ -72,7 +72,7 @@ def test_what_is_missing_or_null_gets_its_default_and_a_mask() -> None:
     assert {n: m.tolist() for n, m in found.masks.items()} == {"i": [True, False], "s": [False, True], "ts": [False, True]}
 
 
-@pytest.mark.parametrize("filler", [0, 2 * _FEW])
+@pytest.mark.parametrize("filler", [0, 2 * FEW])
 def test_bad_messages_are_set_aside_with_their_place_and_reason(filler: int) -> None:
     good = [b'{"i":%d,"s":"x","ts":1}' % n for n in range(filler)]
     bad = [b"", b"no json", b"[1]", b"null", b'{"i":1', b'{"i":"x","ts":1}', b'{"s":"\xff"}', b'{"i":1}{"i":2}', b"  "]
@@ -92,8 +92,8 @@ def test_only_ten_of_many_bad_messages_are_shown_but_all_are_counted() -> None:
 
 
 def test_a_batch_of_nothing_but_bad_messages_gives_an_empty_table_of_all_columns() -> None:
-    found = decoder(schema_of(i="INT")).decode([b"x"] * 100, now_ms=NOW)
-    assert (found.table.num_rows, found.table.column_names, found.bad) == (0, ["i", "ts"], 100)
+    found = decoder(schema_of(i="INT")).decode([b"x"] * (2 * FEW), now_ms=NOW)
+    assert (found.table.num_rows, found.table.column_names, found.bad) == (0, ["i", "ts"], 2 * FEW)
     assert decoder(schema_of(i="INT")).decode([], now_ms=NOW).table.num_rows == 0
 
 
@@ -114,9 +114,9 @@ def test_a_text_that_is_no_time_is_a_bad_message_because_it_would_stop_the_build
 
 
 def test_messages_with_line_breaks_between_their_tokens_are_read() -> None:
-    values = [b'{\n "i": %d,\n "ts": 1\n}\n' % n for n in range(2 * _FEW)]
+    values = [b'{\n "i": %d,\n "ts": 1\n}\n' % n for n in range(2 * FEW)]
     found = decoder(schema_of(i="INT")).decode(values, now_ms=NOW)
-    assert found.table.column("i").to_pylist() == list(range(2 * _FEW))
+    assert found.table.column("i").to_pylist() == list(range(2 * FEW))
 
 
 _ODD = [
@@ -132,7 +132,7 @@ def test_odd_messages_are_the_same_in_a_large_batch_and_alone(odd: list[bytes]) 
     """Batches differ from replica to replica, rows must not."""
     schema = schema_of(i="INT", d="DOUBLE", s="STRING")
     alone, large = decoder(schema).decode(odd, now_ms=NOW), decoder(schema)
-    good = [b'{"i":7,"d":0.5,"s":"x","ts":1}'] * (2 * _FEW)
+    good = [b'{"i":7,"d":0.5,"s":"x","ts":1}'] * (2 * FEW)
     among = large.decode([*good, *odd], now_ms=NOW)
     assert rows(among)[len(good) :] == rows(alone)
     assert among.bad == alone.bad
@@ -141,8 +141,8 @@ def test_odd_messages_are_the_same_in_a_large_batch_and_alone(odd: list[bytes]) 
 def test_types_that_change_in_the_middle_of_a_stream_are_followed() -> None:
     reading = decoder(schema_of(i="INT", s="STRING"))
     for number, spell in enumerate([b'{"i":%d,"s":"x","ts":1}', b'{"i":"%d","s":5,"ts":1}', b'{"i":%d,"s":true,"ts":1}'] * 3):
-        found = reading.decode([spell % n for n in range(100)], now_ms=NOW)
-        assert found.table.column("i").to_pylist() == list(range(100)), number
+        found = reading.decode([spell % n for n in range(2 * FEW)], now_ms=NOW)
+        assert found.table.column("i").to_pylist() == list(range(2 * FEW)), number
         assert found.bad == 0
 
 
@@ -161,11 +161,11 @@ _VALUES = {
 def test_a_large_batch_and_single_messages_give_the_same_rows(some: list[dict[str, Any]]) -> None:
     schema = schema_of(i="INT", d="DOUBLE", s="STRING", m="INT[]", j="JSON")
     values = [json.dumps(r).encode() for r in some]
-    many = values * (_FEW // len(values) + 1)
+    many = values * (FEW // len(values) + 1)
     one = decoder(schema)
     single = [rows(one.decode([v], now_ms=NOW))[0] for v in values]
     found = decoder(schema).decode(many, now_ms=NOW)
-    assert rows(found) == single * (_FEW // len(values) + 1)
+    assert rows(found) == single * (FEW // len(values) + 1)
 
 
 TIME = {"type": "long", "logicalType": "timestamp-millis"}

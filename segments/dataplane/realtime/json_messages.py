@@ -18,7 +18,7 @@ from segments.dataplane.realtime.raw_columns import parsed_rows
 from segments.domain.schema import FieldSpec, Schema
 
 #: Below this many messages the start of Arrow's reader costs more than it saves.
-_FEW: Final = 192
+FEW: Final = 192
 #: After a batch that did not fit, so many batches at most are not tried.
 _MOST_SKIPPED: Final = 64
 #: Numbers that are none in JSON, although Arrow's reader takes them; the second looks where the first finds something.
@@ -39,7 +39,7 @@ class JsonMessages:
 
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
-        table = self._at_once(values) if len(values) >= _FEW else None
+        table = self._at_once(values) if len(values) >= FEW else None
         return parsed_rows(values, orjson.loads, self._schema) if table is None else RawRows(table)
 
     def _at_once(self, values: Sequence[bytes]) -> Any:

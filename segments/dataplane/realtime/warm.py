@@ -7,6 +7,7 @@ import threading
 from typing import Final
 
 from segments.dataplane.realtime.decode import open_decoder
+from segments.dataplane.realtime.json_messages import FEW
 from segments.dataplane.realtime.mutable_segment import MutableSegment
 from segments.domain.schema import parse_schema
 from segments.domain.stream_config import parse_stream_config
@@ -33,7 +34,7 @@ def warm_up() -> None:
     schema, config = parse_schema(_SCHEMA), parse_table_config(_CONFIG)
     decoder = open_decoder(parse_stream_config(_STREAM), schema, config)
     segment = MutableSegment("warm__0__0__20260101T0000Z", schema, config)
-    for values in ([_MESSAGE] * 64, [_MESSAGE, b'{"s": null}', b"none"]):
+    for values in ([_MESSAGE] * FEW, [_MESSAGE, b'{"s": null}', b"none"]):
         decoded = decoder.decode(values, now_ms=0)
         segment.append(decoded.table, decoded.masks)
 
