@@ -1,4 +1,5 @@
-"""Django's ASGI handler with the whole request, signals and middleware included, on one thread of a lasting pool.
+"""Django's ASGI handler with the whole request, signals and middleware included, on one thread of a lasting pool, and the short way
+of ``segments.api.direct`` beside it.
 
 Django itself moves between event loop and threads for every synchronous middleware and for its signals, and makes a new thread, and so
 a new database connection, per request: 7 ms of a request that does nothing. ``bench/lineage.py`` prints what is left.
@@ -21,6 +22,8 @@ from django.http import FileResponse
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
+from segments.api import direct
+
 #: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than cores.
 WORKERS: Final = 64
 
@@ -38,12 +41,22 @@ class ThreadedHandler(ASGIHandler):
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """One request. A view goes on when its client leaves; only a stream is cut then."""
+        loop = asyncio.get_running_loop()
+        run = contextvars.copy_context().run
+        if direct.has_route(scope):
+            content = await _whole_body(receive)
+            if content is None:
+                return
+            answer = await loop.run_in_executor(self._pool, run, self._respond_directly, scope, content)
+            if answer is not None:
+                await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+                await send({"type": "http.response.body", "body": answer.body})
+                return
+            receive = _again(content, receive)
         try:
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        loop = asyncio.get_running_loop()
-        run = contextvars.copy_context().run
         response = await loop.run_in_executor(self._pool, run, self._respond, scope, body)
         if not response.streaming:
             await self.send_response(response, send)
@@ -53,6 +66,14 @@ class ThreadedHandler(ASGIHandler):
                 await self._stream(response, receive, send)
         finally:
             await loop.run_in_executor(self._pool, run, self._finish, response, body)
+
+    def _respond_directly(self, scope: dict[str, Any], body: bytes) -> direct.Answer | None:
+        """Runs on the pool; the signals look after the thread's database connection."""
+        signals.request_started.send(sender=self.__class__, scope=scope)
+        try:
+            return direct.answer(scope, body)
+        finally:
+            signals.request_finished.send(sender=self.__class__)
 
     def _respond(self, scope: dict[str, Any], body: Any) -> HttpResponseBase:
         """Runs on the pool: the signals, the request, the view; and all that follows it unless the answer is a stream."""
@@ -87,3 +108,25 @@ class ThreadedHandler(ASGIHandler):
         for result in results:
             if isinstance(result, Exception) and not isinstance(result, RequestAborted):
                 raise result
+
+
+async def _whole_body(receive: Receive) -> bytes | None:
+    """All of it; None when the client left."""
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _again(content: bytes, then: Receive) -> Receive:
+    """The body once more, for a request that does go Django's way; then what the server tells."""
+    bodies = [content]
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": bodies.pop(), "more_body": False} if bodies else await then()
+
+    return receive

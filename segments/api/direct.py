@@ -1,0 +1,180 @@
+"""The short way of requests that come all the time: queries, the replacement protocol, messages of the completion protocol.
+
+The same views, authentication, rights and error answers as everywhere, without the rest of what Django and DRF do around a view, which
+costs more than these views themselves (``bench/lineage.py``). Only a request with an ``Authorization`` header of a user who may make it is
+answered here; every other one, refusals with their audit records included, goes Django's way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Final, cast
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest, QueryDict
+from django.http.request import HttpHeaders
+from django.http.response import HttpResponseBase
+from rest_framework.exceptions import APIException
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api import completion, errors, query, replacement
+from segments.api.authentication import BasicAuthentication, ClusterSecretAuthentication
+from segments.api.base import ApiView
+from segments.api.permissions import RightsPermission
+from segments.domain.completion import Kind
+
+#: Bytes; larger bodies are worth Django's way, which writes them to disk.
+LARGEST_BODY: Final = 1 << 20
+
+_TABLE: Final = r"/segments/(?P<table>[^/]+)/"
+#: (method, path, view, what the view is made with), as in ``segments.api.urls``.
+_ROUTES: Final[tuple[tuple[str, re.Pattern[str], type[ApiView], dict[str, Any]], ...]] = (
+    ("POST", re.compile(r"/(?:query/sql|query|sql)"), query.Query, {}),
+    ("POST", re.compile(_TABLE + "startReplaceSegments"), replacement.StartReplace, {}),
+    ("POST", re.compile(_TABLE + "endReplaceSegments"), replacement.EndReplace, {}),
+    ("POST", re.compile(_TABLE + "revertReplaceSegments"), replacement.RevertReplace, {}),
+    ("GET", re.compile("/segmentConsumed"), completion.CompletionMessage, {"kind": Kind.CONSUMED}),
+    ("GET", re.compile("/segmentStoppedConsuming"), completion.CompletionMessage, {"kind": Kind.STOPPED}),
+    ("GET", re.compile("/segmentCommitStart"), completion.CompletionMessage, {"kind": Kind.COMMIT_START}),
+    ("GET", re.compile("/extendBuildTime"), completion.CompletionMessage, {"kind": Kind.EXTEND}),
+)
+_HEADS: Final = frozenset((b"authorization", b"content-length", b"transfer-encoding", b"host"))
+_authenticators: Final = (ClusterSecretAuthentication(), BasicAuthentication())
+_permission: Final = RightsPermission()
+_renderer: Final = JSONRenderer()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Status, headers as ASGI wants them, and the whole body."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+
+class DirectRequest:
+    """What the views of these routes read of a request, under the names that DRF gives it. ``_request`` has the body, as there."""
+
+    def __init__(self, scope: Mapping[str, Any], body: bytes) -> None:
+        self.method, self.path, self.body = str(scope["method"]), str(scope["path"]), body
+        self.META: dict[str, str] = {"REMOTE_ADDR": scope["client"][0] if scope.get("client") else ""}
+        for name, value in scope["headers"]:
+            key = _meta_name(name)
+            text = value.decode("latin-1")
+            self.META[key] = f"{self.META[key]},{text}" if key in self.META else text
+        self._query = scope.get("query_string", b"")
+        self.user: Any = None
+        self.successful_authenticator: Any = None
+
+    @property
+    def _request(self) -> DirectRequest:
+        return self
+
+    @cached_property
+    def query_params(self) -> QueryDict:
+        """The parameters of the address."""
+        return QueryDict(self._query.decode("latin-1"))
+
+    @cached_property
+    def headers(self) -> HttpHeaders:
+        """Headers by name, in any case."""
+        return HttpHeaders(self.META)
+
+    @property
+    def content_type(self) -> str:
+        """As the client says it."""
+        return self.META.get("CONTENT_TYPE", "")
+
+
+def has_route(scope: Mapping[str, Any]) -> bool:
+    """Is this a request for the short way, as far as its head tells? Its body must be small and of known length."""
+    if _match(scope) is None:
+        return False
+    heads = {name: value for name, value in scope["headers"] if name in _HEADS}
+    length = heads.get(b"content-length", b"0" if scope["method"] == "GET" else b"")
+    if b"authorization" not in heads or not length.isdigit() or int(length) > LARGEST_BODY or b"transfer-encoding" in heads:
+        return False
+    return _is_allowed_host(heads.get(b"host", b"").decode("latin-1"))
+
+
+def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
+    """Answer it; None when it is to go Django's way: not authenticated, not allowed."""
+    found = _match(scope)
+    if found is None:
+        return None
+    view, arguments = found
+    asked = DirectRequest(scope, body)
+    request = cast("Request", asked)
+    view.request, view.args, view.kwargs = request, (), arguments
+    if not _is_allowed(request, view, asked):
+        return None
+    try:
+        response = getattr(view, asked.method.lower())(request, **arguments)
+    except Exception as error:  # noqa: BLE001  # as in DRF: the handler answers every fault and logs ours
+        response = errors.handle(error, {"request": request, "view": view})
+    return _encoded(response)
+
+
+def _match(scope: Mapping[str, Any]) -> tuple[ApiView, dict[str, str]] | None:
+    for method, pattern, view, made_with in _ROUTES:
+        if scope["method"] == method and (match := pattern.fullmatch(scope["path"])):
+            return view(**made_with), match.groupdict()
+    return None
+
+
+def _is_allowed(request: Request, view: ApiView, asked: DirectRequest) -> bool:
+    try:
+        for authenticator in _authenticators:
+            who = authenticator.authenticate(request)
+            if who is not None:
+                asked.user, asked.successful_authenticator = who[0], authenticator
+                return _permission.has_permission(request, view)
+    except APIException:
+        return False
+    return False
+
+
+def _encoded(response: HttpResponseBase) -> Answer:
+    if isinstance(response, Response):
+        body = b"" if response.data is None else _renderer.render(response.data)
+        kind = "application/json"
+    else:
+        body, kind = bytes(getattr(response, "content", b"")), response.headers.get("Content-Type", "application/json")
+    headers = {**_security_headers(), **dict(response.items()), "Content-Type": kind, "Content-Length": str(len(body))}
+    return Answer(response.status_code, [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in headers.items()], body)
+
+
+@lru_cache(maxsize=1)
+def _security_headers() -> dict[str, str]:
+    """What Django's middleware adds to every answer."""
+    return {
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": str(settings.SECURE_REFERRER_POLICY),
+        "X-Frame-Options": str(settings.X_FRAME_OPTIONS),
+        "Cross-Origin-Opener-Policy": "same-origin",
+    }
+
+
+@lru_cache(maxsize=256)
+def _meta_name(header: bytes) -> str:
+    name = header.decode("latin-1").upper().replace("-", "_")
+    return name if name in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{name}"
+
+
+@lru_cache(maxsize=64)
+def _is_allowed_host(host: str) -> bool:
+    """As Django decides it (ALLOWED_HOSTS)."""
+    request = HttpRequest()
+    request.META = {"HTTP_HOST": host, "SERVER_NAME": "", "SERVER_PORT": ""}
+    try:
+        request.get_host()
+    except DisallowedHost:
+        return False
+    return True

@@ -1,0 +1,138 @@
+"""The short way of frequent requests: it answers exactly as Django's way does, and leaves to it what it may not answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.test import Client
+from django.urls import resolve
+
+from segments.api import direct
+from segments.models import AuditEvent
+from tests.api.cluster import ApiCluster, basic
+
+ROOT = basic("root", "a long enough secret")
+#: Headers that only tell of Django's own machinery around a view.
+OF_DJANGO = {"vary", "allow"}
+
+
+def scope_of(method: str, address: str, body: bytes, **headers: str) -> dict[str, Any]:
+    given = {"host": "127.0.0.1:9000", "content-type": "application/json", "content-length": str(len(body)), **headers}
+    parts = urlsplit(address)
+    return {
+        "method": method,
+        "path": parts.path,
+        "query_string": parts.query.encode(),
+        "headers": [(k.encode(), v.encode()) for k, v in given.items()],
+        "client": ("127.0.0.1", 1234),
+    }
+
+
+def directly(method: str, address: str, body: bytes = b"", authorization: str = ROOT) -> direct.Answer | None:
+    scope = scope_of(method, address, body, authorization=authorization)
+    assert direct.has_route(scope)
+    return direct.answer(scope, body)
+
+
+def by_django(method: str, address: str, body: bytes = b"", authorization: str = ROOT) -> Any:
+    return Client(headers={"Authorization": authorization}).generic(method, address, body, "application/json")
+
+
+REQUESTS = [
+    ("POST", "/query/sql", b'{"sql": "select 1", "queryOptions": "timeoutMs=5;a=b"}'),
+    ("POST", "/sql", b'{"sql": ""}'),
+    ("POST", "/query", b"no json"),
+    ("POST", "/query/sql", b'{"sql": "select \\ud83d"}'),
+    ("POST", "/segments/t/startReplaceSegments?type=OFFLINE", b'{"segmentsFrom": ["a"], "segmentsTo": ["b"]}'),
+    ("POST", "/segments/t/startReplaceSegments", b'{"segmentsTo": ["b"]}'),
+    ("POST", "/segments/t/startReplaceSegments?type=OFFLINE", b'{"segmentsTo": "b"}'),
+    ("POST", "/segments/t/startReplaceSegments?type=OFFLINE", b'{"surprise": 1}'),
+    ("POST", "/segments/nope/startReplaceSegments?type=OFFLINE", b'{"segmentsTo": ["b"]}'),
+    ("POST", "/segments/t/endReplaceSegments?type=OFFLINE&segmentLineageEntryId=nope", b""),
+    ("POST", "/segments/t/endReplaceSegments?type=OFFLINE", b""),
+    ("POST", "/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId=nope&forceRevert=perhaps", b""),
+    ("POST", "/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId=nope", b"{}"),
+    ("GET", "/segmentConsumed?instance=Server_1&name=t__0__0__20260101T0000Z", b""),
+    ("GET", "/segmentConsumed?instance=Server_1&name=t__0__0__20260101T0000Z&streamPartitionMsgOffset=5&rowCount=x", b""),
+    ("GET", "/segmentCommitStart?instance=Server_1&name=nonsense&streamPartitionMsgOffset=5", b""),
+    ("GET", "/extendBuildTime", b""),
+    ("GET", "/segmentStoppedConsuming?instance=Server_1", b""),
+]
+
+
+@pytest.mark.parametrize(("method", "address", "body"), REQUESTS)
+def test_both_ways_answer_alike(cluster: ApiCluster, method: str, address: str, body: bytes) -> None:
+    cluster.create()
+    long_way, short_way = by_django(method, address, body), directly(method, address, body)
+    assert short_way is not None
+    said, expected = short_way.body, long_way.content
+    if b"segmentLineageEntryId" in expected and short_way.status == 200:
+        assert json.loads(said).keys() == json.loads(expected).keys()  # every start has an id of its own
+    else:
+        assert said == expected
+    assert short_way.status == long_way.status_code
+    heads = {k.decode(): v.decode() for k, v in short_way.headers}
+    usual = {k.lower(): v for k, v in long_way.headers.items() if k.lower() not in OF_DJANGO}
+    if "segmentLineageEntryId" not in address:
+        usual["content-length"] = str(len(said))
+    assert heads == usual
+
+
+def test_a_start_by_the_short_way_is_on_the_audit_record_with_actor_reason_and_address(cluster: ApiCluster) -> None:
+    cluster.create()
+    body = b'{"segmentsTo": ["b"]}'
+    scope = scope_of("POST", "/segments/t/startReplaceSegments?type=OFFLINE", body, authorization=ROOT, **{"x-reason": "the first load"})
+    assert (direct.answer(scope, body) or pytest.fail("not answered")).status == 200
+    event = AuditEvent.objects.filter(action="startReplaceSegments").latest("id")
+    assert (event.actor, event.reason, event.outcome) == ("root", "the first load", "done")
+
+
+def test_who_is_not_known_or_may_not_goes_the_long_way_which_refuses_and_records_it(cluster: ApiCluster) -> None:
+    cluster.create().as_user("reader")
+    start = ("POST", "/segments/t/startReplaceSegments?type=OFFLINE", b'{"segmentsTo": ["b"]}')
+    for authorization, status in (
+        (basic("root", "a wrong secret for root"), 401),
+        (basic("nobody", "a long enough secret"), 401),
+        ("Bearer nonsense", 401),
+        ("Digest nonsense", 401),
+        ("Basic !!", 401),
+        (basic("reader", "a long enough secret"), 403),
+    ):
+        assert directly(*start, authorization=authorization) is None
+        assert by_django(*start, authorization=authorization).status_code == status
+    assert directly("POST", "/sql", b'{"sql": "select 1"}', authorization=basic("reader", "a long enough secret")) is not None
+
+
+def test_what_it_can_not_judge_goes_the_long_way() -> None:
+    usual = {"authorization": ROOT}
+    query = ("POST", "/query/sql", b"{}")
+    assert direct.has_route(scope_of(*query, **usual))
+    assert not direct.has_route(scope_of(*query)), "a browser with a session needs its CSRF token checked"
+    assert not direct.has_route(scope_of(*query, **usual, host="evil.example"))
+    assert not direct.has_route(scope_of(*query, **usual, **{"content-length": str(direct.LARGEST_BODY + 1)}))
+    assert not direct.has_route(scope_of(*query, **usual, **{"content-length": ""}))
+    assert not direct.has_route(scope_of(*query, **usual, **{"transfer-encoding": "chunked"}))
+    assert not direct.has_route(scope_of("GET", "/query/sql?sql=select+1", b"", **usual))
+    assert not direct.has_route(scope_of("POST", "/segments/a/b/startReplaceSegments", b"", **usual))
+
+
+def test_every_route_is_the_one_that_django_knows_at_this_address() -> None:
+    for method, pattern, view, made_with in direct._ROUTES:
+        address = pattern.pattern.replace("(?P<table>[^/]+)", "t").replace("(?:query/sql|query|sql)", "sql")
+        known = resolve(address, "segments.api.urls")
+        assert known.func.view_class is view, address
+        assert known.func.view_initkwargs == made_with
+        assert hasattr(view, method.lower())
+
+
+def test_a_user_is_read_anew_for_every_request(cluster: ApiCluster) -> None:
+    from django.contrib.auth.models import User
+
+    cluster.as_user("ann")
+    ann, ask = basic("ann", "a long enough secret"), ("POST", "/sql", b'{"sql": "select 1"}')
+    assert directly(*ask, authorization=ann) is not None
+    User.objects.filter(username="ann").update(is_active=False)
+    assert directly(*ask, authorization=ann) is None
