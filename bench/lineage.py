@@ -21,7 +21,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from bench import _large, _races
-from bench._snapshots import NEW, OLD, SNAPSHOTS, TABLE, Readers, Tars, in_processes, p99, row, tars
+from bench._snapshots import NEW, OLD, SNAPSHOTS, TABLE, PlainClient, Readers, Tars, in_processes, p99, row, tars
 from tests.integration.running import Client, Installation, poll
 
 #: Apache Pinot 1.5.1 on the same kind of machine (2 cores), ms, median and p99; end and revert include the first right answer.
@@ -84,7 +84,7 @@ def switches(client: Client, built: Tars, given: argparse.Namespace) -> None:
 
 def replace_own(number: int, endpoints: dict[str, object], rounds: int) -> dict[str, list[float]]:
     """One of many clients: replaces its own segment over and over; seconds per call, and its entries."""
-    client, found = Client(endpoints), {"start": [], "end": [], "ids": []}
+    client, found = PlainClient(endpoints), {"start": [], "end": [], "ids": []}
     with tars(*(f"own{number}_{i}" for i in range(rounds + 1))) as built:
         built.put(client, TABLE, f"own{number}_0")
         for i in range(rounds):
@@ -122,7 +122,7 @@ def installed(given: argparse.Namespace, run: Callable[[Client], None], folder: 
     time.sleep(_SETTLE_S)
     try:
         given.endpoints = installation.endpoints
-        run(Client(installation.endpoints))
+        run(PlainClient(installation.endpoints))
     finally:
         installation.stop()
 

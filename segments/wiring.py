@@ -90,6 +90,7 @@ def context(cluster: str | None = None) -> Context:
             streams=_open_stream,
             servers=servers(),
             snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),
+            local_broker=lambda: _parts.broker,
         )
 
     return _once("context", build)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 
 from segments.names import TableName
 from segments.services.context import Context
@@ -17,27 +18,40 @@ _RELIST_S = 0.25
 
 
 def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
-    """Wait until every live broker acknowledged a lineage at least as new as the one that is there now.
+    """Wait until every live broker serves a lineage at least as new as the one that is there now.
 
-    Returns the brokers that did not within ``limits.broker_ack_s``; an empty list means that all queries from now on are right.
+    The broker of this process is asked itself, others by their acknowledgements. Returns the brokers that did not within
+    ``limits.broker_ack_s``; an empty list means that all queries from now on are right.
     """
-    began = listed = time.monotonic()
+    began = time.monotonic()
     brokers = _live_brokers(ctx)
     if not brokers:
         return []
+    node = ctx.store.get(paths.lineage(table.typed))
+    zxid, here = node.mzxid if node else 0, ctx.local_broker()
+    served: set[str] = set()
+    if here is not None and here.broker_id in brokers and here.wait_for(table.typed, zxid, ctx.limits.broker_ack_s):
+        served = {here.broker_id}
+    return _wait_for_acks(ctx, table, zxid, served, began) if served != set(brokers) else []
+
+
+def _wait_for_acks(ctx: Context, table: TableName, zxid: int, served: Collection[str], began: float) -> list[str]:
+    """Brokers beside ``served`` that did not acknowledge ``zxid`` in time."""
     bell = bell_for(ctx.store, paths.ROUTING_ACKS)
-    heard = bell.count
-    node, *acks = ctx.store.get_many([paths.lineage(table.typed), *_acks(table, brokers)])
-    zxid = node.mzxid if node else 0
+    brokers, listed = _others(ctx, served), time.monotonic()
     while True:
+        heard = bell.count
+        acks = ctx.store.get_many(_acks(table, brokers))
         behind = [b for b, ack in zip(brokers, acks, strict=True) if _served(ack) < zxid]
         if not behind or time.monotonic() - began > ctx.limits.broker_ack_s:
             return behind
         bell.wait(heard, _LOOK_S)
-        heard = bell.count
         if time.monotonic() - listed > _RELIST_S:
-            brokers, listed = _live_brokers(ctx), time.monotonic()
-        acks = ctx.store.get_many(_acks(table, brokers))
+            brokers, listed = _others(ctx, served), time.monotonic()
+
+
+def _others(ctx: Context, served: Collection[str]) -> list[str]:
+    return [b for b in _live_brokers(ctx) if b not in served]
 
 
 def brokers_behind(ctx: Context, table: TableName) -> list[str]:

@@ -50,6 +50,15 @@ class SnapshotReader(Protocol):
         """Pinot's broker response; what goes wrong is in its ``exceptions``."""
 
 
+class LocalBroker(Protocol):
+    """The broker of this very process: it can be asked what it serves without a way over ZooKeeper."""
+
+    broker_id: str
+
+    def wait_for(self, table: str, zxid: int, timeout_s: float) -> bool:
+        """Wait until it serves the typed table with a lineage at least as new as ``zxid``; False when time is up first."""
+
+
 @dataclass(frozen=True)
 class Context:
     """One cluster as a use case sees it. ``clock`` gives epoch milliseconds, ``new_id`` a random UUID text."""
@@ -70,6 +79,8 @@ class Context:
     servers: Servers | None = None
     #: Reads exactly the named segments of a typed table, hidden ones too; None where no use case does.
     snapshots: Callable[[str], AbstractContextManager[SnapshotReader]] | None = None
+    #: The broker of this process; None in processes without one.
+    local_broker: Callable[[], LocalBroker | None] = lambda: None
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from segments.services.context import Context
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.bell import bell_for
+from segments.store.together import read_together
 
 Rows = Mapping[str, Mapping[str, str]]
-#: Ideal state, external view, {live instance: {segment: CRC it serves}}, {segment: CRC on record}.
-Replicas = tuple[Rows, Rows, dict[str, dict[str, str]], dict[str, str]]
+#: Ideal state, external view, {live instance: {segment: CRC it serves}}.
+Served = tuple[Rows, Rows, dict[str, dict[str, str]]]
 
 #: Told while waiting: replicas that are online, replicas that are waited for.
 Progress = Callable[[int, int], None]
@@ -102,18 +103,25 @@ class SegmentsSeen:
 
 
 def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> SegmentsSeen:
-    """Which of the segments wait for a live replica that is missing or serves an older file."""
-    return judge_segments(segments, look_at_replicas(ctx, table, segments), required) if segments else SegmentsSeen([], [], (0, 0))
+    """Which of the segments wait for a live replica that is missing or serves an older file.
+
+    The records, which tell the file, are read only when all replicas are there: many may wait for one table at once, and look often.
+    """
+    if not segments:
+        return SegmentsSeen([], [], (0, 0))
+    serving_now = look_at_table(ctx, table)
+    seen = judge_segments(segments, serving_now, None, required)
+    return seen if seen.waiting else judge_segments(segments, serving_now, recorded_crcs(ctx, table, segments), required)
 
 
-def judge_segments(segments: Sequence[str], replicas: Replicas, required: int | None) -> SegmentsSeen:
-    """As ``look_at_segments``, of what was read already."""
-    node, view, live, crcs = replicas
+def judge_segments(segments: Sequence[str], served: Served, crcs: Mapping[str, str] | None, required: int | None) -> SegmentsSeen:
+    """As ``look_at_segments``, of what was read already. ``crcs`` of the files on record; without them every file is the right one."""
+    node, view, live = served
     waiting, broken, done, total = [], [], 0, 0
     for segment in segments:
-        states, crc = view.get(segment, {}), crcs.get(segment)
+        states, crc = view.get(segment, {}), crcs.get(segment) if crcs is not None else None
         wanted = [i for i in node.get(segment, {}) if i in live]
-        online = [i for i in wanted if states.get(i) in SERVING and live[i].get(segment) in (None, crc)]
+        online = [i for i in wanted if states.get(i) in SERVING and (crcs is None or live[i].get(segment) in (None, crc))]
         needed = min(len(wanted), required or len(wanted))
         done, total = done + min(len(online), needed), total + max(needed, 1)
         failed = sum(1 for i in wanted if states.get(i) == ERROR)
@@ -125,18 +133,25 @@ def judge_segments(segments: Sequence[str], replicas: Replicas, required: int | 
     return SegmentsSeen(waiting, broken, (done, total))
 
 
-def look_at_replicas(ctx: Context, table: TableName, segments: Sequence[str]) -> Replicas:
-    """Everything that tells whether these segments are served."""
+def look_at_table(ctx: Context, table: TableName) -> Served:
+    """Ideal state, external view, {live instance: {segment: CRC it serves}}; one read for all threads that ask at the same time."""
+    return read_together(ctx.store, f"replicas of {table.typed}", lambda: _read_table(ctx, table))
+
+
+def _read_table(ctx: Context, table: TableName) -> Served:
     instances = ctx.store.children(paths.LIVE_INSTANCES)
-    fixed = [paths.ideal_state(table.typed), paths.external_view(table.typed), *(paths.live_instance(i) for i in instances)]
-    ideal, view, *lives = ctx.store.get_many([*fixed, *(paths.segment(table.typed, s) for s in segments)])
-    nodes, records = lives[: len(instances)], lives[len(instances) :]
+    fixed = [paths.ideal_state(table.typed), paths.external_view(table.typed)]
+    ideal, view, *nodes = ctx.store.get_many([*fixed, *(paths.live_instance(i) for i in instances)])
     live = {i: n.record.simple.get("SESSION_ID", "") if n.record else "" for i, n in zip(instances, nodes, strict=True) if n}
     known = [i for i, session in live.items() if session]
     states = ctx.store.get_many([paths.current_state(i, live[i], table.typed) for i in known])
-    served = {**{i: {} for i in live}, **{i: _crcs(n) for i, n in zip(known, states, strict=True)}}
-    crcs = {s: n.record.simple.get("segment.crc", "") for s, n in zip(segments, records, strict=True) if n and n.record}
-    return _rows(ideal), _rows(view), served, crcs
+    return _rows(ideal), _rows(view), {**{i: {} for i in live}, **{i: _crcs(n) for i, n in zip(known, states, strict=True)}}
+
+
+def recorded_crcs(ctx: Context, table: TableName, segments: Sequence[str]) -> dict[str, str]:
+    """{segment: CRC on record} of those that have a record."""
+    records = ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
+    return {s: n.record.simple.get("segment.crc", "") for s, n in zip(segments, records, strict=True) if n and n.record}
 
 
 def _crcs(node: Versioned | None) -> dict[str, str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from segments.domain import ideal_state, replacement
+from segments.domain.lease import is_leased
 from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.replacement import Decision, Replacement
 from segments.domain.replacement_settings import settings_or_default
@@ -160,7 +161,8 @@ class _End:
             return
         declared = None if self.segments_to else start_admission.declared_rows(first.entry)
         required = settings_or_default(seen.config).replicas_required
-        with kept_alive(self.ctx, self.table, self.entry_id):
+        # A client that never sent a heartbeat has no lease to keep; a thread for it would cost more than the whole look.
+        with kept_alive(self.ctx, self.table, self.entry_id) if is_leased(first.entry) else nullcontext():
             wait_until_online(self.ctx, self.table, first.entry.segments_to, progress=self.progress, required=required)
             self.files = dict(
                 snapshot_checks.require_passed(

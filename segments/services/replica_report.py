@@ -11,7 +11,7 @@ from segments.domain.ideal_state import ERROR, SERVING
 from segments.errors import PinotAdminError
 from segments.names import TableName
 from segments.services.context import Context
-from segments.services.online import judge_segments, look_at_replicas
+from segments.services.online import judge_segments, look_at_table, recorded_crcs
 from segments.store.instances import instance_configs
 
 log = logging.getLogger(__name__)
@@ -69,9 +69,9 @@ def report_replicas(
     """
     if not segments:
         return ReplicaReport(0, 0, 0, (), ())
-    replicas = look_at_replicas(ctx, table, segments)
-    ideal, view, live, crcs = replicas
-    waiting = frozenset(judge_segments(segments, replicas, required).waiting)
+    seen, crcs = look_at_table(ctx, table), recorded_crcs(ctx, table, segments)
+    ideal, view, live = seen
+    waiting = frozenset(judge_segments(segments, seen, crcs, required).waiting)
     gaps: list[ReplicaGap] = []
     online = wanted = 0
     for segment in segments:
