@@ -23,6 +23,8 @@ from segments.segmentfile import build_segment, write_tar
 from tests.integration.running import DAY0, Client, config_of, schema_of
 
 OLD, NEW, TABLE = ["a1", "a2", "a3"], ["b1", "b2"], "bench"
+#: Seconds after which a server may have closed an unused connection.
+_IDLE_S = 3.0
 SNAPSHOTS = ({"a1": 10, "a2": 10, "a3": 10}, {"b1": 10, "b2": 10})
 
 
@@ -47,11 +49,15 @@ class PlainClient(Client):
         where = urlsplit(self.base)
         self._link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=120)
         self._headers = {"Authorization": endpoints["authorization"], "Content-Type": "application/json"}
+        self._used = 0.0
 
     def ask(self, path: str, body: object) -> Any:
         """POST; what it answers, which must be 200."""
+        if time.monotonic() - self._used > _IDLE_S:
+            self._link.close()
         self._link.request("POST", path, json.dumps(body).encode(), self._headers)
         response = self._link.getresponse()
+        self._used = time.monotonic()
         said = response.read()
         assert response.status == http.client.OK, (path, response.status, said[:600])
         return json.loads(said) if said else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from segments.domain import admission, assignment, ideal_state, segment_metadata
 from segments.domain import lineage as lineages
@@ -47,6 +47,16 @@ class UploadOptions:
     began_ms: int | None = None
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """What an upload is decided from: the lineage, the ideal state with its version, and the records on file in the order of the parts."""
+
+    lineage: Versioned | None
+    ideal: ZNRecord
+    ideal_version: int
+    nodes: Sequence[Versioned | None]
+
+
 @dataclass
 class Registration:
     """One upload of one or many segments of a table. ``now_ms`` is fixed, so that a repeated write is recognised."""
@@ -69,10 +79,11 @@ class Registration:
             admission.check_name_form(self.config, part.name)
             admission.check_time(self.config, part)
         self._check_quota()
-        before = self._read(self.parts)
-        self._writes(self.parts)
+        seen = self._observe(self.parts)
+        self._decide(self.parts, seen)
         renew_for_upload(self.ctx, self.config, [p.name for p in self.parts])
-        return before
+        records = zip(self.parts, seen.nodes, strict=True)
+        return {p.name: segment_metadata.from_record(n.record) if n and n.record else None for p, n in records}
 
     def write(self) -> None:
         """All segments, in as few transactions as fit."""
@@ -89,28 +100,33 @@ class Registration:
     def _began_ms(self) -> int:
         return self.now_ms if self.options.began_ms is None else self.options.began_ms
 
-    def _read(self, parts: Sequence[UploadedSegment]) -> dict[str, SegmentMetadata | None]:
-        nodes = self.ctx.store.get_many([paths.segment(self.config.table.typed, p.name) for p in parts])
-        return {p.name: segment_metadata.from_record(n.record) if n and n.record else None for p, n in zip(parts, nodes, strict=True)}
+    def _observe(self, parts: Sequence[UploadedSegment]) -> _Seen:
+        """Lineage, ideal state and the records on file, in one round trip and this order."""
+        typed = self.config.table.typed
+        fixed = [paths.lineage(typed), paths.ideal_state(typed)]
+        lineage, ideal, *nodes = self.ctx.store.get_many([*fixed, *(paths.segment(typed, p.name) for p in parts)])
+        if ideal is None or ideal.record is None:
+            raise table_missing(typed)
+        return _Seen(lineage, ideal.record, ideal.version, nodes)
 
     def _writes(self, parts: Sequence[UploadedSegment]) -> list[Write]:
         """Read, decide and give the writes of one transaction (called afresh after a conflict)."""
-        typed, store = self.config.table.typed, self.ctx.store
-        ideal = store.get(paths.ideal_state(typed))
-        if ideal is None or ideal.record is None:
-            raise table_missing(typed)
-        nodes = store.get_many([paths.segment(typed, p.name) for p in parts])
-        writes = self._fence(parts, {p.name for p in parts if p.name not in ideal.record.maps})
+        return self._decide(parts, self._observe(parts))
+
+    def _decide(self, parts: Sequence[UploadedSegment], seen: _Seen) -> list[Write]:
+        rows = seen.ideal.maps
+        writes = self._fence(parts, {p.name for p in parts if p.name not in rows}, seen.lineage)
         fresh = []
-        for part, node in zip(parts, nodes, strict=True):
-            has_row = part.name in ideal.record.maps
+        for part, node in zip(parts, seen.nodes, strict=True):
+            has_row = part.name in rows
             if node is not None and has_row and node.record == self._tried.get(part.name):
                 continue
             writes.append(self._record(part, node, has_row))
             if not has_row:
                 fresh.append(part.name)
         if fresh:
-            writes.append(Replace(paths.ideal_state(typed), self._assigned(ideal.record, fresh), ideal.version))
+            path = paths.ideal_state(self.config.table.typed)
+            writes.append(Replace(path, self._assigned(seen.ideal, fresh), seen.ideal_version))
         return writes
 
     def _record(self, part: UploadedSegment, node: Versioned | None, has_row: bool) -> Write:
@@ -133,13 +149,12 @@ class Registration:
         path = paths.segment(typed, part.name)
         return Create(path, record) if node is None else Replace(path, record, node.version)
 
-    def _fence(self, parts: Sequence[UploadedSegment], new: set[str]) -> list[Write]:
+    def _fence(self, parts: Sequence[UploadedSegment], new: set[str], node: Versioned | None) -> list[Write]:
         """The lineage must let these segments in, and still do so when the transaction lands (B8).
 
         With a lineage entry: it runs and lists them. Without: no entry hides them for ever.
         """
         path, names = paths.lineage(self.config.table.typed), [p.name for p in parts]
-        node = self.ctx.store.get(path)
         lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(self.config.table.typed)
         if self.lineage_entry is not None:
             admission.check_fence(lineage, self.lineage_entry, names)
@@ -150,13 +165,19 @@ class Registration:
         return [Check(path, node.version)] if node is not None and is_concerned else []
 
     def _assigned(self, ideal: ZNRecord, fresh: Sequence[str]) -> ZNRecord:
-        live, known = live_instances(self.ctx.store), instance_configs(self.ctx.store)
-        enabled = {i for i, c in known.items() if c.is_enabled and i.startswith("Server_")}
-        ready = {i for i in live if i.startswith("Server_") and (i in enabled or i not in known)}
+        ready, enabled = self._servers
         replication = self.config.replication
         servers = assignment.choose_servers(self.config.table.typed, replication, ready=ready, known=enabled)
         load = assignment.segments_per_server(ideal.maps.values())
         return ideal_state.with_rows(ideal, assignment.assign(fresh, servers, load, replication))
+
+    @cached_property
+    def _servers(self) -> tuple[set[str], set[str]]:
+        """Servers that live and may be used, and all that may be used; as of the beginning of this upload."""
+        known = {i: c for i, c in instance_configs(self.ctx.store).items() if i.startswith("Server_")}
+        enabled = {i for i, c in known.items() if c.is_enabled}
+        live = {i for i in self.ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Server_")}
+        return {i for i in live if i in enabled or i not in known}, enabled
 
     def _check_quota(self) -> None:
         if admission.quota_bytes(self.config) is None:
