@@ -54,6 +54,10 @@ class DeepStore:
         """Where a segment's tar lives."""
         return f"{encode(raw_table)}/{encode(segment)}"
 
+    def staged_path(self, raw_table: str, segment: str, crc: int) -> str:
+        """Where a segment's tar waits until its record names ``crc``; from then on it is the segment's file, until it is renamed."""
+        return f"{self.segment_path(raw_table, segment)}.tmp.{crc}"
+
     def uri(self, path: str) -> str:
         """The full URL of a path."""
         return f"{self.url}/{path}"

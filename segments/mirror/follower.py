@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 _PREFIXES = (paths.TABLE_CONFIGS, paths.SCHEMAS, paths.SEGMENTS, paths.LINEAGE, paths.IDEAL_STATES, paths.EXTERNAL_VIEWS)
 #: Seconds in which further changes join a write; and between two looks at everything, watches or not.
-_GATHER_S = 0.1
+_GATHER_S = 0.15
 _SWEEP_S = 300.0
 
 
@@ -102,7 +102,7 @@ class Follower:
             if wait and not (self._everything or self._dirty or self._stopped) and not self._lock.wait(_SWEEP_S):
                 self._everything = True
             if not self._everything and not self._stopped:
-                self._lock.wait(_GATHER_S)
+                self._lock.wait_for(lambda: self._stopped, _GATHER_S)
             everything, dirty = self._everything, dict(self._dirty)
             self._everything, self._dirty = False, defaultdict(set)
             return everything, dirty

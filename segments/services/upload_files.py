@@ -42,7 +42,7 @@ def download_url(ctx: Context, table: TableName, segment: str) -> str:
 
 def staged_path(ctx: Context, table: TableName, segment: str, crc: int) -> str:
     """Where the file waits until the record names ``crc``."""
-    return f"{ctx.deep_store.segment_path(table.raw, segment)}.tmp.{crc}"
+    return ctx.deep_store.staged_path(table.raw, segment, crc)
 
 
 def checked_source(ctx: Context, table: TableName, segment: str, uri: str) -> str:

@@ -32,14 +32,16 @@ class Downloader:
         self._deep_store = deep_store
         self._controller = _origin(controller_url)
         self._secret = secret
+        # One for all: a client of its own per file would read the machine's certificates each time, ten milliseconds of computing.
+        self._http = httpx.Client(timeout=httpx.Timeout(60.0, connect=10.0), trust_env=False)
 
-    def fetch(self, url: str, table: str, segment: str, target: Path) -> int:
-        """Write the file to ``target``; returns its bytes. NotFound, Unavailable or InvalidInput when it can not be had."""
+    def fetch(self, url: str, table: str, segment: str, crc: int, target: Path) -> int:
+        """Write version ``crc`` to ``target``; returns its bytes. NotFound, Unavailable or InvalidInput if it is not to be had."""
         path = self._deep_store.path_of(url)
         if path is not None:
             return self._deep_store.fetch(path, target)
         if urlsplit(url).scheme in ("http", "https"):
-            return self._fetch_http(url, table, segment, target)
+            return self._fetch_http(url, table, segment, crc, target)
         if not url:
             raise NotFound(f"Segment '{segment}' is not in the deep store.", remedy="Upload it from a server that holds it.")
         return _fetch_foreign(url, target)
@@ -67,31 +69,34 @@ class Downloader:
             connection.close()
         return target.stat().st_size
 
-    def _fetch_http(self, url: str, table: str, segment: str, target: Path) -> int:
+    def _fetch_http(self, url: str, table: str, segment: str, crc: int, target: Path) -> int:
         is_ours = bool(self._controller) and _origin(url) == self._controller
         if is_ours and self._deep_store.local_root is not None:
-            try:  # the very file that the controller would send, without a copy through the web process
-                return self._deep_store.fetch(self._deep_store.segment_path(split_table_name(table)[0], segment), target)
-            except PinotAdminError:
-                log.debug("%s is not in the local deep store; asking the controller.", segment)
+            # The very file that the controller would send, without a copy through the web process.
+            raw = split_table_name(table)[0]
+            for path in (self._deep_store.staged_path(raw, segment, crc), self._deep_store.segment_path(raw, segment)):
+                try:
+                    return self._deep_store.fetch(path, target)
+                except PinotAdminError:
+                    log.debug("%s is not in the local deep store.", path)
         headers = {"Authorization": f"Bearer {self._secret}"} if is_ours and self._secret else {}
-        return _stream(url, target, headers, is_trusted=is_ours)
+        return self._stream(url, target, headers, is_trusted=is_ours)
 
-
-def _stream(url: str, target: Path, headers: Mapping[str, str], *, is_trusted: bool) -> int:
-    timeout = httpx.Timeout(60.0, connect=10.0)
-    try:
-        with httpx.stream("GET", url, headers=headers, timeout=timeout, follow_redirects=not is_trusted, trust_env=False) as answer:
-            if answer.status_code == httpx.codes.NOT_FOUND:
-                raise NotFound(f"'{url}' does not exist.")
-            if answer.status_code != httpx.codes.OK:
-                raise Unavailable(f"'{url}' answers {answer.status_code} instead of the segment.")
-            with target.open("wb") as out:
-                for chunk in answer.iter_raw(_CHUNK):
-                    out.write(chunk)
-    except httpx.HTTPError as error:
-        raise Unavailable(f"'{url}' could not be read: {error}.", remedy="Check that the host answers.") from error
-    return target.stat().st_size
+    def _stream(self, url: str, target: Path, headers: Mapping[str, str], *, is_trusted: bool) -> int:
+        try:
+            with self._http.stream("GET", url, headers=headers, follow_redirects=not is_trusted) as answer:
+                if answer.status_code == httpx.codes.NOT_FOUND:
+                    raise NotFound(f"'{url}' does not exist.")
+                if answer.status_code != httpx.codes.OK:
+                    raise Unavailable(f"'{url}' answers {answer.status_code} instead of the segment.")
+                with target.open("wb") as out:
+                    for chunk in answer.iter_raw(_CHUNK):
+                        out.write(chunk)
+        except httpx.HTTPError as error:
+            raise Unavailable(f"'{url}' could not be read: {error}.", remedy="Check that the host answers.") from error
+        finally:
+            self._http.cookies.clear()  # what one host sets is nothing for another
+        return target.stat().st_size
 
 
 def _fetch_foreign(url: str, target: Path) -> int:

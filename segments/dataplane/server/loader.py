@@ -106,7 +106,7 @@ class Loader:
         faults: list[PinotAdminError] = []
         if url:
             try:
-                self._downloader.fetch(url, table, segment, tar)
+                self._downloader.fetch(url, table, segment, crc, tar)
                 return self._unpacked(tar, segment, crc, work)
             except (PinotAdminError, OSError) as error:
                 faults.append(_told(error))
