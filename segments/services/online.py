@@ -111,7 +111,17 @@ def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], re
         return SegmentsSeen([], [], (0, 0))
     serving_now = look_at_table(ctx, table)
     seen = judge_segments(segments, serving_now, None, required)
-    return seen if seen.waiting else judge_segments(segments, serving_now, recorded_crcs(ctx, table, segments), required)
+    if seen.waiting:
+        return seen
+    crcs = recorded_crcs(ctx, table, segments)
+    return judge_segments(segments, serving_now, crcs, required) if _is_stale(segments, serving_now, crcs) else seen
+
+
+def _is_stale(segments: Sequence[str], served: Served, crcs: Mapping[str, str]) -> bool:
+    """Does any live server serve another file than the one on record?"""
+    return any(
+        row and any(row.get(s, crc) != crc for s, crc in zip(segments, map(crcs.get, segments), strict=True)) for row in served[2].values()
+    )
 
 
 def judge_segments(segments: Sequence[str], served: Served, crcs: Mapping[str, str] | None, required: int | None) -> SegmentsSeen:

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 #: Reads that go as one request; deletes that are sent before the first reply is awaited.
 _TOGETHER = 500
+#: Requests of one long read that are under way at once.
+_AHEAD: Final = 3
 
 
 #: Seconds that a call waits for the connection when it has been lost for long.
@@ -84,12 +86,24 @@ class ZooKeeperStore:
         return self.get_many([path])[0]
 
     def get_many(self, paths: Sequence[str]) -> list[Versioned | None]:
+        parts = [paths[start : start + _TOGETHER] for start in range(0, len(paths), _TOGETHER)]
+        if len(parts) == 1:
+            return self._decode(parts[0], self._read(partial(self._get_together if len(paths) > 1 else self._get_one, parts[0])))
+        # ZooKeeper answers the next requests while a reply is decoded.
+        sent = [self._ask(part) for part in parts[:_AHEAD]]
         found: list[Versioned | None] = []
-        for start in range(0, len(paths), _TOGETHER):
-            asked = paths[start : start + _TOGETHER]
-            replies = self._read(partial(self._get_together if len(asked) > 1 else self._get_one, asked))
-            found.extend(None if r is None else self._decoded.versioned(p, *r) for p, r in zip(asked, replies, strict=True))
+        for number, part in enumerate(parts):
+            first = [sent[number]]
+            replies = self._read(lambda part=part, first=first: list(settle([first.pop() if first else self._ask(part)])[0]))  # type: ignore[misc]  # the defaults bind the loop's values
+            sent += [self._ask(later) for later in parts[len(sent) : len(sent) + 1]]
+            found.extend(self._decode(part, replies))
         return found
+
+    def _ask(self, paths: Sequence[str]) -> Any:
+        return submit(self._client, MultiRead([self._full(path) for path in paths]))
+
+    def _decode(self, paths: Sequence[str], replies: Sequence[Any]) -> list[Versioned | None]:
+        return [None if r is None else self._decoded.versioned(p, *r) for p, r in zip(paths, replies, strict=True)]
 
     def children(self, path: str) -> list[str]:
         full = self._full(path)
@@ -105,7 +119,7 @@ class ZooKeeperStore:
         return settle([self._client.get_async(self._full(paths[0]))], NoNodeError)
 
     def _get_together(self, paths: Sequence[str]) -> list[Any]:
-        (found,) = settle([submit(self._client, MultiRead([self._full(path) for path in paths]))])
+        (found,) = settle([self._ask(paths)])
         return list(found)
 
     # Writes: sent once

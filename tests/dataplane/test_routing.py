@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from segments.dataplane.broker.routing import ServerRef, build_routing, is_first_load, observe
+from segments.dataplane.broker.routing import ServerRef, build_routing, find_hosting, is_first_load, observe
 from segments.domain.ideal_state import external_view, new_ideal_state, with_rows
 from segments.domain.lineage import Entry, Lineage, State, to_record
 from segments.errors import Conflict, RecordCorrupt
@@ -61,7 +62,7 @@ def visible(store: Any) -> tuple[str, ...]:
     """What a query would see."""
     seen = observe(store, TABLE, SERVERS)
     assert seen is not None
-    return build_routing(seen, SERVERS).visible
+    return build_routing(seen, find_hosting(seen, SERVERS)).visible
 
 
 @pytest.mark.parametrize("at", range(1, 7))
@@ -122,11 +123,11 @@ def test_a_damaged_lineage_is_not_taken_for_none(store: MemoryStore) -> None:
 def test_dead_servers_and_rows_that_left_the_ideal_state_are_not_asked(store: MemoryStore) -> None:
     seen = observe(store, TABLE, SERVERS)
     assert seen is not None
-    assert build_routing(seen, SERVERS).replicas == {"a": (SERVERS[ME],), "b": (SERVERS[ME],)}
+    assert build_routing(seen, find_hosting(seen, SERVERS)).replicas == {"a": (SERVERS[ME],), "b": (SERVERS[ME],)}
     store.delete(paths.live_instance(ME))
     seen = observe(store, TABLE, SERVERS)
     assert seen is not None
-    assert build_routing(seen, SERVERS).unavailable == ["a"]
+    assert build_routing(seen, find_hosting(seen, SERVERS)).unavailable == ["a"]
     assert observe(store, "other_OFFLINE", SERVERS) is None
 
 
@@ -139,6 +140,16 @@ def test_only_a_new_segment_on_its_way_is_left_out(store: MemoryStore) -> None:
     assert seen is not None
     loading = [s for s in seen.ideal if is_first_load(seen, s, served_before={"y"})]
     assert loading == ["n"]
-    routing = build_routing(seen, SERVERS, loading)
+    routing = build_routing(seen, find_hosting(seen, SERVERS), loading)
     assert routing.unavailable == ["d", "x", "y"]
     assert routing.wanted == ["a", "d", "x", "y"]
+
+
+def test_where_segments_are_is_found_anew_only_when_records_or_servers_changed(store: MemoryStore) -> None:
+    seen = observe(store, TABLE, SERVERS)
+    assert seen is not None
+    first = find_hosting(seen, SERVERS)
+    assert find_hosting(seen, SERVERS, first) is first
+    assert find_hosting(seen, {}, first).replicas == {"a": (), "b": ()}
+    assert find_hosting(dataclasses.replace(seen, view={**seen.view}), SERVERS, first) is not first
+    assert find_hosting(dataclasses.replace(seen, live=frozenset()), SERVERS, first).replicas == {"a": (), "b": ()}

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Final
 
 from segments.dataplane.broker.broker import Broker
-from segments.dataplane.broker.routing import Routing, ServerRef, build_routing, observe
+from segments.dataplane.broker.routing import Routing, ServerRef, build_routing, find_hosting, observe
 from segments.gateways.servers import Servers
 from segments.store.base import Store
 from segments.store.instances import instance_configs, live_instances
@@ -67,4 +67,4 @@ class _Read:
             if name.startswith("Server_") and name in configs
         }
         seen = observe(self._store, self._table, servers)
-        return None if seen is None else build_routing(seen, servers)
+        return None if seen is None else build_routing(seen, find_hosting(seen, servers))

@@ -12,7 +12,7 @@ from typing import Final
 
 from segments.dataplane.broker.acknowledgements import Acknowledgements, Served
 from segments.dataplane.broker.end_times import EndTimes
-from segments.dataplane.broker.routing import Observed, Routing, ServerRef, build_routing, is_first_load, observe
+from segments.dataplane.broker.routing import Hosting, Observed, Routing, ServerRef, build_routing, find_hosting, is_first_load, observe
 from segments.errors import PinotAdminError
 from segments.names import OFFLINE, REALTIME, TABLE_TYPES, split_table_name
 from segments.store import paths
@@ -41,6 +41,7 @@ class Follower:
         self._watches: list[Watch] = []
         self._servers: dict[str, ServerRef] = {}
         self._end_times = EndTimes(store)
+        self._hosting: dict[str, Hosting] = {}
         self._served: dict[str, set[str]] = defaultdict(set)
         self._first_seen: dict[str, dict[str, float]] = defaultdict(dict)
         self._has_looked = False
@@ -196,10 +197,12 @@ class Follower:
         if seen is None:
             self._served.pop(table, None)
             self._first_seen.pop(table, None)
+            self._hosting.pop(table, None)
             if self._publish(table, None):
                 self._acks.put(table, None)
             return
-        routing = build_routing(seen, self._servers, self._note_served(seen))
+        hosting = self._hosting[table] = find_hosting(seen, self._servers, self._hosting.get(table))
+        routing = build_routing(seen, hosting, self._note_served(seen))
         is_new = table not in self._routings
         self._publish(table, self._with_end_time(routing))
         if is_new and routing.table.type == REALTIME:

@@ -157,21 +157,51 @@ def observe(store: Store, table: str, servers: Collection[str]) -> Observed | No
     raise Conflict(f"The lineage of {table} changed during each of {_ATTEMPTS} reads.", remedy="It is read again.")
 
 
-def build_routing(seen: Observed, servers: Mapping[str, ServerRef], first_loads: Collection[str] = ()) -> Routing:
+@dataclass(frozen=True)
+class Hosting:
+    """Where every segment of a table is served: what of a routing does not depend on the lineage.
+
+    ``shown``: segments that are not switched OFF; ``growing`` as in ``Routing``. Made of exactly these ``ideal`` and ``view`` rows.
+    """
+
+    ideal: Rows
+    view: Rows
+    live: Mapping[str, ServerRef]
+    replicas: Mapping[str, tuple[ServerRef, ...]]
+    shown: Sequence[str]
+    growing: frozenset[str]
+
+
+def find_hosting(seen: Observed, servers: Mapping[str, ServerRef], before: Hosting | None = None) -> Hosting:
+    """Pure. ``before`` itself when it was made of the very same records: a switch of 50,000 segments changes the lineage only."""
+    live = {name: ref for name, ref in servers.items() if name in seen.live}
+    if before is not None and before.ideal is seen.ideal and before.view is seen.view and before.live == live:
+        return before
+    return Hosting(
+        ideal=seen.ideal,
+        view=seen.view,
+        live=live,
+        replicas={
+            s: _preferred([live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row]) for s, row in seen.ideal.items()
+        },
+        shown=[s for s, row in seen.ideal.items() if any(state != OFFLINE for state in row.values()) or not row],
+        growing=frozenset(s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values())),
+    )
+
+
+def build_routing(seen: Observed, hosting: Hosting, first_loads: Collection[str] = ()) -> Routing:
     """The routing of what was observed: pure."""
     raw, kind = split_table_name(seen.table)
     assert kind is not None
-    live = {name: ref for name, ref in servers.items() if name in seen.live}
-    replicas = {s: _preferred([live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row]) for s, row in seen.ideal.items()}
-    left_out = frozenset(s for s in first_loads if not replicas.get(s))
-    visible = seen.lineage.visible(s for s, row in seen.ideal.items() if any(state != OFFLINE for state in row.values()) or not row)
-    growing = frozenset(s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values()))
+    left_out = frozenset(s for s in first_loads if not hosting.replicas.get(s))
+    visible = seen.lineage.visible(hosting.shown)
+    growing = hosting.growing
     return Routing(
         table=TableName(raw, kind),
         lineage_zxid=seen.lineage_zxid,
         ideal_zxid=seen.ideal_zxid,
         visible=tuple(visible),
-        replicas=replicas,
+        replicas=hosting.replicas,
         schema=seen.schema,
         schema_version=seen.schema_version,
         config=seen.config,
