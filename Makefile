@@ -57,10 +57,10 @@ lint: $(VENV)/.dev ## Style, types, layers and missing migrations
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
-# What starts whole installations or browsers runs alone, everything else on two cores.
+# What starts whole installations runs alone, everything else on two cores, each file on one of them.
 test: $(VENV)/.demo lint ## All checks and all tests (ARGS="-k name")
-	$(BIN)/python -m pytest -n 2 -m "not integration and not browser" $(ARGS)
-	$(BIN)/python -m pytest -m "integration or browser" $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/integration --ignore=tests/chaos $(ARGS)
+	$(BIN)/python -m pytest tests/integration tests/chaos $(ARGS)
 
 conformance: $(VENV)/.dev ## Run the black-box suite in CONFORMANCE=DIR against a fresh cluster
 	@$(BIN)/python -m tests.conformance_run $(CONFORMANCE) $(ARGS)
