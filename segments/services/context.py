@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from segments.domain.stream_config import StreamConfig
     from segments.gateways.deepstore import DeepStore
+    from segments.gateways.pinot import PinotController, SqlBroker
     from segments.gateways.servers import Servers
     from segments.gateways.streams import Stream
     from segments.store.base import Store
@@ -70,6 +71,11 @@ class Context:
     servers: Servers | None = None
     #: Reads exactly the named segments of a typed table, hidden ones too; None where no use case does.
     snapshots: Callable[[str], AbstractContextManager[SnapshotReader]] | None = None
+    #: The controller of a real Pinot; None for the embedded cluster. ``store`` then writes below ``/PINOTADMIN`` only: all else is changed
+    #: through this.
+    pinot: PinotController | None = None
+    #: SQL to that cluster's brokers; None for the embedded cluster.
+    pinot_broker: SqlBroker | None = None
 
 
 @dataclass(frozen=True)
