@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 
 
@@ -362,3 +363,32 @@ class PassRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.task} {self.table_name} {self.finished_at:%Y-%m-%d %H:%M:%S}"
+
+
+class Grant(models.Model):
+    """A right for some tables of some cluster, given to a user or a group. ``segments.services.rights`` says what it allows."""
+
+    class Right(models.TextChoices):
+        OPERATE = "operate", "operate: push, end, revert, pause, run passes"
+        ADMINISTER = "administer", "administer: also create, change and delete"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="grants")
+    group = models.ForeignKey("auth.Group", on_delete=models.CASCADE, null=True, blank=True, related_name="grants")
+    cluster = models.CharField(max_length=64, default="*", help_text="Name of a cluster; * means all of them")
+    tables = models.CharField(
+        "tables",
+        max_length=255,
+        help_text="Pattern of raw or typed names, such as sales_*; * alone is the whole cluster, instances included",
+    )
+    right = models.CharField(max_length=16, choices=Right, default=Right.OPERATE)
+
+    class Meta:
+        ordering = ["cluster", "tables", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(user__isnull=True) ^ models.Q(group__isnull=True), name="segments_grant_to_user_or_group"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user or self.group}: {self.right} {self.tables} of {'every cluster' if self.cluster == '*' else self.cluster}"
