@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -19,12 +19,14 @@ from segments.domain.stream_config import StreamConfig
 from segments.errors import NotFound, Unavailable
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.pinot import SqlBroker
-from segments.gateways.servers import HttpServers
+from segments.gateways.servers import HttpServers, Profile
 from segments.gateways.streams import Stream, StreamDefaults, open_stream
 from segments.models import Cluster
 from segments.names import instance_name
 from segments.services.cluster_parts import Installation, PinotParts
 from segments.services.context import Context, Limits
+from segments.services.replica_report import ErrorReader
+from segments.services.snapshot_diff import ProfileReader
 from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store
 from segments.store.cluster_setup import ensure_cluster
@@ -150,6 +152,20 @@ def pinot_broker(cluster: str) -> SqlBroker:
 def query(cluster: str | None = None) -> SqlBroker:
     """Who answers queries of this cluster: the broker of this web process, or Pinot's."""
     return context(cluster).pinot_broker or broker()
+
+
+def replica_errors(ctx: Context) -> ErrorReader | None:
+    """What servers say about replicas in ERROR; None for a Pinot: its servers are not ours, and never see our secret."""
+    return None if ctx.pinot is not None else servers().errors
+
+
+def column_profiles(ctx: Context) -> ProfileReader:
+    """What servers know of the columns of segments. A Pinot's servers do not tell: Unavailable when they are asked."""
+
+    def refuse(url: str, table: str, names: Sequence[str]) -> Profile:
+        raise Unavailable("Servers of Apache Pinot do not tell the ranges of columns.", table=table)
+
+    return refuse if ctx.pinot is not None else servers().profile
 
 
 def _open_stream(config: StreamConfig) -> Stream:

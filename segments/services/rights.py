@@ -1,8 +1,8 @@
 """Who may do what with which table of which cluster: the one place that the API, the console and the admin ask.
 
-Any active user reads and queries. Changes need a right, ``operate`` or ``administer`` (which includes the former), that a user has either for
-the whole installation (Django's permissions ``segments.operate`` and ``segments.administer``) or by a ``Grant``: to the user or one of their
-groups, for one cluster or all, for the tables whose name matches a pattern. What nobody was given is denied.
+Any active user reads and queries. Changes need a right, ``operate`` or ``administer`` (which includes the former). A user has it for the
+whole installation (Django's permissions ``segments.operate`` and ``segments.administer``), or by a ``Grant`` to the user or one of their
+groups: for one cluster or all, for the tables whose name matches a pattern. What nobody was given is denied.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EVERYTHING: Final = "*"
 def has_right(user: Any, right: Right, cluster: str, table: str | None = None) -> bool:
     """May ``user`` do what needs ``right`` with this table (raw or typed), or, without one, with the cluster as a whole?
 
-    A grant for ``sales_*`` covers the raw name, and so both halves of a hybrid table; one for ``sales_OFFLINE`` only calls that name that half.
+    A grant for ``sales_*`` covers the raw name, and so both halves of a hybrid table; one for ``sales_OFFLINE`` only what names that half.
     """
     if user is None or not user.is_authenticated or not user.is_active:
         return False
