@@ -3,7 +3,8 @@
 from segments.gateways.pinot.broker import PinotBroker, SqlBroker
 from segments.gateways.pinot.circuit import Circuit
 from segments.gateways.pinot.connection import Connection, Credentials, Tls
-from segments.gateways.pinot.controller import HttpPinotController, PinotController, PinotReply
+from segments.gateways.pinot.controller import PinotController, PinotReply
+from segments.gateways.pinot.http_controller import HttpPinotController
 from segments.gateways.pinot.refusals import ControllerFault, PinotRefused
 
 __all__ = [

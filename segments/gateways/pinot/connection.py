@@ -34,6 +34,8 @@ class Connection:
     name: str
     urls: tuple[str, ...]
     cluster: str = ""
+    #: False for a broker, which can not be asked which cluster it belongs to.
+    is_controller: bool = True
     credentials: Credentials = Credentials()
     tls: Tls = Tls()
     connect_s: float = 3.0

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from segments.gateways.pinot.circuit import Circuit
-from segments.gateways.pinot.connection import Connection
 
 #: Values of parameters: a sequence is sent as the parameter repeated, None not at all, booleans as Pinot spells them.
 Params = Mapping[str, Any]
@@ -86,10 +85,3 @@ class PinotController(Protocol):
 
     def close(self) -> None:
         """Close connections."""
-
-
-class HttpPinotController:
-    """``PinotController`` over httpx."""
-
-    def __init__(self, connection: Connection) -> None:
-        raise NotImplementedError

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from segments.errors import PinotAdminError, Unavailable
 
-#: States of a controller that can not be used; the same words as ``Cluster.State``.
+#: States of a controller; the same words as ``Cluster.State``. It can not be used in those below the first two.
+UNKNOWN: Final = "unknown"
+UP: Final = "up"
 DOWN: Final = "down"
 REFUSED: Final = "refused"
 UNTRUSTED: Final = "untrusted"
