@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from segments.gateways.deepstore import DeepStore
+from segments.gateways.pinot import Connection, Credentials, HttpPinotController, PinotBroker, PinotController, Tls
 from segments.models import Cluster
-from segments.services.context import Context
+from segments.services.cluster_secrets import find_secret
+from segments.services.context import Context, Limits
 from segments.store.base import Store
+from segments.store.controller import ControllerStore
+from segments.store.overlay import OverlayStore
+from segments.store.pinot_zookeeper import PinotZooKeeper
+
+#: What makes connections different; the rest of the row is what was found out with them.
+CONFIGURED: Final = (
+    "controller_urls", "broker_url", "zookeeper", "zookeeper_cluster", "pinot_name", "deep_store_url", "auth", "auth_user", "auth_source",
+    "tls_ca", "tls_cert", "tls_key", "tls_insecure", "configured_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,19 +37,63 @@ class Installation:
 
 
 class PinotParts:
-    """The open connections to one Pinot cluster, as ``row`` had it when they were made."""
+    """The open connections to one Pinot cluster, as ``row`` had it when they were made. Making them asks nobody."""
 
     def __init__(self, row: Cluster, installation: Installation) -> None:
-        raise NotImplementedError
-
-    @property
-    def context(self) -> Context:
-        """What use cases work with."""
-        raise NotImplementedError
+        self._made_for = _fingerprint(row)
+        self.controller: PinotController = HttpPinotController(connection_of(row, installation.data_dir))
+        self._broker = self._open_broker(row, installation)
+        self.pinot_store = self._open_store(row)
+        self.context = Context(
+            cluster=row.name,
+            store=OverlayStore(installation.own_store, row.name, self.pinot_store),
+            deep_store=DeepStore(row.deep_store_url or f"{installation.deep_store_url}/CLUSTERS/{row.name}"),
+            clock=installation.clock,
+            new_id=installation.new_id,
+            controller_url=str(row.controller_urls[0]),
+            limits=Limits(entry_lease_s=installation.entry_lease_s, fetch_from_loopback=False),
+            pinot=self.controller,
+            pinot_broker=PinotBroker(self._broker, "/query/sql") if self._broker else PinotBroker(self.controller),
+        )
 
     def fits(self, row: Cluster) -> bool:
         """Is the row still the one that these connections were made for?"""
-        raise NotImplementedError
+        return self._made_for == _fingerprint(row)
 
     def close(self) -> None:
-        """Close them."""
+        """Close them; the installation's own store is left alone."""
+        self.pinot_store.close()
+        self.controller.close()
+        if self._broker is not None:
+            self._broker.close()
+
+    def _open_store(self, row: Cluster) -> Store:
+        if row.zookeeper:
+            named = row.zookeeper_cluster or row.pinot_name
+            return PinotZooKeeper(row.zookeeper, (lambda: named) if named else self.controller.cluster)
+        return ControllerStore(self.controller)
+
+    def _open_broker(self, row: Cluster, installation: Installation) -> HttpPinotController | None:
+        if not row.broker_url:
+            return None
+        return HttpPinotController(connection_of(row, installation.data_dir, broker_url=row.broker_url))
+
+
+def connection_of(row: Cluster, data_dir: Path, *, broker_url: str = "") -> Connection:
+    """How to reach the cluster's controller, or its broker."""
+
+    def credentials() -> Credentials:
+        return Credentials(row.auth, row.auth_user, find_secret(data_dir, row.name, row.auth_source)) if row.auth else Credentials()
+
+    return Connection(
+        name=row.name,
+        urls=(broker_url,) if broker_url else tuple(map(str, row.controller_urls)),
+        cluster=row.pinot_name,
+        is_controller=not broker_url,
+        credentials=credentials,
+        tls=Tls(row.tls_ca, row.tls_cert, row.tls_key, row.tls_insecure),
+    )
+
+
+def _fingerprint(row: Cluster) -> tuple[str, ...]:
+    return tuple(str(getattr(row, name)) for name in CONFIGURED)

@@ -35,6 +35,14 @@ FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 JOBS = "/PINOTADMIN/JOBS"
 JOB_LOCKS = "/PINOTADMIN/JOB_LOCKS"
 
+#: What we keep of Pinot clusters: one tree for each, laid out as ``/PINOTADMIN`` is for the own cluster.
+CLUSTERS = "/PINOTADMIN/CLUSTERS"
+
+
+def cluster_root(cluster: str) -> str:
+    """Root of what is ours of a Pinot cluster, in the installation's own ZooKeeper."""
+    return f"{CLUSTERS}/{cluster}"
+
 
 def table_config(table: str) -> str:
     """Config of a table, by its typed name."""

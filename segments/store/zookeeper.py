@@ -88,7 +88,7 @@ class ZooKeeperStore:
         for start in range(0, len(paths), _TOGETHER):
             asked = paths[start : start + _TOGETHER]
             replies = self._read(partial(self._get_together if len(asked) > 1 else self._get_one, asked))
-            found.extend(None if r is None else self._decoded.versioned(p, *r) for p, r in zip(asked, replies, strict=True))
+            found.extend(None if r is None else self._value(p, *r) for p, r in zip(asked, replies, strict=True))
         return found
 
     def children(self, path: str) -> list[str]:
@@ -100,6 +100,9 @@ class ZooKeeperStore:
         full = self._full(path)
         (stat,) = self._read(lambda: settle([self._client.exists_async(full)], NoNodeError))
         return None if stat is None else int(stat.version)
+
+    def _value(self, path: str, data: bytes, stat: Any) -> Versioned:
+        return self._decoded.versioned(path, data, stat)
 
     def _get_one(self, paths: Sequence[str]) -> list[Any]:
         return settle([self._client.get_async(self._full(paths[0]))], NoNodeError)

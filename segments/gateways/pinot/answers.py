@@ -82,7 +82,7 @@ def raise_for_status(response: httpx.Response) -> None:
     """ControllerFault for statuses that say that the controller can not be used, whatever was asked."""
     status, where = response.status_code, _where(response)
     if status == HTTPStatus.UNAUTHORIZED:
-        remedy = "Correct user and secret with 'cluster add', or in the console."
+        remedy = "Correct user and secret with 'cluster change', or in the console."
         raise ControllerFault(REFUSED, f"{where} does not accept our credentials.", remedy=remedy)
     if status in GATEWAY:
         raise ControllerFault(DOWN, f"{where} answered {status}.", remedy="Wait until it is up, or check what stands before it.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -36,7 +37,8 @@ class Connection:
     cluster: str = ""
     #: False for a broker, which can not be asked which cluster it belongs to.
     is_controller: bool = True
-    credentials: Credentials = Credentials()
+    #: Asked for when a client is opened, and again after they were refused. May raise ControllerFault.
+    credentials: Callable[[], Credentials] = Credentials
     tls: Tls = Tls()
     connect_s: float = 3.0
     read_s: float = 15.0

@@ -29,7 +29,7 @@ from segments.gateways.pinot.circuit import Breaker, Circuit
 from segments.gateways.pinot.client import open_client
 from segments.gateways.pinot.connection import Connection
 from segments.gateways.pinot.controller import Params, PinotReply
-from segments.gateways.pinot.refusals import DOWN, UNTRUSTED, WRONG_CLUSTER, ControllerFault
+from segments.gateways.pinot.refusals import DOWN, REFUSED, UNTRUSTED, WRONG_CLUSTER, ControllerFault
 
 _CLUSTER_INFO: Final = "/cluster/info"
 #: Seconds between two rounds over the addresses; for which an address counts as that of its cluster; for which a version is kept.
@@ -200,7 +200,7 @@ class HttpPinotController:
                 response = self._ask(url, request, keep_alive=True)
                 raise_for_status(response)
             except ControllerFault as fault:
-                self._verified.pop(url, None)
+                self._forget(url, fault)
                 last = last if last is not None and last.state != DOWN else fault
                 continue
             except httpx.HTTPError as error:
@@ -222,6 +222,7 @@ class HttpPinotController:
             try:
                 self._verify(url)
             except ControllerFault as fault:
+                self._forget(url, fault)
                 last = fault
                 continue
             except httpx.HTTPError as error:
@@ -291,6 +292,13 @@ class HttpPinotController:
             raise ControllerFault(WRONG_CLUSTER, text, remedy=remedy)
         self._cluster = found
         self._verified[url] = time.monotonic()
+
+    def _forget(self, url: str, fault: ControllerFault) -> None:
+        """Ask the address anew which cluster it is; after refused credentials look for the secret anew: it may have been changed."""
+        self._verified.pop(url, None)
+        if fault.state == REFUSED:
+            with self._lock:
+                self._clients.clear()
 
     def _client(self, keep_alive: bool) -> httpx.Client:
         with self._lock:
