@@ -23,6 +23,7 @@ from segments.gateways.servers import HttpServers, Profile
 from segments.gateways.streams import Stream, StreamDefaults, open_stream
 from segments.models import Cluster
 from segments.names import instance_name
+from segments.services import cluster_parts
 from segments.services.cluster_parts import Installation, PinotParts
 from segments.services.context import Context, Limits
 from segments.services.replica_report import ErrorReader
@@ -132,6 +133,7 @@ def _pinot_context(name: str) -> Context:
 
 def _installation() -> Installation:
     return Installation(
+        own_name=settings.CLUSTER_NAME,
         own_store=store,
         data_dir=settings.DATA_DIR,
         deep_store_url=settings.DEEP_STORE_URL,
@@ -269,4 +271,5 @@ def _after_fork() -> None:
     _parts.__dict__.update(_Parts().__dict__)
 
 
+cluster_parts.bind(_installation)
 os.register_at_fork(after_in_child=_after_fork)

@@ -28,12 +28,26 @@ CONFIGURED: Final = (
 class Installation:
     """What the clusters of one installation share."""
 
+    own_name: str
     own_store: Callable[[], Store]
     data_dir: Path
     deep_store_url: str
     clock: Callable[[], int]
     new_id: Callable[[], str]
     entry_lease_s: float
+
+
+_installation: list[Callable[[], Installation]] = []
+
+
+def bind(build: Callable[[], Installation]) -> None:
+    """Tell use cases of clusters which installation they belong to; called once, by the wiring."""
+    _installation[:] = [build]
+
+
+def installation() -> Installation:
+    """The installation as it is configured now."""
+    return _installation[0]()
 
 
 class PinotParts:

@@ -30,8 +30,8 @@ _PAUSES_S: Final = (1.0, 15.0)
 
 
 class PinotZooKeeper(ReadOnly):
-    """``Store`` of the cluster that ``cluster`` names at ``hosts``. Opening costs nothing; while ZooKeeper is away every use fails at once but for one
-    attempt after each pause."""
+    """``Store`` of the cluster that ``cluster`` names at ``hosts``. Opening costs nothing; while ZooKeeper is away every use
+    fails at once but for one attempt after each pause."""
 
     def __init__(self, hosts: str, cluster: Callable[[], str], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._hosts, self._cluster, self._clock = hosts, cluster, clock
