@@ -29,8 +29,9 @@ _AS_LIST: Final = 40
 _LIST_S: Final = 180.0
 #: Requests that are out at once.
 _TOGETHER: Final = 6
-#: Seconds between two rounds of looks; records remembered.
+#: Seconds between two rounds of looks; rounds between two looks at configs and schemas; records remembered.
 _LOOK_S: Final = 1.5
+_SELDOM: Final = 5
 _REMEMBERED: Final = 2_000
 
 
@@ -57,7 +58,7 @@ class ControllerStore(ReadOnly):
         self._lock = threading.Lock()
         self._known: OrderedDict[str, tuple[int, ZNRecord | None]] = OrderedDict()
         self._pool: ThreadPoolExecutor | None = None
-        self._poller = Poller("controller", self._stamps, every_s=look_s)
+        self._poller = Poller("controller", self._stamps, every_s=look_s, seldom=_SELDOM)
 
     def get(self, path: str) -> Versioned | None:
         stat = self._stat(path)

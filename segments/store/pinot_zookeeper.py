@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 #: The first ZooKeeper with watches on trees and many reads in one request; older ones end the session of who asks for either.
 _NEW: Final = (3, 6)
+_VERSION: Final = re.compile(r"Zookeeper version: (\d+)\.(\d+)", re.IGNORECASE)
 #: Seconds that an attempt to connect takes at most; pauses between attempts.
 _CONNECT_S: Final = 4.0
 _PAUSES_S: Final = (1.0, 15.0)
@@ -141,7 +143,11 @@ class _Session(ZooKeeperStore):
 
     def _version(self) -> tuple[int, ...]:
         try:
-            return tuple(self._client.server_version())
-        except (KazooException, OSError, ValueError, TypeError) as error:
-            log.info("ZooKeeper does not tell its version (%s); it is read as an old one.", error)
+            found = _VERSION.search(self._client.command(b"srvr"))
+        except (KazooException, OSError, UnicodeDecodeError) as error:
+            log.info("ZooKeeper does not answer 'srvr': %s", error)
+            found = None
+        if found is None:
+            log.info("ZooKeeper does not tell its version; it is read as an old one.")
             return (0,)
+        return int(found[1]), int(found[2])

@@ -25,10 +25,9 @@ Stamps = Mapping[str, int]
 #: ``stamps(parent, of_children)``; ``of_children``: what counts is that children of the child come and go.
 StampReader = Callable[[str, bool], Stamps]
 
-#: Looked at in each round, and in every fifth.
+#: Looked at in each round, and in every ``seldom`` th.
 _OFTEN: Final = (paths.LINEAGE, paths.IDEAL_STATES, paths.EXTERNAL_VIEWS)
 _SELDOM: Final = (paths.TABLE_CONFIGS, paths.SCHEMAS, paths.SEGMENTS)
-_EVERY: Final = 5
 #: Who is asked spends at most this part of its time on us; the longest pause in seconds.
 _SHARE: Final = 0.1
 _LONGEST_S: Final = 30.0
@@ -37,8 +36,8 @@ _LONGEST_S: Final = 30.0
 class Poller:
     """Calls watches back for what a round of looks found changed. The thread lives while somebody watches."""
 
-    def __init__(self, name: str, stamps: StampReader, *, every_s: float = 1.0) -> None:
-        self._name, self._stamps, self._every_s = name, stamps, every_s
+    def __init__(self, name: str, stamps: StampReader, *, every_s: float = 1.0, seldom: int = 1) -> None:
+        self._name, self._stamps, self._every_s, self._seldom = name, stamps, every_s, seldom
         self._dispatcher = Dispatcher(f"{name}-watches")
         self._known: dict[str, Stamps] = {}
         self._lock = threading.Lock()
@@ -69,7 +68,7 @@ class Poller:
         while not self._stop.wait(pause):
             started = time.monotonic()
             try:
-                self.look([*_OFTEN, *(_SELDOM if number % _EVERY == 0 else ())])
+                self.look([*_OFTEN, *(_SELDOM if number % self._seldom == 0 else ())])
                 number += 1
                 pause = min(max(self._every_s, (time.monotonic() - started) / _SHARE), _LONGEST_S)
             except PinotAdminError as error:
