@@ -16,8 +16,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
 
-from segments import wiring
-from segments.console.access import OPERATE, actor_of, may, refusal
+from segments.console.access import OPERATE, actor_of, may, refusal, shown_status
+from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
 from segments.console.views.tables import head
 from segments.errors import PinotAdminError
@@ -73,18 +73,17 @@ def perform(request: HttpRequest, table: Table | None, operation: Operation, ext
     )
     if request.method != "POST":
         return _page(request, table, operation, form, HTTPStatus.OK, extra)
-    refused = refusal(request, operation.action, table.name if table else ",".join(operation.items), operation.right)
+    name = table.name if table else None
+    refused = refusal(request, operation.action, name or ",".join(operation.items), operation.right, table=name)
     if refused:
         return refused
     if not form.is_valid():
         return _page(request, table, operation, form, HTTPStatus.UNPROCESSABLE_ENTITY, extra)
     try:
-        outcome = operation.run(
-            wiring.context(table.cluster.name if table else None), form.cleaned_data, actor_of(request, form.cleaned_data["reason"])
-        )
+        outcome = operation.run(ctx_of(request), form.cleaned_data, actor_of(request, form.cleaned_data["reason"]))
     except PinotAdminError as error:
         form.refuse(error)
-        return _page(request, table, operation, form, error.status, extra)
+        return _page(request, table, operation, form, shown_status(request, error), extra)
     undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
     messages.success(request, format_html("{}{}", outcome.sentence, undo))
     return redirect(operation.back)
@@ -93,7 +92,12 @@ def perform(request: HttpRequest, table: Table | None, operation: Operation, ext
 def _page(
     request: HttpRequest, table: Table | None, operation: Operation, form: OperationForm, status: int, extra: Mapping[str, Any] | None
 ) -> HttpResponse:
-    context = {"operation": operation, "form": form, "may_do": may(request, operation.right), **(extra or {})}
+    context = {
+        "operation": operation,
+        "form": form,
+        "may_do": may(request, operation.right, table.name if table else None),
+        **(extra or {}),
+    }
     if table is None:
         return render(request, "console/server_operation.html", context, status=status)
     return render(request, "console/operation.html", {**head(request, table, operation.tab), **context}, status=status)

@@ -8,21 +8,19 @@ groups: for one cluster or all, for the tables whose name matches a pattern. Wha
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from django.db.models import Q
 
 from segments.models import Grant
 from segments.names import split_table_name
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 Right = Literal["read", "operate", "administer"]
 
 PERMISSIONS: Final[dict[Right, str]] = {"operate": "segments.operate", "administer": "segments.administer"}
 #: Pattern of a grant for everything in its cluster: all tables, and what belongs to no table (instances, settings, passes over all).
 EVERYTHING: Final = "*"
+_READ: Final = "_grants_read"
 
 
 def has_right(user: Any, right: Right, cluster: str, table: str | None = None) -> bool:
@@ -32,7 +30,7 @@ def has_right(user: Any, right: Right, cluster: str, table: str | None = None) -
     """
     if user is None or not user.is_authenticated or not user.is_active:
         return False
-    if right == "read" or is_given_everywhere(user, right):
+    if right == "read" or has_right_everywhere(user, right):
         return True
     return any(covers(g.tables, table) for g in _grants(user, right, cluster))
 
@@ -41,11 +39,13 @@ def has_right_somewhere(user: Any, right: Right, cluster: str) -> bool:
     """Is there any table of the cluster that this holds for? For buttons whose table is chosen only later."""
     if user is None or not user.is_authenticated or not user.is_active:
         return False
-    return right == "read" or is_given_everywhere(user, right) or bool(_grants(user, right, cluster))
+    return right == "read" or has_right_everywhere(user, right) or bool(_grants(user, right, cluster))
 
 
-def is_given_everywhere(user: Any, right: Right) -> bool:
-    """Has this active user the right for the whole installation?"""
+def has_right_everywhere(user: Any, right: Right) -> bool:
+    """Has this user the right for the whole installation? Needed for what belongs to no cluster, such as adding one."""
+    if user is None or not user.is_authenticated or not user.is_active:
+        return False
     return bool(user.is_superuser) or any(user.has_perm(PERMISSIONS[r]) for r in _sufficient(right))
 
 
@@ -56,12 +56,16 @@ def covers(pattern: str, table: str | None) -> bool:
     return any(fnmatchcase(name, pattern) for name in {table, split_table_name(table)[0]})
 
 
-def _grants(user: Any, right: Right, cluster: str) -> Iterable[Grant]:
-    """Grants of the user and their groups that would suffice for some table; none for users that are in no database."""
+def _grants(user: Any, right: Right, cluster: str) -> list[Grant]:
+    """Grants of the user and their groups that would suffice for some table; none for users that are in no database.
+
+    Read once for a user object, and so once in a request.
+    """
     if user.pk is None:
         return []
-    whose = Q(user_id=user.pk) | Q(group__user=user.pk)
-    return list(Grant.objects.filter(whose, Q(cluster=cluster) | Q(cluster=EVERYTHING), right__in=_sufficient(right)).distinct())
+    if not hasattr(user, _READ):
+        setattr(user, _READ, list(Grant.objects.filter(Q(user_id=user.pk) | Q(group__user=user.pk)).distinct()))
+    return [g for g in getattr(user, _READ) if g.cluster in (cluster, EVERYTHING) and g.right in _sufficient(right)]
 
 
 def _sufficient(right: Right) -> tuple[Right, ...]:

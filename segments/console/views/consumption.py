@@ -43,7 +43,7 @@ _WORDS: Final = [
 @require_safe
 def state(request: HttpRequest, typed: str) -> HttpResponse:
     """Pause, partitions, lag; refreshes itself."""
-    table, name = _realtime(typed)
+    table, name = _realtime(request, typed)
     ctx = wiring.context(table.cluster.name)
     status = consumption.pause_status(ctx, name)
     lags, consumers, problem = _told(ctx, name)
@@ -56,9 +56,9 @@ def state(request: HttpRequest, typed: str) -> HttpResponse:
         "gaps": gaps(read_data_loss(ctx.store, name.typed)),
         "problem": problem,
         "size": (WIDTH, HEIGHT),
-        "may_operate": may(request, OPERATE),
+        "may_operate": may(request, OPERATE, table.name),
         "findings": Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity")[:10],
-        "events": AuditEvent.objects.filter(target=table.name, action__in=_ACTIONS)[:8],
+        "events": AuditEvent.objects.filter(cluster=table.cluster.name, target=table.name, action__in=_ACTIONS)[:8],
         "jobs": reversed(force_commit.read_jobs(ctx, name)[-3:]),
     }
     if request.headers.get("HX-Request"):
@@ -70,7 +70,7 @@ def state(request: HttpRequest, typed: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def pause(request: HttpRequest, typed: str) -> HttpResponse:
     """Pause the table, or the partitions named in ``p``."""
-    table, name = _realtime(typed)
+    table, name = _realtime(request, typed)
     partitions = _partitions(request)
     resume_at = reverse("console:resume", args=[table.name]) + _query(partitions)
 
@@ -103,7 +103,7 @@ def pause(request: HttpRequest, typed: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def resume(request: HttpRequest, typed: str) -> HttpResponse:
     """Resume the table, or partitions; the page shows where each partition would go on."""
-    table, name = _realtime(typed)
+    table, name = _realtime(request, typed)
     partitions = _partitions(request)
     word = cast(Word, request.GET.get("from") if request.GET.get("from") in dict(_WORDS) else "lastConsumed")
 
@@ -130,7 +130,7 @@ def resume(request: HttpRequest, typed: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def commit(request: HttpRequest, typed: str) -> HttpResponse:
     """Commit consuming segments where they are."""
-    table, name = _realtime(typed)
+    table, name = _realtime(request, typed)
     partitions = _partitions(request)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
@@ -149,8 +149,8 @@ def commit(request: HttpRequest, typed: str) -> HttpResponse:
     return perform(request, table, operation)
 
 
-def _realtime(typed: str) -> tuple[Table, TableName]:
-    table, name = find_table(typed)
+def _realtime(request: HttpRequest, typed: str) -> tuple[Table, TableName]:
+    table, name = find_table(request, typed)
     if name.type != REALTIME:
         raise Http404
     return table, name

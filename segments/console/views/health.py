@@ -8,8 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from segments import wiring
 from segments.console.access import page
+from segments.console.cluster_address import ctx_of
 from segments.console.presenters.tones import Mark
 from segments.errors import PinotAdminError
 from segments.store import paths
@@ -28,7 +28,7 @@ class Part:
 def strip(request: HttpRequest) -> HttpResponse:
     """A fragment that htmx loads after the page, so that a slow ZooKeeper slows no page."""
     try:
-        live = wiring.context().store.children(paths.LIVE_INSTANCES)
+        live = ctx_of(request).store.children(paths.LIVE_INSTANCES)
     except PinotAdminError as error:
         return render(request, "console/partials/health.html", {"error": error})
     parts = [_part(live, "Server_", "server", "no server"), _part(live, "Broker_", "broker", "no broker")]
