@@ -19,7 +19,7 @@ from segments.store.pinot_zookeeper import PinotZooKeeper
 
 #: What makes connections different; the rest of the row is what was found out with them.
 CONFIGURED: Final = (
-    "controller_urls", "broker_url", "zookeeper", "zookeeper_cluster", "pinot_name", "deep_store_url", "auth", "auth_user", "auth_source",
+    "controller_urls", "broker_url", "zookeeper", "zookeeper_cluster", "deep_store_url", "auth", "auth_user", "auth_source",
     "tls_ca", "tls_cert", "tls_key", "tls_insecure", "configured_at",
 )  # fmt: skip
 

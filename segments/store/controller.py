@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -24,8 +24,9 @@ from segments.store.paths import check_path, parent_of
 from segments.store.polling import Poller
 from segments.store.read_only import ReadOnly
 
-#: So many records of one parent are fetched as one list; and seconds that a long list may take.
+#: So many records of one table, and this part of all it has, are fetched as one list; and seconds that a long list may take.
 _AS_LIST: Final = 40
+_SHARE_AS_LIST: Final = 0.05
 _LIST_S: Final = 180.0
 #: Requests that are out at once.
 _TOGETHER: Final = 6
@@ -48,7 +49,7 @@ class _Stat:
 
 
 class ControllerStore(ReadOnly):
-    """``Store`` over one controller. Versions of segment records that came in a list are not known and read as 0."""
+    """``Store`` over one controller. Versions of segment records that were asked for together are not known and read as 0."""
 
     #: Reading every segment's record is one long answer of the controller: not to be asked for lightly.
     is_costly = True
@@ -82,13 +83,23 @@ class ControllerStore(ReadOnly):
         for path in paths:
             wanted.setdefault(parent_of(check_path(path)), []).append(path)
         found: dict[str, Versioned | None] = {}
+        singly: list[str] = []
         for parent, asked in wanted.items():
-            listed = self._records_below(parent) if len(asked) >= _AS_LIST and _is_segments(parent) else None
-            if listed is not None:
-                found.update({path: listed.get(path.rpartition("/")[2]) for path in asked})
+            listed = self._records_below(parent) if self._is_worth_a_list(parent, len(asked)) else None
+            if listed is None:
+                singly += asked
             else:
-                found.update(zip(asked, self._one_by_one(asked), strict=True))
+                found.update({path: listed.get(path.rpartition("/")[2]) for path in asked})
+        found.update(zip(singly, self._one_by_one(singly), strict=True))
         return [found[path] for path in paths]
+
+    def _is_worth_a_list(self, parent: str, asked: int) -> bool:
+        """Are so many of the table's segments asked for that the list of all costs the controller less?"""
+        if asked < _AS_LIST or not _is_segments(parent):
+            return False
+        stat = self._ask("/zk/stat", parent)
+        children = int(stat.get("numChildren", 0)) if isinstance(stat, dict) else 0
+        return asked >= children * _SHARE_AS_LIST
 
     def children(self, path: str) -> list[str]:
         found = self._ask("/zk/ls", path)
@@ -110,14 +121,24 @@ class ControllerStore(ReadOnly):
         if pool is not None:
             pool.shutdown(wait=False, cancel_futures=True)
 
-    def _one_by_one(self, paths: Sequence[str]) -> Iterator[Versioned | None]:
-        if len(paths) == 1:
-            return iter([self.get(paths[0])])
+    def _one_by_one(self, paths: Sequence[str]) -> list[Versioned | None]:
+        if len(paths) <= 1:
+            return [self.get(path) for path in paths]
         with self._lock:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(_TOGETHER, thread_name_prefix="controller-store")
             pool = self._pool
-        return iter(list(pool.map(self.get, paths)))
+        return list(pool.map(self._of_many, paths))
+
+    def _of_many(self, path: str) -> Versioned | None:
+        """A segment's record without its stat, which would be a request more for each."""
+        if not _is_segments(parent_of(path)):
+            return self.get(path)
+        try:
+            record = self._record(path)
+        except RecordCorrupt:
+            return Versioned(None, 0)
+        return None if record is None else Versioned(record, 0)
 
     def _record(self, path: str) -> ZNRecord | None:
         try:

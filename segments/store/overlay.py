@@ -26,6 +26,11 @@ class OverlayStore:
         self._own, self._pinot = own, pinot
         self._root = paths.cluster_root(cluster)
 
+    @property
+    def is_costly(self) -> bool:
+        """Is reading every record of a table something that Pinot's controller feels?"""
+        return bool(getattr(self._pinot, "is_costly", False))
+
     # Reads
 
     def get(self, path: str) -> Versioned | None:

@@ -285,7 +285,7 @@ class HttpPinotController:
         finally:
             response.close()
         found = cluster_of(response, url)
-        wanted = self._connection.cluster
+        wanted = self._connection.cluster or self._cluster
         if wanted and found != wanted:
             text = f"{url} belongs to the Pinot cluster '{found}', not to '{wanted}'."
             remedy = "Correct the address; a cluster that was made anew under another name is to be added anew."
