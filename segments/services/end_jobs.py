@@ -175,7 +175,7 @@ def _advanced(ctx: Context, job: EndJob) -> EndJob:
         return _finish(ctx, job, JobState.FAILED, str(error))
     done = _finish(ctx, job, JobState.DONE, _DONE)
     if job.cleanup:
-        enqueue_clean_up(job.table)
+        enqueue_clean_up(job.table, ctx)
     return done
 
 
