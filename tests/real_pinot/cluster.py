@@ -40,7 +40,7 @@ def java_command(jars: Jars, heap: str, main: str, *arguments: str) -> list[str]
     """The command that runs a main class of ``jars`` with the options that Pinot needs on Java 17."""
     opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS]
     java = str(find_java(os.environ).executable)
-    options = [f"-Xmx{heap}", *_LIGHT, *opens, "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
+    options = [f"-Xmx{heap}", "-Dpinot.admin.system.exit=true", *_LIGHT, *opens, "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
     return [java, *options, "-cp", f"{jars.lib}/*", main, *arguments]
 
 

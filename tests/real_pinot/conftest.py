@@ -61,7 +61,8 @@ def input_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installation(_is_asked_for: None, tmp_path_factory: pytest.TempPathFactory, input_root: Path) -> Iterator[Installation]:
     """A whole installation of ours with two servers."""
     folder = tmp_path_factory.mktemp("installation") / "data"
-    started = Installation(folder, "--input-root", str(input_root)).start(240)
+    allowed = {"PINOTADMIN_URI_PUSH_ROOTS": f"file://{input_root}"}
+    started = Installation(folder, "--input-root", str(input_root), settings=allowed).start(240)
     yield started
     assert started.stop() == 0, started.log.read_text()[-4000:]
 
