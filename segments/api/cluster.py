@@ -124,13 +124,17 @@ class RunPeriodicTask(ApiView):
         """Start one run over a table, or all; it goes on in the background."""
         name = passes.check_name(need_text(request, "taskname"))
         typed = self._table(request)
-        task_id = run_periodic(name, typed)
+        task_id = run_periodic(name, typed, self.cluster)
         audit.record(self.actor, f"start {name}", cluster=self.ctx.cluster, target=typed or "", task=task_id)
         return Response({"taskId": task_id, "isSuccessful": True})
 
     def post(self, request: Request) -> Response:
         """As GET."""
         return self.get(request)
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table to run over; none: all."""
+        return text_param(request, "tableName")
 
     def _table(self, request: Request) -> str | None:
         given, kind = text_param(request, "tableName"), text_param(request, "type")

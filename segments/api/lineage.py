@@ -12,6 +12,7 @@ from segments.errors import InvalidInput
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services import end_jobs, entry_lease, explain, pins, rollback, snapshot_diff, tables
 from segments.services.context import Actor
+from segments.services.end_job_record import find_job
 from segments.services.end_job_status import JobStatus, job_status
 from segments.services.end_queue import enqueue_end
 
@@ -48,7 +49,15 @@ class EndInBackground(ApiView):
         return end_in_background(self, request, _table(self, request, table), entry, new)
 
 
-class Job(ApiView):
+class _OfAJob(ApiView):
+    """A background end."""
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table that the job works on."""
+        return find_job(self.ctx, self.kwargs["job"]).table
+
+
+class Job(_OfAJob):
     """A background end."""
 
     rights = {"DELETE": "operate"}
@@ -56,14 +65,14 @@ class Job(ApiView):
 
     def get(self, request: Request, job: str) -> Response:
         """Its state, how many of the replicas are online, which are not and why, and what it says."""
-        return Response(job_status(self.ctx, job, wiring.servers().errors).to_json())
+        return Response(job_status(self.ctx, job, wiring.replica_errors(self.ctx)).to_json())
 
     def delete(self, request: Request, job: str) -> Response:
         """Cancel it. The replacement stays open. 409 when the job is over or has just switched."""
         return Response(JobStatus(end_jobs.cancel_job(self.ctx, job, self.actor)).to_json())
 
 
-class CancelJob(ApiView):
+class CancelJob(_OfAJob):
     """Cancel a background end."""
 
     rights = {"POST": "operate"}
@@ -125,7 +134,7 @@ class ExplainEntry(ApiView):
 
     def get(self, request: Request, table: str, entry: str) -> Response:
         """State, who and since when; what it hides and locks; what blocks its end and its revert; lease; what happens next and when."""
-        return Response(explain.explain_entry(self.ctx, _table(self, request, table), entry, wiring.servers().errors).to_json())
+        return Response(explain.explain_entry(self.ctx, _table(self, request, table), entry, wiring.replica_errors(self.ctx)).to_json())
 
 
 class DiffSnapshots(ApiView):
@@ -140,7 +149,7 @@ class DiffSnapshots(ApiView):
         """
         found = _table(self, request, table)
         old, new = need_text(request, "from"), text_param(request, "to") or "current"
-        return Response(snapshot_diff.diff_snapshots(self.ctx, found, old, new, wiring.servers().profile).to_json())
+        return Response(snapshot_diff.diff_snapshots(self.ctx, found, old, new, wiring.column_profiles(self.ctx)).to_json())
 
 
 def end_in_background(view: ApiView, request: Request, table: TableName, entry: str, new: list[str]) -> Response:
@@ -149,7 +158,7 @@ def end_in_background(view: ApiView, request: Request, table: TableName, entry: 
     override = text_param(request, "overrideChecks") or ""
     job = end_jobs.request_end(view.ctx, table, entry, segments_to=new, cleanup=cleanup, override=override, actor=view.actor)
     if job.is_open:
-        enqueue_end(job.id)
+        enqueue_end(job.id, view.ctx)
     return Response(JobStatus(job).to_json(), status=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
 
 

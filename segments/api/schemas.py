@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, bool_param, json_body, status
+from segments.api.base import ApiView, bool_param, json_body, status, text_field
 from segments.domain.schema import parse_schema
 from segments.services import schemas
 from segments.services.tables import existing_tables
@@ -20,6 +20,10 @@ class Schemas(ApiView):
     def get(self, request: Request) -> Response:
         """Names, sorted."""
         return Response(schemas.list_schemas(self.ctx))
+
+    def table_asked(self, request: Request) -> str | None:
+        """The schema in the body, which is named as its table."""
+        return text_field(request, "schemaName")
 
     def post(self, request: Request) -> Response:
         """Create or, unless override=false, change a schema."""

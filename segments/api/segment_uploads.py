@@ -45,6 +45,12 @@ class _How(TypedDict):
 class UploadView(ApiView):
     """Base: parts are streamed to temporary files, which are gone when the request is over."""
 
+    on_pinot = frozenset(("POST",))
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table that the parameters name; a tar alone may be for any."""
+        return text_param(request, "tableName")
+
     rights = {"POST": "operate"}
     parameters = {"POST": _QUERY}
     parser_classes = (MultiPartParser,)

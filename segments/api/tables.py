@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments import wiring
-from segments.api.base import ApiView, json_body, need_text, status, text_param
+from segments.api.base import ApiView, json_body, need_text, status, text_field, text_param
 from segments.errors import InvalidInput
 from segments.names import parse_table_type
 from segments.services import segments, statistics, table_state, tables
@@ -25,6 +25,10 @@ class Tables(ApiView):
     def get(self, request: Request) -> Response:
         """Raw names, or typed names when a type is given."""
         return Response({"tables": tables.list_tables(self.ctx, parse_table_type(text_param(request, "type")))})
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table that the body would make."""
+        return text_field(request, "tableName")
 
     def post(self, request: Request) -> Response:
         """Create a table; its schema must be there."""

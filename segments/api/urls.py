@@ -5,7 +5,21 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
-from segments.api import additions, cluster, completion, health, metrics, query, replacement, schemas, segment_uploads, segments, tables
+from segments.api import (
+    additions,
+    cluster,
+    clusters,
+    completion,
+    health,
+    metrics,
+    query,
+    replacement,
+    schemas,
+    segment_uploads,
+    segments,
+    tables,
+)
+from segments.api.pass_through import PassThrough
 from segments.api.permissions import RightsPermission
 from segments.domain.completion import Kind
 
@@ -91,6 +105,12 @@ urlpatterns: list[Pattern] = [
     path("metrics", metrics.Metrics.as_view()),
     path("api/schema/", SpectacularAPIView.as_view(custom_settings=_document, permission_classes=[RightsPermission]), name="api-schema"),
     path("api/docs/", SpectacularSwaggerView.as_view(url_name="api-schema", permission_classes=[RightsPermission]), name="api-docs"),
+    path("health/clusters", health.ClustersHealth.as_view()),
+    path("api/v1/clusters", clusters.Clusters.as_view()),
+    path("api/v1/clusters/<slug:name>", clusters.OneCluster.as_view()),
+    path("api/v1/clusters/<slug:name>/check", clusters.CheckCluster.as_view()),
     *_of_a_cluster,
     path("clusters/<str:cluster>/", include(_of_a_cluster)),
+    # Whatever else a real Pinot has.
+    path("clusters/<str:cluster>/<path:path>", PassThrough.as_view()),
 ]

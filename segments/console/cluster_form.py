@@ -8,7 +8,7 @@ from typing import Any, Final
 from django import forms
 
 from segments.console.forms import PlainForm, reason_field
-from segments.errors import Forbidden, PinotAdminError
+from segments.errors import PinotAdminError
 from segments.models import Cluster
 from segments.services.clusters import ClusterSpec
 
@@ -40,7 +40,7 @@ class ClusterForm(PlainForm):
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
     zookeeper = forms.CharField(
-        required=False, max_length=255, label="ZooKeeper", help_text="host:port,host:port; read only. Empty: the state is asked for over REST.",
+        required=False, max_length=255, label="ZooKeeper", help_text="host:port,host:port; read only. Empty: read over REST.",
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
     zookeeper_cluster = forms.CharField(
@@ -66,17 +66,14 @@ class ClusterForm(PlainForm):
         kept = {"stored": "One is stored; it stays unless you type another.", "": ""}
         self.fields["secret"].help_text = kept.get(row.auth_source, "It is taken from the place named below.")
 
-    def spec(self, *, may_name_sources: bool) -> ClusterSpec:
-        """What was typed. Forbidden when it names a place for the secret and the person may not."""
+    def spec(self) -> ClusterSpec:
+        """What was typed."""
         given = self.cleaned_data
-        source = str(given["secret_source"]).strip()
-        if source and not may_name_sources and (self.row is None or source != self.row.auth_source):
-            raise Forbidden("Only a superuser may name a place where a secret is.", remedy="Type the password or token instead.")
         return ClusterSpec(
             name=self.row.name if self.row else given["name"],
             controller_urls=tuple(str(given["controller_urls"]).split()),
             secret=given["secret"],
-            secret_source=source,
+            secret_source=str(given["secret_source"]).strip(),
             tls_insecure=given["tls_insecure"],
             **{n: str(given[n]).strip() for n in _TEXTS},
         )

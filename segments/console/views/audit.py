@@ -25,7 +25,7 @@ Events = QuerySet[AuditEvent, AuditEvent]
 @page
 @require_safe
 def event_list(request: HttpRequest) -> HttpResponse:
-    """Events of the page's cluster, newest first, filtered; those of no cluster, such as refused passwords, stand with the default one's."""
+    """Events of the page's cluster, newest first, filtered; those of none, such as wrong passwords, are the default one's."""
     form = AuditFilter(request.GET)
     listing = cut(_filtered(request, form), page_number(request.GET.get("page")))
     return render(request, "console/audit.html", {"form": form, "listing": listing, "rows": [(e, mark(e.outcome)) for e in listing]})

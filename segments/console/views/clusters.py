@@ -19,6 +19,7 @@ from segments.console.presenters.clusters import cluster_frame
 from segments.errors import PinotAdminError
 from segments.models import Cluster, Table
 from segments.services import clusters
+from segments.services.cluster_asker import check_asker
 from segments.services.clusters import ClusterCheck
 
 
@@ -118,7 +119,8 @@ def _edit(request: HttpRequest, form: ClusterForm, row: Cluster | None) -> HttpR
 
 def _save(request: HttpRequest, form: ClusterForm, row: Cluster | None) -> HttpResponse:
     actor = actor_of(request, form.cleaned_data["reason"])
-    spec = form.spec(may_name_sources=bool(getattr(request.user, "is_superuser", False)))
+    spec = form.spec()
+    check_asker(request.user, spec, row)
     saved = clusters.change_cluster(spec, actor) if row else clusters.add_cluster(spec, actor)
     found = clusters.check_cluster(saved.name, actor)
     done = f"Cluster {saved.name} is {'changed' if row else 'added'}."

@@ -74,7 +74,7 @@ def end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
         job = end_jobs.request_end(ctx, name, entry_id, override=str(values.get("override") or ""), actor=actor)
-        end_queue.enqueue_end(job.id)
+        end_queue.enqueue_end(job.id, ctx)
         undo = reverse("console:rollback", args=[table.name, entry_id])
         return Outcome("The switch is on its way: it happens as soon as all replicas are online and the checks pass.", undo, "Take it back")
 

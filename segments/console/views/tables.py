@@ -72,7 +72,8 @@ def segments(request: HttpRequest, typed: str) -> HttpResponse:
     rows = [(s, replicas_mark(s.replicas_online, s.replicas_wanted)) for s in listing]
     context = {
         **head(request, table, "segments"), "listing": listing, "rows": rows, "wanted": wanted, "is_filtered": is_filtered,
-        "sorts": SORT_LABELS, "may_administer": may(request, ADMINISTER, table.name), "statuses": ["UPLOADED", "DONE", "IN_PROGRESS", "COMMITTING"],
+        "sorts": SORT_LABELS, "may_administer": may(request, ADMINISTER, table.name),
+        "statuses": ["UPLOADED", "DONE", "IN_PROGRESS", "COMMITTING"],
     }  # fmt: skip
     return render(request, "console/table_segments.html", context)
 
