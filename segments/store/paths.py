@@ -36,12 +36,12 @@ JOBS = "/PINOTADMIN/JOBS"
 JOB_LOCKS = "/PINOTADMIN/JOB_LOCKS"
 
 #: Of Pinot clusters, whose own records we do not write: our notes of lineage entries; starts of replacements whose answer may be lost;
-#: rollbacks over several entries; reasons and planned ends of pauses; copies of segments that were deleted through us.
+#: rollbacks over several entries; reasons and planned ends of pauses; force commits of which Pinot keeps no job.
 ENTRY_NOTES = "/PINOTADMIN/ENTRY_NOTES"
 STARTS = "/PINOTADMIN/STARTS"
 ROLLBACKS = "/PINOTADMIN/ROLLBACKS"
 PAUSES = "/PINOTADMIN/PAUSES"
-KEPT_SEGMENTS = "/PINOTADMIN/KEPT_SEGMENTS"
+COMMIT_JOBS = "/PINOTADMIN/COMMIT_JOBS"
 #: What we keep of Pinot clusters: one tree for each, laid out as ``/PINOTADMIN`` is for the own cluster.
 CLUSTERS = "/PINOTADMIN/CLUSTERS"
 
@@ -196,9 +196,9 @@ def pause(table: str) -> str:
     return f"{PAUSES}/{table}"
 
 
-def kept_segments(table: str) -> str:
-    """Copies of segments that were deleted through us."""
-    return f"{KEPT_SEGMENTS}/{table}"
+def commit_job(job_id: str) -> str:
+    """A force commit of which Pinot keeps no job."""
+    return f"{COMMIT_JOBS}/{job_id}"
 
 
 def parent_of(path: str) -> str:
