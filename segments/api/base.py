@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any, ClassVar, Final
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import ParseError
@@ -53,6 +54,11 @@ class ApiView(APIView):
         """The table (raw or typed name) that a request is about, for rights by table; None: the cluster as a whole."""
         found = self.kwargs.get("table") or self.kwargs.get("schema")
         return str(found) if found else None
+
+    @property
+    def cluster_name(self) -> str:
+        """The cluster that the address names, or the installation's own. It may not exist."""
+        return self.cluster or str(settings.CLUSTER_NAME)
 
     @property
     def ctx(self) -> Context:

@@ -32,9 +32,7 @@ class ClusterStates(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Up or not, the age of the mirror, and what the mirror asks of the controller."""
-        up = GaugeMetricFamily(
-            "pinotadmin_cluster_up", "1 when the controller of a Pinot answers as it should.", labels=["cluster"]
-        )
+        up = GaugeMetricFamily("pinotadmin_cluster_up", "1 when the controller of a Pinot answers as it should.", labels=["cluster"])
         age = GaugeMetricFamily("pinotadmin_cluster_mirror_age_seconds", "Age of what is shown of a Pinot cluster.", labels=["cluster"])
         calls = GaugeMetricFamily(
             "pinotadmin_cluster_mirror_calls", "Requests of the mirror to its controller a minute.", labels=["cluster"]

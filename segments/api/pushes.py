@@ -21,6 +21,7 @@ from segments.services.push import cancel_push, create_push, find_push
 from segments.services.push_blocked import finish_push
 from segments.services.push_document import push_document
 from segments.services.push_queue import enqueue_push
+from segments.services.rights import has_right_somewhere
 
 _PAGE: Final = 100
 _MOST: Final = 1000
@@ -37,6 +38,8 @@ class PushesView(ApiView):
         try:
             return parse_spec(_body(request._request.body)[0]).table.typed
         except InvalidInput:
+            if has_right_somewhere(request.user, "operate", self.cluster_name):
+                raise  # who may push something is told what is wrong with it
             return None
 
     def get(self, request: Request, **_: Any) -> Response:

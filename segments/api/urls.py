@@ -73,6 +73,7 @@ _cluster: list[Pattern] = [
     path("cluster/configs/<str:key>", cluster.OneClusterConfig.as_view()),
     path("periodictask/names", cluster.PeriodicTaskNames.as_view()),
     path("periodictask/run", cluster.RunPeriodicTask.as_view()),
+    path("", include("segments.api.brokers")),
     path("version", cluster.Version.as_view()),
     path("query/sql", query.Query.as_view()),
     path("query", query.Query.as_view()),
