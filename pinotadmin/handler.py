@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from asgiref.sync import ThreadSensitiveContext
 from django.core import signals
 from django.core.exceptions import RequestAborted
-from django.core.handlers.asgi import ASGIHandler, get_script_prefix
+from django.core.handlers.asgi import ASGIHandler, ASGIRequest, get_script_prefix
 from django.core.handlers.base import BaseHandler
 from django.http import FileResponse
 from django.http.response import HttpResponseBase
@@ -68,7 +68,7 @@ class ThreadedHandler(ASGIHandler):
             self._finish(response, body)
         return response
 
-    def create_request(self, scope: dict[str, Any], body_file: Any) -> Any:
+    def create_request(self, scope: Mapping[str, Any], body_file: IO[bytes]) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
         """As Django's. A body that comes in chunks, as files of Pinot's Java clients do, names no length and would count as empty."""
         headers = scope.get("headers", ())
         length = body_file.seek(0, os.SEEK_END)
