@@ -78,6 +78,27 @@ class TableBrokers(BrokerView):
         return Response(self.listed(brokers.brokers_of_table(self.ctx, table, text_param(request, "state"))))
 
 
+class LiveBrokers(BrokerView):
+    """Of all tables or of those named, alive. What Pinot's clients ask their controller for every second."""
+
+    parameters = {"GET": ("tables",)}
+    is_second = True
+
+    def get(self, request: Request) -> Response:
+        """{typed table: brokers}."""
+        return Response(self.mapped(brokers.live_brokers(self.ctx, request.query_params.getlist("tables"))))
+
+
+class TableLiveBrokers(BrokerView):
+    """Of one table, alive."""
+
+    parameters = {}
+
+    def get(self, request: Request, table: str) -> Response:
+        """A list of names."""
+        return Response(self.listed(brokers.brokers_of_table(self.ctx, table, "ONLINE")))
+
+
 def _paths(prefix: str, *, is_second: bool) -> list[URLPattern]:
     return [
         path(f"{prefix}brokers", AllBrokers.as_view(is_second=is_second)),
@@ -88,4 +109,10 @@ def _paths(prefix: str, *, is_second: bool) -> list[URLPattern]:
     ]
 
 
-urlpatterns = [*_paths("", is_second=False), *_paths("v2/", is_second=True)]
+#: To stand before the paths of one table.
+urlpatterns = [
+    path("tables/livebrokers", LiveBrokers.as_view()),
+    path("tables/<str:table>/livebrokers", TableLiveBrokers.as_view()),
+    *_paths("", is_second=False),
+    *_paths("v2/", is_second=True),
+]

@@ -14,6 +14,7 @@ from segments.services.tables import existing_tables
 class Schemas(ApiView):
     """All schemas; create one, or change it with override=true (the default)."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
     parameters = {"POST": ("override", "force")}
 
@@ -35,6 +36,7 @@ class Schemas(ApiView):
 class OneSchema(ApiView):
     """One schema by its name."""
 
+    on_pinot = frozenset(("PUT", "DELETE"))
     rights = {"PUT": "administer", "DELETE": "administer"}
 
     def get(self, request: Request, schema: str) -> Response:

@@ -19,6 +19,7 @@ from segments.services.table_removal import delete_table
 class Tables(ApiView):
     """All tables; create one."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
     parameters = {"GET": ("type",)}
 
@@ -39,6 +40,7 @@ class Tables(ApiView):
 class OneTable(ApiView):
     """One table by its raw or typed name."""
 
+    on_pinot = frozenset(("PUT", "DELETE"))
     rights = {"PUT": "administer", "DELETE": "administer"}
     parameters = {"GET": ("type",), "DELETE": ("type", "retention")}
 
@@ -63,6 +65,7 @@ class OneTable(ApiView):
 class ValidateTable(ApiView):
     """Check a table config without writing it."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "read"}
 
     def post(self, request: Request) -> Response:
@@ -87,6 +90,7 @@ class TableStates(ApiView):
 class TableState(ApiView):
     """Whether a table is enabled; enable or disable it."""
 
+    on_pinot = frozenset(("PUT",))
     rights = {"PUT": "administer"}
     parameters = {"GET": ("type",), "PUT": ("type", "state")}
 

@@ -33,6 +33,7 @@ _schemas: list[Pattern] = [
 _tables: list[Pattern] = [
     path("tables", tables.Tables.as_view()),
     path("tables/validate", tables.ValidateTable.as_view()),
+    path("", include("segments.api.brokers")),
     path("tables/<str:table>", tables.OneTable.as_view()),
     path("tables/<str:table>/schema", schemas.TableSchema.as_view()),
     path("tables/<str:table>/idealstate", tables.TableStates.as_view()),
@@ -73,7 +74,6 @@ _cluster: list[Pattern] = [
     path("cluster/configs/<str:key>", cluster.OneClusterConfig.as_view()),
     path("periodictask/names", cluster.PeriodicTaskNames.as_view()),
     path("periodictask/run", cluster.RunPeriodicTask.as_view()),
-    path("", include("segments.api.brokers")),
     path("version", cluster.Version.as_view()),
     path("query/sql", query.Query.as_view()),
     path("query", query.Query.as_view()),

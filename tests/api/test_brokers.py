@@ -39,6 +39,14 @@ def test_live_brokers_are_told_by_tenant_and_table(brokered: ApiCluster, path: s
     assert brokered.http.get(path, {"state": "ONLINE"}).json() == found
 
 
+def test_live_brokers_of_tables_as_clients_poll_them(brokered: ApiCluster) -> None:
+    assert brokered.http.get("/tables/livebrokers").json() == {"t_OFFLINE": [SECOND]}
+    assert brokered.http.get("/tables/livebrokers", {"tables": ["t", "other"]}).json() == {"t_OFFLINE": [SECOND]}
+    assert brokered.http.get("/tables/livebrokers", {"tables": "other"}).json() == {}
+    assert brokered.http.get("/tables/t/livebrokers").json() == [NAME]
+    assert brokered.http.get("/tables/nope/livebrokers").status_code == 404
+
+
 def test_brokers_that_are_gone_are_told_too_when_asked_for(brokered: ApiCluster) -> None:
     assert brokered.http.get("/brokers/tables/t").json() == [NAME, "Broker_gone_1"]
     assert brokered.http.get("/brokers/tables/t", {"state": "offline"}).json() == ["Broker_gone_1"]

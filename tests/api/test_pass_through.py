@@ -39,8 +39,8 @@ def test_a_path_of_ours_without_a_use_case_on_pinot_goes_there_too(cluster: ApiC
     cluster.create("t")
     assert cluster.http.get("/tables").json() == {"tables": ["t"]}
     assert cluster.http.get("/clusters/prod/tables").json() == {"from": "pinot"}
-    assert cluster.http.put("/clusters/prod/tables/t", {"tableName": "t"}, JSON).json() == {"from": "pinot"}
-    assert [(s.method, s.target) for s in pinot.seen] == [("GET", "/tables"), ("PUT", "/tables/t")]
+    assert cluster.http.post("/clusters/prod/segments/t/uploadFromServerToDeepstore").json() == {"from": "pinot"}
+    assert [(s.method, s.target) for s in pinot.seen] == [("GET", "/tables"), ("POST", "/segments/t/uploadFromServerToDeepstore")]
 
 
 def test_our_credentials_stay_here_and_the_clusters_never_come_back(cluster: ApiCluster, pinot: RealPinot) -> None:
@@ -116,15 +116,15 @@ def test_a_page_of_pinots_can_not_run_scripts_under_our_address(cluster: ApiClus
     [
         ("GET", "tenants", "read"),
         ("GET", "segments/t/lineage", "read"),
-        ("POST", "tables/validate", "read"),
+        ("POST", "tableConfigs/validate", "read"),
         ("GET", "zk/get?path=/", "administer"),
         ("GET", "users", "administer"),
         ("GET", "appconfigs", "administer"),
         ("GET", "tables/t?state=disable", "administer"),
         ("GET", "periodictask/run?taskname=x", "operate"),
-        ("POST", "segments/t/reload", "operate"),
+        ("POST", "segments/t/uploadFromServerToDeepstore", "operate"),
         ("POST", "tenants", "administer"),
-        ("DELETE", "tables/t", "administer"),
+        ("DELETE", "tableConfigs/t", "administer"),
         ("PATCH", "anything/new", "administer"),
     ],
 )
@@ -147,11 +147,11 @@ def test_nobody_passes_the_servers_protocol_on(cluster: ApiCluster, pinot: RealP
 def test_a_grant_opens_its_tables_only(cluster: ApiCluster, pinot: RealPinot) -> None:
     ann = cluster.as_user("ann")
     Grant.objects.create(user=User.objects.get(username="ann"), cluster="prod", tables="sales_*", right="administer")
-    assert ann.delete("/clusters/prod/tables/sales_eu").status_code == 200
-    assert ann.delete("/clusters/prod/tables/orders").status_code == 403
+    assert ann.delete("/clusters/prod/tableConfigs/sales_eu").status_code == 200
+    assert ann.delete("/clusters/prod/tableConfigs/orders").status_code == 403
     assert ann.delete("/tables/sales_eu").status_code == 403
-    assert ann.post("/clusters/prod/tables", {"tableName": "sales_us"}, JSON).status_code == 403
-    assert ann.post("/clusters/prod/tables/validate", {}, JSON).status_code == 200
+    assert ann.post("/clusters/prod/tableConfigs", {"tableName": "sales_us"}, JSON).status_code == 403
+    assert ann.post("/clusters/prod/tableConfigs/validate", {}, JSON).status_code == 200
 
 
 def test_changes_are_on_the_audit_record_and_reads_are_not(cluster: ApiCluster, pinot: RealPinot) -> None:
