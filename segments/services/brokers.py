@@ -54,6 +54,13 @@ def brokers_by_table(ctx: Context, state: str | None = None) -> dict[str, list[B
     return dict.fromkeys(sorted({split_table_name(t)[0] for t in ctx.store.children(paths.TABLE_CONFIGS)}), brokers)
 
 
+def live_brokers(ctx: Context, tables: Iterable[str] = ()) -> dict[str, list[BrokerRef]]:
+    """{typed table: live brokers} of the tables named (raw or typed names), or of all. Names that no table has are left out."""
+    brokers, asked = _all(brokers_by_tenant(ctx, "ONLINE").values()), set(tables)
+    known = sorted(ctx.store.children(paths.TABLE_CONFIGS))
+    return {t: brokers for t in known if not asked or t in asked or split_table_name(t)[0] in asked}
+
+
 def brokers_of_table(ctx: Context, table: str, state: str | None = None) -> list[BrokerRef]:
     """The brokers of one table (raw or typed name). NotFound when there is none of that name."""
     raw, kind = split_table_name(table)

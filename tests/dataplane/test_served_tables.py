@@ -7,6 +7,7 @@ from segments.domain.znrecord import ZNRecord
 from segments.store import paths
 from segments.store.instances import join
 from segments.store.memory import MemoryStore
+from tests.dataplane.world import TABLE, World
 from tests.real_parts import wait_until
 
 VIEW = paths.external_view("brokerResource")
@@ -43,3 +44,21 @@ def test_two_brokers_write_their_tables_and_one_leaves() -> None:
     assert rows() == {"t_OFFLINE": {ONE: "ONLINE"}, "u_REALTIME": {ONE: "ONLINE"}}
     brokers[ONE].stop()
     assert rows() == {}
+
+
+def test_a_broker_writes_its_tables_and_servers_leave_them_alone(world: World) -> None:
+    world.create_table()
+    world.start_server()
+    broker = world.start_broker()
+
+    def row() -> object:
+        node = world.store.get(VIEW)
+        return node.record.maps.get(TABLE) if node and node.record else None
+
+    wait_until(lambda: row() == {broker.broker_id: "ONLINE"}, 30, "the broker at its table")
+    world.start_server(2)  # makes the first one look at every external view
+    world.push(["a"], servers=(1, 2))
+    assert row() == {broker.broker_id: "ONLINE"}
+    world.brokers.remove(broker)
+    broker.stop()
+    assert row() is None

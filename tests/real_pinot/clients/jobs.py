@@ -58,10 +58,16 @@ def write_rows(folder: Path, files: dict[str, list[tuple[Any, ...]]], header: st
         (folder / "in" / name).write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
 
 
+def write_spec(spec: dict[str, Any], folder: Path) -> Path:
+    """The specification as a file; JSON is YAML."""
+    path = folder / "job.yaml"
+    path.write_text(json.dumps(spec, indent=1))
+    return path
+
+
 def run_job(jars: Jars, target: Target, spec: dict[str, Any], folder: Path, *, password: str | None = None) -> str:
     """Run the job with ``LaunchDataIngestionJob``, as its users do; what it printed. AssertionError when it fails."""
-    path = folder / "job.yaml"
-    path.write_text(json.dumps(spec, indent=1))  # JSON is YAML
+    path = write_spec(spec, folder)
     user, right = target.user_and_password
     arguments = ["LaunchDataIngestionJob", "-jobSpecFile", str(path), "-user", user, "-password", password or right]
     return run_java(java_command(jars, "512m", ADMINISTRATOR, *arguments), folder)
