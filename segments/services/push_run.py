@@ -18,7 +18,7 @@ from segments.errors import InvalidInput, PinotAdminError, StateConflict, Unavai
 from segments.gateways.deepstore import STAGING
 from segments.models import Push, PushSegment
 from segments.names import OFFLINE, TableName
-from segments.services import audit
+from segments.services import audit, pinot_push
 from segments.services.context import Actor, Context
 from segments.services.online import wait_until_online
 from segments.services.push_quota import check_quota
@@ -216,16 +216,21 @@ class _Run:
             present = list(ideal.record.maps) if ideal and ideal.record else []
             visible = (lineage.visible(present) if lineage else sorted(present)) if self.push.plan["covers_all"] else []
             names = [self.built[i].name for i in sorted(self.built)]
-            start_replace(
+            force = self.push.plan["covers_all"]
+            if self.ctx.pinot is not None and force:
+                force = pinot_push.needs_cleanup(self.ctx, self.config, visible, names)
+            entry_id = start_replace(
                 self.ctx,
                 self.table,
                 visible,
                 names,
-                force_cleanup=self.push.plan["covers_all"],
+                force_cleanup=force,
                 actor=self.actor,
                 entry_id=self.push.entry_id,
                 custom_map=declare(sum(b.size_bytes for b in self.built.values()), sum(b.rows for b in self.built.values())),
             )
+            if entry_id != self.push.entry_id:  # Pinot names its entries itself
+                self.session.update(entry_id=entry_id)
         self.session.save_plan(started=True)
 
     def upload(self) -> None:

@@ -298,8 +298,8 @@ class FakeBroker:
 class PinotCluster:
     """A world inside, its REST, and the context that drives it. ``own`` is the installation's own ZooKeeper."""
 
-    def __init__(self, folder: Path, *, kind: str = "REFRESH", version: str = "1.5.1") -> None:
-        self.inside = World(folder / "pinot", kind=kind)
+    def __init__(self, folder: Path, *, kind: str = "REFRESH", version: str = "1.5.1", inside: World | None = None) -> None:
+        self.inside = inside or World(folder / "pinot", kind=kind)
         self.rest = PinotRest(store=self.inside.memory, version=version, world=self.inside)
         self.broker = FakeBroker(self.inside)
         self.own = MemoryStore()
