@@ -1,6 +1,6 @@
 """What a request that is passed on to a real Pinot may need: which right, for which table; and which are never passed on.
 
-Pinot changes things by GET here and there (a table's ``state``, its servers' commit protocol), and tells secrets to whoever may read: users,
+Pinot changes things by GET here and there (a table's ``state``, its servers' commit protocol), and tells secrets to who may read: users,
 settings of the process, raw znodes. So reading is for readers only where a path is known to be harmless; all else is for those who may
 administer.
 """
