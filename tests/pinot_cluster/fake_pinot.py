@@ -20,8 +20,10 @@ import httpx
 from segments.domain import ideal_state
 from segments.domain.lineage import empty
 from segments.domain.pause import consuming_segments, pause_of, status_json, with_pause
+from segments.domain.schema import from_record as schema_from
 from segments.domain.segment_metadata import SegmentMetadata
-from segments.errors import NotFound, PinotAdminError
+from segments.domain.table_config import from_record
+from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.gateways.deepstore import DeepStore
 from segments.names import TableName
 from segments.segmentfile.tar import read_info_from_tar
@@ -113,6 +115,8 @@ class PinotRest(FakePinot):
             (r"/tables/([^/]+)/consumingSegmentsInfo", lambda request, found: httpx.Response(200, json=self.consuming_info)),
             (r"/tables/forceCommitStatus/(.+)", self._job),
             (r"/segments/([^/]+)/((?!lineage)[^/]+)", self._tar),
+            (r"/tables/([^/]+)", self._config),
+            (r"/schemas/([^/]+)", self._schema_now),
         ):
             if (found := re.fullmatch(pattern, path)) is not None:
                 return handler(request, found)
@@ -143,6 +147,17 @@ class PinotRest(FakePinot):
     def _job(self, request: httpx.Request, found: Match) -> httpx.Response:
         return httpx.Response(200, json={"jobId": found[1], "numberOfSegmentsYetToBeCommitted": 0, "segmentsYetToBeCommitted": []})
 
+    def _config(self, request: httpx.Request, found: Match) -> httpx.Response:
+        kind = request.url.params.get("type", "offline").upper()
+        node = self.store.get(paths.table_config(f"{unquote(found[1])}_{kind}"))
+        return httpx.Response(200, json={kind: from_record(node.record).body} if node and node.record else {})
+
+    def _schema_now(self, request: httpx.Request, found: Match) -> httpx.Response:
+        node = self.store.get(paths.schema(unquote(found[1])))
+        if node is None or node.record is None:
+            return _error(404, "Schema not found")
+        return httpx.Response(200, json=schema_from(node.record).body)
+
     # Changes
 
     def _change(self, request: httpx.Request, path: str) -> httpx.Response:
@@ -165,6 +180,8 @@ class PinotRest(FakePinot):
                     return handler(request, found)
                 except NotFound as error:
                     return _error(404, error.message)
+                except InvalidInput as error:
+                    return _error(400, f"Invalid table config: {error.message}")
                 except PinotAdminError as error:
                     return _opaque(request) if "Replace" in path else _error(500, error.message)
         return httpx.Response(200, json={"status": "ok"})
