@@ -39,6 +39,7 @@ _ON_PINOT: Final[dict[str, Callable[[Context], list[str]]]] = {
     "advance_ends": end_jobs.advance_all,
     "reap_entries": entry_reaper.run_all,
     "run_validation": lambda ctx: passes.run_pass(ctx, "SegmentStatusChecker", None, SYSTEM),
+    "keep_consumption": realtime_validation.keep_consumption,
     "sample_lag": lambda ctx: passes.run_pass(ctx, "RealtimeConsumerMonitor", None, SYSTEM),
 }
 #: Threads of a worker that may be with Pinot clusters at once, and what they are at: one of a kind for each cluster.
@@ -197,6 +198,7 @@ def keep_consumption() -> list[str]:
     sentences = realtime_validation.keep_consumption(wiring.context())
     for sentence in sentences:
         log.info("%s", sentence)
+    _elsewhere("keep_consumption")
     return sentences
 
 

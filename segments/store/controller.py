@@ -31,7 +31,7 @@ _LIST_S: Final = 180.0
 #: Requests that are out at once.
 _TOGETHER: Final = 6
 #: Seconds between two rounds of looks; rounds between two looks at configs and schemas; records remembered.
-_LOOK_S: Final = 1.5
+_LOOK_S: Final = 1.2
 _SELDOM: Final = 5
 _REMEMBERED: Final = 2_000
 
