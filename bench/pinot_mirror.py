@@ -151,7 +151,7 @@ class _Run:
         cpu, began = time.process_time(), time.perf_counter()
         mirror.start()
         rows = Segment.objects.filter(table__cluster__name=name)
-        wait(lambda: rows.count() >= self.count and Cluster.objects.get(name=name).mirrored_at is not None, 600)
+        wait(lambda: rows.count() >= self.count and Cluster.objects.get(name=name).mirrored_at is not None, 600, every_s=0.5)
         tell(self.mode, "first sync", [time.perf_counter() - began], AIMS["first sync"])
         calls = sum(self.controller.calls().values())
         print(f"  {'':<11}its processor time {time.process_time() - cpu:.1f} s, calls on the controller {calls}")
@@ -251,12 +251,12 @@ def paths_of() -> Any:
     return paths
 
 
-def wait(is_done: Callable[[], bool], seconds: float) -> None:
+def wait(is_done: Callable[[], bool], seconds: float, every_s: float = 0.01) -> None:
     """Look until it is so."""
     deadline = time.perf_counter() + seconds
     while not is_done():
         assert time.perf_counter() < deadline, "it took too long"
-        time.sleep(0.01)
+        time.sleep(every_s)
 
 
 def tell(mode: str, what: str, took: list[float], aim: float) -> None:

@@ -66,6 +66,7 @@ class HttpPinotController:
         self._breaker = Breaker(connection.name, clock_ms)
         self._lock = threading.Lock()
         self._clients: dict[bool, httpx.Client] = {}
+        self._retired: list[httpx.Client] = []
         self._first = 0
         self._verified: dict[str, float] = {}
         self._cluster = ""
@@ -149,8 +150,9 @@ class HttpPinotController:
 
     def close(self) -> None:
         with self._lock:
-            clients, self._clients = self._clients, {}
-        for client in clients.values():
+            clients = [*self._clients.values(), *self._retired]
+            self._clients, self._retired = {}, []
+        for client in clients:
             client.close()
 
     # How a request meets the addresses
@@ -298,6 +300,10 @@ class HttpPinotController:
         self._verified.pop(url, None)
         if fault.state == REFUSED:
             with self._lock:
+                for client in self._retired:
+                    client.close()
+                # Not closed at once: others may be in the middle of an answer.
+                self._retired = list(self._clients.values())
                 self._clients.clear()
 
     def _client(self, keep_alive: bool) -> httpx.Client:
