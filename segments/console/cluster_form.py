@@ -66,6 +66,21 @@ class ClusterForm(PlainForm):
         kept = {"stored": "One is stored; it stays unless you type another.", "": ""}
         self.fields["secret"].help_text = kept.get(row.auth_source, "It is taken from the place named below.")
 
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """What every cluster needs."""
+        return [self[name] for name in self.fields if name not in (*_MORE, "reason")]
+
+    @property
+    def more(self) -> list[forms.BoundField]:
+        """What some need."""
+        return [self[name] for name in _MORE]
+
+    @property
+    def is_more_open(self) -> bool:
+        """Is any of those filled in, or wrong?"""
+        return any(self[name].value() or self[name].errors for name in _MORE)
+
     def spec(self) -> ClusterSpec:
         """What was typed."""
         given = self.cleaned_data
@@ -84,6 +99,9 @@ class ClusterForm(PlainForm):
         super().refuse(error, named if named in self.fields else None)
 
 
+_MORE: Final = (
+    "broker_url", "zookeeper", "zookeeper_cluster", "deep_store_url", "tls_ca", "tls_cert", "tls_key", "tls_insecure",
+)  # fmt: skip
 _TEXTS: Final = (
     "broker_url", "zookeeper", "zookeeper_cluster", "deep_store_url", "auth", "auth_user", "tls_ca", "tls_cert", "tls_key",
 )  # fmt: skip
