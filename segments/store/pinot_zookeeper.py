@@ -119,7 +119,7 @@ class _Session(ZooKeeperStore):
     def create(self, path: str, record: ZNRecord | None, *, ephemeral: bool = False) -> Versioned:
         raise Forbidden(f"{path} belongs to Pinot and is only read here.")
 
-    def _value(self, path: str, data: bytes, stat: Any) -> Versioned:
+    def _value(self, path: str, data: bytes | None, stat: Any) -> Versioned:
         """What is no ZNRecord counts as a znode without data below a table's segments, where one must not hide all others."""
         try:
             return super()._value(path, data, stat)

@@ -101,8 +101,8 @@ class ZooKeeperStore:
         (stat,) = self._read(lambda: settle([self._client.exists_async(full)], NoNodeError))
         return None if stat is None else int(stat.version)
 
-    def _value(self, path: str, data: bytes, stat: Any) -> Versioned:
-        return self._decoded.versioned(path, data, stat)
+    def _value(self, path: str, data: bytes | None, stat: Any) -> Versioned:
+        return self._decoded.versioned(path, data or b"", stat)  # Helix makes parents without any data
 
     def _get_one(self, paths: Sequence[str]) -> list[Any]:
         return settle([self._client.get_async(self._full(paths[0]))], NoNodeError)

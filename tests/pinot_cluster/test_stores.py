@@ -80,7 +80,7 @@ def pinot(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
         def put(path: str, data: bytes) -> None:
             full = f"/{cluster}{path}"
-            client.set(full, data) if client.exists(full) else client.create(full, data, makepath=True)
+            client.set(full, data) if client.exists(full) else client.create(full, data or None, makepath=True)
 
         put(paths.IDEAL_STATES, b"")
         store = PinotZooKeeper(hosts, lambda: cluster)
@@ -103,6 +103,9 @@ def test_records_are_read_as_helix_leaves_them(pinot: Pinot) -> None:
     assert packed.record.simple == {"segment.crc": "1"}
     assert empty is None or empty.record is None
     assert missing is None
+    alone = pinot.store.get(paths.segment(TABLE, "s1"))
+    assert alone is not None
+    assert alone.record is None
     assert pinot.store.children(paths.segments(TABLE)) == ["s0", "s1"]
     assert pinot.store.children("/NOWHERE") == []
     assert pinot.store.exists(paths.ideal_state(TABLE)) == 0
