@@ -85,7 +85,8 @@ def warnings(entry: Entry, config: TableConfig, version: PinotVersion | None) ->
     """What Pinot will do to the entry's segments though we would not, in sentences."""
     said: list[str] = []
     if entry.state is State.COMPLETED and entry.segments_from:
-        when = "when its next retention pass runs" if rollback_until_ms(entry, config, version) == entry.timestamp_ms else "then"
+        kept_ms = (rollback_until_ms(entry, config, version) or 0) - entry.timestamp_ms
+        when = f"{kept_ms / 3_600_000:g} h after the switch" if kept_ms > 0 else "when its next retention pass runs"
         pin = " A pin holds us back, not Pinot." if entry.is_pinned else ""
         said.append(f"Pinot's own retention deletes the old side {when}; this can not be prevented from here.{pin}")
         if config.is_refresh:

@@ -205,5 +205,5 @@ def is_opaque(text: str) -> bool:
 
 
 def _said(text: str, status: int | None = None) -> str:
-    shown = text[:_LONGEST].rstrip(".") or "no reason given"
+    shown = text[:_LONGEST].rstrip(".! ") or "no reason given"
     return f"Pinot answered {status}: {shown}." if status is not None else f"Pinot refused: {shown}."

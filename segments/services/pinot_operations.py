@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from segments.domain import pinot_version
 from segments.domain.ideal_state import ERROR
@@ -14,6 +14,9 @@ from segments.services.context import Actor, Context
 from segments.services.pinot_calls import controller, quoted, refusals_told, version
 from segments.services.pinot_changes import change
 from segments.store import paths
+
+_JOB: Final = re.compile(r"[jJ]ob ?[iI]d\W+([0-9a-f-]{36})")
+_SENT: Final = re.compile(r"numMessagesSent\W+(\d+)|sent (\d+) reload")
 
 
 def add_instance(ctx: Context, *, host: str, port: int, kind: str, tags: Sequence[str], actor: Actor) -> str:
@@ -103,14 +106,14 @@ def reload_segments(
 
 
 def _reload_answer(answer: Any) -> dict[str, Any]:
-    """``{"status": "{typed: {numMessagesSent, reloadJobId}}"}`` in every version since 0.11, as plain fields."""
-    text = answer.get("status") if isinstance(answer, dict) else answer
-    try:
-        found = json.loads(text) if isinstance(text, str) else text
-    except ValueError:
-        return {"numMessagesSent": "", "reloadJobId": "", "status": str(text)}
-    inner = next(iter(found.values()), found) if isinstance(found, dict) and found else {}
-    return dict(inner) if isinstance(inner, dict) else {"status": str(text)}
+    """Messages sent and job in the text of Pinot's answer, which each version words differently."""
+    text = str(answer.get("status") or "") if isinstance(answer, dict) else str(answer or "")
+    sent, job = _SENT.search(text), _JOB.search(text)
+    stored = "FAILED" if "FAILED" in text else "SUCCESS"
+    return {
+        "numMessagesSent": next((g for g in sent.groups() if g), "") if sent else "", "reloadJobId": job.group(1) if job else "",
+        "reloadJobMetaZKStorageStatus": stored, "status": text,
+    }  # fmt: skip
 
 
 def _replicas(ctx: Context, table: TableName, segments: Sequence[str] | None, target: str | None) -> int:

@@ -89,7 +89,8 @@ def _poll(ctx: Context, table: TableName, hidden: Sequence[str], shown: Sequence
             right += 1
             seen |= {str(answer["brokerId"])} if answer.get("brokerId") else set()
             if right >= needed and (not seen or len(seen) >= len(live) or right >= 2 * needed):
-                return Shown(True, f"{len(seen) or len(live) or 1} brokers answer from it.", tuple(sorted(seen)))
+                count = len(seen) or len(live) or 1
+                return Shown(True, f"{count} broker{'s answer' if count > 1 else ' answers'} from it.", tuple(sorted(seen)))
         else:
             right, seen = 0, set()
         if time.monotonic() > deadline:

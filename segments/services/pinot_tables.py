@@ -11,10 +11,11 @@ from segments.domain.pinot_version import PinotVersion
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict
-from segments.names import TableName, check_raw_table_name, parse_table_type, split_table_name
+from segments.names import TABLE_TYPES, TableName, check_raw_table_name, parse_table_type, split_table_name
 from segments.services.context import Actor, Context
 from segments.services.pinot_calls import controller, quoted, refusals_told, version
 from segments.services.pinot_changes import change
+from segments.store import paths
 
 #: Seconds for a table to be created or dropped: a REALTIME one asks its stream, a drop waits for servers.
 _ANSWER_S: Final = 120.0
@@ -137,7 +138,10 @@ def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema
 
 
 def delete_schema(ctx: Context, name: str, *, actor: Actor) -> None:
-    """Delete a schema that no table uses. NotFound, StateConflict."""
+    """Delete a schema that no table uses. NotFound; StateConflict naming the tables, which old versions do not look for."""
+    users = [t for t in (f"{name}_{kind}" for kind in TABLE_TYPES) if ctx.store.exists(paths.table_config(t)) is not None]
+    if users:
+        raise StateConflict(f"Schema '{name}' is used by table {', '.join(users)}.", remedy="Delete the table first.", tables=users)
     change(ctx, actor, "deleteSchema", name, ("DELETE", f"/schemas/{quoted(name)}"), is_done=lambda: _schema_body(ctx, name) is None)
 
 
