@@ -107,6 +107,8 @@ RECORDS: Final = "segmentRecords"
 END_CHECKS_FROM: Final = "endChecksOldSide"
 KEEPS_SNAPSHOTS: Final = "snapshotsKept"
 TASK_SUMMARY: Final = "taskSummary"
+CONSISTENT_KEY: Final = "consistentDataPush"
+CUSTOM_MAP: Final = "customMap"
 RESTORE: Final = "restore"
 
 CAPABILITIES: Final[tuple[Capability, ...]] = (
@@ -141,6 +143,9 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
                "ends a replacement whose old side was deleted", "We look before the end."),
     Capability(KEEPS_SNAPSHOTS, "More than one snapshot to go back to", _HEAD, None,
                "keeps one earlier snapshot of a REFRESH table: the third push with forceCleanup deletes the first one when it starts"),
+    Capability(CONSISTENT_KEY, "consistentDataPush in the table config", _0_11, _1_2, "forgets consistentDataPush in a table's config",
+               "Set pinotadmin.consistentDataPush to true in its metadata.customConfigs."),
+    Capability(CUSTOM_MAP, "customMap of a replacement", _0_11, _1_2, "refuses a start with a customMap", "We keep it and do not send it."),
     Capability(TASK_SUMMARY, "Summary of minion tasks", _1_2, _1_5, "has no summary of its tasks", "We count them by type."),
     Capability(RESTORE, "Restoring deleted segments", _HEAD, None, "can not bring deleted segments back",
                "We can where a copy was kept when they were deleted through us."),

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from segments.domain import pinot_cleanup, replacement
+from segments.domain import pinot_cleanup, pinot_version, replacement
 from segments.domain.lineage import ACTOR, FORCED_CLEANUP
 from segments.domain.replacement import Replacement
 from segments.errors import Conflict, NotFound, PinotAdminError
@@ -18,7 +18,7 @@ from segments.names import TableName
 from segments.services import audit, start_admission
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import note_entry, observe
-from segments.services.pinot_calls import Doubt, controller, quoted, settled
+from segments.services.pinot_calls import Doubt, controller, quoted, settled, version
 from segments.services.pinot_lineage import entry_of_start, lineage_now
 from segments.services.pinot_starts import StartIntent, find_intent, forget_intent, keep_intent, note_started
 
@@ -94,8 +94,9 @@ def _check_start(
 
 def _send_start(ctx: Context, table: TableName, intent: StartIntent, custom_map: Mapping[str, str] | None) -> str:
     body: dict[str, Any] = {"segmentsFrom": list(intent.segments_from), "segmentsTo": list(intent.segments_to)}
-    if custom_map:
-        body["customMap"] = dict(custom_map)
+    foreign = {k: v for k, v in (custom_map or {}).items() if not k.startswith("pinotadmin.")}
+    if foreign and pinot_version.has(version(ctx), pinot_version.CUSTOM_MAP):
+        body["customMap"] = foreign
     sent: list[int] = []
 
     def send() -> str:
