@@ -12,12 +12,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render, resolve_url
 from django.views.decorators.cache import never_cache
 
-from segments.console.cluster_address import at_home, cluster_of, default_cluster
+from segments.console.cluster_address import cluster_of
 from segments.errors import NotFound, PinotAdminError
 from segments.models import Cluster, Table
 from segments.names import TableName, resolve_table
 from segments.services import audit
 from segments.services.context import Actor
+from segments.services.page_addresses import at_home, default_cluster
 from segments.services.rights import Right, has_right, has_right_everywhere, has_right_somewhere
 
 P = ParamSpec("P")

@@ -8,20 +8,19 @@ the prefix off before Django looks for the view and tells Django that everything
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.urls import get_script_prefix, get_urlconf, reverse, set_script_prefix, set_urlconf
+from django.urls import get_script_prefix
 
 from segments import wiring
 from segments.services.context import Context
+from segments.services.page_addresses import PREFIX, default_cluster, mounted_at
 
-_PREFIX: Final = "console/c/"
-_ADDRESS: Final = re.compile(r"/console/c/(?P<name>[-\w]+)(?P<rest>/.*)?\Z", re.ASCII | re.DOTALL)
+_ADDRESS: Final = re.compile(rf"/{PREFIX}(?P<name>[-\w]+)(?P<rest>/.*)?\Z", re.ASCII | re.DOTALL)
 
 
 class ClusterAddress:
@@ -40,13 +39,8 @@ class ClusterAddress:
         request.cluster_name = found["name"]  # type: ignore[attr-defined]  # ours
         request.urlconf = settings.CLUSTER_URLCONF
         request.path_info = found["rest"]
-        with _mounted_at(f"{get_script_prefix()}{_PREFIX}{found['name']}/"):
+        with mounted_at(f"{get_script_prefix()}{PREFIX}{found['name']}/"):
             return self._get_response(request)
-
-
-def default_cluster() -> str:
-    """The installation's own cluster, whose pages need no name in the address."""
-    return str(settings.CLUSTER_NAME)
 
 
 def cluster_of(request: HttpRequest) -> str:
@@ -57,32 +51,3 @@ def cluster_of(request: HttpRequest) -> str:
 def ctx_of(request: HttpRequest) -> Context:
     """The parts of the page's cluster. NotFound when there is none of that name."""
     return wiring.context(cluster_of(request))
-
-
-@contextmanager
-def at_home() -> Iterator[None]:
-    """Links lead to the installation's own cluster: for a page about a cluster that does not exist."""
-    before = get_urlconf()
-    set_urlconf(None)
-    try:
-        with _mounted_at("/"):
-            yield
-    finally:
-        set_urlconf(before)
-
-
-def address_in(cluster: str, page: str, *args: Any) -> str:
-    """The address of a page of the named cluster, whichever the present page is about."""
-    is_default = cluster == default_cluster()
-    with _mounted_at("/" if is_default else f"/{_PREFIX}{cluster}/"):
-        return reverse(page, args=args, urlconf=settings.ROOT_URLCONF if is_default else settings.CLUSTER_URLCONF)
-
-
-@contextmanager
-def _mounted_at(prefix: str) -> Iterator[None]:
-    before = get_script_prefix()
-    set_script_prefix(prefix)
-    try:
-        yield
-    finally:
-        set_script_prefix(before)

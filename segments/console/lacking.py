@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 
-from segments.console.cluster_address import cluster_of, default_cluster
+from segments.console.cluster_address import cluster_of
 from segments.domain.pinot_version import CAPABILITIES, PinotVersion, lacking, parse_version
 from segments.models import Cluster
+from segments.services.page_addresses import default_cluster
 
 
 def lacking_here(request: HttpRequest, *capabilities: str) -> str:

@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from segments.console.cluster_address import address_in, default_cluster
 from segments.console.lacking import lacking_here, lacks_of
 from segments.console.presenters.clusters import ClusterFrame
 from segments.console.presenters.clusters import cluster_frame as frame_of
 from segments.console.presenters.tones import Mark, mark
+from segments.services.page_addresses import address_in, default_cluster
 
 register = template.Library()
 

@@ -8,9 +8,10 @@ from typing import Final
 
 from django.http import HttpRequest
 
-from segments.console.cluster_address import address_in, cluster_of, default_cluster
+from segments.console.cluster_address import cluster_of
 from segments.console.presenters.tones import Mark
 from segments.models import Cluster
+from segments.services.page_addresses import address_in, default_cluster
 
 _MARKS: Final = {
     Cluster.State.UNKNOWN: Mark("not asked yet", "idle", "clock"),
@@ -22,7 +23,7 @@ _MARKS: Final = {
     Cluster.State.WRONG_CLUSTER: Mark("another cluster", "bad", "cross"),
 }
 _BEHIND: Final = Mark("mirror is behind", "warn", "alert")
-_OWN: Final = Mark("this installation's own", "idle", "dot")
+_OWN: Final = Mark("own", "idle", "dot")
 
 
 @dataclass(frozen=True)

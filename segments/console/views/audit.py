@@ -11,13 +11,14 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from segments.console.access import find_table, page
-from segments.console.cluster_address import cluster_of, default_cluster
+from segments.console.cluster_address import cluster_of
 from segments.console.export import csv_response
 from segments.console.forms import AuditFilter
 from segments.console.listing import cut, page_number
 from segments.console.presenters.tones import mark
 from segments.console.views.tables import head
 from segments.models import AuditEvent
+from segments.services.page_addresses import default_cluster
 
 Events = QuerySet[AuditEvent, AuditEvent]
 

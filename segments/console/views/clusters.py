@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from segments.console.access import ADMINISTER, actor_of, may_administer_all, page, refused
-from segments.console.cluster_address import address_in, cluster_of
+from segments.console.cluster_address import cluster_of
 from segments.console.cluster_form import ClusterForm
 from segments.console.forms import OperationForm
 from segments.console.listing import asked
@@ -21,6 +21,7 @@ from segments.models import Cluster, Table
 from segments.services import clusters
 from segments.services.cluster_asker import check_asker
 from segments.services.clusters import ClusterCheck
+from segments.services.page_addresses import address_in
 
 
 @page

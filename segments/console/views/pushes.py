@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from segments import wiring
 from segments.console.access import actor_of, may_operate, may_somewhere, page, refusal, shown_status
-from segments.console.cluster_address import address_in, cluster_of, ctx_of
+from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PushForm, ReasonForm
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.checks import entry_report
@@ -30,6 +30,7 @@ from segments.models import Push
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services import push as pushes
 from segments.services import push_queue
+from segments.services.page_addresses import address_in
 
 #: Segments shown on a push's page.
 _SHOWN: Final = 200
