@@ -99,12 +99,7 @@ def context(cluster: str | None = None) -> Context:
             new_id=lambda: str(uuid.uuid4()),
             controller_url=f"http://{settings.HOST}:{settings.PORT}",
             cluster_secret=settings.CLUSTER_SECRET,
-            limits=Limits(
-                entry_lease_s=float(settings.ENTRY_LEASE_S),
-                # A cluster that listens on its own machine only may also read from there.
-                fetch_from_loopback=settings.HOST in ("127.0.0.1", "localhost", "::1"),
-                fetch_roots=tuple(settings.URI_PUSH_ROOTS),
-            ),
+            limits=_limits(),
             streams=_open_stream,
             servers=servers(),
             snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),
@@ -139,7 +134,16 @@ def _installation() -> Installation:
         deep_store_url=settings.DEEP_STORE_URL,
         clock=clock_ms,
         new_id=lambda: str(uuid.uuid4()),
+        limits=_limits(),
+    )
+
+
+def _limits() -> Limits:
+    return Limits(
         entry_lease_s=float(settings.ENTRY_LEASE_S),
+        # An installation that listens on its own machine only may also read from there.
+        fetch_from_loopback=settings.HOST in ("127.0.0.1", "localhost", "::1"),
+        fetch_roots=tuple(settings.URI_PUSH_ROOTS),
     )
 
 

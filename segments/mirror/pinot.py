@@ -85,7 +85,6 @@ class PinotMirror:
             except NotFound:
                 return  # it was removed; whoever keeps the mirrors ends this one
             except PinotAdminError as error:
-                log.warning("Cluster %s can not be mirrored now: %s", self._name, error)
                 self._report(str(error))
             except Exception as error:
                 log.exception("Cluster %s can not be mirrored now.", self._name)
@@ -116,6 +115,8 @@ class PinotMirror:
     def _report(self, error: str) -> None:
         """Write it down when it changed; that all is well is written now and then by the other thread."""
         if error != self._trouble and not self._stop.is_set():
+            if error:
+                log.warning("Cluster %s can not be mirrored now: %s", self._name, error)
             self._trouble = error
             note_mirror(self._name, error)
 

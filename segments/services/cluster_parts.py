@@ -34,7 +34,7 @@ class Installation:
     deep_store_url: str
     clock: Callable[[], int]
     new_id: Callable[[], str]
-    entry_lease_s: float
+    limits: Limits
 
 
 _installation: list[Callable[[], Installation]] = []
@@ -65,7 +65,7 @@ class PinotParts:
             clock=installation.clock,
             new_id=installation.new_id,
             controller_url=str(row.controller_urls[0]),
-            limits=Limits(entry_lease_s=installation.entry_lease_s, fetch_from_loopback=False),
+            limits=installation.limits,
             pinot=self.controller,
             pinot_broker=PinotBroker(self._broker, "/query/sql") if self._broker else PinotBroker(self.controller),
         )
