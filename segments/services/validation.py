@@ -12,7 +12,7 @@ from segments.domain.findings import Found, Observation, diagnose
 from segments.gateways.deepstore import encode
 from segments.models import Finding
 from segments.names import TableName
-from segments.services import deletion
+from segments.services import deletion, pinot_findings
 from segments.services.context import Context
 from segments.services.lineage_record import read_lineage
 from segments.services.table_record import read_table_config
@@ -26,6 +26,11 @@ def run(ctx: Context, table: TableName) -> list[str]:
     """One pass; returns one plain sentence per finding and repair."""
     repaired = deletion.drain(ctx, table) if ctx.pinot is None else []
     found = diagnose(observe(ctx, table), read_table_config(ctx, table), ctx.clock())
+    if ctx.pinot is not None:
+        stopped = pinot_findings.consumption_findings(ctx, table)
+        keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
+        found = [*found, *pinot_findings.rollback_findings(ctx, table)]
+        repaired = [f.message for f in stopped]
     keep_findings(ctx.cluster, table.typed, found, owns=lambda code: not code.startswith(CONSUMPTION))
     sentences = [*repaired, *(f.message for f in found)]
     return sentences or [f"{table} is as it should be."]

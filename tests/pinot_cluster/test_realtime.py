@@ -10,9 +10,9 @@ from segments.domain.force_commit import BatchSettings
 from segments.domain.ideal_state import new_ideal_state, with_rows
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.errors import InvalidInput, NotFound, StateConflict
-from segments.models import AuditEvent
+from segments.models import AuditEvent, Finding
 from segments.names import REALTIME, TableName
-from segments.services import consuming_info, consumption, force_commit, pinot_realtime, realtime_validation
+from segments.services import consuming_info, consumption, force_commit, pinot_realtime, realtime_validation, validation
 from segments.services.consuming_segments import StartFrom
 from segments.services.force_commit import Wanted
 from segments.store import paths
@@ -172,3 +172,16 @@ def test_what_consumes_where_is_asked_of_the_controller(pinot: PinotCluster) -> 
 def test_a_table_that_is_not_there_is_not_found(pinot: PinotCluster) -> None:
     with pytest.raises(NotFound):
         consumption.pause_status(pinot.ctx, TableName("nothing", REALTIME))
+
+
+def test_a_partition_that_stands_still_is_a_finding_and_nothing_is_repaired_from_here(pinot: PinotCluster) -> None:
+    memory = pinot.inside.memory
+    assert not any("Partition" in s for s in validation.run(pinot.ctx, TABLE))
+    pinot.inside.now += 60 * MINUTE
+    fields = SegmentMetadata(SEGMENT, {"segment.realtime.status": "DONE", "segment.realtime.endOffset": "9"}).to_record()
+    update_record(memory, paths.segment(TABLE.typed, SEGMENT), lambda _: fields)
+    committed(pinot)
+    said = validation.run(pinot.ctx, TABLE)
+    assert any("Partition 0 does not consume" in s and "Pinot's own validation repairs it" in s for s in said)
+    assert Finding.objects.get(cluster="prod", code="consumption-next").severity == "error"
+    assert pinot.rest.changes == []

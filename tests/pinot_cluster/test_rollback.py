@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segments.errors import NotFound, OutcomeUnknown, PreconditionFailed, StateConflict
-from segments.services import entry_reaper, pinot_rollback
+from segments.services import entry_reaper, pinot_rollback, validation
 from segments.services.pinot_rollback import DONE, GIVEN_UP, RUNNING, read_rollback, resume_all
 from segments.services.pins import pin_entry
 from segments.services.rollback import preview_rollback, roll_back
@@ -110,3 +110,15 @@ def test_a_snapshot_on_the_way_that_is_gone_or_pinned_stands_in_the_way(chain: t
     with pytest.raises(PreconditionFailed):
         roll_back(pinot.ctx, TABLE, entries[1], force=True, actor=ANN)
     assert pinot.visible == ["d"]
+
+
+def test_a_rollback_that_stopped_is_a_finding_until_it_is_done(chain: tuple[PinotCluster, list[str]]) -> None:
+    pinot, entries = chain
+    pinot.rest.faults[len(pinot.rest.changes) + 2] = Fault.CUT_BEFORE
+    with pytest.raises(Cut):
+        roll_back(pinot.ctx, TABLE, entries[0], actor=ANN)
+    ctx = pinot.connect()
+    pinot.inside.now += 11 * 60_000
+    assert any("stopped with 2 of 3 steps left" in s for s in validation.run(ctx, TABLE))
+    resume_all(ctx)
+    assert not any("rollback" in s for s in validation.run(ctx, TABLE))
