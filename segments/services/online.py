@@ -46,12 +46,18 @@ def live_instance_names(ctx: Context) -> set[str]:
 
 
 def wait_until_online(
-    ctx: Context, table: TableName, segments: Sequence[str], *, progress: Progress | None = None, required: int | None = None
+    ctx: Context,
+    table: TableName,
+    segments: Sequence[str],
+    *,
+    progress: Progress | None = None,
+    required: int | None = None,
+    is_worth_it: Callable[[], None] | None = None,
 ) -> None:
     """Wait until live replicas of these segments serve the file on record: all of them, or ``required`` of each; always at least one (B6).
 
     A replica that still serves an older file of that name (a refresh under way) is waited for too. ``progress`` is told whenever the
-    number of online replicas changes.
+    number of online replicas changes. ``is_worth_it`` is asked before every further look, and raises when waiting is in vain.
 
     Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at ``limits.replicas_online_s``.
     """
@@ -87,6 +93,8 @@ def wait_until_online(
                 remedy="Check the servers, then end again.",
                 segments=seen.waiting,
             )
+        if is_worth_it is not None:
+            is_worth_it()
         bell.wait(heard, _LOOK_S)
         # When many load at once the views change all the time: who has looked often lets some changes come together.
         time.sleep(max(0.0, looked + min(_GATHER_S, looks / 500) - time.monotonic()))

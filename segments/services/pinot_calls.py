@@ -24,6 +24,9 @@ ATTEMPTS: Final = 4
 _PAUSE_S: Final = 0.25
 _LOOK_S: Final = 20.0
 _LOOK_AGAIN_S: Final = 0.5
+#: Seconds between two questions whether a controller is there, and without an answer until waiting for it ends.
+_ASK_S: Final = 3.0
+_GIVE_UP_S: Final = 20.0
 
 
 def controller(ctx: Context) -> PinotController:
@@ -59,6 +62,28 @@ def require(ctx: Context, name: str) -> None:
     why = pinot_version.lacking(version(ctx), name)
     if why:
         raise StateConflict(why, remedy="", capability=name)
+
+
+class Answering:
+    """Asks now and then whether the controller is there while something waits for what only it can bring about (segments online)."""
+
+    def __init__(self, pinot: PinotController, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pinot, self._clock = pinot, clock
+        self._answered = self._asked = clock()
+
+    def require(self) -> None:
+        """Raise Unavailable when it has not answered for a while; a restart is waited for."""
+        if self._clock() - self._asked < _ASK_S:
+            return
+        try:
+            self._pinot.text("/health")
+            self._answered = self._clock()
+        except PinotRefused:
+            self._answered = self._clock()  # it says something, at least
+        except Unavailable:
+            if self._clock() - self._answered > _GIVE_UP_S:
+                raise
+        self._asked = self._clock()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from segments.services.context import Actor, Context
 from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe
 from segments.services.online import Progress, wait_until_online
-from segments.services.pinot_calls import Doubt, controller, quoted, settled
+from segments.services.pinot_calls import Answering, Doubt, controller, quoted, settled
 from segments.services.pinot_lineage import lineage_now
 from segments.services.pinot_routing import Shown, show
 
@@ -90,7 +90,10 @@ class _End:
         declared = None if self.segments_to else start_admission.declared_rows(first.entry)
         required = settings_or_default(seen.config).replicas_required
         with kept_alive(self.ctx, self.table, self.entry_id):
-            wait_until_online(self.ctx, self.table, first.entry.segments_to, progress=self.progress, required=required)
+            answers = Answering(controller(self.ctx))
+            wait_until_online(
+                self.ctx, self.table, first.entry.segments_to, progress=self.progress, required=required, is_worth_it=answers.require
+            )
             self.files = dict(
                 snapshot_checks.require_passed(
                     self.ctx, self.table, first.entry, override=self.override, actor=self.actor, config=seen.config, declared=declared

@@ -5,12 +5,14 @@ Where REAL_PARTS_SECONDS is set, tests that would begin later than so many secon
 
 from __future__ import annotations
 
+import base64
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page
 
 from tests.integration.running import Client, Installation
 from tests.maven import CLIENTS, PINOT
@@ -72,3 +74,47 @@ def client(installation: Installation) -> Client:
     """The administrator's client of our installation."""
     installation.wait_healthy(120)
     return Client(installation.endpoints)
+
+
+@pytest.fixture(scope="session")
+def clusters(pinot: RealPinot, installation: Installation) -> Installation:
+    """Our installation, which drives the real Pinot as cluster ``real`` (with its ZooKeeper) and as ``restonly`` (over REST alone)."""
+    reached = ("--controller", pinot.controller, "--broker", pinot.broker)
+    for name, more in (("real", ("--zookeeper", pinot.zookeeper)), ("restonly", ())):
+        done = installation.manage("cluster", "add", name, *reached, *more, seconds=120)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return installation
+
+
+def client_of(installation: Installation, cluster: str) -> Client:
+    """The administrator's client of ``/clusters/NAME``."""
+    ends = installation.endpoints
+    return Client({**ends, "controller": f"{ends['controller']}/clusters/{cluster}"})
+
+
+@pytest.fixture(params=["real", "restonly"])
+def each(request: pytest.FixtureRequest, clusters: Installation) -> Client:
+    """Each of the two, in turn."""
+    return client_of(clusters, request.param)
+
+
+@pytest.fixture
+def real(clusters: Installation) -> Client:
+    """The cluster with ZooKeeper."""
+    return client_of(clusters, "real")
+
+
+@pytest.fixture
+def page(browser: Browser, clusters: Installation) -> Iterator[Page]:
+    """Logged in through the form as the administrator."""
+    context = browser.new_context(base_url=clusters.endpoints["controller"], viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(30_000)
+    page = context.new_page()
+    user, password = base64.b64decode(clusters.endpoints["authorization"].removeprefix("Basic ")).decode().split(":", 1)
+    page.goto("/")
+    page.get_by_label("User name").fill(user)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("heading", name="Tables").wait_for()
+    yield page
+    context.close()
