@@ -119,6 +119,15 @@ def test_no_administrator_gets_at_a_secret_by_a_cluster_of_their_own(cluster: Ap
     assert anna.put("/api/v1/clusters/prod", {"tlsInsecure": True}, JSON).status_code == 200
 
 
+def test_the_audit_trail_of_a_cluster_is_its_own(cluster: ApiCluster, pinot: RealPinot) -> None:
+    cluster.http.post("/clusters/prod/tenants", {}, JSON)
+    cluster.create("t")
+    assert {e["cluster"] for e in cluster.http.get("/clusters/prod/api/v1/audit").json()["events"]} == {"prod"}
+    assert {e["cluster"] for e in cluster.http.get("/api/v1/audit?cluster=prod").json()["events"]} == {"prod"}
+    assert len({e["cluster"] for e in cluster.http.get("/api/v1/audit").json()["events"]}) == 2
+    assert cluster.http.get("/clusters/nothing/api/v1/audit").status_code == 404
+
+
 def test_health_and_metrics_tell_the_state_of_each_cluster(cluster: ApiCluster, pinot: RealPinot, client: Client) -> None:
     assert client.get("/health/clusters").status_code == 401
     ann = cluster.as_user("ann")

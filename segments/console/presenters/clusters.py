@@ -16,7 +16,7 @@ from segments.services.page_addresses import address_in, default_cluster
 _MARKS: Final = {
     Cluster.State.UNKNOWN: Mark("not asked yet", "idle", "clock"),
     Cluster.State.UP: Mark("up", "ok", "check"),
-    Cluster.State.DOWN: Mark("does not answer", "bad", "cross"),
+    Cluster.State.DOWN: Mark("down", "bad", "cross"),
     Cluster.State.REFUSED: Mark("refuses us", "bad", "cross"),
     Cluster.State.UNTRUSTED: Mark("not trusted", "bad", "cross"),
     Cluster.State.UNEXPECTED: Mark("answers nonsense", "bad", "cross"),
