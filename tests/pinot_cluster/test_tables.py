@@ -87,10 +87,17 @@ def test_a_table_is_disabled_as_its_version_does_it(tmp_path: Path) -> None:
 
 
 def test_a_change_that_is_never_heard_of_is_failed_on_record(cluster: PinotCluster) -> None:
-    cluster.rest.faults.update(dict.fromkeys(range(1, 9), Fault.LOSE_BEFORE))
+    schemas.create_schema(cluster.ctx, NEW, override=False, actor=ANN)
+    cluster.rest.faults.update(dict.fromkeys(range(2, 9), Fault.LOSE_BEFORE))
     with pytest.raises(OutcomeUnknown):
-        schemas.delete_schema(cluster.ctx, "t", actor=ANN)
+        schemas.delete_schema(cluster.ctx, "u", actor=ANN)
     assert outcomes("deleteSchema") == ["failed"]
+
+
+def test_a_schema_in_use_is_not_deleted_though_old_versions_would(cluster: PinotCluster) -> None:
+    with pytest.raises(StateConflict, match="used by table t_OFFLINE"):
+        schemas.delete_schema(cluster.ctx, "t", actor=ANN)
+    assert cluster.rest.changes == []
 
 
 def test_instances_and_settings_go_to_the_controller(cluster: PinotCluster) -> None:
