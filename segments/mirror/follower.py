@@ -18,7 +18,7 @@ from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError, Unavailable
 from segments.mirror import database
 from segments.mirror.documents import read_config, read_schema
-from segments.mirror.rows import TableState, recompute
+from segments.mirror.rows import Rows, TableState, recompute
 from segments.models import Cluster
 from segments.names import REALTIME, TABLE_TYPES, split_table_name
 from segments.store import paths
@@ -58,12 +58,14 @@ class Follower:
         self._lock = threading.Condition()
         self._dirty: dict[str, set[str]] = defaultdict(set)
         self._everything = True
+        self._doubts = 0
         self._stopped = False
         self._watches: list[Watch] = []
 
     def run(self) -> None:
         """Follow until stopped; what can not be read or written now is tried again."""
         self._watches = [self._store.watch(p, self._changed) for p in self._prefixes]
+        self._await_first_calls()
         synced, pause = False, _PAUSES_S[0]
         while not self._stopped:
             everything, dirty = self._next(wait=synced)
@@ -86,6 +88,11 @@ class Follower:
                 self._tables.clear()
                 self._written.clear()
                 self._again(_PAUSES_S[0], True, {})
+
+    def _await_first_calls(self) -> None:
+        """Each watch calls once with None right away; if these came later everything would be read twice."""
+        with self._lock:
+            self._lock.wait_for(lambda: self._doubts >= len(self._prefixes) or self._stopped, _GATHER_S * 10)
 
     def _again(self, pause: float, everything: bool, dirty: dict[str, set[str]]) -> None:
         """Do the same work after a pause, or when anything changes."""
@@ -114,6 +121,7 @@ class Follower:
     def _changed(self, path: str | None) -> None:
         with self._lock:
             if path is None:
+                self._doubts += 1
                 self._everything = True
             else:
                 self._mark(path)
@@ -185,7 +193,7 @@ class Follower:
             return set(state.ideal)
         wanted = (segments or set()) | (set(state.ideal) - set(state.records))
         if self._is_pinot:  # not every way of watching one tells of records that were written in place, as a commit does
-            wanted |= {s for s, row in state.ideal.items() if before.ideal.get(s) != row}
+            wanted |= _differing_rows(before.ideal, state.ideal) & state.ideal.keys()
         return wanted
 
     def _forget(self, name: str) -> None:
@@ -242,6 +250,12 @@ def _rows(record: ZNRecord | None) -> dict[str, dict[str, str]]:
 
 def _differing(before: TableState, now: TableState) -> set[str]:
     """Segments whose rows of ideal state or external view changed, or that lineage hides or shows anew."""
-    names = {s for s in set(before.ideal) | set(now.ideal) if before.ideal.get(s) != now.ideal.get(s)}
-    names |= {s for s in set(before.view) | set(now.view) if before.view.get(s) != now.view.get(s)}
+    names = _differing_rows(before.ideal, now.ideal) | _differing_rows(before.view, now.view)
     return names | (before.lineage.hidden() ^ now.lineage.hidden())
+
+
+def _differing_rows(before: Rows, now: Rows) -> set[str]:
+    """A record that was not written again is the very same object (large records are decoded once)."""
+    if before is now:
+        return set()
+    return {s for s, row in now.items() if before.get(s) != row} | (before.keys() - now.keys())
