@@ -8,9 +8,9 @@ from rest_framework.response import Response
 
 from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, parse_bool, text_param
-from segments.errors import InvalidInput
+from segments.errors import InvalidInput, NotFound
 from segments.names import OFFLINE, TableName, split_table_name
-from segments.services import end_jobs, entry_lease, explain, pins, rollback, snapshot_diff, tables
+from segments.services import end_jobs, entry_lease, explain, pinot_rollback, pins, rollback, snapshot_diff, tables
 from segments.services.context import Actor
 from segments.services.end_job_record import find_job
 from segments.services.end_job_status import JobStatus, job_status
@@ -105,6 +105,28 @@ class Rollback(ApiView):
         return Response(rollback.preview_rollback(self.ctx, found, need_text(request, "to"), force=force).to_json())
 
 
+class RollbackUnderWay(ApiView):
+    """A rollback over several entries of a real Pinot, which reverts one by one and so may stop half-way."""
+
+    rights = {"POST": "operate", "DELETE": "operate"}
+    parameters = dict.fromkeys(("GET", "POST", "DELETE"), ("type", "reason"))
+
+    def get(self, request: Request, table: str) -> Response:
+        """The last one: its steps, what is reverted and what is left. 404 when there never was one; on the own cluster it is one switch."""
+        found = pinot_rollback.read_rollback(self.ctx, _table(self, request, table)) if self.ctx.pinot is not None else None
+        if found is None:
+            raise NotFound(f"No rollback of table '{table}' is on record.", remedy="Begin one with POST .../rollback?to=ENTRY.")
+        return Response(found.to_json())
+
+    def post(self, request: Request, table: str) -> Response:
+        """Carry it on now. 404 when none is under way."""
+        return Response(pinot_rollback.advance(self.ctx, _table(self, request, table), actor=self.actor).to_json())
+
+    def delete(self, request: Request, table: str) -> Response:
+        """Give it up: the table stays at the snapshot that it has come to. 404 when none is under way."""
+        return Response(pinot_rollback.give_up(self.ctx, _table(self, request, table), self.actor).to_json())
+
+
 class PinEntry(ApiView):
     """Keep an entry and both its sides from every clean-up."""
 
@@ -170,6 +192,7 @@ def _table(view: ApiView, request: Request, table: str) -> TableName:
 
 urlpatterns = [
     path("api/v1/lineage/<str:table>/rollback", Rollback.as_view()),
+    path("api/v1/lineage/<str:table>/rollback/current", RollbackUnderWay.as_view()),
     path("api/v1/lineage/<str:table>/diff", DiffSnapshots.as_view()),
     path("api/v1/lineage/<str:table>/<str:entry>/heartbeat", Heartbeat.as_view()),
     path("api/v1/lineage/<str:table>/<str:entry>/end", EndInBackground.as_view()),

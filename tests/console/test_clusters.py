@@ -151,9 +151,7 @@ def test_the_switcher_names_every_cluster_with_its_state(viewer: Client, prod: P
     text = page(viewer, "/console/findings/")
     switcher = text[text.index('<details class="switcher"') : text.index("</details>")]
     assert re.search(r'href="/" aria-current="true"><span class="mono">pinotadmin', switcher)
-    assert re.search(
-        r'href="/console/c/prod/"><span class="mono">prod</span><span class="badge badge-bad">.*?down', switcher, re.S
-    )
+    assert re.search(r'href="/console/c/prod/"><span class="mono">prod</span><span class="badge badge-bad">.*?down', switcher, re.S)
 
 
 def test_every_page_of_a_cluster_that_is_down_says_so_with_the_age_of_what_it_shows(operator: Client, prod: PinotCluster) -> None:

@@ -171,7 +171,7 @@ def unpin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """Take back this entry and all that was built on it, in one switch."""
+    """Take back this entry and all that was built on it: in one switch, or on a real Pinot one by one."""
     table, name = find_table(request, typed)
     force = request.POST.get("force") == "on"
     preview = rollback.preview_rollback(wiring.context(table.cluster.name), name, entry_id, force=force)
@@ -181,6 +181,8 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
         done = rollback.roll_back(ctx, name, entry_id, force=bool(values.get("force")), actor=actor)
+        if len(done.reverted) < len(preview.steps):
+            return Outcome(f"{len(done.reverted)} of {len(preview.steps)} replacements are taken back. Look at the lineage.")
         return Outcome(f"Rolled back {len(done.reverted)} replacements. Queries on {table.name} see the snapshot before them again.")
 
     text = "Take back replacements that have not ended; their pushes will fail"
@@ -188,8 +190,7 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
         action="rollback", title=f"Roll back {len(preview.steps)} replacements", button=f"Roll back {table.name}", tab="lineage",
         back=reverse("console:lineage", args=[table.name]), run=run, confirm=table.name, is_danger=True,
         explain=[
-            f"{len(preview.steps)} replacements are taken back, newest first, in one switch: no query sees a snapshot between.",
-            f"{len(preview.deleted_segments)} segments of them are deleted afterwards; restore them from the tab Deleted if need be.",
+            *(_one_by_one(preview) if preview.notes else _in_one_switch(preview)),
             *([f"{len(preview.kept_segments)} hidden segments stay because they are pinned."] if preview.kept_segments else []),
         ],
         fields={"force": forms.BooleanField(required=True, label=text)} if preview.needs_force else {},
@@ -197,6 +198,19 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
         items=[s.entry_id for s in preview.steps], items_title="Entries taken back",
     )  # fmt: skip
     return perform(request, table, operation, {"lines": presenter.comparison(preview), "warnings": presenter.warnings(preview)})
+
+
+def _in_one_switch(preview: rollback.RollbackPreview) -> list[str]:
+    return [
+        f"{len(preview.steps)} replacements are taken back, newest first, in one switch: no query sees a snapshot between.",
+        f"{len(preview.deleted_segments)} segments of them are deleted afterwards; restore them from the tab Deleted if need be.",
+    ]
+
+
+def _one_by_one(preview: rollback.RollbackPreview) -> list[str]:
+    return [
+        f"{len(preview.steps)} replacements are taken back, newest first; {len(preview.deleted_segments)} segments of them are deleted."
+    ]
 
 
 @page

@@ -17,6 +17,7 @@ from segments.console.listing import cut, page_number
 from segments.console.presenters import rollback as presenter
 from segments.console.presenters.lineage import timeline
 from segments.console.presenters.tones import mark
+from segments.console.views.rollback_steps import under_way
 from segments.console.views.tables import head
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Table
@@ -29,13 +30,10 @@ from segments.services.rollback_preview import RevertPreview
 @require_safe
 def entries(request: HttpRequest, typed: str) -> HttpResponse:
     """Timeline, newest first."""
-    table, _ = find_table(request, typed)
+    table, name = find_table(request, typed)
     listing = cut(LineageEntry.objects.filter(table=table), page_number(request.GET.get("page")))
-    return render(
-        request,
-        "console/table_lineage.html",
-        {**head(request, table, "lineage"), "listing": listing, "steps": timeline(table, listing.rows)},
-    )
+    shown = {"listing": listing, "steps": timeline(table, listing.rows), "stopped": under_way(request, name)}
+    return render(request, "console/table_lineage.html", {**head(request, table, "lineage"), **shown})
 
 
 @page
