@@ -126,6 +126,20 @@ def test_rows_follow_a_cluster_that_is_added_while_the_mirror_runs(pinots: dict[
 
 
 @pytest.mark.usefixtures("fleet")
+def test_all_segments_of_a_table_are_asked_for_once_and_later_only_new_ones(pinots: dict[str, FakePinot]) -> None:
+    many = [f"s{n:03}" for n in range(60)]
+    pinots["prod"] = pinot = make_pinot(*many)
+    add("prod")
+    wait_until(lambda: names("prod") == many and row("prod").mirrored_at is not None, 60)
+    assert pinot.calls["/zk/getChildren"] == 1
+    fetched = pinot.calls["/zk/get"]
+    put_segments(pinot, *many, "t")
+    wait_until(lambda: names("prod") == [*many, "t"], 60)
+    assert pinot.calls["/zk/getChildren"] == 1
+    assert pinot.calls["/zk/get"] - fetched <= 8  # ideal state, external view, the new record; each at most seen half-way
+
+
+@pytest.mark.usefixtures("fleet")
 def test_a_cluster_that_is_removed_while_it_is_followed_leaves_nothing(pinots: dict[str, FakePinot]) -> None:
     pinots["prod"] = make_pinot("a")
     add("prod")
