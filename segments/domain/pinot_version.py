@@ -109,6 +109,7 @@ KEEPS_SNAPSHOTS: Final = "snapshotsKept"
 TASK_SUMMARY: Final = "taskSummary"
 CONSISTENT_KEY: Final = "consistentDataPush"
 CUSTOM_MAP: Final = "customMap"
+END_PART: Final = "endOfAPart"
 RESTORE: Final = "restore"
 
 CAPABILITIES: Final[tuple[Capability, ...]] = (
@@ -131,14 +132,16 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(PAUSELESS, "Pauseless consumption", _1_2, _1_5, "has no pauseless consumption"),
     Capability(REINGESTION, "Reingestion of failed segments", _1_2, _1_5, "has no reingestion of segments whose commit failed"),
     Capability(DELETE_SEQUENCE, "Deleting the newest segments of partitions", _1_2, _1_5,
-               "can not delete segments from a sequence number on"),
+               "can not delete segments from a sequence number on", "We choose the segments and delete them by name."),
     Capability(DELETE_CHOOSE, "Deleting the segments of a time window", _0_11, _1_2, "has no deletion by time window",
                "We choose the segments and delete them by name."),
     Capability(DELETE_GUARD, "Refusing to delete segments of a replacement", _1_5, _HEAD,
                "deletes segments of an unfinished or completed replacement without asking", "We refuse it here."),
-    Capability(BATCH_UPLOAD, "Many segments in one metadata push", _1_2, _1_5, "takes one segment per upload"),
-    Capability(RESET_ERRORS, "Reset of segments in ERROR only", _0_11, _1_2, "resets all segments of a table or one"),
-    Capability(RECORDS, "All segment records in one answer", _0_11, _1_2, "gives the records of segments one by one"),
+    Capability(BATCH_UPLOAD, "Many segments in one metadata push", _1_2, _1_5, "takes one segment per upload", "We send them one by one."),
+    Capability(RESET_ERRORS, "Reset of segments in ERROR only", _0_11, _1_2, "resets all segments of a table or one",
+               "We reset them one by one."),
+    Capability(RECORDS, "All segment records in one answer", _0_11, _1_2, "gives the records of segments one by one",
+               "We read them so."),
     Capability(END_CHECKS_FROM, "End refused when the old side is gone", _1_5, _HEAD,
                "ends a replacement whose old side was deleted", "We look before the end."),
     Capability(KEEPS_SNAPSHOTS, "More than one snapshot to go back to", _HEAD, None,
@@ -146,6 +149,8 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(CONSISTENT_KEY, "consistentDataPush in the table config", _0_11, _1_2, "forgets consistentDataPush in a table's config",
                "Set pinotadmin.consistentDataPush to true in its metadata.customConfigs."),
     Capability(CUSTOM_MAP, "customMap of a replacement", _0_11, _1_2, "refuses a start with a customMap", "We keep it and do not send it."),
+    Capability(END_PART, "End with fewer segments than the start named", _0_11, _1_2, "ends a replacement with all the segments it named",
+               "Upload all of them, or revert it."),
     Capability(TASK_SUMMARY, "Summary of minion tasks", _1_2, _1_5, "has no summary of its tasks", "We count them by type."),
     Capability(RESTORE, "Restoring deleted segments", _HEAD, None, "can not bring deleted segments back",
                "We can where a copy was kept when they were deleted through us."),

@@ -20,6 +20,7 @@ def change(
     *,
     params: Mapping[str, Any] | None = None,
     body: Any = None,
+    headers: Mapping[str, str] | None = None,
     is_done: Callable[[], object],
     timeout: float | None = None,
     **detail: Any,
@@ -30,7 +31,7 @@ def change(
     """
 
     def send() -> tuple[Any]:
-        return (controller(ctx).send(request[0], request[1], params, body, timeout=timeout),)
+        return (controller(ctx).send(request[0], request[1], params, body, headers=headers, timeout=timeout),)
 
     def look(doubt: Doubt) -> tuple[Any] | None:
         return (None,) if is_done() else None

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from segments.domain import replacement
+from segments.domain import pinot_version, replacement
 from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.replacement import Decision
 from segments.domain.replacement_settings import settings_or_default
@@ -17,7 +17,7 @@ from segments.services.context import Actor, Context
 from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe
 from segments.services.online import Progress, wait_until_online
-from segments.services.pinot_calls import Answering, Doubt, controller, quoted, settled
+from segments.services.pinot_calls import Answering, Doubt, controller, quoted, require, settled
 from segments.services.pinot_lineage import lineage_now
 from segments.services.pinot_routing import Shown, show
 
@@ -87,6 +87,8 @@ class _End:
         seen, first = self._decide()
         if not first.changed:
             return first
+        if self.segments_to and len(self.segments_to) < len(seen.lineage.entry(self.entry_id).segments_to):
+            require(self.ctx, pinot_version.END_PART)
         declared = None if self.segments_to else start_admission.declared_rows(first.entry)
         required = settings_or_default(seen.config).replicas_required
         with kept_alive(self.ctx, self.table, self.entry_id):

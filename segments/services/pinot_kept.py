@@ -67,5 +67,6 @@ def _keep(ctx: Context, config: TableConfig, segment: str, record: ZNRecord, ser
         tar = Path(folder) / "segment.tar.gz"
         size = fetch_segment(ctx, table.raw, segment, tar)
         keeps = ArchivedSegment(table.typed, segment, file, record, size, servers, now, now, actor.name, actor.reason)
-        ctx.deep_store.write(document_path(table, file), documents.to_json(keeps))
-        ctx.deep_store.put(tar, kept_path(table, file))
+        store = archive.kept_context(ctx).deep_store
+        store.write(document_path(table, file), documents.to_json(keeps))
+        store.put(tar, kept_path(table, file))

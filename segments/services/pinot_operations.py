@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from segments.domain import pinot_version
 from segments.domain.ideal_state import ERROR
+from segments.domain.pinot_version import PinotVersion
 from segments.errors import NotFound
 from segments.names import TableName
 from segments.services.context import Actor, Context
@@ -15,6 +16,8 @@ from segments.services.pinot_calls import controller, quoted, refusals_told, ver
 from segments.services.pinot_changes import change
 from segments.store import paths
 
+#: From here on an instance's state is a parameter of a PUT.
+_PUT_STATE: Final = PinotVersion(1, 0)
 _JOB: Final = re.compile(r"[jJ]ob ?[iI]d\W+([0-9a-f-]{36})")
 _SENT: Final = re.compile(r"numMessagesSent\W+(\d+)|sent (\d+) reload")
 
@@ -29,9 +32,14 @@ def add_instance(ctx: Context, *, host: str, port: int, kind: str, tags: Sequenc
 
 def set_instance_state(ctx: Context, name: str, *, is_enabled: bool, actor: Actor) -> None:
     """Enable or disable an instance. NotFound."""
-    word = "enable" if is_enabled else "disable"
-    request = ("PUT", f"/instances/{quoted(name)}/state")
-    change(ctx, actor, f"{word}Instance", name, request, params={"state": word.upper()}, is_done=lambda: False)
+    word, found = "enable" if is_enabled else "disable", version(ctx)
+    is_old = found is not None and found < _PUT_STATE
+    # Both forms take plain text only; the old one in the body.
+    change(
+        ctx, actor, f"{word}Instance", name, ("POST" if is_old else "PUT", f"/instances/{quoted(name)}/state"),
+        params=None if is_old else {"state": word.upper()}, body=word.upper().encode() if is_old else b"",
+        headers={"Content-Type": "text/plain"}, is_done=lambda: False,
+    )  # fmt: skip
 
 
 def drop_instance(ctx: Context, name: str, *, actor: Actor) -> None:

@@ -48,16 +48,17 @@ def _possible(config: TableConfig, segment: str, kept: KeptFile | None) -> Outco
 
 
 def _bring_back(ctx: Context, table: TableName, kept: KeptFile) -> Outcome:
+    store = archive.kept_context(ctx).deep_store
     try:
         with tempfile.TemporaryDirectory(prefix="restore-") as folder:
             tar = Path(folder) / "segment.tar.gz"
-            ctx.deep_store.fetch(kept_path(table, kept.file), tar)
+            store.fetch(kept_path(table, kept.file), tar)
             pinot_uploads.upload_tar(ctx, table, tar)
     except NotFound:
         return refused(kept.segment, f"The kept file of segment '{kept.segment}' is gone.", "Push the data again.")
     except PinotAdminError as error:
         return Outcome(kept.segment, "refused" if error.permanent else "failed", error.message, error.remedy)
-    ctx.deep_store.delete(kept_path(table, kept.file))
-    ctx.deep_store.delete(document_path(table, kept.file))
+    store.delete(kept_path(table, kept.file))
+    store.delete(document_path(table, kept.file))
     crc = kept.kept.metadata.crc if kept.kept else None
     return Outcome(kept.segment, "done", f"Segment '{kept.segment}' is back, with CRC {crc}.", "", kept.bytes, crc)

@@ -213,3 +213,15 @@ def test_a_context_of_pinot_writes_nothing_into_pinots_state(pinot: PinotCluster
     ctx: Context = pinot.ctx
     with pytest.raises(Exception, match="belongs to Pinot"):
         ctx.store.delete("/IDEALSTATES/t_OFFLINE")
+
+
+def test_a_version_that_ends_all_or_nothing_is_not_asked_for_a_part(tmp_path: Path) -> None:
+    old = PinotCluster(tmp_path, version="0.11.0")
+    old.inside.upload("a")
+    entry = started(old, ["a"], ["b", "c"])
+    old.inside.upload("b", "c")
+    with pytest.raises(StateConflict, match=r"Pinot 0\.11\.0 ends a replacement with all the segments it named"):
+        end_replace(old.ctx, TABLE, entry, segments_to=["b"], actor=ANN)
+    assert old.lists() == ["a", "b", "c"]
+    end_replace(old.ctx, TABLE, entry, segments_to=["c", "b"], actor=ANN)
+    assert old.visible == ["b", "c"]

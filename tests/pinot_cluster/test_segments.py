@@ -13,7 +13,7 @@ from segments.errors import NotFound, OutcomeUnknown, SegmentCorrupt, StateConfl
 from segments.models import AuditEvent
 from segments.segmentfile import build_segment
 from segments.segmentfile.tar import write_tar
-from segments.services import deletion, downloads, restore, segment_reset, uploads
+from segments.services import archive, deletion, downloads, restore, segment_reset, uploads, validation
 from segments.services.pinot_kept import KEEP_COPIES
 from segments.services.replacement import revert_replace
 from segments.store import paths
@@ -175,3 +175,15 @@ def test_reset_and_reload_go_to_the_controller(cluster: PinotCluster) -> None:
     assert cluster.rest.changes == ["POST /segments/t_OFFLINE/a/reset", "POST /segments/t_OFFLINE/a/reload"]
     with pytest.raises(NotFound):
         segment_reset.reset_segment(cluster.ctx, TABLE, "nothing", actor=ANN)
+
+
+def test_copies_lie_apart_from_what_pinot_keeps_and_go_when_their_time_is_over(cluster: PinotCluster, tmp_path: Path) -> None:
+    keep_copies(cluster)
+    uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
+    deletion.remove_segments(cluster.ctx, TABLE, ["new"], actor=ANN)
+    assert (cluster.folder / "pinotadmin" / "Deleted_Segments" / "t").is_dir()
+    assert not (cluster.folder / "Deleted_Segments").exists()
+    assert [k.segment for k in archive.list_kept(cluster.ctx, TABLE)[0]] == ["new"]
+    cluster.inside.now += 8 * 86_400_000
+    assert any("whose time was over" in said for said in validation.run(cluster.ctx, TABLE))
+    assert archive.list_kept(cluster.ctx, TABLE) == ([], 0)
