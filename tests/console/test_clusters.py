@@ -90,6 +90,14 @@ def test_every_link_of_every_page_stays_with_its_cluster(operator: Client, prod:
     assert {a: found for a, found in left.items() if found} == {}
 
 
+def test_an_administrator_reaches_the_schedules_from_another_clusters_page(prod: PinotCluster) -> None:
+    """The admin is mounted once, beside all clusters."""
+    root = logged_in("root", is_superuser=True)
+    for address in ("", "passes/", "servers/", "pushes/", "findings/", "audit/", "tables/t_OFFLINE/passes/"):
+        page(root, f"{PROD}/{address}")
+    assert f'href="{reverse("admin:django_celery_beat_periodictask_changelist")}"' in page(root, f"{PROD}/passes/")
+
+
 def test_lists_show_what_belongs_to_the_pages_cluster(operator: Client, prod: PinotCluster) -> None:
     for cluster, actor in (("pinotadmin", "olivia"), ("prod", "petra"), ("", "nobody")):
         make_event(cluster=cluster, actor=actor)

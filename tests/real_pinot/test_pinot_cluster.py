@@ -15,7 +15,8 @@ import pytest
 import requests
 from playwright.sync_api import Page, expect
 
-from tests.integration.running import ROOT, Client, Installation, poll
+from segments.domain.table_config import CONSISTENT_PUSH
+from tests.integration.running import ROOT, Client, Installation, config_of, poll, schema_of
 from tests.real_pinot.cluster import RealPinot
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(400)]
@@ -32,7 +33,9 @@ def shoot(page: Page, name: str) -> None:
 def new_table(client: Client, prefix: str = "rp") -> str:
     """A REFRESH table with consistent push and two segments, queryable."""
     name = f"{prefix}_{next(_numbers)}"
-    client.create(name)
+    client.call("POST", "/schemas", json=schema_of(name))
+    # 0.11.0 forgets consistentDataPush, which it does not know.
+    client.call("POST", "/tables", json={**config_of(name), "metadata": {"customConfigs": {CONSISTENT_PUSH: "true"}}})
     client.upload(name, "a1", "a2")
     poll(lambda: client.counts(name) == {"a1": 10, "a2": 10}, 60, "the first rows answer")
     return name
@@ -161,6 +164,7 @@ def test_a_controller_killed_in_a_replacement_is_told_and_nothing_is_half_done(r
     table = new_table(real)
     entry = real.start(table, ["a1", "a2"], ["b1", "b2"])
     real.upload(table, "b1", "b2", rows=7)
+    real.online(table, "b1", "b2")  # or the servers could not load them, and say ERROR
     pinot.kill("controller")
     query = {"type": "OFFLINE", "segmentLineageEntryId": entry}
     down = real.call("POST", f"/segments/{table}/endReplaceSegments", 503, params=query, timeout=120)
@@ -182,6 +186,7 @@ def test_a_controller_killed_while_it_switches_leaves_one_snapshot_and_a_record(
     table = new_table(real)
     entry = real.start(table, ["a1", "a2"], ["b1", "b2"])
     real.upload(table, "b1", "b2", rows=7)
+    real.online(table, "b1", "b2")
     old, new = {"a1": 10, "a2": 10}, {"b1": 7, "b2": 7}
     if act == "revert":
         real.end(table, entry)
