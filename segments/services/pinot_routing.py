@@ -1,7 +1,7 @@
 """Wait until a real Pinot's brokers answer from a lineage that was just switched: they are told by a message and say nothing themselves.
 
 Queries on ``$segmentName`` over a few segments of both sides tell which side a broker reads. Each answer comes from one broker, so it is
-asked until every broker that can be told apart, or as many answers in a row as there are brokers twice over, show the new side alone.
+asked until every broker that says who it is shows the new side alone, or enough answers in a row do.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _LOOK_S: Final = 0.02
 _FAILED_S: Final = 0.2
 #: So many quick looks; who is still behind then is asked less often.
 _OFTEN: Final = 50
+#: Answers in a row for each broker that does not say who it is.
+_EACH: Final = 5
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def _samples(ctx: Context, table: TableName, before: Lineage, after: Lineage, id
 def _poll(ctx: Context, table: TableName, hidden: Sequence[str], shown: Sequence[str]) -> Shown:
     assert ctx.pinot_broker is not None
     live = [i for i in ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Broker_")]
-    needed, right, asked, seen = 2 * max(len(live), 1), 0, 0, set[str]()
+    right, asked, seen = 0, 0, set[str]()
     deadline, last = time.monotonic() + ctx.limits.broker_ack_s, "no answer yet"
     sql = _sql(table, [*hidden, *shown])
     while True:
@@ -90,16 +92,30 @@ def _poll(ctx: Context, table: TableName, hidden: Sequence[str], shown: Sequence
         if not last:
             right += 1
             seen |= {str(answer["brokerId"])} if answer.get("brokerId") else set()
-            if right >= needed and (not seen or len(seen) >= len(live) or right >= 2 * needed):
-                count = len(seen) or len(live) or 1
-                return Shown(True, f"{count} broker{'s answer' if count > 1 else ' answers'} from it.", tuple(sorted(seen)))
+            if (done := _enough(right, seen, len(live) or 1)) is not None:
+                return done
         else:
             right, seen = 0, set()
         if time.monotonic() > deadline:
             text = f"Pinot has switched; that all brokers show it was not verified within {ctx.limits.broker_ack_s:.0f} s: {last}"
             return Shown(False, text.rstrip(".: ") + ".")
         asked += 1
-        time.sleep(_LOOK_S if found is not None and asked < _OFTEN else _FAILED_S)
+        if last:
+            time.sleep(_LOOK_S if found is not None and asked < _OFTEN else _FAILED_S)
+
+
+def _enough(right: int, seen: set[str], brokers: int) -> Shown | None:
+    """The result after so many right answers in a row, None: ask on. Brokers that say who they are must all be heard of; of others so many
+    answers are wanted that one of them is hardly left out (each answer is a random one's)."""
+    needed = 2 if brokers == 1 else _EACH * brokers
+    if right < 2 or (len(seen) < brokers and right < (2 * needed if seen else needed)):
+        return None
+    if seen and len(seen) < brokers:
+        text = f"{len(seen)} of {brokers} brokers answer from it; the others were not heard of in {right} answers."
+        return Shown(False, text, tuple(sorted(seen)))
+    if seen or brokers == 1:
+        return Shown(True, f"{brokers} broker{'s answer' if brokers > 1 else ' answers'} from it.", tuple(sorted(seen)))
+    return Shown(True, f"{right} answers in a row, of {brokers} brokers that do not say who they are, come from it.")
 
 
 def _sql(table: TableName, names: Sequence[str]) -> str:
