@@ -85,6 +85,7 @@ def upload_uri(
 
     def run() -> UploadResult:
         if ctx.pinot is not None:
+            _check_foreign(ctx, uri)
             return _sent(table, pinot_uploads.upload_uri(ctx, table, uri, copy=copy, options=options, lineage_entry=lineage_entry))
         with scratch() as folder:
             tar = folder / "segment.tar.gz"
@@ -106,6 +107,7 @@ def upload_metadata_tar(
 ) -> UploadResult:
     """METADATA push of one segment: ``tar`` holds its two small files, ``uri`` tells where the segment's own tar is."""
     if ctx.pinot is not None:
+        _check_foreign(ctx, uri)
         sent = partial(pinot_uploads.upload_metadata_tar, ctx, table, tar, uri, options=options, lineage_entry=lineage_entry)
         return _audited(ctx, table, actor, lambda: _sent(table, sent()), [])
     parts = [(read_info_from_tar(tar), uri, None)]
@@ -157,10 +159,18 @@ def _by_address(
     ctx: Context, table: TableName, parts: Sequence[MetadataPart], options: UploadOptions, lineage_entry: str | None
 ) -> list[Sent]:
     """A batch for a Pinot cluster: its controller reads each tar where it is, which every version can, and leaves it there."""
+    for _, uri, _ in parts:
+        _check_foreign(ctx, uri)
     return [
         pinot_uploads.upload_uri(ctx, table, uri, copy=options.copy, options=options, lineage_entry=lineage_entry, info=info)
         for info, uri, _ in parts
     ]
+
+
+def _check_foreign(ctx: Context, uri: str) -> None:
+    """May a Pinot's controller and servers be told to read this? What lies in file stores that only they know is theirs to refuse."""
+    if urlsplit(uri).scheme.lower() in ("", "file", "http", "https") and ctx.deep_store.path_of(uri) is None:
+        check_address(uri, fetch_rules(ctx))
 
 
 def _sent(table: TableName, *sent: Sent) -> UploadResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,11 +10,12 @@ import pytest
 
 from segments.domain.schema import parse_schema
 from segments.domain.table_config import parse_table_config
-from segments.errors import NotFound, OutcomeUnknown, SegmentCorrupt, StateConflict
+from segments.errors import InvalidInput, NotFound, OutcomeUnknown, SegmentCorrupt, StateConflict
 from segments.models import AuditEvent
 from segments.segmentfile import build_segment
-from segments.segmentfile.tar import write_tar
+from segments.segmentfile.tar import read_info_from_tar, write_tar
 from segments.services import archive, deletion, downloads, restore, segment_reset, uploads, validation
+from segments.services.context import Limits
 from segments.services.pinot_kept import KEEP_COPIES
 from segments.services.replacement import revert_replace
 from segments.store import paths
@@ -187,3 +189,21 @@ def test_copies_lie_apart_from_what_pinot_keeps_and_go_when_their_time_is_over(c
     cluster.inside.now += 8 * 86_400_000
     assert any("whose time was over" in said for said in validation.run(cluster.ctx, TABLE))
     assert archive.list_kept(cluster.ctx, TABLE) == ([], 0)
+
+
+def test_pinot_is_not_sent_to_addresses_that_nobody_allowed(cluster: PinotCluster, tmp_path: Path) -> None:
+    file = tar(tmp_path, "new")
+    for uri in ("http://127.0.0.1:1/new.tar.gz", "file:///etc/passwd"):
+        with pytest.raises(InvalidInput):
+            uploads.upload_metadata_tar(replace(cluster.ctx, limits=Limits(fetch_from_loopback=False)), TABLE, file, uri, actor=ANN)
+    assert cluster.rest.changes == []
+
+
+def test_a_batch_is_read_by_the_controller_segment_by_segment(cluster: PinotCluster, tmp_path: Path) -> None:
+    files = [tar(tmp_path, name) for name in ("x", "y")]
+    parts = [(read_info_from_tar(f), f"file://{f}", None) for f in files]
+    ctx = replace(cluster.ctx, limits=Limits(fetch_roots=(f"file://{tmp_path}",)))
+    done = uploads.upload_metadata(ctx, TABLE, parts, actor=ANN)
+    assert done.segments == ("x", "y")
+    assert cluster.visible == ["a", "x", "y"]
+    assert cluster.rest.changes == ["POST /segments", "POST /segments"]
