@@ -94,7 +94,9 @@ class PinotMirror:
 
     def _follow_once(self) -> None:
         """Check, then follow until stopped, or until something makes it begin anew."""
-        row = Cluster.objects.get(name=self._name)
+        row = Cluster.objects.filter(name=self._name).first()
+        if row is None:
+            raise NotFound(f"Cluster '{self._name}' was removed.")
         self._require_the_right_one(clusters.check_cluster(self._name))
         ctx = wiring.context(self._name)
         follower = Follower(ctx.store, row, report=self._report)

@@ -17,6 +17,7 @@ import pytest
 
 from segments.errors import OutcomeUnknown
 from segments.gateways.pinot import Connection, ControllerFault, HttpPinotController, Tls
+from segments.gateways.pinot.circuit import Breaker
 from tests.real_parts import free_port, wait_until
 
 
@@ -25,6 +26,7 @@ class Controller(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     posts: int = 0
+    status: int = 200
 
     def do_GET(self) -> None:
         self._answer(b'{"clusterName":"PinotCluster"}' if self.path == "/cluster/info" else b'{"pinot-controller":"1.2.0"}')
@@ -39,7 +41,7 @@ class Controller(BaseHTTPRequestHandler):
         self._answer(b'"done"')
 
     def _answer(self, body: bytes) -> None:
-        self.send_response(200)
+        self.send_response(self.status if self.path != "/cluster/info" else 200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -182,6 +184,20 @@ def test_a_restart_loses_no_read_and_no_change_once_it_is_back(gateway: Open) ->
     wait_until(is_back, 60)
     assert link.send("POST", "/x") == "done"
     assert link.circuit().state == "up"
+    stop(server)
+
+
+def test_many_refusals_use_up_no_connections(gateway: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = serve()
+    monkeypatch.setattr(server.RequestHandlerClass, "status", 503)
+    link = gateway(server, read_s=5.0)
+    for _ in range(40):  # more than a client opens at once
+        link._breaker = Breaker("prod")
+        with pytest.raises(ControllerFault, match="answered 503"):
+            link.get("/version")
+    monkeypatch.setattr(server.RequestHandlerClass, "status", 200)
+    link._breaker = Breaker("prod")
+    assert link.version() == "1.2.0"
     stop(server)
 
 

@@ -199,8 +199,7 @@ class HttpPinotController:
             url = self._connection.urls[turn]
             try:
                 self._verify(url)
-                response = self._ask(url, request, keep_alive=True)
-                raise_for_status(response)
+                response = self._usable(self._ask(url, request, keep_alive=True))
             except ControllerFault as fault:
                 self._forget(url, fault)
                 last = last if last is not None and last.state != DOWN else fault
@@ -213,6 +212,15 @@ class HttpPinotController:
             self._breaker.succeeded()
             return response, None
         return None, last
+
+    def _usable(self, response: httpx.Response) -> httpx.Response:
+        """The answer, unless its status says that the controller can not be used: then its connection is given back."""
+        try:
+            raise_for_status(response)
+        except ControllerFault:
+            response.close()
+            raise
+        return response
 
     @contextmanager
     def _once(self, request: _Request) -> Iterator[httpx.Response]:
