@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -34,6 +35,7 @@ from segments.services.upload_registration import UploadOptions
 #: Seconds for the controller to take a tar in: it unpacks it, checks it and copies it into its deep store.
 _ANSWER_S: Final = 600.0
 _CRC: Final = "segment.crc"
+_UPLOADED: Final = re.compile(r"uploaded segment: (\S+) of table")
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,8 @@ def upload_uri(
 ) -> Sent:  # fmt: skip
     """Have the controller fetch a tar. Without ``info`` it is not known which segment comes, so it can be neither fenced nor looked for."""
 
-    def send() -> None:
-        _post(ctx, table, "URI", {"DOWNLOAD_URI": uri}, options, path="/v2/segments" if copy else "/segments", body={})
+    def send() -> Any:
+        return _post(ctx, table, "URI", {"DOWNLOAD_URI": uri}, options, path="/v2/segments" if copy else "/segments", body={})
 
     if info is not None:
         return _fenced(ctx, table, info, options, lineage_entry, send)
@@ -83,8 +85,8 @@ def upload_uri(
             remedy="Upload the tar, or its metadata with the address.",
         )
     with refusals_told():
-        send()
-    return Sent(uri.rpartition("/")[2].removesuffix(".tar.gz"))
+        found = _UPLOADED.search(str(send()))
+    return Sent(found.group(1) if found else uri.rpartition("/")[2].removesuffix(".tar.gz"))
 
 
 def upload_metadata_tar(
@@ -140,7 +142,7 @@ def _metadata(
 def _post(
     ctx: Context, table: TableName, kind: str, headers: Mapping[str, str], options: UploadOptions | None, *, path: str = "/v2/segments",
     files: Mapping[str, Any] | None = None, body: Any = None,
-) -> None:  # fmt: skip
+) -> Any:  # fmt: skip
     conditions = (options or UploadOptions()).conditions
     params = {
         "tableName": table.raw, "tableType": table.type, "enableParallelPushProtection": conditions.is_protected,
@@ -151,11 +153,11 @@ def _post(
         extra["REFRESH_ONLY"] = "true"
     if conditions.if_match:
         extra["If-Match"] = conditions.if_match
-    controller(ctx).send("POST", path, params, body, files, headers=extra, timeout=_ANSWER_S)
+    return controller(ctx).send("POST", path, params, body, files, headers=extra, timeout=_ANSWER_S)
 
 
 def _fenced(
-    ctx: Context, table: TableName, info: SegmentInfo, options: UploadOptions | None, lineage_entry: str | None, send: Callable[[], None]
+    ctx: Context, table: TableName, info: SegmentInfo, options: UploadOptions | None, lineage_entry: str | None, send: Callable[[], object]
 ) -> Sent:
     config = read_table_config(ctx, table)
     admission.check_name_form(config, info.name)

@@ -125,3 +125,17 @@ def test_a_push_that_somebody_reverted_meanwhile_fails_and_leaves_nothing_visibl
     assert push.state == "FAILED"
     assert "reverted" in push.error
     assert pushing.pinot.visible == []
+
+
+def test_a_controller_that_is_away_for_minutes_costs_a_push_nothing_but_time(pushing: Pushing) -> None:
+    push = pushing.create()
+    pushing.pinot.rest.down.add("controller")
+    for number in range(8):
+        pushing.pinot.connect()
+        pushing.run(push, f"attempt {number}")
+        assert push.state == "RUNNING"
+    assert "waits for the controller" in pushing.sentence
+    pushing.pinot.rest.down.clear()
+    pushing.pinot.connect()
+    assert pushing.run(push, "last").state == "DONE"
+    assert sorted(pushing.builder.builds) == [0, 1]
