@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from segments.domain.stream_config import StreamConfig
     from segments.gateways.deepstore import DeepStore
-    from segments.gateways.pinot import PinotController, SqlBroker
+    from segments.gateways.pinot import PinotController, PinotSqlBroker
     from segments.gateways.servers import Servers
     from segments.gateways.streams import Stream
     from segments.store.base import Store
@@ -75,7 +75,7 @@ class Context:
     #: through this.
     pinot: PinotController | None = None
     #: SQL to that cluster's brokers; None for the embedded cluster.
-    pinot_broker: SqlBroker | None = None
+    pinot_broker: PinotSqlBroker | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from segments.domain import pinot_version, replacement
@@ -19,7 +19,7 @@ from segments.services.lineage_record import Observed, observe
 from segments.services.online import Progress, wait_until_online
 from segments.services.pinot_calls import Answering, Doubt, controller, quoted, require, settled
 from segments.services.pinot_lineage import lineage_now
-from segments.services.pinot_routing import Shown, show
+from segments.services.pinot_routing import show
 
 _ROUNDS: Final = 3
 _TOLD: Final = 100
@@ -42,7 +42,8 @@ def end_replace(
     """Check the hidden new side as on our own cluster, then have Pinot switch, then wait until its brokers answer from it."""
     end = _End(ctx, table, entry_id, tuple(segments_to), actor, override, progress, guard)
     decision = end.run()
-    shown = show(ctx, table, end.before, end.before.having(decision.entry)) if decision.changed else Shown(True, "Nothing changed.")
+    # Also when it was over before: the message to the brokers may have been lost with the answer that is asked for again.
+    shown = show(ctx, table, end.before, end.before.having(decision.entry))
     audit.record(
         actor, "endReplaceSegments", cluster=ctx.cluster, target=table.typed, entry=entry_id, changed=decision.changed,
         deleted=list(decision.remove_now[:_TOLD]), cleanup=cleanup, **shown.detail(),
@@ -86,6 +87,7 @@ class _End:
     def _make_ready(self) -> Decision:
         seen, first = self._decide()
         if not first.changed:
+            self.before = seen.lineage.having(replace(first.entry, state=State.IN_PROGRESS))
             return first
         if self.segments_to and len(self.segments_to) < len(seen.lineage.entry(self.entry_id).segments_to):
             require(self.ctx, pinot_version.END_PART)

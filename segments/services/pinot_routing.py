@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from segments.domain.lineage import Lineage
 from segments.errors import PinotAdminError
+from segments.gateways.pinot import PinotRefused
 from segments.names import TableName
 from segments.services.context import Context
 from segments.services.segments import read_records
@@ -27,6 +28,8 @@ _LOOK_S: Final = 0.02
 _FAILED_S: Final = 0.2
 #: So many quick looks; who is still behind then is asked less often.
 _OFTEN: Final = 50
+#: Part of the time after which a broker that is still behind is taken not to have got the message, and is asked to look itself.
+_LOST: Final = 0.3
 #: Answers in a row for each broker that does not say who it is.
 _EACH: Final = 5
 
@@ -79,7 +82,8 @@ def _samples(ctx: Context, table: TableName, before: Lineage, after: Lineage, id
 def _poll(ctx: Context, table: TableName, hidden: Sequence[str], shown: Sequence[str]) -> Shown:
     assert ctx.pinot_broker is not None
     live = [i for i in ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Broker_")]
-    right, asked, seen = 0, 0, set[str]()
+    right, asked, seen, is_told = 0, 0, set[str](), False
+    nudge_at = time.monotonic() + _LOST * ctx.limits.broker_ack_s
     deadline, last = time.monotonic() + ctx.limits.broker_ack_s, "no answer yet"
     sql = _sql(table, [*hidden, *shown])
     while True:
@@ -100,8 +104,21 @@ def _poll(ctx: Context, table: TableName, hidden: Sequence[str], shown: Sequence
             text = f"Pinot has switched; that all brokers show it was not verified within {ctx.limits.broker_ack_s:.0f} s: {last}"
             return Shown(False, text.rstrip(".: ") + ".")
         asked += 1
+        if last and not is_told and time.monotonic() > nudge_at:
+            is_told = True
+            _rebuild(ctx, table)
         if last:
             time.sleep(_LOOK_S if found is not None and asked < _OFTEN else _FAILED_S)
+
+
+def _rebuild(ctx: Context, table: TableName) -> None:
+    """Pinot tells its brokers once, in a message that is lost when the controller ends at that moment (lineage.md 7)."""
+    assert ctx.pinot_broker is not None
+    try:
+        if ctx.pinot_broker.rebuild_routing(table.typed):
+            log.warning("A broker still answered from the side of %s that was left: it was asked to build its routing anew.", table)
+    except (PinotAdminError, PinotRefused) as error:
+        log.warning("A broker could not be asked to build its routing of %s anew: %s", table, error)
 
 
 def _enough(right: int, seen: set[str], brokers: int) -> Shown | None:

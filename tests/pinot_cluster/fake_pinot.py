@@ -297,6 +297,16 @@ class FakeBroker:
     failing: int = 0
     old: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    rebuilt: list[str] = field(default_factory=list)
+    is_reached: bool = True
+
+    def rebuild_routing(self, table: str) -> bool:
+        """It reads the lineage now, if it is ``is_reached``."""
+        if not self.is_reached:
+            return False
+        self.rebuilt.append(table)
+        self.late = 0
+        return True
 
     def query(self, sql: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
         """A broker response."""

@@ -158,8 +158,21 @@ def test_an_end_returns_when_brokers_answer_from_the_new_side(pinot: PinotCluste
     assert AuditEvent.objects.get(action="endReplaceSegments", cluster="prod").detail["brokersVerified"] is True
 
 
-def test_brokers_that_stay_behind_are_told_and_are_no_failure(pinot: PinotCluster) -> None:
+def test_a_broker_that_missed_the_message_is_asked_to_look_itself(pinot: PinotCluster) -> None:
+    """Pinot tells its brokers once, after the lineage is written; a controller that ends between the two never does."""
     pinot.broker.old, pinot.broker.late = ["a"], 10_000
+    entry = replaced(pinot, ["a"], ["b"])
+    assert pinot.broker.rebuilt == [TABLE.typed]
+    pinot.broker.late = 10_000  # told when whoever lost the answer asks for the end again, too
+    sent = len(pinot.rest.changes)
+    end_replace(pinot.ctx, TABLE, entry, actor=ANN)
+    assert pinot.broker.rebuilt == [TABLE.typed] * 2
+    assert len(pinot.rest.changes) == sent
+    assert all(e.detail["brokersVerified"] for e in AuditEvent.objects.filter(action="endReplaceSegments", cluster="prod"))
+
+
+def test_brokers_that_stay_behind_are_told_and_are_no_failure(pinot: PinotCluster) -> None:
+    pinot.broker.old, pinot.broker.late, pinot.broker.is_reached = ["a"], 10_000, False
     replaced(pinot, ["a"], ["b"])
     detail = AuditEvent.objects.get(action="endReplaceSegments", cluster="prod").detail
     assert detail["brokersVerified"] is False

@@ -1,6 +1,6 @@
 """HTTP to a real Apache Pinot: its controller, and SQL through the controller or a broker."""
 
-from segments.gateways.pinot.broker import PinotBroker, SqlBroker
+from segments.gateways.pinot.broker import PinotBroker, PinotSqlBroker, SqlBroker
 from segments.gateways.pinot.circuit import Circuit
 from segments.gateways.pinot.connection import Connection, Credentials, Tls
 from segments.gateways.pinot.controller import PinotController, PinotReply
@@ -17,6 +17,7 @@ __all__ = [
     "PinotController",
     "PinotRefused",
     "PinotReply",
+    "PinotSqlBroker",
     "SqlBroker",
     "Tls",
 ]
