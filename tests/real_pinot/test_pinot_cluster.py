@@ -168,7 +168,7 @@ def test_a_controller_killed_in_a_replacement_is_told_and_nothing_is_half_done(r
     pinot.kill("controller")
     query = {"type": "OFFLINE", "segmentLineageEntryId": entry}
     down = real.call("POST", f"/segments/{table}/endReplaceSegments", 503, params=query, timeout=120)
-    assert "controller" in down.json()["error"].lower()
+    assert "does not answer" in down.json()["error"]
     assert real.counts(table) == {"a1": 10, "a2": 10}  # the broker answers on
     expect_on_page(page, "/console/c/real/", r"(?i)down since")
     shoot(page, "pinot-down")
@@ -210,7 +210,8 @@ def test_a_controller_killed_while_it_switches_leaves_one_snapshot_and_a_record(
     pinot.restart("controller")
     wanted = "COMPLETED" if act == "end" else "REVERTED"
     poll(lambda: state_of(real, table, entry) in (wanted, "IN_PROGRESS", "COMPLETED"), 120, "the lineage is read again")
-    if state_of(real, table, entry) != wanted:
+    if act == "end" or state_of(real, table, entry) != wanted:
+        # An end that is over is asked for again, too: Pinot may have ended before it told its brokers.
         (real.end if act == "end" else real.revert)(table, entry)
     poll(lambda: real.counts(table) == new, 60, "every query sees the wanted side")
     events = real.call("GET", "/api/v1/audit").json()["events"]
