@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+import orjson
 
 from segments.domain.znrecord import ZNRecord
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController
@@ -82,7 +82,7 @@ class FakePinot:
             case "getChildren":
                 found = [self.store.get(f"{path}/{name}") for name in self.store.children(path)]
                 records = [_body(node.record) for node in found if node and node.record]
-                return httpx.Response(200, content=json.dumps(records, indent=2))
+                return httpx.Response(200, content=orjson.dumps(records, option=orjson.OPT_INDENT_2))
         return httpx.Response(404, json={"code": 404, "error": "HTTP 404 Not Found"})
 
     def _record(self, path: str) -> httpx.Response:
@@ -91,7 +91,9 @@ class FakePinot:
             return httpx.Response(500, json={"code": 500, "error": "Failed to deserialize"})
         node = self.store.get(path)
         assert node is not None
-        return httpx.Response(200, content=json.dumps(_body(node.record), indent=2)) if node.record else httpx.Response(204)
+        if node.record is None:
+            return httpx.Response(204)
+        return httpx.Response(200, content=orjson.dumps(_body(node.record), option=orjson.OPT_INDENT_2))
 
     def _stat(self, path: str) -> dict[str, int]:
         node = self.store.tree.nodes[path]

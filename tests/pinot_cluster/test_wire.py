@@ -191,6 +191,7 @@ def test_many_refusals_use_up_no_connections(gateway: Open, monkeypatch: pytest.
     server = serve()
     monkeypatch.setattr(server.RequestHandlerClass, "status", 503)
     link = gateway(server, read_s=5.0)
+    link._sleep = lambda _: None
     for _ in range(40):  # more than a client opens at once
         link._breaker = Breaker("prod")
         with pytest.raises(ControllerFault, match="answered 503"):
