@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from segments import wiring
-from segments.models import AuditEvent, Cluster
+from segments.models import AuditEvent, Cluster, LineageEntry
 from segments.services import pinot_calls
 from segments.services.rollback import roll_back
 from tests.console.conftest import logged_in
@@ -49,6 +49,18 @@ def test_the_lineage_says_how_far_it_is_and_it_is_carried_on(operator: Client, s
     assert stopped.visible == ["a"]
     assert "A rollback is under way" not in operator.get(f"{BASE}lineage/").content.decode()
     assert operator.post(f"{BASE}rollback/carry-on/", {"reason": "again"}).status_code == 404
+
+
+def test_a_preview_says_what_pinot_itself_does_and_promises_nothing_else(operator: Client, stopped: PinotCluster) -> None:
+    first = LineageEntry.objects.order_by("id").first()
+    assert first is not None
+    text = operator.get(f"{BASE}lineage/{first.entry_id}/rollback-to/").content.decode()
+    assert "What Pinot itself does" in text
+    assert "for moments queries see each of the" in text
+    assert "in one switch" not in text
+    assert "restore them from the tab Deleted" not in text
+    single = operator.get(f"{BASE}lineage/{first.entry_id}/rollback/").content.decode()
+    assert single.count("What Pinot itself does") == 1
 
 
 def test_it_is_given_up_where_it_is(operator: Client, stopped: PinotCluster) -> None:

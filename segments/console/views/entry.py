@@ -197,7 +197,8 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
         why_not="" if possible.allowed else " ".join(possible.blockers),
         items=[s.entry_id for s in preview.steps], items_title="Entries taken back",
     )  # fmt: skip
-    return perform(request, table, operation, {"lines": presenter.comparison(preview), "warnings": presenter.warnings(preview)})
+    told = {"lines": presenter.comparison(preview), "warnings": presenter.warnings(preview), "notes": preview.notes}
+    return perform(request, table, operation, told)
 
 
 def _in_one_switch(preview: rollback.RollbackPreview) -> list[str]:
