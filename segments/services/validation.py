@@ -12,7 +12,7 @@ from segments.domain.findings import Found, Observation, diagnose
 from segments.gateways.deepstore import encode
 from segments.models import Finding
 from segments.names import TableName
-from segments.services import archive, deletion, pinot_findings
+from segments.services import archive, deletion, pinot_findings, pinot_reaper
 from segments.services.context import Context
 from segments.services.lineage_record import read_lineage
 from segments.services.table_record import read_table_config
@@ -30,7 +30,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
         stopped = pinot_findings.consumption_findings(ctx, table)
         keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
         found = [*found, *pinot_findings.rollback_findings(ctx, table)]
-        repaired = [*(f.message for f in stopped), *archive.remove_aged(ctx, encode(table.raw))]
+        repaired = [*(f.message for f in stopped), *archive.remove_aged(ctx, encode(table.raw)), *pinot_reaper.tidy(ctx, table)]
     keep_findings(ctx.cluster, table.typed, found, owns=lambda code: not code.startswith(CONSUMPTION))
     sentences = [*repaired, *(f.message for f in found)]
     return sentences or [f"{table} is as it should be."]

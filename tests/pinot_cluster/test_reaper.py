@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segments.domain.lineage import noted_entries
-from segments.services import end_jobs, entry_reaper
+from segments.services import end_jobs, entry_reaper, validation
 from segments.services.end_jobs import request_end
 from segments.services.entry_lease import heartbeat
 from segments.services.pinot_starts import all_intents
@@ -58,7 +58,7 @@ def test_records_of_entries_that_pinot_has_dropped_go(pinot: PinotCluster) -> No
     entry = replaced(pinot, ["a"], ["b"])
     pin_entry(pinot.ctx, TABLE, entry, ANN)
     pinot.inside.memory.delete(paths.lineage(TABLE.typed))
-    entry_reaper.run(pinot.ctx, TABLE)
+    validation.run(pinot.ctx, TABLE)
     node = pinot.ctx.store.get(paths.entry_notes(TABLE.typed))
     assert noted_entries(node.record if node else None) == set()
     assert all_intents(pinot.ctx, TABLE) == []
