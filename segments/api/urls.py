@@ -95,6 +95,7 @@ _additions: list[Pattern] = [
     path("", include("segments.api.checks")),
     path("", include("segments.api.pushes")),
     path("", include("segments.api.segment_archive")),
+    path("", include("segments.api.cluster_tasks")),
 ]
 _document = {"PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"]}
 _of_a_cluster = [*_schemas, *_tables, *_realtime, *_segments, *_cluster, *_completion, *_additions]
