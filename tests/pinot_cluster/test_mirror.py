@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from django.test import override_settings
+from kazoo.client import KazooClient
 
 from segments import wiring
 from segments.domain import lineage as lineages
@@ -27,7 +29,7 @@ from segments.services.context import Actor
 from segments.store import paths
 from segments.store.memory import MemoryStore
 from tests.pinot_cluster.fake_rest import FakePinot
-from tests.real_parts import wait_until
+from tests.real_parts import start_zookeeper, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -250,3 +252,49 @@ def test_each_cluster_has_its_context_and_unknown_ones_have_none(pinots: dict[st
     clusters.remove_cluster("prod", ANN)
     with pytest.raises(Exception, match="'prod' does not exist"):
         wiring.context("prod")
+
+
+@pytest.mark.integration
+@pytest.mark.usefixtures("fleet")
+def test_pinots_zookeeper_that_dies_is_told_and_followed_again(pinots: dict[str, FakePinot], tmp_path: Path) -> None:
+    folder = tmp_path / "zookeeper"
+    folder.mkdir()
+    zookeeper = start_zookeeper(folder)
+    pinots["prod"] = pinot = make_pinot()
+    pinot.routes["GET", "/zk/stat"] = lambda request: httpx.Response(403, json={"error": "Permission is denied"})
+    copied = make_pinot("a")
+    try:
+        with pinots_client(zookeeper.hosts) as put:
+            for path in [p for p in copied.store.tree.nodes if p != "/"]:
+                put(path, copied.store.tree.nodes[path].data)
+        add("prod", zookeeper=zookeeper.hosts)
+        wait_until(lambda: names("prod") == ["a"] and row("prod").mirrored_at is not None, 90)
+        zookeeper.kill()
+        wait_until(lambda: "ZooKeeper" in row("prod").mirror_error and row("prod").mirror_error_since is not None, 90)
+        assert row("prod").state == UP  # the controller is not to blame
+        assert names("prod") == ["a"]
+        zookeeper.restart()
+        with pinots_client(zookeeper.hosts) as put:
+            put_segments(copied, "a", "b")
+            for path in (paths.segment(TABLE, "b"), paths.ideal_state(TABLE), paths.external_view(TABLE)):
+                put(path, copied.store.tree.nodes[path].data)
+        wait_until(lambda: names("prod") == ["a", "b"] and row("prod").mirror_error == "", 120)
+    finally:
+        zookeeper.stop()
+
+
+@contextmanager
+def pinots_client(hosts: str) -> Iterator[Callable[[str, bytes], None]]:
+    """Writes as Pinot's controller does."""
+    client = KazooClient(hosts)
+    client.start(30)
+
+    def put(path: str, data: bytes) -> None:
+        full = f"/PinotCluster{path}"
+        client.set(full, data) if client.exists(full) else client.create(full, data or None, makepath=True)
+
+    try:
+        yield put
+    finally:
+        client.stop()
+        client.close()
