@@ -39,6 +39,7 @@ from segments.store.memory import MemoryStore
 from segments.store.overlay import OverlayStore
 from segments.store.update import update_record
 from tests.faults.faulty import Cut
+from tests.pinot_cluster.fake_broker import FakeBroker
 from tests.pinot_cluster.fake_rest import FakePinot, controller
 from tests.services.world import TABLE, World
 
@@ -286,41 +287,6 @@ class PinotRest(FakePinot):
     def _table(self, request: httpx.Request, found: Match) -> TableName:
         kind = request.url.params.get("type", "OFFLINE")
         return TableName(unquote(found[1]), "REALTIME" if kind == "REALTIME" else "OFFLINE")
-
-
-@dataclass
-class FakeBroker:
-    """Answers queries on ``$segmentName``. ``late``: so many answers show what ``old`` said before the switch; ``failing`` ones fail."""
-
-    world: World
-    late: int = 0
-    failing: int = 0
-    old: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    rebuilt: list[str] = field(default_factory=list)
-    is_reached: bool = True
-
-    def rebuild_routing(self, table: str) -> bool:
-        """It reads the lineage now, if it is ``is_reached``."""
-        if not self.is_reached:
-            return False
-        self.rebuilt.append(table)
-        self.late = 0
-        return True
-
-    def query(self, sql: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """A broker response."""
-        self.asked.append(sql)
-        if self.failing > 0:
-            self.failing -= 1
-            return {"exceptions": [{"errorCode": 305, "message": "2 segments unavailable"}]}
-        visible = self.world.visible
-        if self.late > 0:
-            self.late -= 1
-            visible = self.old
-        names = re.findall(r"'((?:[^']|'')*)'", sql)
-        rows = [[n, 10] for n in names if n in visible]
-        return {"exceptions": [], "resultTable": {"rows": rows}}
 
 
 class PinotCluster:

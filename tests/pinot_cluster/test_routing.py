@@ -11,7 +11,8 @@ import pytest
 from segments.domain.lineage import Entry, Lineage, State
 from segments.services.pinot_routing import wait_until_shown
 from segments.store import paths
-from tests.pinot_cluster.fake_pinot import FakeBroker, PinotCluster
+from tests.pinot_cluster.fake_broker import FakeBroker
+from tests.pinot_cluster.fake_pinot import PinotCluster
 from tests.services.world import TABLE
 
 pytestmark = pytest.mark.django_db
