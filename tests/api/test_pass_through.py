@@ -196,3 +196,15 @@ def test_a_browsers_session_changes_nothing_by_get_nor_without_a_token(cluster: 
     assert browser.get("/clusters/prod/tenants").status_code == 200
     assert browser.get("/clusters/prod/tables/t?state=disable").status_code == 403
     assert browser.post("/clusters/prod/tenants", {}, JSON).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("path", "capability"),
+    [("forceCommit?partitions=0", "forceCommitSelect"), ("forceCommit?batchSize=1", "forceCommitBatch")],
+)
+def test_what_its_version_lacks_is_refused_with_the_reason(cluster: ApiCluster, pinot: RealPinot, path: str, capability: str) -> None:
+    pinot.fake.version = "0.11.0"
+    answer = cluster.http.post(f"/clusters/prod/tables/t_REALTIME/{path}")
+    assert (answer.status_code, answer.json()["capability"]) == (409, capability)
+    assert answer.json()["error"].startswith("Pinot 0.11.0 ")
+    assert pinot.seen == []
