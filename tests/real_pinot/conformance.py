@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.conformance_run import run_suite
 from tests.real_pinot.cluster import CLUSTER, RealPinot, running
 
+MAY = "may:"
 DIFFERENCES = Path(__file__).with_name("conformance_differences.toml")
 
 
@@ -40,9 +41,11 @@ def outcomes(report: Path) -> tuple[set[str], set[str]]:
 
 
 def judge(passed: set[str], failed: set[str], known: dict[str, str]) -> list[str]:
-    """A line for each test whose outcome is not the known one."""
+    """A line for each test whose outcome is not the known one; a reason that begins with "may:" allows both."""
     lines = [f"{name} fails, which is no known difference" for name in sorted(failed - set(known))]
-    lines += [f"{name} passes, but is known to differ: {known[name]}" for name in sorted(passed & set(known))]
+    lines += [
+        f"{name} passes, but is known to differ: {known[name]}" for name in sorted(passed & set(known)) if not known[name].startswith(MAY)
+    ]
     return lines + [f"{name} did not run, but is known to differ" for name in sorted(set(known) - passed - failed)]
 
 
@@ -63,7 +66,7 @@ def run(suite: Path, pinot: RealPinot, files: Sequence[str], options: Sequence[s
     surprises = judge(passed, failed, known)
     if surprises:
         surprises.append(done.stdout[-12_000:])
-    return f"{len(passed)} of {len(passed) + len(failed)} pass; {len(known)} are known to differ on 0.11.0", surprises
+    return f"{len(passed)} of {len(passed) + len(failed)} pass; {len(known)} are known to differ on 0.11.0, or may", surprises
 
 
 def main(arguments: list[str]) -> int:
