@@ -109,6 +109,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "segments.console.cluster_address.ClusterAddress",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -118,6 +119,8 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
 ]
 ROOT_URLCONF = "pinotadmin.urls"
+#: Of pages that name a cluster in their address.
+CLUSTER_URLCONF = "pinotadmin.urls_of_cluster"
 ASGI_APPLICATION = "pinotadmin.asgi.application"
 TEMPLATES = [
     {
@@ -147,7 +150,7 @@ LOGOUT_REDIRECT_URL = "/login/"
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
-STATIC_URL = "static/"
+STATIC_URL = "/static/"
 STATICFILES_DIRS = [("htmx", Path(django_htmx.__file__).parent / "static" / "django_htmx")]
 WHITENOISE_USE_FINDERS = True
 APPEND_SLASH = True

@@ -98,6 +98,12 @@ class PreconditionFailed(Rejected):
     status = 412
 
 
+class PayloadTooLarge(Rejected):
+    """More bytes than are taken in."""
+
+    status = 413
+
+
 class SegmentCorrupt(PinotAdminError):
     """A segment file is not what it claims to be; names file, column and offset where known."""
 

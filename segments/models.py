@@ -8,21 +8,80 @@ from __future__ import annotations
 import uuid
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 
 
 class Cluster(models.Model):
-    """One cluster that this installation drives."""
+    """One cluster that this installation drives: its own (embedded) or an Apache Pinot. Secrets are never in this row."""
 
     class Kind(models.TextChoices):
         EMBEDDED = "embedded", "embedded"
         PINOT = "pinot", "Apache Pinot"
 
+    class Auth(models.TextChoices):
+        NONE = "", "none"
+        BASIC = "basic", "Basic"
+        BEARER = "bearer", "bearer token"
+
+    class State(models.TextChoices):
+        """How the controller was found last."""
+
+        UNKNOWN = "unknown", "not asked yet"
+        UP = "up", "up"
+        DOWN = "down", "does not answer"
+        REFUSED = "refused", "refuses our credentials"
+        UNTRUSTED = "untrusted", "its certificate is not trusted"
+        UNEXPECTED = "unexpected", "does not answer as Pinot does"
+        WRONG_CLUSTER = "wrong-cluster", "is another cluster"
+
     name = models.SlugField(max_length=64, unique=True)
     kind = models.CharField(max_length=16, choices=Kind, default=Kind.EMBEDDED)
+    controller_urls = models.JSONField(default=list, blank=True, help_text="Tried in turn; empty for the embedded cluster")
+    broker_url = models.CharField(max_length=255, blank=True, default="", help_text="Queries go here; empty: through the controller")
+    pinot_name = models.CharField(
+        max_length=255, blank=True, default="", help_text="The cluster's name in Pinot, learnt from its controller"
+    )
+    zookeeper = models.CharField(max_length=255, blank=True, default="", help_text="host:port,host:port; empty: read over REST only")
+    zookeeper_cluster = models.CharField(max_length=255, blank=True, default="", help_text="Path of the cluster in ZooKeeper")
+    deep_store_url = models.CharField(
+        max_length=512, blank=True, default="", help_text="Where pushes may put segments; empty: uploads by tar"
+    )
+    auth = models.CharField(max_length=16, choices=Auth, blank=True, default=Auth.NONE)
+    auth_user = models.CharField(max_length=150, blank=True, default="")
+    auth_source = models.CharField(
+        max_length=512, blank=True, default="", help_text="Where the secret is: stored (private file), env:NAME or file:PATH"
+    )
+    tls_ca = models.CharField(max_length=512, blank=True, default="", help_text="File of certificate authorities")
+    tls_cert = models.CharField(max_length=512, blank=True, default="", help_text="File of our certificate")
+    tls_key = models.CharField(max_length=512, blank=True, default="", help_text="File of its key; empty: in the same file")
+    tls_insecure = models.BooleanField(default=False, help_text="Certificates are not checked")
+    configured_at = models.DateTimeField(null=True, blank=True, help_text="Last change of what is above; connections are made anew then")
+    state = models.CharField(max_length=16, choices=State, default=State.UNKNOWN)
+    state_since = models.DateTimeField(null=True, blank=True)
+    checked_at = models.DateTimeField(null=True, blank=True)
+    last_error = models.TextField(blank=True, default="")
+    version = models.CharField(max_length=128, blank=True, default="", help_text="Of Pinot's controller")
+    mirrored_at = models.DateTimeField(null=True, blank=True, help_text="When the mirror was last in step with the cluster")
+    mirror_error = models.TextField(blank=True, default="", help_text="Why the mirror can not follow; empty: it does")
+    mirror_error_since = models.DateTimeField(null=True, blank=True)
+    calls_per_minute = models.PositiveIntegerField(default=0, help_text="Requests of the mirror to the controller")
+
+    class Meta:
+        ordering = ["name"]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_pinot(self) -> bool:
+        """Is it driven through a Pinot controller?"""
+        return self.kind == self.Kind.PINOT
+
+    @property
+    def is_trouble(self) -> bool:
+        """Is there something a page must tell about the connection?"""
+        return self.is_pinot and (self.state not in (self.State.UP, self.State.UNKNOWN) or bool(self.mirror_error))
 
 
 class Table(models.Model):
@@ -304,3 +363,32 @@ class PassRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.task} {self.table_name} {self.finished_at:%Y-%m-%d %H:%M:%S}"
+
+
+class Grant(models.Model):
+    """A right for some tables of some cluster, given to a user or a group. ``segments.services.rights`` says what it allows."""
+
+    class Right(models.TextChoices):
+        OPERATE = "operate", "operate: push, end, revert, pause, run passes"
+        ADMINISTER = "administer", "administer: also create, change and delete"
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="grants")
+    group = models.ForeignKey("auth.Group", on_delete=models.CASCADE, null=True, blank=True, related_name="grants")
+    cluster = models.CharField(max_length=64, default="*", help_text="Name of a cluster; * means all of them")
+    tables = models.CharField(
+        "tables",
+        max_length=255,
+        help_text="Pattern of raw or typed names, such as sales_*; * alone is the whole cluster, instances included",
+    )
+    right = models.CharField(max_length=16, choices=Right, default=Right.OPERATE)
+
+    class Meta:
+        ordering = ["cluster", "tables", "id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(user__isnull=True) ^ models.Q(group__isnull=True), name="segments_grant_to_user_or_group"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user or self.group}: {self.right} {self.tables} of {'every cluster' if self.cluster == '*' else self.cluster}"

@@ -1,4 +1,8 @@
-"""Celery tasks: each takes names, builds the context, and calls one use case."""
+"""Celery tasks: each takes names, builds the context, and calls one use case; on every cluster where it makes sense there.
+
+What is scheduled is done on the own cluster in the task itself, and handed to the workers for each Pinot cluster: one that is
+slow keeps two threads at most, and never the own cluster's tasks.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +11,73 @@ import os
 import socket
 import threading
 import uuid
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
-from celery import shared_task
+from celery import current_app, shared_task
 from celery.signals import worker_ready
 from django.conf import settings
+from kombu.exceptions import KombuError
+from redis.exceptions import RedisError
 
 from segments import wiring
-from segments.errors import StateConflict
+from segments.errors import NotFound, StateConflict, Unavailable
+from segments.models import Cluster, Push
 from segments.names import TableName, split_table_name
 from segments.services import deletion, end_jobs, entry_reaper, passes, realtime_validation
-from segments.services.context import SYSTEM, Actor
+from segments.services.context import SYSTEM, Actor, Context
 
 log = logging.getLogger(__name__)
 #: Seconds that one task stays with a background end.
 _FOLLOW_S = 20.0
+
+# -- other clusters
+
+#: What is done on Pinot clusters too, by name. Retention, deletions and repairs of consumption are not: Pinot does them itself.
+_ON_PINOT: Final[dict[str, Callable[[Context], list[str]]]] = {
+    "resume_lost_pushes": lambda ctx: _resume(ctx),
+    "advance_ends": end_jobs.advance_all,
+    "reap_entries": entry_reaper.run_all,
+    "run_validation": lambda ctx: passes.run_pass(ctx, "SegmentStatusChecker", None, SYSTEM),
+    "keep_consumption": realtime_validation.keep_consumption,
+    "sample_lag": lambda ctx: passes.run_pass(ctx, "RealtimeConsumerMonitor", None, SYSTEM),
+}
+#: Threads of a worker that may be with Pinot clusters at once, and what they are at: one of a kind for each cluster.
+_ON_PINOT_THREADS: Final = 2
+_busy_lock: Final = threading.Lock()
+_busy: Final[set[tuple[str, str]]] = set()
+
+
+def _elsewhere(work: str) -> None:
+    """Have the same done on every Pinot cluster that is up; what can not be handed over now is left to the next time."""
+    usable = (Cluster.State.UP, Cluster.State.UNKNOWN)
+    for name in Cluster.objects.filter(kind=Cluster.Kind.PINOT, state__in=usable).values_list("name", flat=True):
+        try:
+            current_app.send_task("segments.tasks.on_cluster", args=[name, work], expires=10, retry=False)
+        except (KombuError, RedisError, OSError) as error:
+            log.warning("%s on cluster %s could not be handed to the workers: %s", work, name, error)
+            return
+
+
+@shared_task(name="segments.tasks.on_cluster")
+def on_cluster(name: str, work: str) -> list[str]:
+    """Do one of the scheduled things on a Pinot cluster; nothing when it is being done there, or too much else is."""
+    with _busy_lock:
+        if (name, work) in _busy or len(_busy) >= _ON_PINOT_THREADS:
+            return []
+        _busy.add((name, work))
+    try:
+        sentences = _ON_PINOT[work](wiring.context(name))
+    except (NotFound, Unavailable) as error:
+        log.info("%s on cluster %s: %s", work, name, error)  # the cluster's row tells it already
+        return []
+    finally:
+        with _busy_lock:
+            _busy.discard((name, work))
+    for sentence in sentences:
+        log.info("%s: %s", name, sentence)
+    return sentences
+
 
 # -- pushes
 
@@ -33,7 +89,7 @@ def run_push(push_id: str) -> str:
 
     owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     try:
-        sentence = push_run.run_push(wiring.context(), push_id, owner, builder=wiring.push_builder())
+        sentence = push_run.run_push(_context_of(push_id), push_id, owner, builder=wiring.push_builder())
     except StateConflict as error:
         sentence = str(error)
     log.info("%s", sentence)
@@ -43,12 +99,22 @@ def run_push(push_id: str) -> str:
 @shared_task(name="segments.tasks.resume_lost_pushes")
 def resume_lost_pushes() -> list[str]:
     """Hand pushes whose worker was lost to the queue again."""
-    from segments.services import push, push_queue
-
-    sentences = push.resume_lost(wiring.context(), push_queue.enqueue_push)
+    sentences = _resume(wiring.context())
     for sentence in sentences:
         log.warning("%s", sentence)
+    _elsewhere("resume_lost_pushes")
     return sentences
+
+
+def _resume(ctx: Context) -> list[str]:
+    from segments.services import push, push_queue  # the worker's other processes need none of what building needs
+
+    return push.resume_lost(ctx, push_queue.enqueue_push)
+
+
+def _context_of(push_id: str) -> Context:
+    cluster = Push.objects.filter(pk=push_id).values_list("cluster", flat=True).first()
+    return wiring.context(cluster or None)
 
 
 @worker_ready.connect
@@ -71,9 +137,9 @@ def _warm() -> None:
 
 
 @shared_task(name="segments.tasks.follow_end")
-def follow_end(job_id: str) -> str:
+def follow_end(job_id: str, cluster: str | None = None) -> str:
     """Carry a background end on for a while; what takes longer is left to ``advance_ends``."""
-    job = end_jobs.follow(wiring.context(), job_id, _FOLLOW_S)
+    job = end_jobs.follow(wiring.context(cluster), job_id, _FOLLOW_S)
     return f"Job {job_id} is {job.state if job else 'gone'}."
 
 
@@ -83,6 +149,7 @@ def advance_ends() -> list[str]:
     sentences = end_jobs.advance_all(wiring.context())
     for sentence in sentences:
         log.info("%s", sentence)
+    _elsewhere("advance_ends")
     return sentences
 
 
@@ -92,6 +159,7 @@ def reap_entries() -> list[str]:
     sentences = entry_reaper.run_all(wiring.context())
     for sentence in sentences:
         log.warning("%s", sentence)
+    _elsewhere("reap_entries")
     return sentences
 
 
@@ -99,10 +167,10 @@ def reap_entries() -> list[str]:
 
 
 @shared_task(name="segments.tasks.run_periodic")
-def run_periodic(name: str, table: str | None = None, actor: str = "system") -> list[str]:
+def run_periodic(name: str, table: str | None = None, actor: str = "system", cluster: str | None = None) -> list[str]:
     """Run one pass by Pinot's name over one table (typed name) or all."""
     raw, kind = split_table_name(table or "")
-    return passes.run_pass(wiring.context(), name, TableName(raw, kind) if kind else None, Actor(actor))
+    return passes.run_pass(wiring.context(cluster), name, TableName(raw, kind) if kind else None, Actor(actor))
 
 
 @shared_task(name="segments.tasks.run_retention")
@@ -114,6 +182,7 @@ def run_retention() -> list[str]:
 @shared_task(name="segments.tasks.run_validation")
 def run_validation() -> list[str]:
     """Find what is not as it should be, all tables."""
+    _elsewhere("run_validation")
     return passes.run_pass(wiring.context(), "SegmentStatusChecker", None, SYSTEM)
 
 
@@ -129,12 +198,14 @@ def keep_consumption() -> list[str]:
     sentences = realtime_validation.keep_consumption(wiring.context())
     for sentence in sentences:
         log.info("%s", sentence)
+    _elsewhere("keep_consumption")
     return sentences
 
 
 @shared_task(name="segments.tasks.sample_lag")
 def sample_lag() -> list[str]:
     """Note how far each partition is behind its stream, all tables."""
+    _elsewhere("sample_lag")
     return passes.run_pass(wiring.context(), "RealtimeConsumerMonitor", None, SYSTEM)
 
 

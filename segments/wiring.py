@@ -6,9 +6,9 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -18,10 +18,16 @@ from segments.dataplane.broker import Broker, DetachedBroker
 from segments.domain.stream_config import StreamConfig
 from segments.errors import NotFound, Unavailable
 from segments.gateways.deepstore import DeepStore
-from segments.gateways.servers import HttpServers
+from segments.gateways.pinot import SqlBroker
+from segments.gateways.servers import HttpServers, Profile
 from segments.gateways.streams import Stream, StreamDefaults, open_stream
+from segments.models import Cluster
 from segments.names import instance_name
+from segments.services import cluster_parts
+from segments.services.cluster_parts import Installation, PinotParts
 from segments.services.context import Context, Limits
+from segments.services.replica_report import ErrorReader
+from segments.services.snapshot_diff import ProfileReader
 from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store
 from segments.store.cluster_setup import ensure_cluster
@@ -38,6 +44,9 @@ class _Parts:
     context: Context | None = None
     broker: Broker | None = None
     servers: HttpServers | None = None
+    pinot: dict[str, PinotParts] = field(default_factory=dict)
+    #: Contexts that a test put in the place of built ones.
+    given: dict[str, Context] = field(default_factory=dict)
 
 
 _parts = _Parts()
@@ -67,10 +76,19 @@ def servers() -> HttpServers:
     return _once("servers", lambda: HttpServers(settings.CLUSTER_SECRET))
 
 
+def cluster_names() -> list[str]:
+    """Every cluster that this installation drives, its own first."""
+    others = Cluster.objects.filter(kind=Cluster.Kind.PINOT).exclude(name=settings.CLUSTER_NAME)
+    return [settings.CLUSTER_NAME, *others.order_by("name").values_list("name", flat=True)]
+
+
 def context(cluster: str | None = None) -> Context:
-    """The parts that use cases work with. NotFound for a cluster that this installation does not drive."""
+    """The parts that use cases work with; None: the installation's own cluster. NotFound for a cluster that it does not drive.
+
+    Never waits for a Pinot: what can not be reached says so (Unavailable) when it is used.
+    """
     if cluster not in (None, settings.CLUSTER_NAME):
-        raise NotFound(f"Cluster '{cluster}' does not exist.", remedy=f"This installation drives '{settings.CLUSTER_NAME}'.")
+        return _pinot_context(cluster)
 
     def build() -> Context:
         return Context(
@@ -81,12 +99,7 @@ def context(cluster: str | None = None) -> Context:
             new_id=lambda: str(uuid.uuid4()),
             controller_url=f"http://{settings.HOST}:{settings.PORT}",
             cluster_secret=settings.CLUSTER_SECRET,
-            limits=Limits(
-                entry_lease_s=float(settings.ENTRY_LEASE_S),
-                # A cluster that listens on its own machine only may also read from there.
-                fetch_from_loopback=settings.HOST in ("127.0.0.1", "localhost", "::1"),
-                fetch_roots=tuple(settings.URI_PUSH_ROOTS),
-            ),
+            limits=_limits(),
             streams=_open_stream,
             servers=servers(),
             snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),
@@ -94,6 +107,72 @@ def context(cluster: str | None = None) -> Context:
         )
 
     return _once("context", build)
+
+
+def _pinot_context(name: str) -> Context:
+    """Connections as the cluster's row says; made anew when it was changed, by whichever process."""
+    if name in _parts.given:
+        return _parts.given[name]
+    row = Cluster.objects.filter(name=name, kind=Cluster.Kind.PINOT).first()
+    with _lock:
+        parts = _parts.pinot.get(name)
+        if parts is not None and (row is None or not parts.fits(row)):
+            _parts.pinot.pop(name).close()
+            parts = None
+        if row is None:
+            known = f"This installation drives {', '.join(repr(n) for n in cluster_names())}."
+            raise NotFound(f"Cluster '{name}' does not exist.", remedy=known)
+        if parts is None:
+            parts = _parts.pinot[name] = PinotParts(row, _installation())
+        return parts.context
+
+
+def _installation() -> Installation:
+    return Installation(
+        own_name=settings.CLUSTER_NAME,
+        own_store=store,
+        data_dir=settings.DATA_DIR,
+        deep_store_url=settings.DEEP_STORE_URL,
+        clock=clock_ms,
+        new_id=lambda: str(uuid.uuid4()),
+        limits=_limits(),
+    )
+
+
+def _limits() -> Limits:
+    return Limits(
+        entry_lease_s=float(settings.ENTRY_LEASE_S),
+        # An installation that listens on its own machine only may also read from there.
+        fetch_from_loopback=settings.HOST in ("127.0.0.1", "localhost", "::1"),
+        fetch_roots=tuple(settings.URI_PUSH_ROOTS),
+    )
+
+
+def pinot_broker(cluster: str) -> SqlBroker:
+    """SQL to a Pinot cluster. NotFound; Unavailable for the embedded one, which has ``broker``."""
+    found = context(cluster).pinot_broker
+    if found is None:
+        raise Unavailable(f"Cluster '{cluster}' is no Pinot cluster.")
+    return found
+
+
+def query(cluster: str | None = None) -> SqlBroker:
+    """Who answers queries of this cluster: the broker of this web process, or Pinot's."""
+    return context(cluster).pinot_broker or broker()
+
+
+def replica_errors(ctx: Context) -> ErrorReader | None:
+    """What servers say about replicas in ERROR; None for a Pinot: its servers are not ours, and never see our secret."""
+    return None if ctx.pinot is not None else servers().errors
+
+
+def column_profiles(ctx: Context) -> ProfileReader:
+    """What servers know of the columns of segments. A Pinot's servers do not tell: Unavailable when they are asked."""
+
+    def refuse(url: str, table: str, names: Sequence[str]) -> Profile:
+        raise Unavailable("Servers of Apache Pinot do not tell the ranges of columns.", table=table)
+
+    return refuse if ctx.pinot is not None else servers().profile
 
 
 def _open_stream(config: StreamConfig) -> Stream:
@@ -153,6 +232,8 @@ def close() -> None:
             _parts.broker.stop()
         if _parts.servers is not None:
             _parts.servers.close()
+        for parts in _parts.pinot.values():
+            parts.close()
         if _parts.store is not None:
             _parts.store.close()
         _parts.__dict__.update(_Parts().__dict__)
@@ -171,6 +252,17 @@ def use(context: Context, broker: Any = None) -> Iterator[None]:
             _parts.__dict__.update(before)
 
 
+@contextmanager
+def use_cluster(context: Context) -> Iterator[None]:
+    """For tests: this context for the Pinot cluster of its name."""
+    before = _parts.given
+    _parts.given = {**before, context.cluster: context}
+    try:
+        yield
+    finally:
+        _parts.given = before
+
+
 def _once(name: str, build: Callable[[], T]) -> T:
     with _lock:
         if getattr(_parts, name) is None:
@@ -184,4 +276,5 @@ def _after_fork() -> None:
     _parts.__dict__.update(_Parts().__dict__)
 
 
+cluster_parts.bind(_installation)
 os.register_at_fork(after_in_child=_after_fork)

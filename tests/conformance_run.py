@@ -20,8 +20,11 @@ from tests.integration.running import Installation
 from tests.streams import kafka_broker
 
 
-def suite_environment(endpoints: dict[str, Any]) -> dict[str, str]:
-    """What the suite reads, from the cluster's endpoints.json; this run's own pytest and Django variables stay out."""
+def suite_environment(endpoints: dict[str, Any], *, is_strict: bool = True) -> dict[str, str]:
+    """What the suite reads, from the cluster's endpoints.json; this run's own pytest and Django variables stay out.
+
+    A strict target is this project: refusals are 4xx with a reason, by the newest rules.
+    """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "DJANGO_"))}
     return {
         **inherited,
@@ -31,20 +34,21 @@ def suite_environment(endpoints: dict[str, Any]) -> dict[str, str]:
         "PINOT_CLUSTER": endpoints["cluster"],
         "PINOT_AUTH": endpoints["authorization"],
         "PINOT_DEEP_STORE": endpoints["deep_store"].removeprefix("file://"),
-        "PINOT_STRICT": "1",
+        "PINOT_STRICT": "1" if is_strict else "0",
         "STREAM": os.environ.get("STREAM", "redis"),
         "REDIS_URL": endpoints["redis"],
     }
 
 
 def run_suite(
-    suite: Path, endpoints: dict[str, Any], folder: Path, arguments: Sequence[str], *, capture: bool = False
+    suite: Path, endpoints: dict[str, Any], folder: Path, arguments: Sequence[str], *, is_strict: bool = True, capture: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run the suite in its own folder, which may be read-only; ``folder`` takes an empty configuration, so that ours does not count."""
     (folder / "pytest.ini").write_text("[pytest]\n")
     options = ["-c", str(folder / "pytest.ini"), "--rootdir", str(suite), "-p", "no:cacheprovider", "-p", "no:django"]
     command = [sys.executable, "-B", "-m", "pytest", *options, *(arguments or [str(suite)])]
-    return subprocess.run(command, cwd=suite, env=suite_environment(endpoints), check=False, capture_output=capture, text=True)
+    environment = suite_environment(endpoints, is_strict=is_strict)
+    return subprocess.run(command, cwd=suite, env=environment, check=False, capture_output=capture, text=True)
 
 
 @contextmanager

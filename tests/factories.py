@@ -38,7 +38,7 @@ def make_user(name: str = "ann", *rights: str, is_staff: bool = False, is_superu
 
 def make_table(name: str = "flights_OFFLINE", **values: Any) -> Table:
     """A healthy table with two replicas; the sums are given, not computed."""
-    cluster, _ = Cluster.objects.get_or_create(name=CLUSTER)
+    cluster = values.pop("cluster", None) or Cluster.objects.get_or_create(name=CLUSTER)[0]
     raw, _, kind = name.rpartition("_")
     defaults: dict[str, Any] = {
         "raw_name": raw, "type": kind, "config": CONFIG | {"tableName": raw}, "schema": SCHEMA | {"schemaName": raw}, "replication": 2,

@@ -1,5 +1,5 @@
-"""Django admin pages: read-only mirrors and records, users and groups; actions lead to the console's pages."""
+"""Django admin pages: read-only mirrors and records, users, groups and their grants; actions lead to the console's pages."""
 
-from segments.admin import mirrors, people, records
+from segments.admin import grants, mirrors, people, records
 
-__all__ = ["mirrors", "people", "records"]
+__all__ = ["grants", "mirrors", "people", "records"]

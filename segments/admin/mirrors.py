@@ -11,21 +11,41 @@ from unfold.decorators import action
 
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
+from segments.services.page_addresses import address_in
 
 
 @admin.register(Cluster)
 class ClusterAdmin(ReadOnlyAdmin):
-    """Clusters that this installation drives."""
+    """Clusters that this installation drives; they are added and changed in the console."""
 
-    list_display = ["name", "kind"]
+    list_display = ["name", "kind", "state", "state_since", "version", "mirrored_at"]
+    list_filter = ["kind", "state"]
+    search_fields = ["name"]
+    actions_detail = ["open_console"]
+
+    @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def open_console(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """The cluster's page."""
+        return redirect(address_in(get_object_or_404(Cluster, pk=object_id).name, "console:cluster"))
 
 
 @admin.register(Table)
 class TableAdmin(ReadOnlyAdmin):
     """Tables with their sums."""
 
-    list_display = ["name", "type", "ingestion_type", "rows_visible", "segments_visible", "segments_total", "replicas", "updated_at"]
+    list_display = [
+        "name",
+        "cluster",
+        "type",
+        "ingestion_type",
+        "rows_visible",
+        "segments_visible",
+        "segments_total",
+        "replicas",
+        "updated_at",
+    ]
     list_filter = ["cluster", "type", "ingestion_type"]
+    list_select_related = ["cluster"]
     search_fields = ["name"]
     actions_detail = ["open_console", "open_lineage", "open_passes"]
 
@@ -116,14 +136,17 @@ class LineageEntryAdmin(ReadOnlyAdmin):
     @action(description="Preview rollback…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
     def preview_rollback(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The console's preview, from which it can be done."""
-        entry = get_object_or_404(LineageEntry.objects.select_related("table"), pk=object_id)
-        return redirect("console:rollback", typed=entry.table.name, entry_id=entry.entry_id)
+        entry = get_object_or_404(LineageEntry.objects.select_related("table__cluster"), pk=object_id)
+        return redirect(address_in(entry.table.cluster.name, "console:rollback", entry.table.name, entry.entry_id))
 
 
 def _to_consumption(page: str, object_id: Any) -> HttpResponse:
-    segment = get_object_or_404(Segment.objects.select_related("table"), pk=object_id)
-    return redirect(page, typed=segment.table.name)
+    return _to_table(page, get_object_or_404(Segment.objects.select_related("table__cluster"), pk=object_id).table)
 
 
 def _to(page: str, object_id: Any) -> HttpResponse:
-    return redirect(page, typed=get_object_or_404(Table, pk=object_id).name)
+    return _to_table(page, get_object_or_404(Table.objects.select_related("cluster"), pk=object_id))
+
+
+def _to_table(page: str, table: Table) -> HttpResponse:
+    return redirect(address_in(table.cluster.name, page, table.name))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
 from segments.admin.readonly import ReadOnlyAdmin
 from segments.models import AuditEvent, Finding, PassRun, Push, PushSegment
+from segments.services.page_addresses import address_in
 
 
 @admin.register(Push)
@@ -24,7 +25,8 @@ class PushAdmin(ReadOnlyAdmin):
     @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
     def open_console(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The push's page with live progress."""
-        return redirect("console:push", push_id=object_id)
+        push = get_object_or_404(Push, pk=object_id)
+        return redirect(address_in(push.cluster, "console:push", push.pk))
 
 
 @admin.register(PushSegment)

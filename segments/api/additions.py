@@ -17,15 +17,17 @@ _MOST: Final = 1000
 class AuditTrail(ApiView):
     """Who did, or was refused, what, when and why."""
 
-    parameters = {"GET": ("target", "actor", "action", "outcome", "before", "limit")}
+    parameters = {"GET": ("cluster", "target", "actor", "action", "outcome", "before", "limit")}
 
     def get(self, request: Request) -> Response:
-        """Newest first; ``before`` is the id to go on from (``next``)."""
+        """Newest first; ``before`` is the id to go on from (``next``). Of all clusters, unless the address or a parameter names one."""
         limit = int_param(request, "limit") or 100
         if not 1 <= limit <= _MOST:
             raise InvalidInput(f"'limit' must be 1 to {_MOST}.")
         events = AuditEvent.objects.order_by("-id")
-        filters = {k: v for k in ("target", "actor", "action", "outcome") if (v := text_param(request, k)) is not None}
+        filters = {k: v for k in ("cluster", "target", "actor", "action", "outcome") if (v := text_param(request, k)) is not None}
+        if self.cluster is not None:
+            filters["cluster"] = self.ctx.cluster
         before = int_param(request, "before")
         events = events.filter(**filters, **({"id__lt": before} if before is not None else {}))
         found = list(events[: limit + 1])

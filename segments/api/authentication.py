@@ -16,6 +16,7 @@ from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
 from segments import wiring
+from segments.domain.basic_auth import parse_basic
 from segments.services.context import Actor
 
 #: Seconds for which a checked password is not checked again: PBKDF2 takes 100 ms and more by design.
@@ -82,6 +83,18 @@ class BasicAuthentication(authentication.BasicAuthentication):
     """HTTP Basic. The user is read on every request: a changed password, a deactivated user count at once."""
 
     www_authenticate_realm = "pinotadmin"
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        """(user, None); None for other schemes; AuthenticationFailed for what is no HTTP Basic and for wrong credentials."""
+        scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
+        if scheme.lower() != "basic":
+            return None
+        found = parse_basic(token)
+        if found is None:
+            raise exceptions.AuthenticationFailed(
+                "The Authorization header is no HTTP Basic: the base64 of user:password is missing in it."
+            )
+        return self.authenticate_credentials(*found, request)
 
     def authenticate_credentials(self, userid: str, password: str, request: Any = None) -> tuple[Any, None]:
         """(user, None), or AuthenticationFailed, which does not tell whether the user exists."""

@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any, ClassVar, Final
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import ParseError
@@ -17,7 +18,7 @@ from segments import wiring
 from segments.api.authentication import actor_of
 from segments.api.openapi import PinotSchema
 from segments.api.permissions import Right
-from segments.errors import InvalidInput
+from segments.errors import InvalidInput, NotFound
 from segments.services.context import Actor, Context
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
@@ -30,11 +31,34 @@ class ApiView(APIView):
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {}
     schema = PinotSchema()
     cluster: str | None = None
+    #: Methods that have a use case on a real Pinot; the others of Pinot's own paths are passed on to it.
+    on_pinot: ClassVar[frozenset[str]] = frozenset()
 
     def dispatch(self, request: HttpRequest, *args: Any, cluster: str | None = None, **kwargs: Any) -> HttpResponseBase:
-        """As usual, with the cluster of ``/clusters/<cluster>/...`` kept aside."""
+        """As usual, with the cluster of ``/clusters/<cluster>/...`` kept aside; what is Pinot's own business goes to it."""
         self.cluster = cluster
+        if cluster is not None and self._is_passed_on(request, cluster):
+            return _pass_on(request, cluster)
         return super().dispatch(request, *args, **kwargs)
+
+    def _is_passed_on(self, request: HttpRequest, cluster: str) -> bool:
+        """Is this one of Pinot's own paths, on a real Pinot, without a use case of ours?"""
+        if request.method in self.on_pinot or _path_of(request).startswith("api/v1/"):
+            return False
+        try:
+            return wiring.context(cluster).pinot is not None
+        except NotFound:
+            return False  # the view says it, to those who may know
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table (raw or typed name) that a request is about, for rights by table; None: the cluster as a whole."""
+        found = self.kwargs.get("table") or self.kwargs.get("schema")
+        return str(found) if found else None
+
+    @property
+    def cluster_name(self) -> str:
+        """The cluster that the address names, or the installation's own. It may not exist."""
+        return self.cluster or str(settings.CLUSTER_NAME)
 
     @property
     def ctx(self) -> Context:
@@ -45,6 +69,17 @@ class ApiView(APIView):
     def actor(self) -> Actor:
         """Who asks, and why."""
         return actor_of(self.request)
+
+
+def _path_of(request: HttpRequest) -> str:
+    """What follows ``/clusters/NAME/``."""
+    return request.path_info.split("/", 3)[3]
+
+
+def _pass_on(request: HttpRequest, cluster: str) -> HttpResponseBase:
+    from segments.api.pass_through import PassThrough  # which is a view, too
+
+    return PassThrough.as_view()(request, cluster=cluster, path=_path_of(request))
 
 
 def status(text: str) -> Response:
@@ -102,6 +137,16 @@ def json_body(request: Request, *, optional: bool = False) -> Any:
         return _parse_json(raw)
     except (ValueError, RecursionError) as error:  # the latter: lists in lists in lists
         raise InvalidInput(f"The body is no JSON: {error}.") from error
+
+
+def text_field(request: Request, name: str) -> str | None:
+    """A text of the JSON body's object; None for anything else, also for a body that is no JSON."""
+    try:
+        body = json_body(request, optional=True)
+    except InvalidInput:
+        return None
+    value = body.get(name) if isinstance(body, dict) else None
+    return value if isinstance(value, str) else None
 
 
 def _parse_json(raw: bytes) -> Any:

@@ -18,6 +18,7 @@ from segments.services import audit, cluster_settings, instances, passes, tables
 class Instances(ApiView):
     """All instances; register one."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
 
     def get(self, request: Request) -> Response:
@@ -38,6 +39,7 @@ class Instances(ApiView):
 class OneInstance(ApiView):
     """One instance; forget it."""
 
+    on_pinot = frozenset(("DELETE",))
     rights = {"DELETE": "administer"}
 
     def get(self, request: Request, instance: str) -> Response:
@@ -53,6 +55,7 @@ class OneInstance(ApiView):
 class InstanceState(ApiView):
     """Drain a server, or let it serve again."""
 
+    on_pinot = frozenset(("PUT",))
     rights = {"PUT": "operate"}
     parameters = {"PUT": ("state",)}
 
@@ -68,6 +71,7 @@ class InstanceState(ApiView):
 class ClusterConfigs(ApiView):
     """Cluster-wide settings."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
 
     def get(self, request: Request) -> Response:
@@ -86,6 +90,7 @@ class ClusterConfigs(ApiView):
 class OneClusterConfig(ApiView):
     """One cluster-wide setting."""
 
+    on_pinot = frozenset(("DELETE",))
     rights = {"DELETE": "administer"}
 
     def delete(self, request: Request, key: str) -> Response:
@@ -124,13 +129,17 @@ class RunPeriodicTask(ApiView):
         """Start one run over a table, or all; it goes on in the background."""
         name = passes.check_name(need_text(request, "taskname"))
         typed = self._table(request)
-        task_id = run_periodic(name, typed)
+        task_id = run_periodic(name, typed, self.cluster)
         audit.record(self.actor, f"start {name}", cluster=self.ctx.cluster, target=typed or "", task=task_id)
         return Response({"taskId": task_id, "isSuccessful": True})
 
     def post(self, request: Request) -> Response:
         """As GET."""
         return self.get(request)
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table to run over; none: all."""
+        return text_param(request, "tableName")
 
     def _table(self, request: Request) -> str | None:
         given, kind = text_param(request, "tableName"), text_param(request, "type")

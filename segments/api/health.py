@@ -1,4 +1,4 @@
-"""Is this process alive, and are the parts it needs there? The only addresses open to strangers."""
+"""Is this process alive, and are the parts it needs there? The first two are the only addresses open to strangers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
+from datetime import datetime
 from typing import Any, Final
 
 from django.db import connection
 from django.http import HttpResponse
+from django.utils import timezone
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments import wiring
 from segments.api.base import ApiView
+from segments.models import Cluster
 from segments.store import paths
 
 #: Seconds after which a part that does not answer counts as down.
@@ -44,6 +47,25 @@ class Readiness(ApiView):
         parts = _ask({"zookeeper": _ask_zookeeper, "database": _ask_database, "redis": wiring.ping_redis})
         is_ready = all(part["ok"] for part in parts.values())
         return Response({"ready": is_ready, "parts": parts}, status=200 if is_ready else 503)
+
+
+class ClustersHealth(ApiView):
+    """Are the clusters there that this installation drives?"""
+
+    def get(self, request: Request) -> Response:
+        """State of each Pinot, since when, why not, and the age of what is shown of it. 200 also when one is down."""
+        now = timezone.now()
+        found = [_cluster(row, now) for row in Cluster.objects.filter(kind=Cluster.Kind.PINOT)]
+        return Response({"ok": all(c["ok"] for c in found), "clusters": found})
+
+
+def _cluster(row: Cluster, now: datetime) -> dict[str, Any]:
+    age = None if row.mirrored_at is None else round((now - row.mirrored_at).total_seconds(), 1)
+    since = row.state_since.isoformat() if row.state_since else None
+    return {
+        "name": row.name, "ok": not row.is_trouble, "state": row.state, "since": since, "error": row.last_error or row.mirror_error,
+        "version": row.version, "mirrorAgeSeconds": age,
+    }  # fmt: skip
 
 
 def _ask(checks: dict[str, Callable[[], object]]) -> dict[str, dict[str, Any]]:

@@ -8,10 +8,11 @@ from rest_framework.response import Response
 
 from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, parse_bool, text_param
-from segments.errors import InvalidInput
+from segments.errors import InvalidInput, NotFound
 from segments.names import OFFLINE, TableName, split_table_name
-from segments.services import end_jobs, entry_lease, explain, pins, rollback, snapshot_diff, tables
+from segments.services import end_jobs, entry_lease, explain, pinot_rollback, pins, rollback, snapshot_diff, tables
 from segments.services.context import Actor
+from segments.services.end_job_record import find_job
 from segments.services.end_job_status import JobStatus, job_status
 from segments.services.end_queue import enqueue_end
 
@@ -48,7 +49,15 @@ class EndInBackground(ApiView):
         return end_in_background(self, request, _table(self, request, table), entry, new)
 
 
-class Job(ApiView):
+class _OfAJob(ApiView):
+    """A background end."""
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table that the job works on."""
+        return find_job(self.ctx, self.kwargs["job"]).table
+
+
+class Job(_OfAJob):
     """A background end."""
 
     rights = {"DELETE": "operate"}
@@ -56,14 +65,14 @@ class Job(ApiView):
 
     def get(self, request: Request, job: str) -> Response:
         """Its state, how many of the replicas are online, which are not and why, and what it says."""
-        return Response(job_status(self.ctx, job, wiring.servers().errors).to_json())
+        return Response(job_status(self.ctx, job, wiring.replica_errors(self.ctx)).to_json())
 
     def delete(self, request: Request, job: str) -> Response:
         """Cancel it. The replacement stays open. 409 when the job is over or has just switched."""
         return Response(JobStatus(end_jobs.cancel_job(self.ctx, job, self.actor)).to_json())
 
 
-class CancelJob(ApiView):
+class CancelJob(_OfAJob):
     """Cancel a background end."""
 
     rights = {"POST": "operate"}
@@ -96,6 +105,28 @@ class Rollback(ApiView):
         return Response(rollback.preview_rollback(self.ctx, found, need_text(request, "to"), force=force).to_json())
 
 
+class RollbackUnderWay(ApiView):
+    """A rollback over several entries of a real Pinot, which reverts one by one and so may stop half-way."""
+
+    rights = {"POST": "operate", "DELETE": "operate"}
+    parameters = dict.fromkeys(("GET", "POST", "DELETE"), ("type", "reason"))
+
+    def get(self, request: Request, table: str) -> Response:
+        """The last one: its steps, what is reverted and what is left. 404 when there never was one; on the own cluster it is one switch."""
+        found = pinot_rollback.read_rollback(self.ctx, _table(self, request, table)) if self.ctx.pinot is not None else None
+        if found is None:
+            raise NotFound(f"No rollback of table '{table}' is on record.", remedy="Begin one with POST .../rollback?to=ENTRY.")
+        return Response(found.to_json())
+
+    def post(self, request: Request, table: str) -> Response:
+        """Carry it on now. 404 when none is under way."""
+        return Response(pinot_rollback.advance(self.ctx, _table(self, request, table), actor=self.actor).to_json())
+
+    def delete(self, request: Request, table: str) -> Response:
+        """Give it up: the table stays at the snapshot that it has come to. 404 when none is under way."""
+        return Response(pinot_rollback.give_up(self.ctx, _table(self, request, table), self.actor).to_json())
+
+
 class PinEntry(ApiView):
     """Keep an entry and both its sides from every clean-up."""
 
@@ -125,7 +156,7 @@ class ExplainEntry(ApiView):
 
     def get(self, request: Request, table: str, entry: str) -> Response:
         """State, who and since when; what it hides and locks; what blocks its end and its revert; lease; what happens next and when."""
-        return Response(explain.explain_entry(self.ctx, _table(self, request, table), entry, wiring.servers().errors).to_json())
+        return Response(explain.explain_entry(self.ctx, _table(self, request, table), entry, wiring.replica_errors(self.ctx)).to_json())
 
 
 class DiffSnapshots(ApiView):
@@ -140,7 +171,7 @@ class DiffSnapshots(ApiView):
         """
         found = _table(self, request, table)
         old, new = need_text(request, "from"), text_param(request, "to") or "current"
-        return Response(snapshot_diff.diff_snapshots(self.ctx, found, old, new, wiring.servers().profile).to_json())
+        return Response(snapshot_diff.diff_snapshots(self.ctx, found, old, new, wiring.column_profiles(self.ctx)).to_json())
 
 
 def end_in_background(view: ApiView, request: Request, table: TableName, entry: str, new: list[str]) -> Response:
@@ -149,7 +180,7 @@ def end_in_background(view: ApiView, request: Request, table: TableName, entry: 
     override = text_param(request, "overrideChecks") or ""
     job = end_jobs.request_end(view.ctx, table, entry, segments_to=new, cleanup=cleanup, override=override, actor=view.actor)
     if job.is_open:
-        enqueue_end(job.id)
+        enqueue_end(job.id, view.ctx)
     return Response(JobStatus(job).to_json(), status=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
 
 
@@ -161,6 +192,7 @@ def _table(view: ApiView, request: Request, table: str) -> TableName:
 
 urlpatterns = [
     path("api/v1/lineage/<str:table>/rollback", Rollback.as_view()),
+    path("api/v1/lineage/<str:table>/rollback/current", RollbackUnderWay.as_view()),
     path("api/v1/lineage/<str:table>/diff", DiffSnapshots.as_view()),
     path("api/v1/lineage/<str:table>/<str:entry>/heartbeat", Heartbeat.as_view()),
     path("api/v1/lineage/<str:table>/<str:entry>/end", EndInBackground.as_view()),

@@ -1,19 +1,25 @@
-"""What somebody may do: any active user reads and queries; changes need a right that the view names; the rest is denied."""
+"""What a request needs: any active user reads and queries; changes need a right that the view names, for the table that it is about.
+
+Who has it is asked in ``segments.services.rights``; what is not named is denied.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
+from django.conf import settings
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from segments.services.rights import Right, has_right, has_right_everywhere
+
 if TYPE_CHECKING:  # rest_framework.views imports this module while it is itself being imported
     from rest_framework.views import APIView
 
-Right = Literal["read", "operate", "administer"]
+__all__ = ["Right", "RightsPermission"]
 
-_PERMISSIONS: Final[dict[str, str]] = {"operate": "segments.operate", "administer": "segments.administer"}
 _SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -31,8 +37,7 @@ class RightsPermission(BasePermission):
         if user is None or not user.is_authenticated or not user.is_active:
             return False
         method = "GET" if request.method == "HEAD" else str(request.method)
-        rights: dict[str, Right] = getattr(view, "rights", {})
-        right = rights.get(method, "read" if method in _SAFE else None)
+        right, table = self._needed(request, view, method)
         if right == "read":
             return True
         if method in _SAFE and isinstance(request.successful_authenticator, SessionAuthentication):
@@ -41,4 +46,19 @@ class RightsPermission(BasePermission):
             return True
         if right is None:
             return False
-        return any(user.has_perm(_PERMISSIONS[r]) for r in (right, "administer"))
+        # The table is in the request's body here and there: not to be read where it decides nothing.
+        return has_right_everywhere(user, right) or has_right(user, right, _cluster(view), table())
+
+    def _needed(self, request: Request, view: APIView, method: str) -> tuple[Right | None, Callable[[], str | None]]:
+        """The right, and a way to find out which table it is needed for."""
+        by_path = getattr(view, "needs", None)
+        if by_path is not None:
+            right, table = by_path(request)
+            return right, lambda: table
+        rights: dict[str, Right] = getattr(view, "rights", {})
+        asked = getattr(view, "table_asked", None)
+        return rights.get(method, "read" if method in _SAFE else None), lambda: asked(request) if asked else None
+
+
+def _cluster(view: APIView) -> str:
+    return getattr(view, "cluster", None) or str(settings.CLUSTER_NAME)

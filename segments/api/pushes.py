@@ -12,13 +12,16 @@ from rest_framework.response import Response
 from segments import wiring
 from segments.api.base import ApiView, int_param, text_param
 from segments.api.permissions import Right
+from segments.domain.push_spec import parse_spec
 from segments.errors import InvalidInput
 from segments.models import Push
+from segments.names import OFFLINE, TableName
 from segments.services.context import Actor
 from segments.services.push import cancel_push, create_push, find_push
 from segments.services.push_blocked import finish_push
 from segments.services.push_document import push_document
 from segments.services.push_queue import enqueue_push
+from segments.services.rights import has_right_somewhere
 
 _PAGE: Final = 100
 _MOST: Final = 1000
@@ -29,6 +32,15 @@ class PushesView(ApiView):
 
     rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("tableName", "state", "limit"), "POST": ("reason", "overrideChecks")}
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table of the job specification."""
+        try:
+            return parse_spec(_body(request._request.body)[0]).table.typed
+        except InvalidInput:
+            if has_right_somewhere(request.user, "operate", self.cluster_name):
+                raise  # who may push something is told what is wrong with it
+            return None
 
     def get(self, request: Request, **_: Any) -> Response:
         """Pushes, newest first; ``tableName`` (raw), ``state`` and ``limit`` narrow them."""
@@ -64,20 +76,27 @@ class PushView(ApiView):
         return Response({**push_document(push), "spec": push.spec, "segments": list(segments)})
 
 
-class PushCancelView(ApiView):
-    """Cancel a push."""
+class _OfAPush(ApiView):
+    """A change of one push."""
 
     rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
+
+    def table_asked(self, request: Request) -> str | None:
+        """The push's table."""
+        return TableName(find_push(self.ctx, self.kwargs["push_id"]).table_name, OFFLINE).typed
+
+
+class PushCancelView(_OfAPush):
+    """Cancel a push."""
 
     def post(self, request: Request, push_id: str, **_: Any) -> Response:
         """Stop it and take back what it did. 409 when it is finished or already switching."""
         return Response(push_document(cancel_push(self.ctx, push_id, self.actor)))
 
 
-class PushFinishView(ApiView):
+class PushFinishView(_OfAPush):
     """Finish a push that the table's checks blocked."""
 
-    rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("overrideChecks",)}
 
     def post(self, request: Request, push_id: str, **_: Any) -> Response:

@@ -1,4 +1,4 @@
-"""/query/sql and /sql: SQL over the broker of this process, Pinot's broker answer as it is."""
+"""/query/sql and /sql: SQL over the broker of this process or of a real Pinot, Pinot's broker answer as it is."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ class Query(ApiView):
 
     rights = {"POST": "read"}
     parameters = {"GET": ("sql", "queryOptions")}
+    on_pinot = frozenset(("GET", "POST"))
 
     def get(self, request: Request) -> HttpResponse:
         """The query in the parameter ``sql``."""
-        return _answer(need_text(request, "sql"), text_param(request, "queryOptions"))
+        return _answer(self.cluster, need_text(request, "sql"), text_param(request, "queryOptions"))
 
     def post(self, request: Request) -> HttpResponse:
         """The query in the body: {"sql": ..., "queryOptions": "a=b;c=d"}."""
@@ -30,11 +31,11 @@ class Query(ApiView):
         sql = body.get("sql") if isinstance(body, dict) else None
         if not isinstance(sql, str) or not sql.strip():
             raise InvalidInput("The body has no 'sql'.", remedy='Send {"sql": "select ..."}.')
-        return _answer(sql, body.get("queryOptions"))
+        return _answer(self.cluster, sql, body.get("queryOptions"))
 
 
-def _answer(sql: str, options: Any) -> HttpResponse:
-    return HttpResponse(_encode(wiring.broker().query(sql, _options(options))), content_type="application/json")
+def _answer(cluster: str | None, sql: str, options: Any) -> HttpResponse:
+    return HttpResponse(_encode(wiring.query(cluster).query(sql, _options(options))), content_type="application/json")
 
 
 def _options(text: Any) -> dict[str, str]:

@@ -24,6 +24,7 @@ _WORDS: dict[str, Word] = {"lastconsumed": "lastConsumed", "smallest": "smallest
 class PauseConsumption(ApiView):
     """Pause a table."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("comment", "resumeAfter", *_BATCH)}
 
@@ -42,6 +43,7 @@ class PauseConsumption(ApiView):
 class ResumeConsumption(ApiView):
     """Resume a table."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("comment", "consumeFrom")}
 
@@ -55,6 +57,8 @@ class ResumeConsumption(ApiView):
 class PauseStatus(ApiView):
     """Is the table paused?"""
 
+    on_pinot = frozenset(("GET",))
+
     def get(self, request: Request, table: str) -> Response:
         """Flag, reason, comment, time, and what still consumes."""
         return Response(consumption.pause_status(self.ctx, realtime_table(table)))
@@ -63,6 +67,7 @@ class PauseStatus(ApiView):
 class PauseTopics(ApiView):
     """Pause some of a table's topics."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("topicIndices",)}
 
@@ -74,6 +79,7 @@ class PauseTopics(ApiView):
 class ResumeTopics(ApiView):
     """Resume some of a table's topics."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("topicIndices", "consumeFrom")}
 
@@ -86,6 +92,7 @@ class ResumeTopics(ApiView):
 class ForceCommit(ApiView):
     """Commit consuming segments where they are."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("partitions", "segments", *_BATCH)}
 
@@ -102,6 +109,8 @@ class ForceCommit(ApiView):
 class ForceCommitStatus(ApiView):
     """How far a force commit is."""
 
+    on_pinot = frozenset(("GET",))
+
     def get(self, request: Request, job: str) -> Response:
         """The job, what is still to be committed, and how much that is."""
         return Response(force_commit.job_status(self.ctx, job))
@@ -109,6 +118,8 @@ class ForceCommitStatus(ApiView):
 
 class ConsumingSegmentsInfo(ApiView):
     """What the replicas of consuming segments say of themselves."""
+
+    on_pinot = frozenset(("GET",))
 
     def get(self, request: Request, table: str) -> Response:
         """State, offsets and lag of every replica."""
@@ -118,6 +129,8 @@ class ConsumingSegmentsInfo(ApiView):
 class ConsumerWatermarks(ApiView):
     """Where each partition goes on."""
 
+    on_pinot = frozenset(("GET",))
+
     def get(self, request: Request, table: str) -> Response:
         """Next sequence and offset per partition."""
         return Response({"watermarks": consuming_info.consumer_watermarks(self.ctx, realtime_table(table))})
@@ -126,6 +139,7 @@ class ConsumerWatermarks(ApiView):
 class DeleteFromSequence(ApiView):
     """Delete the newest segments of partitions, to read their rows again."""
 
+    on_pinot = frozenset(("DELETE",))
     rights = {"DELETE": "administer"}
     parameters = {"DELETE": ("segments", "dryRun", "force")}
 

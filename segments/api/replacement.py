@@ -23,6 +23,7 @@ _REVERT_KEYS = frozenset({"customMap"})
 class StartReplace(ApiView):
     """Open a replacement of segmentsFrom by segmentsTo."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("type", "forceCleanup")}
 
@@ -41,6 +42,7 @@ class StartReplace(ApiView):
 class EndReplace(ApiView):
     """Switch queries to the new segments."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("type", "segmentLineageEntryId", "cleanup", "overrideChecks", "async")}
 
@@ -58,13 +60,14 @@ class EndReplace(ApiView):
             return end_in_background(self, request, found, entry, new)
         replacement.end_replace(self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor, override=override)
         if cleanup:
-            run_periodic("RetentionManager", found.typed)
+            run_periodic("RetentionManager", found.typed, self.cluster)
         return HttpResponse(b"", content_type="application/json")
 
 
 class RevertReplace(ApiView):
     """Take queries back to the old segments."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("type", "segmentLineageEntryId", "forceRevert", "dryRun")}
 

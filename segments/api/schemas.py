@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, bool_param, json_body, status
+from segments.api.base import ApiView, bool_param, json_body, status, text_field
 from segments.domain.schema import parse_schema
 from segments.services import schemas
 from segments.services.tables import existing_tables
@@ -14,12 +14,17 @@ from segments.services.tables import existing_tables
 class Schemas(ApiView):
     """All schemas; create one, or change it with override=true (the default)."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
     parameters = {"POST": ("override", "force")}
 
     def get(self, request: Request) -> Response:
         """Names, sorted."""
         return Response(schemas.list_schemas(self.ctx))
+
+    def table_asked(self, request: Request) -> str | None:
+        """The schema in the body, which is named as its table."""
+        return text_field(request, "schemaName")
 
     def post(self, request: Request) -> Response:
         """Create or, unless override=false, change a schema."""
@@ -31,6 +36,7 @@ class Schemas(ApiView):
 class OneSchema(ApiView):
     """One schema by its name."""
 
+    on_pinot = frozenset(("PUT", "DELETE"))
     rights = {"PUT": "administer", "DELETE": "administer"}
 
     def get(self, request: Request, schema: str) -> Response:

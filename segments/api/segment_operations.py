@@ -15,6 +15,7 @@ from segments.services import deep_store_upload, segment_reset, tables
 class ResetSegment(ApiView):
     """Begin one segment anew."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("targetInstance",)}
 
@@ -28,6 +29,7 @@ class ResetSegment(ApiView):
 class ResetSegments(ApiView):
     """Begin all segments of a table anew."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("targetInstance", "errorSegmentsOnly")}
 
@@ -41,6 +43,7 @@ class ResetSegments(ApiView):
 class ReloadSegment(ApiView):
     """Have servers look at one segment's file and the table's config again."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("forceDownload",)}
 
@@ -60,6 +63,7 @@ class ReloadSegment(ApiView):
 class ReloadSegments(ApiView):
     """Have servers look at all segments of a table again."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
     parameters = {"POST": ("type", "forceDownload")}
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypedDict, cast
+from urllib.parse import parse_qsl
 
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
@@ -31,6 +32,8 @@ _MODIFIER: Final = "Pinot-SegmentZKMetadataCustomMapModifier"
 _QUERY: Final = ("tableName", "tableType", "enableParallelPushProtection", "allowRefresh", "segmentLineageEntryId")
 #: Names the running replacement that the upload belongs to, as the parameter segmentLineageEntryId does (B8).
 _ENTRY: Final = "Pinot-Segment-Lineage-Entry-Id"
+#: Bytes of a body that may hold parameters instead of a file.
+_SMALL_BODY: Final = 4096
 
 
 class _How(TypedDict):
@@ -41,6 +44,12 @@ class _How(TypedDict):
 
 class UploadView(ApiView):
     """Base: parts are streamed to temporary files, which are gone when the request is over."""
+
+    on_pinot = frozenset(("POST",))
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table that the parameters name; a tar alone may be for any."""
+        return text_param(request, "tableName")
 
     rights = {"POST": "operate"}
     parameters = {"POST": _QUERY}
@@ -192,6 +201,8 @@ def _table(request: Request, tar: Path | None) -> TableName:
     """The table by tableName and tableType (default OFFLINE), else the one that the tar names. Raises InvalidInput."""
     name = text_param(request, "tableName")
     if name is None and tar is None:
+        name = _table_in_body(request)
+    if name is None and tar is None:
         raise InvalidInput("Parameter 'tableName' is missing.", remedy="Add tableName=...")
     if name is None and tar is not None:
         name = uploads.table_in_tar(tar)
@@ -199,3 +210,12 @@ def _table(request: Request, tar: Path | None) -> TableName:
         return resolve_table(str(name), text_param(request, "tableType") or "OFFLINE")
     except Forbidden as error:
         raise InvalidInput(error.message, remedy=error.remedy) from error
+
+
+def _table_in_body(request: Request) -> str | None:
+    """Pinot's own URI push has the parameters in its body, as a form that calls itself JSON (Apache's HttpClient does that)."""
+    plain = request._request
+    length = str(plain.META.get("CONTENT_LENGTH") or "")
+    if not length.isdigit() or int(length) > _SMALL_BODY:
+        return None
+    return dict(parse_qsl(plain.body.decode(errors="replace"))).get("tableName") or None

@@ -25,6 +25,7 @@ _NAMES_TOLD = 5
 class TableSegments(ApiView):
     """The segments of a table: list them, delete many."""
 
+    on_pinot = frozenset(("DELETE",))
     rights = {"DELETE": "administer"}
     parameters = {"GET": ("type", "excludeReplacedSegments", *_TIMES), "DELETE": ("type", "retention", "segments")}
 
@@ -55,6 +56,7 @@ class SelectSegments(ApiView):
 class ChooseSegments(ApiView):
     """Delete the segments of a time window."""
 
+    on_pinot = frozenset(("DELETE",))
     rights = {"DELETE": "administer"}
     parameters = {"DELETE": ("type", "excludeReplacedSegments", "retention", *_TIMES)}
 
@@ -75,6 +77,7 @@ class ChooseSegments(ApiView):
 class DeleteSegments(ApiView):
     """Delete a list of segments given in the body."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
     parameters = {"POST": ("retention",)}
 
@@ -91,6 +94,7 @@ class DeleteSegments(ApiView):
 class OneSegment(ApiView):
     """One segment: download its tar, delete it."""
 
+    on_pinot = frozenset(("GET", "DELETE"))
     rights = {"DELETE": "administer"}
     parameters = {"DELETE": ("retention",)}
 

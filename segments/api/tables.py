@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments import wiring
-from segments.api.base import ApiView, json_body, need_text, status, text_param
+from segments.api.base import ApiView, json_body, need_text, status, text_field, text_param
 from segments.errors import InvalidInput
 from segments.names import parse_table_type
 from segments.services import segments, statistics, table_state, tables
@@ -19,12 +19,17 @@ from segments.services.table_removal import delete_table
 class Tables(ApiView):
     """All tables; create one."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
     parameters = {"GET": ("type",)}
 
     def get(self, request: Request) -> Response:
         """Raw names, or typed names when a type is given."""
         return Response({"tables": tables.list_tables(self.ctx, parse_table_type(text_param(request, "type")))})
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table that the body would make."""
+        return text_field(request, "tableName")
 
     def post(self, request: Request) -> Response:
         """Create a table; its schema must be there."""
@@ -35,6 +40,7 @@ class Tables(ApiView):
 class OneTable(ApiView):
     """One table by its raw or typed name."""
 
+    on_pinot = frozenset(("PUT", "DELETE"))
     rights = {"PUT": "administer", "DELETE": "administer"}
     parameters = {"GET": ("type",), "DELETE": ("type", "retention")}
 
@@ -59,6 +65,7 @@ class OneTable(ApiView):
 class ValidateTable(ApiView):
     """Check a table config without writing it."""
 
+    on_pinot = frozenset(("POST",))
     rights = {"POST": "read"}
 
     def post(self, request: Request) -> Response:
@@ -83,6 +90,7 @@ class TableStates(ApiView):
 class TableState(ApiView):
     """Whether a table is enabled; enable or disable it."""
 
+    on_pinot = frozenset(("PUT",))
     rights = {"PUT": "administer"}
     parameters = {"GET": ("type",), "PUT": ("type", "state")}
 

@@ -5,7 +5,21 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
-from segments.api import additions, cluster, completion, health, metrics, query, replacement, schemas, segment_uploads, segments, tables
+from segments.api import (
+    additions,
+    cluster,
+    clusters,
+    completion,
+    health,
+    metrics,
+    query,
+    replacement,
+    schemas,
+    segment_uploads,
+    segments,
+    tables,
+)
+from segments.api.pass_through import PassThrough
 from segments.api.permissions import RightsPermission
 from segments.domain.completion import Kind
 
@@ -19,6 +33,7 @@ _schemas: list[Pattern] = [
 _tables: list[Pattern] = [
     path("tables", tables.Tables.as_view()),
     path("tables/validate", tables.ValidateTable.as_view()),
+    path("", include("segments.api.brokers")),
     path("tables/<str:table>", tables.OneTable.as_view()),
     path("tables/<str:table>/schema", schemas.TableSchema.as_view()),
     path("tables/<str:table>/idealstate", tables.TableStates.as_view()),
@@ -80,6 +95,7 @@ _additions: list[Pattern] = [
     path("", include("segments.api.checks")),
     path("", include("segments.api.pushes")),
     path("", include("segments.api.segment_archive")),
+    path("", include("segments.api.cluster_tasks")),
 ]
 _document = {"PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"]}
 _of_a_cluster = [*_schemas, *_tables, *_realtime, *_segments, *_cluster, *_completion, *_additions]
@@ -91,6 +107,12 @@ urlpatterns: list[Pattern] = [
     path("metrics", metrics.Metrics.as_view()),
     path("api/schema/", SpectacularAPIView.as_view(custom_settings=_document, permission_classes=[RightsPermission]), name="api-schema"),
     path("api/docs/", SpectacularSwaggerView.as_view(url_name="api-schema", permission_classes=[RightsPermission]), name="api-docs"),
+    path("health/clusters", health.ClustersHealth.as_view()),
+    path("api/v1/clusters", clusters.Clusters.as_view()),
+    path("api/v1/clusters/<slug:name>", clusters.OneCluster.as_view()),
+    path("api/v1/clusters/<slug:name>/check", clusters.CheckCluster.as_view()),
     *_of_a_cluster,
     path("clusters/<str:cluster>/", include(_of_a_cluster)),
+    # Whatever else a real Pinot has.
+    path("clusters/<str:cluster>/<path:path>", PassThrough.as_view()),
 ]

@@ -14,7 +14,7 @@ from segments.services.passes import PASSES
 _MOST_SPEC_BYTES = 1_000_000
 
 
-class _Form(forms.Form):
+class PlainForm(forms.Form):
     """Shows a service's refusal as a form error, message and remedy."""
 
     def refuse(self, error: PinotAdminError, field: str | None = None) -> None:
@@ -22,7 +22,8 @@ class _Form(forms.Form):
         self.add_error(field, str(error))
 
 
-def _reason(help_text: str) -> forms.CharField:
+def reason_field(help_text: str) -> forms.CharField:
+    """Why: required, for the audit record."""
     return forms.CharField(
         label="Reason",
         max_length=500,
@@ -32,10 +33,10 @@ def _reason(help_text: str) -> forms.CharField:
     )
 
 
-class RollbackForm(_Form):
+class RollbackForm(PlainForm):
     """Reason, the table's name typed, and which preview was confirmed."""
 
-    reason = _reason("Goes into the audit record, for whoever asks later.")
+    reason = reason_field("Goes into the audit record, for whoever asks later.")
     confirm = forms.CharField(
         label="Type the table's name to confirm", widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
     )
@@ -65,7 +66,7 @@ class RollbackForm(_Form):
         return self.cleaned_data
 
 
-class PushForm(_Form):
+class PushForm(PlainForm):
     """A job specification, pasted or as a file."""
 
     spec = forms.CharField(
@@ -75,7 +76,7 @@ class PushForm(_Form):
         widget=forms.Textarea(attrs={"rows": 22, "spellcheck": "false", "class": "code"}),
     )
     file = forms.FileField(label="Or a file", required=False, help_text="Takes precedence over the text above.")
-    reason = _reason("For example the ticket or the upstream run.")
+    reason = reason_field("For example the ticket or the upstream run.")
 
     def clean(self) -> dict[str, Any]:
         upload = self.cleaned_data.get("file")
@@ -91,20 +92,20 @@ class PushForm(_Form):
         return self.cleaned_data
 
 
-class ReasonForm(_Form):
+class ReasonForm(PlainForm):
     """Only a reason: for cancelling."""
 
-    reason = _reason("Goes into the audit record.")
+    reason = reason_field("Goes into the audit record.")
 
 
-class OperationForm(_Form):
+class OperationForm(PlainForm):
     """A reason, further fields of the operation, and a text to type where the operation asks for one."""
 
     def __init__(self, *args: Any, confirm: str, more: Mapping[str, forms.Field], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.expected = confirm
         self.fields.update(more)
-        self.fields["reason"] = _reason("Goes into the audit record, for whoever asks later.")
+        self.fields["reason"] = reason_field("Goes into the audit record, for whoever asks later.")
         if confirm:
             self.fields["confirm"] = forms.CharField(
                 label="Type to confirm",
@@ -119,7 +120,7 @@ class OperationForm(_Form):
         return typed
 
 
-class ChecksForm(_Form):
+class ChecksForm(PlainForm):
     """A table's checks as JSON, and which document they replace."""
 
     document = forms.CharField(
@@ -129,7 +130,7 @@ class ChecksForm(_Form):
         help_text='An empty list, {"checks": []}, removes them.',
         error_messages={"required": 'Write a document. {"checks": []} removes all checks.'},
     )
-    reason = _reason("Goes into the audit record.")
+    reason = reason_field("Goes into the audit record.")
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, fingerprint: str, **kwargs: Any) -> None:
@@ -143,12 +144,12 @@ class ChecksForm(_Form):
         return self.cleaned_data
 
 
-class PassForm(_Form):
+class PassForm(PlainForm):
     """Which pass over which table, and why."""
 
     task = forms.ChoiceField(label="Pass", choices=[(n, n) for n in sorted(PASSES)])
     table = forms.ChoiceField(label="Table", required=False)
-    reason = _reason("Goes into the audit record.")
+    reason = reason_field("Goes into the audit record.")
 
     def __init__(self, *args: Any, tables: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -157,7 +158,7 @@ class PassForm(_Form):
         )
 
 
-class QueryForm(_Form):
+class QueryForm(PlainForm):
     """SQL to run."""
 
     sql = forms.CharField(

@@ -6,7 +6,7 @@ A view describes an ``Operation`` and calls ``perform``; rights, CSRF, refusals,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -16,11 +16,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
 
-from segments import wiring
-from segments.console.access import OPERATE, actor_of, may, refusal
+from segments.console.access import OPERATE, actor_of, may, refusal, shown_status
+from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
+from segments.console.lacking import lacking_here
 from segments.console.views.tables import head
-from segments.errors import PinotAdminError
+from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table
 from segments.services.context import Actor, Context
 
@@ -41,7 +42,7 @@ class Operation:
     ``run`` gets the context, the form's cleaned values and the actor. ``confirm``: a text that must be typed. ``fields``: further form
     fields by name; ``initial``: their first values. ``back``: where a refusal of mind and success lead. ``why_not``: why it can
     not be done now (the button is shown disabled with it). ``items``: names that it concerns, listed on the page. ``hold``: values
-    that the form carries along unseen.
+    that the form carries along unseen. ``needs``: what the cluster's version must be able to do (a name of ``pinot_version``).
     """
 
     action: str
@@ -58,6 +59,7 @@ class Operation:
     items_title: str = "Concerned"
     hold: Mapping[str, Sequence[str]] = field(default_factory=dict)
     right: str = OPERATE
+    needs: str = ""
     tab: str = "overview"
     is_danger: bool = False
 
@@ -65,6 +67,8 @@ class Operation:
 def perform(request: HttpRequest, table: Table | None, operation: Operation, extra: Mapping[str, Any] | None = None) -> HttpResponse:
     """GET shows the page; POST does it and redirects with a message that carries the way back. Nothing is done without a right,
     a reason and, where asked, the typed confirmation. Without a ``table`` it concerns the cluster: a server, named by ``items``."""
+    if operation.needs:
+        operation = replace(operation, why_not=operation.why_not or lacking_here(request, operation.needs))
     form = OperationForm(
         request.POST if request.method == "POST" else None,
         confirm=operation.confirm,
@@ -73,18 +77,20 @@ def perform(request: HttpRequest, table: Table | None, operation: Operation, ext
     )
     if request.method != "POST":
         return _page(request, table, operation, form, HTTPStatus.OK, extra)
-    refused = refusal(request, operation.action, table.name if table else ",".join(operation.items), operation.right)
+    name = table.name if table else None
+    refused = refusal(request, operation.action, name or ",".join(operation.items), operation.right, table=name)
     if refused:
         return refused
     if not form.is_valid():
         return _page(request, table, operation, form, HTTPStatus.UNPROCESSABLE_ENTITY, extra)
+    if operation.needs and operation.why_not:
+        form.refuse(StateConflict(operation.why_not))
+        return _page(request, table, operation, form, HTTPStatus.CONFLICT, extra)
     try:
-        outcome = operation.run(
-            wiring.context(table.cluster.name if table else None), form.cleaned_data, actor_of(request, form.cleaned_data["reason"])
-        )
+        outcome = operation.run(ctx_of(request), form.cleaned_data, actor_of(request, form.cleaned_data["reason"]))
     except PinotAdminError as error:
         form.refuse(error)
-        return _page(request, table, operation, form, error.status, extra)
+        return _page(request, table, operation, form, shown_status(request, error), extra)
     undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
     messages.success(request, format_html("{}{}", outcome.sentence, undo))
     return redirect(operation.back)
@@ -93,7 +99,12 @@ def perform(request: HttpRequest, table: Table | None, operation: Operation, ext
 def _page(
     request: HttpRequest, table: Table | None, operation: Operation, form: OperationForm, status: int, extra: Mapping[str, Any] | None
 ) -> HttpResponse:
-    context = {"operation": operation, "form": form, "may_do": may(request, operation.right), **(extra or {})}
+    context = {
+        "operation": operation,
+        "form": form,
+        "may_do": may(request, operation.right, table.name if table else None),
+        **(extra or {}),
+    }
     if table is None:
         return render(request, "console/server_operation.html", context, status=status)
     return render(request, "console/operation.html", {**head(request, table, operation.tab), **context}, status=status)

@@ -167,6 +167,32 @@ def to_record(lineage: Lineage) -> ZNRecord:
     return replace(base, lists={e.id: _items(e) for e in lineage.entries.values()}, maps={**foreign, **notes})
 
 
+def with_notes(lineage: Lineage, record: ZNRecord | None) -> Lineage:
+    """The lineage of a Pinot cluster with our notes of its entries: there they lie in a record of our own (``notes_record``)."""
+    noted = {e.id: notes for e in lineage.entries.values() if record is not None and (notes := record.maps.get(_NOTES_PREFIX + e.id))}
+    return lineage.having(*(replace(lineage.entries[i], notes=notes) for i, notes in noted.items()))
+
+
+def notes_record(lineage: Lineage, before: ZNRecord | None) -> ZNRecord:
+    """The record of our notes as it is to be written; those of entries that are not in ``lineage`` stay as they are."""
+    maps = dict(before.maps) if before is not None else {}
+    for entry in lineage.entries.values():
+        maps.pop(_NOTES_PREFIX + entry.id, None)
+        if entry.notes:
+            maps[_NOTES_PREFIX + entry.id] = dict(entry.notes)
+    return ZNRecord(lineage.table, maps=maps)
+
+
+def noted_entries(record: ZNRecord | None) -> set[str]:
+    """Ids of the entries that a record of notes speaks of."""
+    return {key.removeprefix(_NOTES_PREFIX) for key in (record.maps if record else ()) if key.startswith(_NOTES_PREFIX)}
+
+
+def without_notes_of(record: ZNRecord, entries: Collection[str]) -> ZNRecord:
+    """The record of our notes without those of these entries."""
+    return replace(record, maps={k: v for k, v in record.maps.items() if k.removeprefix(_NOTES_PREFIX) not in entries})
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(part for part in text.split(",") if part)
 

@@ -32,6 +32,10 @@ def parse_period(text: str | None) -> int | None:
     return ((days * 24 + hours) * 60 + minutes) * 60_000 + seconds * 1_000
 
 
+#: Key of ``metadata.customConfigs`` that stands for ``batchIngestionConfig.consistentDataPush`` where Pinot does not know that.
+CONSISTENT_PUSH: Final = "pinotadmin.consistentDataPush"
+
+
 @dataclass(frozen=True)
 class TableConfig:
     """A checked table config. ``body`` is the JSON as given, with ``tableName`` typed."""
@@ -94,8 +98,13 @@ class TableConfig:
 
     @property
     def consistent_push(self) -> bool:
-        """Pushes go through the replacement protocol: flag set and REFRESH (batch-push.md 1)."""
-        return self.is_refresh and bool(self.batch_config.get("consistentDataPush"))
+        """Pushes go through the replacement protocol: flag set and REFRESH (batch-push.md 1).
+
+        Pinot 0.11 forgets a key that it does not know, except in ``metadata.customConfigs``, so the flag may stand there too.
+        """
+        custom = (self.body.get("metadata") or {}).get("customConfigs") or {}
+        is_set = bool(self.batch_config.get("consistentDataPush")) or str(custom.get(CONSISTENT_PUSH, "")).strip().lower() == "true"
+        return self.is_refresh and is_set
 
     @property
     def null_handling(self) -> bool:

@@ -74,7 +74,7 @@ class DeepStore:
         target, size = self._full(path), source.stat().st_size
         self._fs.create_dir(posixpath.dirname(target), recursive=True)
         temporary = f"{target}.tmp.{uuid.uuid4()}" if self.local_root else target
-        with source.open("rb") as reader, self._fs.open_output_stream(temporary) as writer:
+        with source.open("rb") as reader, self._fs.open_output_stream(temporary, compression=None) as writer:
             shutil.copyfileobj(reader, writer, _CHUNK)
         if temporary != target:
             self._fs.move(temporary, target)
@@ -113,7 +113,7 @@ class DeepStore:
         target = self._full(path)
         self._fs.create_dir(posixpath.dirname(target), recursive=True)
         temporary = f"{target}.tmp.{uuid.uuid4()}" if self.local_root else target
-        with self._fs.open_output_stream(temporary) as writer:
+        with self._fs.open_output_stream(temporary, compression=None) as writer:
             writer.write(data)
         if temporary != target:
             self._fs.move(temporary, target)

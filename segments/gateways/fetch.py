@@ -204,7 +204,7 @@ def _fetch_below_root(uri: str, target: Path, rules: FetchRules, deadline: float
         return target.stat().st_size
     try:
         system, path = pafs.FileSystem.from_uri(uri)
-        with system.open_input_stream(path) as reader:
+        with system.open_input_stream(path, compression=None) as reader:
             _save(iter(lambda: reader.read(_CHUNK), b""), uri, target, rules, deadline)
     except (ValueError, FileNotFoundError, pa.ArrowException) as error:
         raise InvalidInput(f"'{uri}' can not be opened: {error}.", remedy="Check DOWNLOAD_URI.") from error

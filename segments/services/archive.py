@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final, TypeVar
 from urllib.parse import unquote
@@ -23,7 +23,7 @@ from segments.domain.archive import RECORDS, ArchivedSegment
 from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
 from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError, RecordCorrupt
-from segments.gateways.deepstore import DELETED, StoredFile, encode
+from segments.gateways.deepstore import DELETED, DeepStore, StoredFile, encode
 from segments.names import TableName
 from segments.services.context import Context
 from segments.services.deletion_queue import Pending
@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 A = TypeVar("A")
 B = TypeVar("B")
 
+#: Folder for copies of segments of Pinot clusters.
+_OURS: Final = "pinotadmin"
 #: Files are moved this many at a time: a remote store answers slowly, and each by itself.
 _THREADS: Final = 8
 
@@ -42,6 +44,11 @@ def in_parallel(run: Callable[[A], B], items: Iterable[A]) -> list[B]:
     """``run`` over all items, a few at a time; same order. What one raises is raised after all have run."""
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="segment-files") as pool:
         return [future.result() for future in [pool.submit(run, item) for item in items]]
+
+
+def kept_context(ctx: Context) -> Context:
+    """The context whose deep store holds what is kept: on a Pinot cluster a folder of our own, apart from what Pinot keeps itself."""
+    return ctx if ctx.pinot is None else replace(ctx, deep_store=DeepStore(f"{ctx.deep_store.url}/{_OURS}"))
 
 
 def kept_path(table: TableName, file: str) -> str:
@@ -127,7 +134,7 @@ class KeptFile:
 
 def find(ctx: Context, table: TableName, segments: Iterable[str]) -> dict[str, KeptFile]:
     """The newest kept version of each of these segments; those without any are left out."""
-    wanted = set(segments)
+    ctx, wanted = kept_context(ctx), set(segments)
     listed: dict[str, tuple[StoredFile, bool]] = {}
     for file, is_tar in _listing(ctx, table):
         name = segment_of(file.name)
@@ -139,6 +146,7 @@ def find(ctx: Context, table: TableName, segments: Iterable[str]) -> dict[str, K
 
 def list_kept(ctx: Context, table: TableName, *, offset: int = 0, limit: int = 100, prefix: str = "") -> tuple[list[KeptFile], int]:
     """A page of the archive, latest deletion first, and how many entries there are in all (both types of a hybrid table together)."""
+    ctx = kept_context(ctx)
     files = [f for f in _listing(ctx, table) if segment_of(f[0].name).startswith(prefix)]
     page = in_parallel(lambda one: _kept(ctx, table, *one), islice(files, offset, offset + limit))
     return [k for k in page if k is not None], len(files)
@@ -186,6 +194,7 @@ def segment_of(file: str) -> str:
 
 def remove_aged(ctx: Context, folder: str) -> list[str]:
     """Remove files of deleted segments whose time is over, and their documents, from one table's folder (its encoded raw name)."""
+    ctx = kept_context(ctx)
     now, days = ctx.clock(), ctx.limits.deleted_segments_days
 
     def aged(root: str) -> list[str]:

@@ -13,7 +13,7 @@ from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput
 from segments.names import TableName, split_table_name
-from segments.services import audit
+from segments.services import audit, pinot_tables
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import table_not_found
 from segments.services.schemas import read_schema
@@ -45,6 +45,8 @@ def write_check_document(ctx: Context, table: TableName, document: Any, *, actor
     """
     plan = parse_checks(document)
     text = document if isinstance(document, str) else json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    if ctx.pinot is not None:
+        return _write_on_pinot(ctx, table, text if plan.checks else None, actor)
 
     def decide(node: Versioned | None) -> ZNRecord:
         if node is None or node.record is None:
@@ -56,6 +58,19 @@ def write_check_document(ctx: Context, table: TableName, document: Any, *, actor
     update_record(ctx.store, paths.table_config(table.typed), decide)
     audit.record(actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks])
     return to_document(text if plan.checks else None)
+
+
+def _write_on_pinot(ctx: Context, table: TableName, text: str | None, actor: Actor) -> dict[str, Any]:
+    """Into the table's config through the controller: customConfigs are kept by every version as they are."""
+    config = _with_checks(read_table_config(ctx, table), text)
+    plan = validate_checks(config, read_schema(ctx, table.raw))
+
+    def edit(body: dict[str, Any]) -> dict[str, Any]:
+        return _with_checks(TableConfig(table, body), text).body
+
+    pinot_tables.edit_config(ctx, table, edit, actor=actor)
+    audit.record(actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks])
+    return to_document(text)
 
 
 def _with_checks(config: TableConfig, text: str | None) -> TableConfig:

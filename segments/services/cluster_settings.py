@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound
-from segments.services import audit
+from segments.services import audit, pinot_operations
 from segments.services.context import Actor, Context
 from segments.store import paths
 from segments.store.base import Versioned
@@ -15,6 +15,8 @@ from segments.store.update import update_record
 
 def read_settings(ctx: Context) -> dict[str, str]:
     """All settings."""
+    if ctx.pinot is not None:
+        return pinot_operations.read_settings(ctx)
     node = ctx.store.get(_path(ctx))
     return dict(node.record.simple) if node and node.record else {}
 
@@ -23,12 +25,18 @@ def set_settings(ctx: Context, changes: Mapping[str, str], *, actor: Actor) -> N
     """Set these keys. InvalidInput when a key is empty or a value is no text."""
     if not changes or not all(isinstance(k, str) and k.strip() and isinstance(v, str) for k, v in changes.items()):
         raise InvalidInput("Cluster settings are an object of texts.", remedy='Send {"key": "value"}.')
+    if ctx.pinot is not None:
+        pinot_operations.set_settings(ctx, changes, actor=actor)
+        return
     _change(ctx, dict(changes))
     audit.record(actor, "setClusterConfigs", cluster=ctx.cluster, changes=dict(changes))
 
 
 def remove_setting(ctx: Context, key: str, *, actor: Actor) -> None:
     """Remove a key; its default holds again. NotFound when it is not set."""
+    if ctx.pinot is not None:
+        pinot_operations.remove_setting(ctx, key, actor=actor)
+        return
     if key not in read_settings(ctx):
         raise NotFound(f"Cluster setting '{key}' is not set.", remedy="List them with GET /cluster/configs.")
     _change(ctx, {key: None})

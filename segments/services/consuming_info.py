@@ -13,6 +13,7 @@ from segments.domain.pause import consuming_segments
 from segments.domain.realtime_repair import Known
 from segments.errors import PinotAdminError, Unavailable
 from segments.names import TableName
+from segments.services import pinot_realtime
 from segments.services.context import Context
 from segments.services.realtime_state import observe_realtime, read_ideal
 from segments.store.instances import instance_configs, live_instances
@@ -37,6 +38,8 @@ class Answers:
 
 def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
     """Pinot's document: per consuming segment what every replica says. A segment nobody speaks of has an empty list. NotFound."""
+    if ctx.pinot is not None:
+        return pinot_realtime.consuming_segments_info(ctx, table)
     ideal = read_ideal(ctx, table).record
     assert ideal is not None
     segments = consuming_segments(ideal)

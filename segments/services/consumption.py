@@ -24,7 +24,7 @@ from segments.domain.stream_config import stream_maps
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, StateConflict
 from segments.names import TableName
-from segments.services import audit
+from segments.services import audit, pinot_realtime
 from segments.services.consuming_segments import Ensured, StartFrom, ensure_consuming
 from segments.services.context import Actor, Context
 from segments.services.realtime_servers import send_force_commit
@@ -45,6 +45,8 @@ class PauseChanged(StateConflict):
 
 def pause_status(ctx: Context, table: TableName) -> dict[str, Any]:
     """What is paused and what still consumes. NotFound, InvalidInput (disabled)."""
+    if ctx.pinot is not None:
+        return pinot_realtime.pause_status(ctx, table)
     ideal = read_ideal(ctx, table).record
     assert ideal is not None
     return status_json(pause_of(ideal), consuming_segments(ideal))
@@ -64,6 +66,8 @@ def pause_table(
 
     Raises NotFound, InvalidInput (disabled table, planned end in the past), PauseChanged when the pause is not ``expected`` any more.
     """
+    if ctx.pinot is not None:
+        return pinot_realtime.pause_table(ctx, table, comment=comment, resume_at_ms=resume_at_ms, expected=expected, actor=actor)
     now = ctx.clock()
     if resume_at_ms is not None and resume_at_ms <= now:
         raise InvalidInput("The planned end of the pause lies in the past.", remedy="Give a later time, or none.")
@@ -102,6 +106,8 @@ def resume_table(
     Raises NotFound, InvalidInput, StateConflict (too few servers, offsets for a running partition), PauseChanged (as ``pause_table``) and
     Unavailable (the stream is needed and does not answer); then nothing has changed.
     """
+    if ctx.pinot is not None:
+        return pinot_realtime.resume_table(ctx, table, start=start, comment=comment, expected=expected, actor=actor)
     now = ctx.clock()
     said = comment if comment is not None else actor.reason or None
 
@@ -118,6 +124,8 @@ def resume_table(
 def pause_topics(ctx: Context, table: TableName, indices: Collection[int], *, actor: Actor) -> dict[str, Any]:
     """Pause streams of the table by their positions; others go on. The answer is the PauseState (realtime-ops.md 2)."""
     _check_topics(ctx, table, indices)
+    if ctx.pinot is not None:
+        return pinot_realtime.pause_topics(ctx, table, indices, actor=actor)
     ideal = _edited(ctx, table, _stamped(ctx, lambda s: s.with_topics(indices, is_paused=True)), legacy_flag=False)
     _commit_stopped(ctx, table, ideal)
     _audit(ctx, table, "pauseTopicConsumption", actor, topics=sorted(indices))
@@ -129,6 +137,8 @@ def resume_topics(
 ) -> dict[str, Any]:
     """Let paused streams go on, unless the whole table is paused."""
     _check_topics(ctx, table, indices)
+    if ctx.pinot is not None:
+        return pinot_realtime.resume_topics(ctx, table, indices, start=start, actor=actor)
     done = _resumed(ctx, table, lambda s: s.with_topics(indices, is_paused=False), start, legacy_flag=False)
     _audit(ctx, table, "resumeTopicConsumption", actor, topics=sorted(indices), done=done.sentences[:100])
     return pause_of(done.ideal).to_json()
@@ -138,6 +148,8 @@ def pause_partitions(
     ctx: Context, table: TableName, partitions: Collection[int], *, comment: str | None = None, actor: Actor
 ) -> dict[str, Any]:
     """Pause single partitions (B17): they are committed and stay without a consuming segment until resumed. InvalidInput: no such one."""
+    if ctx.pinot is not None:
+        pinot_realtime.refuse_partitions(ctx)
     said = comment if comment is not None else actor.reason or None
 
     def edit(before: PauseState) -> PauseState:
@@ -154,6 +166,8 @@ def resume_partitions(
     ctx: Context, table: TableName, partitions: Collection[int], *, start: StartFrom | None = None, actor: Actor
 ) -> dict[str, Any]:
     """Let paused partitions go on, unless their topic or table is paused."""
+    if ctx.pinot is not None:
+        pinot_realtime.refuse_partitions(ctx)
     done = _resumed(ctx, table, lambda s: s.with_partitions(partitions, is_paused=False), start, legacy_flag=False)
     _audit(ctx, table, "resumePartitions", actor, partitions=sorted(partitions), done=done.sentences[:100])
     return status_json(pause_of(done.ideal), consuming_segments(done.ideal))

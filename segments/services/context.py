@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from segments.domain.stream_config import StreamConfig
     from segments.gateways.deepstore import DeepStore
+    from segments.gateways.pinot import PinotController, PinotSqlBroker
     from segments.gateways.servers import Servers
     from segments.gateways.streams import Stream
     from segments.store.base import Store
@@ -81,6 +82,11 @@ class Context:
     snapshots: Callable[[str], AbstractContextManager[SnapshotReader]] | None = None
     #: The broker of this process; None in processes without one.
     local_broker: Callable[[], LocalBroker | None] = lambda: None
+    #: The controller of a real Pinot; None for the embedded cluster. ``store`` then writes below ``/PINOTADMIN`` only: all else is changed
+    #: through this.
+    pinot: PinotController | None = None
+    #: SQL to that cluster's brokers; None for the embedded cluster.
+    pinot_broker: PinotSqlBroker | None = None
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,13 @@ from typing import Final
 
 from segments.domain import ideal_state
 from segments.domain import retention as rules
-from segments.domain.archive import Outcome, refused
+from segments.domain.archive import Outcome
 from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound, PinotAdminError, StateConflict
 from segments.names import TableName, split_table_name
-from segments.services import archive, audit, restore
+from segments.services import archive, audit, pinot_deletion, restore
 from segments.services.context import Actor, Context
+from segments.services.deletion_guard import blocked, decide, guarded
 from segments.services.deletion_queue import CLAIM_MS, Pending, claim_due, forget, queue_write, release_name
 from segments.services.lineage_record import Observed, observe
 from segments.services.table_record import read_table_config
@@ -43,8 +44,6 @@ log = logging.getLogger(__name__)
 #: Segments whose files are put away under one claim; a claim must not run out meanwhile.
 _BATCH: Final = 200
 _CLAIM_USED_S: Final = CLAIM_MS / 1000 / 2
-#: Names in the sentence of a refusal.
-_TOLD: Final = 100
 
 
 def remove_segments(
@@ -56,12 +55,15 @@ def remove_segments(
     then nothing is touched (lineage.md 9).
     """
     rules.check_retention(retention)
+    if ctx.pinot is not None:
+        pinot_deletion.remove_segments(ctx, table, segments, retention=retention, actor=actor, guard=guard)
+        return
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
         locked = sorted(set(segments) & guarded(seen)) if guard else []
         if locked:
-            raise _blocked(table, locked)
+            raise blocked(table, locked)
         return _leave(ctx, table, seen, [s for s in dict.fromkeys(segments) if s in seen.ideal.maps], retention, actor)
 
     try:
@@ -80,11 +82,13 @@ def delete_segments(
     Outcomes: done, unchanged (no such segment), refused (part of a replacement, or pinned). InvalidInput for a retention that is none.
     """
     rules.check_retention(retention)
+    if ctx.pinot is not None:
+        return pinot_deletion.delete_segments(ctx, table, segments, retention=retention, dry_run=dry_run, actor=actor)
     outcomes: dict[str, Outcome] = {}
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
-        outcomes.update(_decide(seen, segments))
+        outcomes.update(decide(seen, segments))
         leaving = [s for s, o in outcomes.items() if o.outcome == "done"]
         return None if dry_run else _leave(ctx, table, seen, leaving, retention, actor)
 
@@ -98,29 +102,6 @@ def delete_segments(
             segments=done[:100], count=len(done), refused=not_done[:100],
         )  # fmt: skip
     return found
-
-
-def _decide(seen: Observed, segments: Sequence[str]) -> dict[str, Outcome]:
-    guard, found = _guards(seen), {}
-    for segment in dict.fromkeys(segments):
-        if segment not in seen.ideal.maps:
-            found[segment] = Outcome(segment, "unchanged", f"Segment '{segment}' does not exist.")
-        elif segment in guard:
-            text = f"Segment '{segment}' is part of lineage entry '{guard[segment]}'."
-            found[segment] = refused(segment, text, "End or revert the replacement, or unpin the entry; its clean-up then removes it.")
-        else:
-            found[segment] = Outcome(segment, "done", f"Segment '{segment}' is deleted; its file is kept for a while.")
-    return found
-
-
-def _guards(seen: Observed) -> dict[str, str]:
-    """{guarded segment: the newest entry that guards it}."""
-    return {s: e.id for e in seen.lineage.in_order() for s in (e.segments_from + e.segments_to if e.is_pinned else e.locks)}
-
-
-def guarded(seen: Observed) -> set[str]:
-    """Segments that nobody may delete by hand: part of a replacement that is not reverted (lineage.md 2), or of a pinned entry."""
-    return seen.lineage.locked() | seen.lineage.pinned()
 
 
 def remove_hidden(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:
@@ -230,12 +211,3 @@ def _sentence(table: TableName, fate: str, segments: Sequence[str]) -> str:
     if len(segments) == 1:
         return f"Segment {segments[0]} of {table}: {fate}."
     return f"{len(segments)} segments of {table}, e.g. {segments[0]}: {fate}."
-
-
-def _blocked(table: TableName, locked: Sequence[str]) -> StateConflict:
-    shown = ", ".join(locked[:_TOLD]) + (f" and {len(locked) - _TOLD} more" if len(locked) > _TOLD else "")
-    return StateConflict(
-        f"Segments of table '{table}' are part of a replacement and can not be deleted. Blocking segments: [{shown}].",
-        remedy="End or revert the replacement first; its clean-up then removes them.",
-        segments=list(locked),
-    )

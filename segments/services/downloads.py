@@ -9,6 +9,7 @@ from typing import BinaryIO, Final, cast
 from segments.domain import segment_metadata
 from segments.errors import NotFound
 from segments.names import OFFLINE, REALTIME, TableName, check_raw_table_name, check_segment_name
+from segments.services import pinot_files
 from segments.services.context import Context
 from segments.services.upload_files import staged_path
 from segments.store import paths
@@ -37,6 +38,8 @@ def open_segment(ctx: Context, raw_table: str, segment: str) -> SegmentFile:
     """Open a segment's tar by the raw table name. NotFound when there is none; names that could leave the folder are refused."""
     check_raw_table_name(raw_table)
     check_segment_name(segment)
+    if ctx.pinot is not None:
+        return SegmentFile(segment, *pinot_files.open_stream(ctx, raw_table, segment))
     staged = [staged_path(ctx, TableName(raw_table, OFFLINE), segment, crc) for crc in _crcs(ctx, raw_table, segment)]
     for path in [*staged, ctx.deep_store.segment_path(raw_table, segment)]:
         size = ctx.deep_store.size(path)

@@ -25,7 +25,7 @@ from segments.services.end_job_record import all_jobs, entry_of, final_segments,
 from segments.services.end_queue import enqueue_clean_up
 from segments.services.job_lock import sole_worker
 from segments.services.lineage_record import Observed, observe
-from segments.services.online import look_at_segments
+from segments.services.online import look_again_s, look_at_segments
 from segments.services.replacement import end_replace
 from segments.services.replica_report import report_replicas
 from segments.services.table_record import read_table_config
@@ -36,7 +36,6 @@ from segments.store.update import update_transaction
 log = logging.getLogger(__name__)
 
 _DONE: Final = "Queries see the new segments."
-_LOOK_S: Final = 0.05
 
 
 def request_end(
@@ -123,12 +122,12 @@ def advance(ctx: Context, job_id: str) -> EndJob | None:
 
 def follow(ctx: Context, job_id: str, seconds: float) -> EndJob | None:
     """Look again and again until the job is over or the time is up; what is left then is for ``advance_all``."""
-    until = time.monotonic() + seconds
+    until, looks = time.monotonic() + seconds, 0
     while True:
-        job = advance(ctx, job_id)
+        job, looks = advance(ctx, job_id), looks + 1
         if job is None or not job.is_open or time.monotonic() > until:
             return job
-        time.sleep(_LOOK_S)
+        time.sleep(look_again_s(ctx, looks))
 
 
 def advance_all(ctx: Context) -> list[str]:
@@ -175,7 +174,7 @@ def _advanced(ctx: Context, job: EndJob) -> EndJob:
         return _finish(ctx, job, JobState.FAILED, str(error))
     done = _finish(ctx, job, JobState.DONE, _DONE)
     if job.cleanup:
-        enqueue_clean_up(job.table)
+        enqueue_clean_up(job.table, ctx)
     return done
 
 

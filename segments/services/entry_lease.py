@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +15,13 @@ from segments.domain import lineage as lineages
 from segments.domain.lease import LeaseTerms
 from segments.domain.lineage import HEARTBEAT, UPLOAD, Entry, State
 from segments.domain.table_config import TableConfig
-from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError, StateConflict
 from segments.names import TableName
 from segments.services import audit
 from segments.services.context import Actor, Context
+from segments.services.lineage_record import change_notes, read_lineage
 from segments.services.table_record import read_table_config
-from segments.store import paths
-from segments.store.base import Store, Versioned
-from segments.store.update import update_record
+from segments.store.base import Store
 
 log = logging.getLogger(__name__)
 
@@ -84,8 +82,7 @@ def renew_for_upload(ctx: Context, config: TableConfig, segments: Collection[str
     if _recent.covers(ctx.store, table, wanted, ctx.clock(), terms.renew_every_ms):
         return
     try:
-        node = ctx.store.get(paths.lineage(table.typed))
-        lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(table.typed)
+        lineage = read_lineage(ctx, table) or lineages.empty(table.typed)
         for entry in lineage.entries.values():
             if entry.state is not State.IN_PROGRESS or wanted.isdisjoint(entry.segments_to):
                 continue
@@ -114,8 +111,8 @@ def kept_alive(ctx: Context, table: TableName, entry_id: str) -> Iterator[None]:
 def _keep(ctx: Context, table: TableName, entry_id: str, stop: threading.Event) -> None:
     while not stop.wait(ctx.limits.entry_lease_s / 4):
         try:
-            node = ctx.store.get(paths.lineage(table.typed))
-            entry = lineages.from_record(node.record).entries.get(entry_id) if node and node.record else None
+            lineage = read_lineage(ctx, table)
+            entry = lineage.entries.get(entry_id) if lineage else None
             if entry is None or entry.state is not State.IN_PROGRESS or not lease.is_leased(entry):
                 return
             # Only the terms' lease counts here; the period is for entries without one.
@@ -128,11 +125,8 @@ def _keep(ctx: Context, table: TableName, entry_id: str, stop: threading.Event) 
 
 def _renew(ctx: Context, table: TableName, entry_id: str, note: str, terms: LeaseTerms) -> tuple[Entry, Entry]:
     """(the entry before, and after one sign of life)."""
-    found: list[tuple[Entry, Entry]] = []
 
-    def decide(node: Versioned | None) -> ZNRecord | None:
-        lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(table.typed)
-        entry = lineage.entry(entry_id)
+    def change(entry: Entry) -> Mapping[str, str | None] | None:
         if entry.state is not State.IN_PROGRESS:
             raise StateConflict(
                 f"Lineage entry '{entry_id}' of table '{table}' is {entry.state} and needs no sign of life.",
@@ -140,12 +134,9 @@ def _renew(ctx: Context, table: TableName, entry_id: str, note: str, terms: Leas
                 entry=entry_id,
                 state=entry.state.value,
             )
-        changes = lease.renewal(entry, note, terms, ctx.clock())
-        found[:] = [(entry, entry.noted(changes) if changes else entry)]
-        return lineages.to_record(lineage.having(found[0][1])) if changes else None
+        return lease.renewal(entry, note, terms, ctx.clock())
 
-    update_record(ctx.store, paths.lineage(table.typed), decide)
-    return found[0]
+    return change_notes(ctx, table, entry_id, change)
 
 
 class _Recent:

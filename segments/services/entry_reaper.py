@@ -17,12 +17,13 @@ from segments.domain.lineage import Entry, State
 from segments.errors import NotFound, PinotAdminError
 from segments.models import Push
 from segments.names import TableName, split_table_name
-from segments.services import end_job_record, snapshot_checks
+from segments.services import end_job_record, pinot_reaper, pinot_rollback, snapshot_checks
 from segments.services.context import SYSTEM, Actor, Context
 from segments.services.entry_lease import lease_terms
 from segments.services.lineage_record import Observed, note_entry, read_lineage
 from segments.services.lineage_switch import Switch, apply_switch
 from segments.services.online import serving_rows
+from segments.services.pinot_passes import tables_with_open_entries
 from segments.services.table_record import read_table_config
 from segments.store import paths
 
@@ -31,13 +32,14 @@ log = logging.getLogger(__name__)
 
 def run(ctx: Context, table: TableName) -> list[str]:
     """Look at every unfinished replacement of a table; one sentence for each that was given up, or is about to be."""
+    before = pinot_reaper.tidy(ctx, table) if ctx.pinot is not None else []
     lineage = read_lineage(ctx, table)
     open_entries = [e for e in lineage.in_order() if e.state is State.IN_PROGRESS] if lineage else []
     if not open_entries:
-        return []
+        return before
     terms = lease_terms(ctx, read_table_config(ctx, table))
     pushes = {p.entry_id: p for p in Push.objects.filter(cluster=ctx.cluster, entry_id__in=[e.id for e in open_entries]).defer("plan")}
-    sentences = []
+    sentences = before
     for entry in open_entries:
         try:
             said = _look_at(ctx, table, entry, terms, pushes.get(entry.id))
@@ -51,8 +53,9 @@ def run(ctx: Context, table: TableName) -> list[str]:
 
 def run_all(ctx: Context) -> list[str]:
     """The same for every table that has a lineage; one that fails does not stop the others."""
-    sentences: list[str] = []
-    for typed in ctx.store.children(paths.LINEAGE):
+    sentences = pinot_rollback.resume_all(ctx) if ctx.pinot is not None else []
+    tables = _tables_of_pinot(ctx) if ctx.pinot is not None else ctx.store.children(paths.LINEAGE)
+    for typed in tables:
         raw, kind = split_table_name(typed)
         if kind is None:
             continue
@@ -63,6 +66,10 @@ def run_all(ctx: Context) -> list[str]:
         except Exception:
             log.exception("The unfinished replacements of %s could not be looked at.", typed)
     return sentences
+
+
+def _tables_of_pinot(ctx: Context) -> list[str]:
+    return sorted({*tables_with_open_entries(ctx), *ctx.store.children(paths.STARTS)})
 
 
 def _look_at(ctx: Context, table: TableName, entry: Entry, terms: LeaseTerms, push: Push | None) -> str | None:
@@ -106,6 +113,9 @@ def _is_being_ended(ctx: Context, entry: Entry) -> bool:
 
 def _revert(ctx: Context, table: TableName, entry_id: str, why: str, still: Callable[[Entry], bool]) -> str | None:
     """Revert the entry if it is IN_PROGRESS and ``still`` holds for it at the moment of the write."""
+    said = f"Reverted lineage entry {entry_id} of {table}: {why}."
+    if ctx.pinot is not None:
+        return said if pinot_reaper.revert(ctx, table, entry_id, why, still) else None
 
     def decide(seen: Observed) -> Switch | None:
         entry = seen.lineage.entries.get(entry_id)
@@ -116,4 +126,4 @@ def _revert(ctx: Context, table: TableName, entry_id: str, why: str, still: Call
         return Switch(decision.lineage, decision.delete, {"entry": entry_id, "why": why})
 
     done = apply_switch(ctx, table, "reapEntry", Actor(SYSTEM.name, why), decide)
-    return f"Reverted lineage entry {entry_id} of {table}: {why}." if done else None
+    return said if done else None

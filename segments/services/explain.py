@@ -10,12 +10,13 @@ from segments.domain import lease, replacement
 from segments.domain.end_job import END_JOB
 from segments.domain.lineage import ACTOR, PIN_ACTOR, PIN_REASON, Entry, State
 from segments.domain.replacement_settings import settings_or_default
-from segments.domain.retention import plan_lineage, rollback_deadline_ms
+from segments.domain.retention import plan_lineage
 from segments.domain.rollback import plan_rollback
 from segments.domain.table_config import TableConfig
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, Push
 from segments.names import TableName
+from segments.services import pinot_rules
 from segments.services.context import Context
 from segments.services.end_job_record import read_job
 from segments.services.entry_lease import LeaseState, lease_state, lease_terms
@@ -209,9 +210,11 @@ def _next_steps(ctx: Context, config: TableConfig, seen: Observed, entry: Entry,
     if entry.is_pinned:
         return [*steps, NextStep("Its segments stay until it is unpinned.", None)]
     if entry.state is State.COMPLETED:
-        until = rollback_deadline_ms(entry, config)
+        until = pinot_rules.rollback_until_ms(ctx, entry, config)
         if any(s in seen.ideal.maps for s in entry.segments_from):
             steps.append(NextStep("Its old side may be removed; a rollback is no longer possible then.", until))
+    if ctx.pinot is not None:
+        return [*steps, *(NextStep(said, None) for said in pinot_rules.warnings(ctx, entry, config))]
     due = _due_ms(ctx, config, seen, entry)
     if entry.state is not State.IN_PROGRESS and due is not None:
         run = next_run_ms(_RETENTION)

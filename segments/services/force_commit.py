@@ -16,7 +16,7 @@ from segments.domain.segment_metadata import COMPLETED_STATUSES, from_record
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound
 from segments.names import TableName, split_table_name
-from segments.services import audit
+from segments.services import audit, pinot_force_commit
 from segments.services.consumption import partition_of
 from segments.services.context import Actor, Context
 from segments.services.realtime_servers import consuming_by_server, send_force_commit
@@ -47,6 +47,10 @@ def force_commit(ctx: Context, table: TableName, wanted: Wanted, batch: BatchSet
 
     Segments that do not consume are ignored. Raises NotFound, InvalidInput (disabled table, partition without a consuming segment).
     """
+    if ctx.pinot is not None:
+        partitions = sorted(wanted.partitions) if wanted.partitions is not None else None
+        named = sorted(wanted.segments) if wanted.segments is not None else None
+        return pinot_force_commit.force_commit(ctx, table, partitions=partitions, segments=named, batch=batch, actor=actor)
     ideal = read_ideal(ctx, table).record
     assert ideal is not None
     targets = _targets(ideal, wanted)
@@ -60,6 +64,8 @@ def force_commit(ctx: Context, table: TableName, wanted: Wanted, batch: BatchSet
 
 def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
     """How far the job is, looked at now. NotFound when no such job is on record."""
+    if ctx.pinot is not None:
+        return pinot_force_commit.job_status(ctx, job_id)
     job = next((j for j in read_jobs(ctx) if j.id == job_id), None)
     if job is None:
         raise NotFound(f"Failed to find controller job id: {job_id}", remedy=f"The last {KEPT_JOBS} force commits are kept.")

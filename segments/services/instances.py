@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from segments.domain.znrecord import ZNRecord
 from segments.errors import Conflict, InvalidInput, NotFound, StateConflict
 from segments.names import instance_name
-from segments.services import audit
+from segments.services import audit, pinot_operations
 from segments.services.context import Actor, Context
 from segments.store import paths
 from segments.store.base import Versioned
@@ -52,6 +52,8 @@ def add_instance(ctx: Context, *, host: str, port: int, kind: str, tags: Sequenc
     """Register an instance that has not joined yet; returns its name. InvalidInput, StateConflict when it is known already."""
     if kind.upper() not in _KINDS or not host.strip() or "/" in host or not 0 < port <= _PORTS:
         raise InvalidInput("An instance has a host, a port and a type.", remedy="type is SERVER, BROKER, CONTROLLER or MINION.")
+    if ctx.pinot is not None:
+        return pinot_operations.add_instance(ctx, host=host.strip(), port=port, kind=kind, tags=tags, actor=actor)
     name = instance_name(_KINDS[kind.upper()], host.strip(), port)
     record = replace(ZNRecord(name, {"HELIX_HOST": host.strip(), "HELIX_PORT": str(port)}), lists={"TAG_LIST": list(tags)})
     try:
@@ -68,6 +70,9 @@ def set_instance_state(ctx: Context, name: str, *, is_enabled: bool, actor: Acto
     A drained server gets no queries where another replica can answer, and no new segments; what it consumes goes on. It can be stopped then
     without anybody noticing.
     """
+    if ctx.pinot is not None:
+        pinot_operations.set_instance_state(ctx, name, is_enabled=is_enabled, actor=actor)
+        return
 
     def decide(node: Versioned | None) -> ZNRecord:
         if node is None or node.record is None:
@@ -80,6 +85,9 @@ def set_instance_state(ctx: Context, name: str, *, is_enabled: bool, actor: Acto
 
 def drop_instance(ctx: Context, name: str, *, actor: Actor) -> None:
     """Forget an instance. NotFound; StateConflict while it is alive or a table counts on it."""
+    if ctx.pinot is not None:
+        pinot_operations.drop_instance(ctx, name, actor=actor)
+        return
     if ctx.store.exists(paths.participant(name)) is None:
         raise NotFound(f"Instance '{name}' does not exist.", remedy="List them with GET /instances.")
     if ctx.store.exists(paths.live_instance(name)) is not None:

@@ -10,13 +10,12 @@ from segments.domain.ideal_state import ERROR
 from segments.errors import PreconditionFailed
 from segments.names import TableName
 from segments.services.context import Context
-from segments.services.online import live_instance_names, served_by
+from segments.services.online import live_instance_names, look_again_s, served_by
 from segments.store import paths
 from segments.store.bell import bell_for
 
 #: Seconds that an old side which is still being loaded is waited for.
 LONGEST_S: Final = 10.0
-_LOOK_S: Final = 0.05
 
 
 def once_loaded(ctx: Context, table: TableName, run: Callable[[], object]) -> None:
@@ -33,8 +32,9 @@ def once_loaded(ctx: Context, table: TableName, run: Callable[[], object]) -> No
 
 def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: float) -> bool:
     """Until all are served; False when somebody must do something about one of them, or the time is up."""
-    bell = bell_for(ctx.store, paths.EXTERNAL_VIEWS)
+    bell, looks = bell_for(ctx.store, paths.EXTERNAL_VIEWS), 0
     while True:
+        looks += 1
         heard, live = bell.count, live_instance_names(ctx)
         ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
         wanted, states = ((n.record.maps if n and n.record else {}) for n in (ideal, view))
@@ -47,4 +47,4 @@ def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: flo
             return False
         if time.monotonic() > deadline:
             return False
-        bell.wait(heard, _LOOK_S)
+        bell.wait(heard, look_again_s(ctx, looks))

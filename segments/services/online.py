@@ -24,6 +24,7 @@ Progress = Callable[[int, int], None]
 
 #: Seconds between two looks when no external view changed: a refreshed file or a dead server changes none at once.
 _LOOK_S = 0.05
+_LONGEST_LOOK_S = 2.0
 _GATHER_S = 0.02
 #: So many segments are worth looking at one part of them.
 _MANY = 1000
@@ -47,12 +48,18 @@ def live_instance_names(ctx: Context) -> set[str]:
 
 
 def wait_until_online(
-    ctx: Context, table: TableName, segments: Sequence[str], *, progress: Progress | None = None, required: int | None = None
+    ctx: Context,
+    table: TableName,
+    segments: Sequence[str],
+    *,
+    progress: Progress | None = None,
+    required: int | None = None,
+    is_worth_it: Callable[[], None] | None = None,
 ) -> None:
     """Wait until live replicas of these segments serve the file on record: all of them, or ``required`` of each; always at least one (B6).
 
     A replica that still serves an older file of that name (a refresh under way) is waited for too. ``progress`` is told whenever the
-    number of online replicas changes.
+    number of online replicas changes. ``is_worth_it`` is asked before every further look, and raises when waiting is in vain.
 
     Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at ``limits.replicas_online_s``.
     """
@@ -88,9 +95,16 @@ def wait_until_online(
                 remedy="Check the servers, then end again.",
                 segments=seen.waiting,
             )
-        bell.wait(heard, _LOOK_S)
+        if is_worth_it is not None:
+            is_worth_it()
+        bell.wait(heard, look_again_s(ctx, looks))
         # When many load at once the views change all the time: who has looked often lets some changes come together.
         time.sleep(max(0.0, looked + min(_GATHER_S, looks / 500) - time.monotonic()))
+
+
+def look_again_s(ctx: Context, looks: int) -> float:
+    """Seconds until the next look after ``looks`` of them: on a Pinot cluster each is several requests, so they become rarer."""
+    return _LOOK_S if ctx.pinot is None else min(_LONGEST_LOOK_S, 2 * _LOOK_S * 1.4 ** min(looks, 20))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from segments.errors import NotFound
 from segments.models import PassRun
 from segments.names import REALTIME, TableName, TableType, split_table_name
-from segments.services import audit, end_jobs, entry_reaper, lag, realtime_validation, retention, validation
+from segments.services import audit, end_jobs, entry_reaper, lag, pinot_passes, realtime_validation, retention, validation
 from segments.services.context import Actor, Context
 from segments.store import paths
 
@@ -40,8 +40,15 @@ def check_name(name: str) -> str:
 
 
 def run_pass(ctx: Context, name: str, table: TableName | None, actor: Actor) -> list[str]:
-    """Run a pass now; returns its sentences. A table on which it fails does not stop the others (rule 7)."""
+    """Run a pass now; returns its sentences. A table on which it fails does not stop the others (rule 7).
+
+    On a Pinot cluster what its own controller does is only asked for there.
+    """
     run = PASSES[check_name(name)]
+    if ctx.pinot is not None and name in pinot_passes.OF_PINOT:
+        asked = pinot_passes.ask_pinot(ctx, name, table)
+        audit.record(actor, f"run {name}", cluster=ctx.cluster, target=table.typed if table else "", sentences=asked)
+        return asked
     tables = [t for t in ([table] if table else all_tables(ctx)) if _TYPES.get(name) in (None, t.type)]
     sentences: list[str] = []
     for each in tables:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from segments.domain import admission
 from segments.domain.table_config import TableConfig
 from segments.services.context import Context
-from segments.services.retention import read_segments
+from segments.services.segments import read_segments
 
 
 def check_quota(ctx: Context, config: TableConfig, added: int) -> None:

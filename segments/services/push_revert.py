@@ -9,7 +9,7 @@ from segments.errors import PinotAdminError
 from segments.gateways.deepstore import STAGING
 from segments.models import Push
 from segments.names import OFFLINE, TableName
-from segments.services import audit
+from segments.services import audit, pinot_push
 from segments.services.context import Actor
 from segments.services.push_session import Session, now
 from segments.services.replacement import read_lineage, revert_replace
@@ -26,6 +26,8 @@ def take_back(session: Session) -> None:
     """
     ctx, push = session.ctx, session.push
     table, actor = TableName(push.table_name, OFFLINE), Actor(push.actor, f"push {push.pk}: {push.error}"[:2000])
+    if ctx.pinot is not None:
+        pinot_push.find_entry(session, table)
     lineage = read_lineage(ctx, table)
     if push.plan.get("replaces") and must_revert(lineage.entries.get(push.entry_id) if lineage else None):
         try:

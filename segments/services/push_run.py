@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any, Final, Protocol
 
 from django.db import transaction
@@ -16,9 +17,10 @@ from segments.domain import table_config
 from segments.domain.push_plan import InputFile, Part, Step, next_step, part_from_json, parts_by_rows, still_to_build
 from segments.errors import InvalidInput, PinotAdminError, StateConflict, Unavailable
 from segments.gateways.deepstore import STAGING
+from segments.gateways.pinot import ControllerFault
 from segments.models import Push, PushSegment
 from segments.names import OFFLINE, TableName
-from segments.services import audit
+from segments.services import audit, pinot_push
 from segments.services.context import Actor, Context
 from segments.services.online import wait_until_online
 from segments.services.push_quota import check_quota
@@ -35,6 +37,9 @@ log = logging.getLogger(__name__)
 #: How often a push is tried before it is taken back, and how often taking it back is tried.
 MAX_ATTEMPTS: Final = 4
 _PAUSE_S: Final = 2.0
+#: Between two attempts while a Pinot controller is away, and how long after its beginning a push still waits for it.
+_AWAY_S: Final = 15.0
+_PATIENCE: Final = timedelta(hours=1)
 
 
 class Builder(Protocol):
@@ -89,12 +94,21 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
         except PinotAdminError as second:
             return _stopped(session, second)
         return f"Push {push.pk} of {push.table_name} failed: {error}"
+    if isinstance(error, ControllerFault) and _is_young(session):
+        # Nothing was tried: a controller that is away for some minutes costs no push an attempt.
+        session.release(_AWAY_S, error=push.error if push.stage == Push.Stage.REVERT else str(error), attempts=max(push.attempts - 1, 0))
+        return f"Push {push.pk} waits for the controller of cluster '{push.cluster}': {error}"
     if push.attempts > 2 * MAX_ATTEMPTS:
         session.update(state=Push.State.FAILED, finished_at=now(session.ctx), error=f"{push.error} It could not be taken back: {error}")
         return f"Push {push.pk} could not be taken back: {error}"
     text = push.error if push.stage == Push.Stage.REVERT else str(error)
     session.release(_PAUSE_S, error=text)
     return f"Push {push.pk} waits for its next attempt: {error}"
+
+
+def _is_young(session: Session) -> bool:
+    began = session.push.started_at
+    return began is None or now(session.ctx) - began < _PATIENCE
 
 
 def _fail(session: Session, message: str) -> None:
@@ -216,16 +230,21 @@ class _Run:
             present = list(ideal.record.maps) if ideal and ideal.record else []
             visible = (lineage.visible(present) if lineage else sorted(present)) if self.push.plan["covers_all"] else []
             names = [self.built[i].name for i in sorted(self.built)]
-            start_replace(
+            force = self.push.plan["covers_all"]
+            if self.ctx.pinot is not None and force:
+                force = pinot_push.needs_cleanup(self.ctx, self.config, visible, names)
+            entry_id = start_replace(
                 self.ctx,
                 self.table,
                 visible,
                 names,
-                force_cleanup=self.push.plan["covers_all"],
+                force_cleanup=force,
                 actor=self.actor,
                 entry_id=self.push.entry_id,
                 custom_map=declare(sum(b.size_bytes for b in self.built.values()), sum(b.rows for b in self.built.values())),
             )
+            if entry_id != self.push.entry_id:  # Pinot names its entries itself
+                self.session.update(entry_id=entry_id)
         self.session.save_plan(started=True)
 
     def upload(self) -> None:

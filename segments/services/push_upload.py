@@ -9,6 +9,7 @@ from segments.domain import segment_metadata
 from segments.errors import Unavailable
 from segments.models import PushSegment
 from segments.names import TableName
+from segments.services import pinot_push
 from segments.services.context import Actor, Context
 from segments.services.push_session import Session
 from segments.services.upload_files import release_names, staged_path
@@ -22,6 +23,9 @@ _BATCH: Final = 200
 
 def register(session: Session, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
     """Register what is not registered yet with the same content. StateConflict when the lineage entry is no longer IN_PROGRESS."""
+    if session.ctx.pinot is not None:
+        pinot_push.register(session, table, actor, built)
+        return
     fenced = bool(session.push.plan["replaces"])
     size = _BATCH if fenced else max(len(built), 1)
     done = 0

@@ -17,7 +17,7 @@ from segments.domain.stream_config import stream_maps
 from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound, PinotAdminError
 from segments.names import REALTIME, TableName
-from segments.services import consumption, deep_store_upload, force_commit, segment_reset
+from segments.services import consumption, deep_store_upload, force_commit, pinot_realtime, segment_reset
 from segments.services.cluster_settings import read_settings
 from segments.services.commit_file import remove_left_uploads
 from segments.services.completion_state import remove_left_machines
@@ -87,6 +87,8 @@ def keep_consumption(ctx: Context) -> list[str]:
 
     Streams are asked only when something is to be repaired.
     """
+    if ctx.pinot is not None:
+        return pinot_realtime.keep_consumption(ctx)
     sentences = force_commit.keep_jobs(ctx)
     for typed in ctx.store.children(paths.TABLE_CONFIGS):
         if not typed.endswith("_" + REALTIME):

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from segments.domain import ideal_state, replacement
@@ -15,7 +16,7 @@ from segments.domain.replacement import Decision, Replacement
 from segments.domain.replacement_settings import settings_or_default
 from segments.errors import PinotAdminError, StateConflict
 from segments.names import TableName
-from segments.services import audit, deletion, snapshot_checks, start_admission
+from segments.services import audit, deletion, pinot_end, pinot_replacement, pinot_revert, snapshot_checks, start_admission
 from segments.services.acknowledgement import wait_for_brokers
 from segments.services.context import Actor, Context
 from segments.services.entry_lease import kept_alive
@@ -51,10 +52,14 @@ def start_replace(
 ) -> str:
     """Open a replacement; returns its entry id. A caller that gives ``entry_id`` may repeat the call: it is done once.
 
+    On a Pinot cluster the returned id is Pinot's, whatever ``entry_id`` was given.
+
     Raises InvalidInput, NotFound or StateConflict (lineage.md 4), or Forbidden when what ``custom_map`` declares does not fit the quota
     (B10); nothing is written then. Segments of failed pushes that ``force_cleanup`` clears leave the ideal state in the same transaction:
     no query saw them.
     """
+    if ctx.pinot is not None:
+        return _start_on_pinot(ctx, table, (segments_from, segments_to), force_cleanup, actor, entry_id, custom_map)
     replacement.check_request(segments_from, segments_to)
     declared = start_admission.read_declared(custom_map)
     wanted = Replacement(tuple(segments_from), tuple(segments_to), force_cleanup, {"actor": actor.name, **declared.notes})
@@ -77,6 +82,28 @@ def start_replace(
     detail = {**{k: _some(v) for k, v in sides.items()}, "countFrom": len(segments_from), "countTo": len(segments_to)}
     _record(ctx, table, "startReplaceSegments", actor, new_id, **detail, **({"customMap": dict(custom_map)} if custom_map else {}))
     return new_id
+
+
+def _start_on_pinot(
+    ctx: Context,
+    table: TableName,
+    lists: tuple[Sequence[str], Sequence[str]],
+    force: bool,
+    actor: Actor,
+    intent: str | None,
+    custom_map: Mapping[str, str] | None,
+) -> str:
+    found: list[str] = []
+
+    def run() -> None:
+        found[:] = [
+            pinot_replacement.start_replace(
+                ctx, table, *lists, force_cleanup=force, actor=actor, intent_id=intent, custom_map=custom_map
+            )
+        ]  # fmt: skip
+
+    _audited(ctx, table, "startReplaceSegments", actor, intent or "", run)
+    return found[0]
 
 
 def _without_what_brokers_need(ctx: Context, table: TableName, before: Lineage, decision: Decision) -> Decision:
@@ -116,6 +143,11 @@ def end_replace(
     or PreconditionFailed (lineage.md 5). ``cleanup`` is handled by the caller, which runs a retention pass. ``guard`` sees the entry as
     read in every attempt and raises when the caller no longer wants this end. While it waits, the lease of the entry's client is kept.
     """
+    if ctx.pinot is not None:
+        on_pinot = partial(pinot_end.end_replace, ctx, table, entry_id, segments_to=segments_to, cleanup=cleanup, actor=actor)
+        run = partial(on_pinot, progress=progress, override=override, guard=guard)
+        _audited(ctx, table, "endReplaceSegments", actor, entry_id, run)
+        return
     end = _End(ctx, table, entry_id, tuple(segments_to), actor, override, progress, guard)
     _audited(ctx, table, "endReplaceSegments", actor, entry_id, end.run)
     _finish(ctx, table, "endReplaceSegments", actor, end.decided[0], cleanup=cleanup)
@@ -184,6 +216,10 @@ def revert_replace(ctx: Context, table: TableName, entry_id: str, *, force: bool
 
     Raises NotFound, StateConflict or PreconditionFailed (lineage.md 6); nothing is written then.
     """
+    if ctx.pinot is not None:
+        on_pinot = partial(pinot_revert.revert_replace, ctx, table, entry_id, force=force, actor=actor)
+        _audited(ctx, table, "revertReplaceSegments", actor, entry_id, on_pinot)
+        return
     decided: list[Decision] = []
 
     def attempt() -> Sequence[Write] | None:

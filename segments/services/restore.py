@@ -21,7 +21,7 @@ from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import NotFound, StateConflict
 from segments.names import TableName, check_segment_name
-from segments.services import archive, audit
+from segments.services import archive, audit, pinot_restore
 from segments.services.archive import KeptFile, document_path, in_parallel, kept_path, owns_file
 from segments.services.context import Actor, Context
 from segments.services.deletion_queue import Pending, forget, read_queue
@@ -48,6 +48,8 @@ def restore_segments(
     Refused: a name that exists again, one that a lineage entry hides (``include_hidden`` lets the old side of a COMPLETED one through), one
     that is just being deleted or uploaded, and one whose file or record is gone. NotFound when there is no such table.
     """
+    if ctx.pinot is not None:
+        return pinot_restore.restore_segments(ctx, table, segments, dry_run=dry_run, include_hidden=include_hidden, actor=actor)
     names = list(dict.fromkeys(check_segment_name(s) for s in segments))
     config, seen = read_table_config(ctx, table), observe(ctx, table)
     outcomes: dict[str, Outcome] = {}

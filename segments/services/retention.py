@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from urllib.parse import unquote
 
 from segments.domain import lineage as lineages
-from segments.domain import retention, segment_metadata
+from segments.domain import retention
 from segments.domain.archive import RECORDS
 from segments.domain.retention import LineagePlan
-from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound, PinotAdminError
 from segments.gateways.deepstore import DELETED, encode
@@ -18,8 +17,10 @@ from segments.names import REALTIME, TABLE_TYPES, TableName, split_table_name
 from segments.services import archive, deletion
 from segments.services.acknowledgement import brokers_behind
 from segments.services.context import SYSTEM, Context
+from segments.services.deletion_guard import guarded
 from segments.services.deletion_queue import read_queue
 from segments.services.lineage_record import Observed, observe
+from segments.services.segments import read_segments
 from segments.services.table_record import read_table_config
 from segments.store import paths
 from segments.store.base import Versioned
@@ -61,7 +62,7 @@ def _by_time(ctx: Context, table: TableName) -> list[str]:
     """Segments older than the table's retention, except those of a replacement that is not reverted."""
     config, seen = read_table_config(ctx, table), observe(ctx, table)
     records = read_segments(ctx, table)
-    due = retention.plan_time(config, records, deletion.guarded(seen), ctx.clock(), seen.ideal.maps)
+    due = retention.plan_time(config, records, guarded(seen), ctx.clock(), seen.ideal.maps)
     orphans = [s for s in due if s not in seen.ideal.maps]
     due = [s for s in due if s in seen.ideal.maps]
     outcomes = deletion.delete_segments(ctx, table, due, actor=SYSTEM) if due else []
@@ -145,10 +146,3 @@ def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
             stranded.append(name)
             ctx.deep_store.delete(f"{folder}/{name}")
     return [f"Removed {len(stranded)} files that interrupted uploads to {table} had left."] if stranded else []
-
-
-def read_segments(ctx: Context, table: TableName) -> list[SegmentMetadata]:
-    """All segment records of the table."""
-    names: Sequence[str] = ctx.store.children(paths.segments(table.typed))
-    nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in names])
-    return [segment_metadata.from_record(n.record) for n in nodes if n and n.record]

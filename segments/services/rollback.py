@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from segments.domain import rollback
 from segments.domain.rollback import RollbackPlan
 from segments.errors import PinotAdminError
 from segments.names import TableName
-from segments.services import audit
+from segments.services import audit, pinot_rollback
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import Observed, observe
 from segments.services.lineage_switch import Switch, apply_switch
@@ -35,7 +35,7 @@ class RollbackStep:
 class RollbackPreview:
     """The effect of going back to before ``target``. ``blockers`` are sentences; it is allowed when there are none.
 
-    ``deleted_segments`` go afterwards, ``kept_segments`` are hidden but stay because they are pinned.
+    ``deleted_segments`` go afterwards, ``kept_segments`` are hidden but stay because they are pinned. ``notes``: what else to know.
     """
 
     table: str
@@ -48,6 +48,7 @@ class RollbackPreview:
     after: SnapshotSummary
     deleted_segments: list[str]
     kept_segments: list[str]
+    notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready form for ``dryRun=true``."""
@@ -88,6 +89,7 @@ def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool
         after=summarise(records[s] for s in after if s in records),
         deleted_segments=sorted(plan.delete),
         kept_segments=sorted({s for e in plan.steps for s in e.segments_to if s in pinned and s in hidden and s in seen.ideal.maps}),
+        notes=pinot_rollback.notes_of(plan) if ctx.pinot is not None else [],
     )
 
 
@@ -97,6 +99,8 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool = Fals
     All entries change in one write, so a query sees the newest snapshot or the wanted one. Raises NotFound, StateConflict or
     PreconditionFailed; nothing is written then. Cut anywhere it may be asked for again: it is done once, and then StateConflict says so.
     """
+    if ctx.pinot is not None:
+        return _roll_back_pinot(ctx, table, target, force, actor)
     decided: list[RollbackPlan] = []
 
     def decide(seen: Observed) -> Switch:
@@ -117,6 +121,18 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool = Fals
     return RollbackDone(table.typed, tuple(e.id for e in decided[0].steps), decided[0].delete)
 
 
+def _roll_back_pinot(ctx: Context, table: TableName, target: str, force: bool, actor: Actor) -> RollbackDone:
+    try:
+        done = pinot_rollback.roll_back(ctx, table, target, force=force, actor=actor)
+    except PinotAdminError as error:
+        outcome = "refused" if error.permanent else "failed"
+        audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error))
+        raise
+    return RollbackDone(table.typed, done.done, done.deleted)
+
+
 def _plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:
+    if ctx.pinot is not None:
+        return pinot_rollback.plan(ctx, table, seen, target, force=force)
     rows = serving_rows(ctx, table, seen.ideal.maps)
     return rollback.plan_rollback(seen.lineage, target, rows, force=force, now_ms=ctx.clock())

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from segments.domain import lineage as lineages
 from segments.domain import replacement, segment_metadata
 from segments.domain.lineage import State
-from segments.domain.retention import rollback_deadline_ms
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.names import TableName
+from segments.services import pinot_rules
 from segments.services.context import Context
 from segments.services.lineage_record import observe
 from segments.services.lost_links import newer_strangers
@@ -33,7 +33,10 @@ class SnapshotSummary:
 
 @dataclass(frozen=True)
 class RevertPreview:
-    """The effect of reverting one entry now. ``blockers`` are sentences; it is allowed when there are none."""
+    """The effect of reverting one entry now. ``blockers`` are sentences; it is allowed when there are none.
+
+    ``notes``: what else to know.
+    """
 
     entry_id: str
     table: str
@@ -45,6 +48,7 @@ class RevertPreview:
     after: SnapshotSummary
     deleted_segments: list[str]
     possible_until_ms: int | None
+    notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready form for ``dryRun=true``."""
@@ -75,7 +79,8 @@ def preview_revert(ctx: Context, table: TableName, entry_id: str, *, force: bool
         before=summarise(records[s] for s in before if s in records),
         after=summarise(records[s] for s in after if s in records),
         deleted_segments=sorted(s for s in entry.segments_to if s in seen.ideal.maps and s in going),
-        possible_until_ms=rollback_deadline_ms(entry, config),
+        possible_until_ms=pinot_rules.rollback_until_ms(ctx, entry, config),
+        notes=pinot_rules.warnings(ctx, entry, config),
     )
 
 

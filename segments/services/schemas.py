@@ -9,7 +9,7 @@ from segments.domain.schema import Schema
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, RecordCorrupt, StateConflict
 from segments.names import TABLE_TYPES
-from segments.services import audit
+from segments.services import audit, pinot_tables
 from segments.services.context import Actor, Context
 from segments.store import paths
 from segments.store.base import Delete, Versioned, Write
@@ -28,6 +28,8 @@ def read_schema(ctx: Context, name: str) -> Schema:
 
 def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> Schema:
     """Create a schema, or change the existing one when ``override``. Raises InvalidInput, or StateConflict when it exists."""
+    if ctx.pinot is not None:
+        return pinot_tables.create_schema(ctx, body, override=override, actor=actor)
     schema = schemas.parse_schema(body)
 
     def decide(node: Versioned | None) -> ZNRecord:
@@ -44,6 +46,8 @@ def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> S
 
 def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema:
     """Change an existing schema: columns may be added only. Raises NotFound or InvalidInput."""
+    if ctx.pinot is not None:
+        return pinot_tables.update_schema(ctx, name, body, actor=actor)
     schema = schemas.parse_schema(body)
     if schema.name != name:
         raise InvalidInput(f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same.")
@@ -59,6 +63,9 @@ def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema
 
 def delete_schema(ctx: Context, name: str, *, actor: Actor) -> None:
     """Delete a schema that no table uses. Raises NotFound, or StateConflict naming the tables."""
+    if ctx.pinot is not None:
+        pinot_tables.delete_schema(ctx, name, actor=actor)
+        return
 
     def attempt() -> list[Write]:
         node = ctx.store.get(paths.schema(name))

@@ -11,7 +11,7 @@ from typing import Any
 from segments.domain.ideal_state import CONSUMING, ERROR, OFFLINE
 from segments.errors import NotFound, PinotAdminError
 from segments.names import TableName
-from segments.services import audit
+from segments.services import audit, pinot_operations
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import table_not_found
 from segments.store import messages, paths
@@ -27,6 +27,8 @@ def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str |
 
     NotFound: no such table, no such segment, or ``target`` does not hold it.
     """
+    if ctx.pinot is not None:
+        return pinot_operations.reset_segment(ctx, table, segment, target=target, actor=actor)
     ideal, view = _rows(ctx, table)
     if segment not in ideal:
         raise NotFound(f"Segment '{segment}' is not assigned in table '{table}'.", remedy="List them with GET /segments/{table}.")
@@ -40,6 +42,8 @@ def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str |
 
 def reset_table(ctx: Context, table: TableName, *, errors_only: bool, target: str | None = None, actor: Actor) -> int:
     """As ``reset_segment`` for every segment. ``errors_only``: just the replicas in ERROR, the healthy ones go on serving (B19)."""
+    if ctx.pinot is not None:
+        return pinot_operations.reset_table(ctx, table, errors_only=errors_only, target=target, actor=actor)
     ideal, view = _rows(ctx, table)
     wanted = bad_replicas(ideal, view) if errors_only else _all_replicas(ideal, view)
     count = send_resets(ctx, table, {i: s for i, s in wanted.items() if target in (None, i)}, view)
@@ -73,6 +77,8 @@ def reload_segments(
 
     NotFound: no such table or segment.
     """
+    if ctx.pinot is not None:
+        return pinot_operations.reload_segments(ctx, table, segments=segments, force_download=force_download, actor=actor)
     ideal, _ = _rows(ctx, table)
     missing = sorted(set(segments or ()) - set(ideal))
     if missing:

@@ -72,6 +72,13 @@ def read_records(ctx: Context, table: TableName, names: Sequence[str] | None = N
     return {s: segment_metadata.from_record(n.record) for s, n in zip(wanted, nodes, strict=True) if n and n.record}
 
 
+def read_segments(ctx: Context, table: TableName) -> list[SegmentMetadata]:
+    """All segment records of the table."""
+    names: Sequence[str] = ctx.store.children(paths.segments(table.typed))
+    nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in names])
+    return [segment_metadata.from_record(n.record) for n in nodes if n and n.record]
+
+
 def read_record(ctx: Context, tables: Iterable[TableName], segment: str) -> SegmentMetadata:
     """The record of a segment in the first of these tables that has it. NotFound names both."""
     listed = list(tables)

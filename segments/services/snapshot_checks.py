@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from segments.domain import schema as schemas
@@ -24,6 +25,7 @@ from segments.services import audit
 from segments.services.check_measuring import Measuring, Snapshot
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import observe, read_lineage
+from segments.services.pinot_snapshots import PinotSnapshots
 from segments.services.start_admission import declared_rows
 from segments.services.table_record import read_table_config
 from segments.store import paths
@@ -194,12 +196,13 @@ def _measured(ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan, 
     node = ctx.store.get(paths.schema(config.table.raw))
     if node is None or node.record is None:
         return [_failed(check, f"table '{config.table}' has no schema", now_ms) for check in plan.checks], {}
-    if ctx.snapshots is None:
+    snapshots = ctx.snapshots or (partial(PinotSnapshots, ctx) if ctx.pinot is not None else None)
+    if snapshots is None:
         return [_failed(check, "this process can not read segments", now_ms) for check in plan.checks], {}
     snapshot = Snapshot(config, schemas.from_record(node.record), entry.segments_to, entry.segments_from or None)
     for _ in range(_ATTEMPTS):
         before = _crcs(ctx, config.table, entry.segments_to)
-        with ctx.snapshots(config.table.typed) as reader:
+        with snapshots(config.table.typed) as reader:
             measuring = Measuring(reader, snapshot, plan)
             outcomes = [evaluate(check, measuring.measure(check), now_ms) for check in plan.checks]
         if before == _crcs(ctx, config.table, entry.segments_to):

@@ -11,7 +11,7 @@ from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.services.context import Context
-from segments.services.retention import read_segments
+from segments.services.segments import read_segments
 
 #: Keys of a start's ``customMap``, whole numbers as text: bytes of all new tars in one copy, and their rows.
 DECLARED_BYTES: Final = "pinotadmin.declaredBytes"

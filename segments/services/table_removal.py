@@ -11,7 +11,7 @@ from typing import Final
 
 from segments.domain import retention as rules
 from segments.names import TableName
-from segments.services import archive, audit
+from segments.services import archive, audit, pinot_tables
 from segments.services.context import Actor, Context
 from segments.services.deletion_queue import Pending
 from segments.services.table_record import read_table_config
@@ -29,6 +29,9 @@ def delete_table(ctx: Context, table: TableName, *, retention: str | None = None
     NotFound when it does not exist; InvalidInput for a retention that is none.
     """
     rules.check_retention(retention)
+    if ctx.pinot is not None:
+        pinot_tables.delete_table(ctx, table, retention=retention, actor=actor)
+        return
     term = retention if retention is not None else read_table_config(ctx, table).deleted_retention
     segments = _names(ctx, table)
     remove_broker_row(ctx, table)

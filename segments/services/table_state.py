@@ -5,7 +5,7 @@ from __future__ import annotations
 from segments.domain.pause import is_disabled
 from segments.domain.znrecord import ZNRecord
 from segments.names import TableName
-from segments.services import audit
+from segments.services import audit, pinot_tables
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import table_not_found
 from segments.store import paths
@@ -23,6 +23,9 @@ def is_table_enabled(ctx: Context, table: TableName) -> bool:
 
 def set_table_enabled(ctx: Context, table: TableName, enabled: bool, *, actor: Actor) -> None:
     """Set the flag. NotFound when there is no such table."""
+    if ctx.pinot is not None:
+        pinot_tables.set_table_enabled(ctx, table, enabled, actor=actor)
+        return
 
     def decide(node: Versioned | None) -> ZNRecord:
         if node is None or node.record is None:

@@ -16,7 +16,7 @@ from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.names import REALTIME, TABLE_TYPES, TableName, TableType, parse_table_type, resolve_table, split_table_name
-from segments.services import audit
+from segments.services import audit, pinot_tables
 from segments.services.check_settings import validate_checks
 from segments.services.consuming_segments import first_segments, make_remaining_segments
 from segments.services.context import Actor, Context
@@ -63,6 +63,8 @@ def one_table(ctx: Context, name: str, type_text: str | None) -> TableName:
 
 def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     """Check a config against its schema; writes nothing. Raises InvalidInput, also when the schema is missing."""
+    if ctx.pinot is not None:
+        return pinot_tables.validate_table(ctx, body)
     config = configs.parse_table_config(body)
     check_peer_scheme(config)
     if config.table.type == REALTIME:
@@ -85,6 +87,8 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     Raises InvalidInput, StateConflict when it, or what is left of a dropped one, exists or there are fewer servers than replicas,
     Unavailable when a stream does not answer. Then nothing is left.
     """
+    if ctx.pinot is not None:
+        return pinot_tables.create_table(ctx, body, actor=actor)
     config, _ = validate_table(ctx, body)
     table = config.table
     empty = new_ideal_state(table.typed, config.replication)
@@ -118,6 +122,8 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
 
 def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableConfig:
     """Change a table's config; a new replication holds for new segments. Raises NotFound or InvalidInput."""
+    if ctx.pinot is not None:
+        return pinot_tables.update_table(ctx, name, body, actor=actor)
     config = configs.parse_table_config(body)
     table = config.table
     raw, suffix = split_table_name(name)

@@ -22,7 +22,7 @@ from segments.errors import InvalidInput, PinotAdminError
 from segments.names import REALTIME
 from segments.services.context import Context
 from segments.services.entry_lease import renew_for_upload
-from segments.services.retention import read_segments
+from segments.services.segments import read_segments
 from segments.store import messages, paths
 from segments.store.base import Check, Create, Replace, Versioned, Write
 from segments.store.instances import instance_configs, live_instances

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,8 +18,9 @@ from segments.names import TableName, check_segment_name
 from segments.segmentfile.crc import NO_CRC
 from segments.segmentfile.info import ColumnInfo, SegmentInfo
 from segments.segmentfile.tar import extract_tar, read_info_from_tar
-from segments.services import audit
+from segments.services import audit, pinot_uploads
 from segments.services.context import Actor, Context
+from segments.services.pinot_uploads import Sent
 from segments.services.table_record import read_table_config
 from segments.services.upload_files import (
     StagedFiles,
@@ -82,6 +84,9 @@ def upload_uri(
         check_address(uri, fetch_rules(ctx))  # our own deep store, when it is a folder, is no place that clients may name
 
     def run() -> UploadResult:
+        if ctx.pinot is not None:
+            _check_foreign(ctx, uri)
+            return _sent(table, pinot_uploads.upload_uri(ctx, table, uri, copy=copy, options=options, lineage_entry=lineage_entry))
         with scratch() as folder:
             tar = folder / "segment.tar.gz"
             bring(ctx, uri, tar)
@@ -101,6 +106,10 @@ def upload_metadata_tar(
     lineage_entry: str | None = None,
 ) -> UploadResult:
     """METADATA push of one segment: ``tar`` holds its two small files, ``uri`` tells where the segment's own tar is."""
+    if ctx.pinot is not None:
+        _check_foreign(ctx, uri)
+        sent = partial(pinot_uploads.upload_metadata_tar, ctx, table, tar, uri, options=options, lineage_entry=lineage_entry)
+        return _audited(ctx, table, actor, lambda: _sent(table, sent()), [])
     parts = [(read_info_from_tar(tar), uri, None)]
     return upload_metadata(ctx, table, parts, options=options, actor=actor, lineage_entry=lineage_entry)
 
@@ -121,6 +130,8 @@ def upload_metadata(
     """
     chosen = options or UploadOptions()
     names = [info.name for info, _, _ in parts]
+    if ctx.pinot is not None:
+        return _audited(ctx, table, actor, lambda: _sent(table, *_by_address(ctx, table, parts, chosen, lineage_entry)), names)
     return _audited(ctx, table, actor, lambda: _upload_metadata(ctx, table, parts, chosen, lineage_entry), names)
 
 
@@ -128,6 +139,8 @@ def _upload_tar(
     ctx: Context, table: TableName, tar: Path, uri: str | None, options: UploadOptions, lineage_entry: str | None
 ) -> UploadResult:
     info = _verified(ctx, tar)
+    if ctx.pinot is not None:
+        return _sent(table, pinot_uploads.upload_tar(ctx, table, tar, options, lineage_entry))
     config = _config(ctx, table)
     part = _described(info, uri or download_url(ctx, table, info.name), tar.stat().st_size)
     upload = Registration(ctx, config, [part], options, lineage_entry, ctx.clock())
@@ -140,6 +153,29 @@ def _upload_tar(
             upload.write()
     upload.tell_servers()
     return UploadResult(table, (part.name,), tuple(sorted(upload.changed)), tuple(upload.warnings))
+
+
+def _by_address(
+    ctx: Context, table: TableName, parts: Sequence[MetadataPart], options: UploadOptions, lineage_entry: str | None
+) -> list[Sent]:
+    """A batch for a Pinot cluster: its controller reads each tar where it is, which every version can, and leaves it there."""
+    for _, uri, _ in parts:
+        _check_foreign(ctx, uri)
+    return [
+        pinot_uploads.upload_uri(ctx, table, uri, copy=options.copy, options=options, lineage_entry=lineage_entry, info=info)
+        for info, uri, _ in parts
+    ]
+
+
+def _check_foreign(ctx: Context, uri: str) -> None:
+    """May a Pinot's controller and servers be told to read this? What lies in file stores that only they know is theirs to refuse."""
+    if urlsplit(uri).scheme.lower() in ("", "file", "http", "https") and ctx.deep_store.path_of(uri) is None:
+        check_address(uri, fetch_rules(ctx))
+
+
+def _sent(table: TableName, *sent: Sent) -> UploadResult:
+    warnings = tuple(w for one in sent for w in one.warnings)
+    return UploadResult(table, tuple(s.name for s in sent), tuple(s.name for s in sent if s.changed), warnings)
 
 
 def _upload_metadata(

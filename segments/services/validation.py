@@ -12,7 +12,7 @@ from segments.domain.findings import Found, Observation, diagnose
 from segments.gateways.deepstore import encode
 from segments.models import Finding
 from segments.names import TableName
-from segments.services import deletion
+from segments.services import archive, deletion, pinot_findings, pinot_reaper
 from segments.services.context import Context
 from segments.services.lineage_record import read_lineage
 from segments.services.table_record import read_table_config
@@ -24,8 +24,13 @@ CONSUMPTION: Final = "consumption-"
 
 def run(ctx: Context, table: TableName) -> list[str]:
     """One pass; returns one plain sentence per finding and repair."""
-    repaired = deletion.drain(ctx, table)
+    repaired = deletion.drain(ctx, table) if ctx.pinot is None else []
     found = diagnose(observe(ctx, table), read_table_config(ctx, table), ctx.clock())
+    if ctx.pinot is not None:
+        stopped = pinot_findings.consumption_findings(ctx, table)
+        keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
+        found = [*found, *pinot_findings.rollback_findings(ctx, table)]
+        repaired = [*(f.message for f in stopped), *archive.remove_aged(ctx, encode(table.raw)), *pinot_reaper.tidy(ctx, table)]
     keep_findings(ctx.cluster, table.typed, found, owns=lambda code: not code.startswith(CONSUMPTION))
     sentences = [*repaired, *(f.message for f in found)]
     return sentences or [f"{table} is as it should be."]
@@ -36,8 +41,9 @@ def observe(ctx: Context, table: TableName) -> Observation:
     ideal, view, pending = ctx.store.get_many(
         [paths.ideal_state(table.typed), paths.external_view(table.typed), paths.pending_deletions(table.typed)]
     )
-    records = ctx.store.children(paths.segments(table.typed))
     rows = ideal.record.maps if ideal and ideal.record else {}
+    # Where it is one long answer of a controller, records that no ideal state names are not looked for.
+    records = list(rows) if getattr(ctx.store, "is_costly", False) else ctx.store.children(paths.segments(table.typed))
     return Observation(
         ideal=rows,
         view=view.record.maps if view and view.record else {},
@@ -51,6 +57,8 @@ def observe(ctx: Context, table: TableName) -> Observation:
 
 def _missing_files(ctx: Context, table: TableName, segments: list[str]) -> set[str]:
     """Segments whose record points into our deep store where no file is. One listing of the table's folder."""
+    if ctx.pinot is not None:
+        return set()  # its deep store is Pinot's: nobody tells us what lies in it
     stored = {f.name for f in ctx.deep_store.files(encode(table.raw))}
     missing = set()
     for segment, node in zip(segments, ctx.store.get_many([paths.segment(table.typed, s) for s in segments]), strict=True):

@@ -35,6 +35,21 @@ FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 JOBS = "/PINOTADMIN/JOBS"
 JOB_LOCKS = "/PINOTADMIN/JOB_LOCKS"
 
+#: Of Pinot clusters, whose own records we do not write: our notes of lineage entries; starts of replacements whose answer may be lost;
+#: rollbacks over several entries; reasons and planned ends of pauses; force commits of which Pinot keeps no job.
+ENTRY_NOTES = "/PINOTADMIN/ENTRY_NOTES"
+STARTS = "/PINOTADMIN/STARTS"
+ROLLBACKS = "/PINOTADMIN/ROLLBACKS"
+PAUSES = "/PINOTADMIN/PAUSES"
+COMMIT_JOBS = "/PINOTADMIN/COMMIT_JOBS"
+#: What we keep of Pinot clusters: one tree for each, laid out as ``/PINOTADMIN`` is for the own cluster.
+CLUSTERS = "/PINOTADMIN/CLUSTERS"
+
+
+def cluster_root(cluster: str) -> str:
+    """Root of what is ours of a Pinot cluster, in the installation's own ZooKeeper."""
+    return f"{CLUSTERS}/{cluster}"
+
 
 def table_config(table: str) -> str:
     """Config of a table, by its typed name."""
@@ -154,6 +169,36 @@ def check_reports(table: str) -> str:
 def check_report(table: str, entry: str) -> str:
     """What the checks of this lineage entry found last."""
     return f"{CHECKS}/{table}/{entry}"
+
+
+def entry_notes(table: str) -> str:
+    """Our notes of the lineage entries of a table of a Pinot cluster."""
+    return f"{ENTRY_NOTES}/{table}"
+
+
+def starts(table: str) -> str:
+    """Parent of the starts of replacements that were sent to Pinot."""
+    return f"{STARTS}/{table}"
+
+
+def start(table: str, intent: str) -> str:
+    """One start, by the id that its caller gave it."""
+    return f"{STARTS}/{table}/{intent}"
+
+
+def rollback(table: str) -> str:
+    """The rollback over several entries that is, or was last, under way."""
+    return f"{ROLLBACKS}/{table}"
+
+
+def pause(table: str) -> str:
+    """Who paused the table and why, and when it is to go on."""
+    return f"{PAUSES}/{table}"
+
+
+def commit_job(job_id: str) -> str:
+    """A force commit of which Pinot keeps no job."""
+    return f"{COMMIT_JOBS}/{job_id}"
 
 
 def parent_of(path: str) -> str:

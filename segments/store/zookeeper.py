@@ -49,6 +49,9 @@ class ZooKeeperStore:
     server's ``jute.maxbuffer`` less some room: a larger transaction would only cut the connection, again and again.
     """
 
+    #: Does the server take many reads as one request (3.6 and later)?
+    _has_multi_read = True
+
     def __init__(
         self, hosts: str, cluster: str, *, session_timeout: float = 10.0, connect_timeout: float = 15.0, request_limit: int = 1_040_000
     ) -> None:
@@ -87,9 +90,15 @@ class ZooKeeperStore:
 
     def get_many(self, paths: Sequence[str]) -> list[Versioned | None]:
         parts = [paths[start : start + _TOGETHER] for start in range(0, len(paths), _TOGETHER)]
-        if len(parts) == 1:
-            return self._decode(parts[0], self._read(partial(self._get_together if len(paths) > 1 else self._get_one, parts[0])))
-        # ZooKeeper answers the next requests while a reply is decoded.
+        if len(parts) > 1 and self._has_multi_read:
+            return self._get_ahead(parts)
+        found: list[Versioned | None] = []
+        for part in parts:
+            found.extend(self._decode(part, self._read(partial(self._get_together if len(part) > 1 else self._get_one, part))))
+        return found
+
+    def _get_ahead(self, parts: Sequence[Sequence[str]]) -> list[Versioned | None]:
+        """ZooKeeper answers the next requests while a reply is decoded."""
         sent = [self._ask(part) for part in parts[:_AHEAD]]
         found: list[Versioned | None] = []
         for number, part in enumerate(parts):
@@ -103,7 +112,7 @@ class ZooKeeperStore:
         return submit(self._client, MultiRead([self._full(path) for path in paths]))
 
     def _decode(self, paths: Sequence[str], replies: Sequence[Any]) -> list[Versioned | None]:
-        return [None if r is None else self._decoded.versioned(p, *r) for p, r in zip(paths, replies, strict=True)]
+        return [None if r is None else self._value(p, *r) for p, r in zip(paths, replies, strict=True)]
 
     def children(self, path: str) -> list[str]:
         full = self._full(path)
@@ -114,6 +123,9 @@ class ZooKeeperStore:
         full = self._full(path)
         (stat,) = self._read(lambda: settle([self._client.exists_async(full)], NoNodeError))
         return None if stat is None else int(stat.version)
+
+    def _value(self, path: str, data: bytes | None, stat: Any) -> Versioned:
+        return self._decoded.versioned(path, data or b"", stat)  # Helix makes parents without any data
 
     def _get_one(self, paths: Sequence[str]) -> list[Any]:
         return settle([self._client.get_async(self._full(paths[0]))], NoNodeError)

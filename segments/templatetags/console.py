@@ -11,7 +11,11 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from segments.console.lacking import lacking_here, lacks_of
+from segments.console.presenters.clusters import ClusterFrame
+from segments.console.presenters.clusters import cluster_frame as frame_of
 from segments.console.presenters.tones import Mark, mark
+from segments.services.page_addresses import address_in, default_cluster
 
 register = template.Library()
 
@@ -26,6 +30,34 @@ def icon(name: str) -> SafeString:
     return format_html(
         '<svg class="icon icon-{}" aria-hidden="true"><use href="{}#{}"></use></svg>', name, static("segments/icons.svg"), name
     )
+
+
+@register.simple_tag(takes_context=True)
+def cluster_frame(context: Any) -> ClusterFrame:
+    """The clusters for the frame of the page."""
+    request = context["request"]
+    if not hasattr(request, "cluster_frame"):
+        request.cluster_frame = frame_of(request)
+    found: ClusterFrame = request.cluster_frame
+    return found
+
+
+@register.simple_tag
+def url_in(cluster: str, page: str, *args: Any) -> str:
+    """The address of a page of the named cluster; an empty name: of the installation's own."""
+    return address_in(cluster or default_cluster(), page, *args)
+
+
+@register.simple_tag(takes_context=True)
+def lacking(context: Any, *capabilities: str) -> str:
+    """Why the page's cluster can not do the first of these that it lacks; empty when it can do all."""
+    return lacking_here(context["request"], *capabilities)
+
+
+@register.simple_tag(takes_context=True)
+def cluster_lacks(context: Any) -> list[tuple[str, str]]:
+    """(what, why) of everything that the page's cluster lacks."""
+    return lacks_of(context["request"])
 
 
 @register.filter

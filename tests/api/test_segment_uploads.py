@@ -209,6 +209,15 @@ def test_a_uri_push_fetches_the_tar(table: ApiCluster, web: str) -> None:
     assert table.files == ["copied"]
 
 
+def test_a_uri_push_of_pinots_own_job_names_its_table_in_a_form_that_calls_itself_json(table: ApiCluster, web: str) -> None:
+    headers = {"UPLOAD_TYPE": "URI", "DOWNLOAD_URI": address(table, web, table.build("copied"))}
+    assert table.http.post("/v2/segments", "tableName=t_OFFLINE", JSON, headers=headers).status_code == 200
+    assert table.files == ["copied"]
+    for body in ("", "other=t", "x" * 5000, "tableName="):
+        refused = table.http.post("/v2/segments", body, JSON, headers=headers)
+        assert (refused.status_code, "tableName" in refused.json()["error"]) == (400, True)
+
+
 @pytest.mark.parametrize(
     "uri", ["file:///etc/passwd", "ftp://localhost/x", "http://169.254.169.254/x", "http://no.such.host.invalid/x", ""]
 )

@@ -1,16 +1,22 @@
-"""A real Apache Pinot 0.11.0 on loopback: ZooKeeper, controller, broker and one server, each started here and ended by its id."""
+"""A real Apache Pinot 0.11.0 on loopback: ZooKeeper, controller, broker and two servers, each started here and ended by its id.
+
+``python -m tests.real_pinot.cluster`` starts one and stays in the foreground.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -18,67 +24,80 @@ from pathlib import Path
 from typing import Any
 
 from segments.processes.java import find_java
+from tests.maven import PINOT, Jars
 from tests.real_parts import free_port
 
-VERSION = "0.11.0"
+CLUSTER = "realpinot"
+ADMINISTRATOR = "org.apache.pinot.tools.admin.PinotAdministrator"
 _OPENS = ("java.nio", "sun.nio.ch", "java.lang", "java.util", "java.lang.reflect")
-_MAIN = "org.apache.pinot.tools.admin.PinotAdministrator"
-_CLUSTER = "realpinot"
+#: Less work for the machine than the defaults, which are made for servers with many cores.
+_LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 #: Seconds until a process must be up; about 10 each on a quiet machine.
-_PATIENCE = 120.0
+_PATIENCE = 180.0
 
 
-def jar_folder() -> Path:
-    """Where ``make test-real`` puts Pinot's jars: outside of the repository."""
-    base = os.environ.get("PINOTADMIN_CACHE") or "~/.cache/pinotadmin"
-    return Path(base).expanduser() / f"pinot-{VERSION}" / "lib"
+def java_command(jars: Jars, heap: str, main: str, *arguments: str) -> list[str]:
+    """The command that runs a main class of ``jars`` with the options that Pinot needs on Java 17."""
+    opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS]
+    java = str(find_java(os.environ).executable)
+    options = [f"-Xmx{heap}", "-Dpinot.admin.system.exit=true", *_LIGHT, *opens, "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
+    return [java, *options, "-cp", f"{jars.lib}/*", main, *arguments]
 
 
 @dataclass
 class RealPinot:
-    """A running Pinot. ``controller`` and ``broker`` are URLs."""
+    """A running Pinot. ``controller`` and ``broker`` are URLs, ``zookeeper`` an address; logs are ``<process>.out`` in ``folder``."""
 
     folder: Path
+    servers: int = 2
     controller: str = ""
     broker: str = ""
+    zookeeper: str = ""
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    health: dict[str, str] = field(default_factory=dict)
+    _commands: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def deep_store(self) -> Path:
+        return self.folder / "deepstore"
 
     def start(self) -> None:
-        """Start the four processes and wait until each says that it is well."""
-        ports = {n: free_port() for n in ("zk", "controller", "broker", "netty", "admin", "grpc")}
-        zk = f"127.0.0.1:{ports['zk']}"
-        self.controller, self.broker = (f"http://127.0.0.1:{ports[n]}" for n in ("controller", "broker"))
-        self._java("zookeeper", "256m", "StartZookeeper", "-zkPort", str(ports["zk"]), "-dataDir", str(self.folder / "zk"))
-        self._wait("zookeeper", lambda: _says_imok(ports["zk"]))
-        self._configured("controller", "1g", "StartController", {
-            "controller.helix.cluster.name": _CLUSTER, "controller.zk.str": zk, "controller.host": "127.0.0.1",
-            "controller.data.dir": self.folder / "deepstore", "controller.access.protocols": "http",
-            "controller.access.protocols.http.host": "127.0.0.1", "controller.access.protocols.http.port": ports["controller"],
-            "controller.port": ports["controller"],
-        })  # fmt: skip
-        self._wait("controller", lambda: _is_well(f"{self.controller}/health"))
-        self._configured("broker", "512m", "StartBroker", {
-            "pinot.cluster.name": _CLUSTER, "pinot.zk.server": zk, "pinot.broker.hostname": "127.0.0.1",
-            "pinot.broker.client.queryPort": ports["broker"], "pinot.broker.client.access.protocols": "http",
-            "pinot.broker.client.access.protocols.http.host": "127.0.0.1",
-            "pinot.broker.client.access.protocols.http.port": ports["broker"],
-        })  # fmt: skip
-        self._configured("server", "1g", "StartServer", {
-            "pinot.cluster.name": _CLUSTER, "pinot.zk.server": zk, "pinot.server.netty.host": "127.0.0.1",
-            "pinot.server.netty.port": ports["netty"], "pinot.server.adminapi.port": ports["admin"],
-            "pinot.server.adminapi.access.protocols": "http", "pinot.server.adminapi.access.protocols.http.host": "127.0.0.1",
-            "pinot.server.adminapi.access.protocols.http.port": ports["admin"], "pinot.server.grpc.port": ports["grpc"],
-            "pinot.server.instance.dataDir": self.folder / "server" / "data",
-            "pinot.server.instance.segmentTarDir": self.folder / "server" / "tar",
-        })  # fmt: skip
-        self._wait("broker", lambda: _is_well(f"{self.broker}/health"))
-        self._wait("server", lambda: _is_well(f"http://127.0.0.1:{ports['admin']}/health"))
+        """Start all processes and wait until each says that it is well."""
+        zookeeper = free_port()
+        self.zookeeper = f"127.0.0.1:{zookeeper}"
+        self._plan("zookeeper", "256m", "StartZookeeper", "-zkPort", str(zookeeper), "-dataDir", str(self.folder / "zk"))
+        self._plan_controller()
+        self._plan_broker()
+        for number in range(1, self.servers + 1):
+            self._plan_server(f"server{number}")
+        self._run("zookeeper")
+        self._wait("zookeeper", lambda: _accepts(zookeeper))
+        self.restart("controller")
+        others = [name for name in self._commands if name not in {"zookeeper", "controller"}]
+        for name in others:
+            self._run(name)
+        for name in others:
+            self.wait_well(name)
+
+    def kill(self, name: str) -> None:
+        """kill -9 of one process."""
+        process = self.processes.pop(name)
+        process.kill()
+        process.wait(30)
+
+    def restart(self, name: str) -> None:
+        """Start a process that does not run, on its ports and data, and wait until it is well."""
+        self._run(name)
+        self.wait_well(name)
+
+    def wait_well(self, name: str) -> None:
+        """Until the process says OK."""
+        self._wait(name, lambda: _is_well(self.health[name]))
 
     def end(self) -> None:
         """Kill what was started, last first."""
-        for process in reversed(self.processes.values()):
-            process.kill()
-            process.wait(30)
+        for name in reversed(list(self.processes)):
+            self.kill(name)
 
     def call(self, method: str, path: str, body: bytes | dict[str, Any] | None = None, kind: str = "application/json") -> Any:
         """One request to the controller; the JSON of the answer, or its bytes. AssertionError with the text for any other status."""
@@ -125,24 +144,54 @@ class RealPinot:
                 seen = error
             time.sleep(0.3)
         states = self.call("GET", f"/tables/{table}/externalview")
-        log = (self.folder / "server.out").read_text(errors="replace")
+        log = "".join(p.read_text(errors="replace") for p in sorted(self.folder.glob("server*.out")))
         faults = [line for line in log.splitlines() if "ERROR" in line or "Exception" in line or "Caused by" in line]
         raise AssertionError(f"{table} does not answer with {rows} rows but {seen}; external view {states}\n" + "\n".join(faults[:40]))
 
-    def _configured(self, name: str, heap: str, command: str, settings: dict[str, Any]) -> None:
+    def _plan_controller(self) -> None:
+        port = free_port()
+        self.controller = f"http://127.0.0.1:{port}"
+        self.health["controller"] = f"{self.controller}/health"
+        self._plan_configured("controller", "1g", "StartController", {
+            "controller.helix.cluster.name": CLUSTER, "controller.zk.str": self.zookeeper, "controller.host": "127.0.0.1",
+            "controller.data.dir": self.deep_store, "controller.local.temp.dir": self.folder / "controller-temp",
+            "controller.access.protocols": "http", "controller.access.protocols.http.host": "127.0.0.1",
+            "controller.access.protocols.http.port": port, "controller.port": port,
+        })  # fmt: skip
+
+    def _plan_broker(self) -> None:
+        port = free_port()
+        self.broker = f"http://127.0.0.1:{port}"
+        self.health["broker"] = f"{self.broker}/health"
+        self._plan_configured("broker", "512m", "StartBroker", {
+            "pinot.cluster.name": CLUSTER, "pinot.zk.server": self.zookeeper, "pinot.broker.hostname": "127.0.0.1",
+            "pinot.broker.client.queryPort": port, "pinot.broker.client.access.protocols": "http",
+            "pinot.broker.client.access.protocols.http.host": "127.0.0.1", "pinot.broker.client.access.protocols.http.port": port,
+        })  # fmt: skip
+
+    def _plan_server(self, name: str) -> None:
+        netty, admin, grpc = free_port(), free_port(), free_port()
+        self.health[name] = f"http://127.0.0.1:{admin}/health"
+        self._plan_configured(name, "1g", "StartServer", {
+            "pinot.cluster.name": CLUSTER, "pinot.zk.server": self.zookeeper, "pinot.server.netty.host": "127.0.0.1",
+            "pinot.server.netty.port": netty, "pinot.server.adminapi.port": admin, "pinot.server.grpc.port": grpc,
+            "pinot.server.adminapi.access.protocols": "http", "pinot.server.adminapi.access.protocols.http.host": "127.0.0.1",
+            "pinot.server.adminapi.access.protocols.http.port": admin,
+            "pinot.server.instance.dataDir": self.folder / name / "data",
+            "pinot.server.instance.segmentTarDir": self.folder / name / "tar",
+        })  # fmt: skip
+
+    def _plan_configured(self, name: str, heap: str, command: str, settings: dict[str, Any]) -> None:
         path = self.folder / f"{name}.conf"
         path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-        self._java(name, heap, command, "-configFileName", str(path))
+        self._plan(name, heap, command, "-configFileName", str(path))
 
-    def _java(self, name: str, heap: str, *arguments: str) -> None:
-        java = find_java(os.environ).executable
-        opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS]
-        command = [
-            str(java), f"-Xmx{heap}", *opens, "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED", "-cp", f"{jar_folder()}/*", _MAIN,
-            *arguments,
-        ]  # fmt: skip
-        with (self.folder / f"{name}.out").open("wb") as out:
-            self.processes[name] = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=self.folder)
+    def _plan(self, name: str, heap: str, *arguments: str) -> None:
+        self._commands[name] = java_command(PINOT, heap, ADMINISTRATOR, *arguments)
+
+    def _run(self, name: str) -> None:
+        with (self.folder / f"{name}.out").open("ab") as out:
+            self.processes[name] = subprocess.Popen(self._commands[name], stdout=out, stderr=subprocess.STDOUT, cwd=self.folder)
 
     def _wait(self, name: str, is_up: Any) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -154,15 +203,22 @@ class RealPinot:
 
 
 @contextmanager
-def running() -> Iterator[RealPinot]:
-    """A Pinot for the time of the block."""
-    with tempfile.TemporaryDirectory(prefix="realpinot-", ignore_cleanup_errors=True) as folder:
-        pinot = RealPinot(Path(folder))
-        try:
-            pinot.start()
-            yield pinot
-        finally:
-            pinot.end()
+def running(has_failed: Callable[[], bool] = bool) -> Iterator[RealPinot]:
+    """A Pinot for the time of the block. Its folder, with the logs, is kept when it does not start or ``has_failed`` says so."""
+    problem = PINOT.fetch()
+    assert not problem, problem
+    folder, is_kept = Path(tempfile.mkdtemp(prefix="realpinot-")), True
+    pinot = RealPinot(folder)
+    try:
+        pinot.start()
+        yield pinot
+        is_kept = has_failed()
+    finally:
+        pinot.end()
+        if is_kept:
+            sys.stderr.write(f"\nThe logs of the real Pinot are kept in {folder}\n")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_well(url: str) -> bool:
@@ -173,9 +229,23 @@ def _is_well(url: str) -> bool:
         return False
 
 
-def _says_imok(port: int) -> bool:
+def _accepts(port: int) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), 2):
             return True
     except OSError:
         return False
+
+
+def main() -> None:
+    """Start one, print how it is reached, and wait for Ctrl-C or SIGTERM."""
+    with running() as pinot:
+        sys.stdout.write(
+            f"PINOT_CONTROLLER={pinot.controller}\nPINOT_BROKER={pinot.broker}\nPINOT_ZK={pinot.zookeeper}\nPINOT_CLUSTER={CLUSTER}\n"
+        )
+        sys.stdout.flush()
+        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+
+
+if __name__ == "__main__":
+    main()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,32 +22,13 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from segments.processes.java import find_java
+from tests.maven import KAFKA
 from tests.real_parts import free_port, wait_until
-
-VERSION = "3.9.1"
-
-
-def jar_folder() -> Path:
-    """Where Kafka's jars are kept: outside of the repository."""
-    base = os.environ.get("PINOTADMIN_CACHE") or "~/.cache/pinotadmin"
-    return Path(base).expanduser() / f"kafka-{VERSION}"
 
 
 def fetch_jars() -> str:
     """Fetch the jars with Maven if they are not there; what stands in the way, or "" when they are."""
-    folder = jar_folder()
-    if (folder / "complete").exists():
-        return ""
-    maven = shutil.which("mvn")
-    if maven is None:
-        return "a real Kafka needs Maven (mvn) to fetch its jars once"
-    pom = Path(__file__).with_name("pom.xml")
-    command = [maven, "-B", "-q", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
-    done = subprocess.run([*command, f"-DoutputDirectory={folder / 'lib'}"], check=False, capture_output=True, text=True, timeout=600)
-    if done.returncode:
-        return f"Maven could not fetch Kafka {VERSION}: {(done.stdout + done.stderr).strip()[-300:]}"
-    (folder / "complete").touch()
-    return ""
+    return KAFKA.fetch()
 
 
 @dataclass
@@ -113,7 +93,7 @@ class KafkaBroker:
             return False
 
     def _run(self, main: str, *arguments: str) -> subprocess.Popen[bytes]:
-        command = [str(find_java(os.environ).executable), "-Xmx512m", "-cp", f"{jar_folder()}/lib/*", main, *arguments]
+        command = [str(find_java(os.environ).executable), "-Xmx512m", "-cp", f"{KAFKA.lib}/*", main, *arguments]
         with (self.folder / "kafka.out").open("ab") as out:
             return subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=self.folder)
 

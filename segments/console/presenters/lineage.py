@@ -73,7 +73,9 @@ def _serving(table: Table, entries: Iterable[LineageEntry]) -> dict[str, bool]:
 
 def _events(table: Table, ids: list[str]) -> dict[str, list[AuditEvent]]:
     found: dict[str, list[AuditEvent]] = {}
-    for event in AuditEvent.objects.filter(target=table.name, action__in=_ACTIONS, outcome="done", detail__entry__in=ids):
+    for event in AuditEvent.objects.filter(
+        cluster=table.cluster.name, target=table.name, action__in=_ACTIONS, outcome="done", detail__entry__in=ids
+    ):
         found.setdefault(event.detail["entry"], []).append(event)
     return found
 

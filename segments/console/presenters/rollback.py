@@ -62,7 +62,7 @@ def warnings(preview: RevertPreview | RollbackPreview) -> list[str]:
         told.append("Queries will see no rows at all afterwards: the old side of this entry is empty.")
     elif preview.before.rows and preview.after.rows < preview.before.rows * 0.5:
         told.append("Queries will see less than half of today's rows.")
-    if preview.deleted_segments:
+    if preview.deleted_segments and not preview.notes:  # a real Pinot deletes its own way, which its notes tell
         told.append(
             "Segments of the new side are deleted; another rollback does not bring them back."
             " Push them again, or restore them from the tab Deleted."

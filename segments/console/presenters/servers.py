@@ -34,16 +34,17 @@ class InstanceRow:
 
 
 def instance_rows(ctx: Context) -> list[InstanceRow]:
-    """Every instance that ever joined; servers first, by name. Live servers are asked what they hold, all at once."""
+    """Every instance that ever joined; servers first, by name. Live servers of our own are asked what they hold, all at once."""
     configs, live = instance_configs(ctx.store), live_instances(ctx.store)
-    answers = ask_servers(ctx, sorted(n for n in configs if n in live and n.startswith(_SERVER)), "/tables", _is_told, timeout_s=_ANSWER_S)
+    asked = sorted(n for n in configs if n in live and n.startswith(_SERVER)) if ctx.pinot is None else []
+    answers = ask_servers(ctx, asked, "/tables", _is_told, timeout_s=_ANSWER_S)
     rows = []
     for name in sorted(configs, key=lambda n: (_rank(n), n)):
         told = answers.by_server.get(name)
         process = live[name].process if name in live else ""
         tables = sorted(told["tables"]) if told else None
         is_away = name not in live
-        is_silent = not is_away and name.startswith(_SERVER) and told is None
+        is_silent = name in asked and told is None
         rows.append(InstanceRow(name, _kind(name), _mark(configs[name], is_away, is_silent), configs[name], process, tables))
     return rows
 

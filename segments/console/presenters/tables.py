@@ -28,11 +28,13 @@ class TableRow:
     snapshot_at: datetime | None
 
 
-def table_rows(search: str = "", pk: int | None = None) -> list[TableRow]:
-    """All tables whose name contains ``search``, those in trouble first. One query."""
+def table_rows(search: str = "", pk: int | None = None, cluster: str | None = None) -> list[TableRow]:
+    """All tables of the cluster (None: of all) whose name contains ``search``, those in trouble first. One query."""
     query = _annotated()
     if search:
         query = query.filter(name__icontains=search)
+    if cluster is not None:
+        query = query.filter(cluster__name=cluster)
     if pk is not None:
         query = query.filter(pk=pk)
     return [_row(t) for t in query]

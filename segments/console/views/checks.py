@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods
 
 from segments import wiring
-from segments.console.access import ADMINISTER, actor_of, find_table, may, page, refusal
+from segments.console.access import ADMINISTER, actor_of, find_table, may, page, refusal, shown_status
 from segments.console.forms import ChecksForm
 from segments.console.presenters.checks import last_results, rules
 from segments.console.views.tables import head
@@ -43,14 +43,14 @@ _EXAMPLE: Final = """\
 @require_http_methods(["GET", "HEAD", "POST"])
 def table_checks(request: HttpRequest, typed: str) -> HttpResponse:
     """GET shows rules, editor and results; POST makes the text the table's checks."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     text, problem = _stored(table, name)
     seen = hashlib.sha256(text.encode()).hexdigest()[:32]
     if request.method != "POST":
         back = request.session.get(_BEFORE, {}).get(table.name, text) if request.GET.get("undo") else text
         form = ChecksForm(initial={"document": back, "seen": seen}, fingerprint=seen)
         return _page(request, table, name, form, text, problem)
-    refused = refusal(request, "updateChecks", table.name, ADMINISTER)
+    refused = refusal(request, "updateChecks", table.name, ADMINISTER, table=table.name)
     if refused:
         return refused
     form = ChecksForm(request.POST, fingerprint=seen)
@@ -63,7 +63,7 @@ def table_checks(request: HttpRequest, typed: str) -> HttpResponse:
         )
     except PinotAdminError as error:
         form.refuse(error, "document" if error.status == HTTPStatus.BAD_REQUEST else None)
-        return _page(request, table, name, form, text, problem, error.status)
+        return _page(request, table, name, form, text, problem, shown_status(request, error))
     _tell(request, table, text, len(stored["checks"]))
     return redirect("console:checks", typed=table.name)
 
@@ -100,7 +100,7 @@ def _page(
     context: dict[str, Any] = {
         **head(request, table, "checks"), "form": form, "problem": problem, "example": _EXAMPLE,
         "rules": [] if problem else rules(parse_checks(text)), "results": last_results(wiring.context(table.cluster.name), table, name),
-        "may_administer": may(request, ADMINISTER), "is_undo": request.method != "POST" and bool(request.GET.get("undo")),
+        "may_administer": may(request, ADMINISTER, table.name), "is_undo": request.method != "POST" and bool(request.GET.get("undo")),
         "columns": [f["name"] for f in _fields(table)],
     }  # fmt: skip
     return render(request, "console/table_checks.html", context, status=status)

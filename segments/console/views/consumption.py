@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from django import forms
@@ -18,6 +19,7 @@ from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters.consumption import HEIGHT, WIDTH, gaps, lines
 from segments.console.views.tables import head
 from segments.domain.force_commit import BatchSettings
+from segments.domain.pinot_version import FORCE_COMMIT, FORCE_COMMIT_SELECT, PAUSE, PAUSE_PARTITIONS
 from segments.domain.table_config import parse_period
 from segments.errors import InvalidInput, PinotAdminError
 from segments.models import AuditEvent, Finding, Table
@@ -31,6 +33,9 @@ from segments.services.lag import PartitionLag, read_lag
 from segments.services.resume_plan import plan_resume
 from segments.store.data_loss import read_data_loss
 
+#: Seconds between two looks; a real Pinot is asked less often.
+_EVERY_S: Final = 2
+_EVERY_PINOT_S: Final = 10
 _ACTIONS: Final = ("pauseConsumption", "resumeConsumption", "pausePartitions", "resumePartitions", "forceCommit")
 _WORDS: Final = [
     ("lastConsumed", "where it stopped"),
@@ -43,23 +48,25 @@ _WORDS: Final = [
 @require_safe
 def state(request: HttpRequest, typed: str) -> HttpResponse:
     """Pause, partitions, lag; refreshes itself."""
-    table, name = _realtime(typed)
+    table, name = _realtime(request, typed)
     ctx = wiring.context(table.cluster.name)
-    status = consumption.pause_status(ctx, name)
-    lags, consumers, problem = _told(ctx, name)
+    told = _told(ctx, table, name)
+    status = told.status
     paused = tuple(int(p) for p in status.get("pausedPartitions", ()))
     context = {
         "table": table,
         "status": status,
-        "lines": (partitions := lines(table, lags, paused, timezone.now(), consumers)),
+        "lines": (partitions := lines(table, told.lags, paused, timezone.now(), told.consumers)),
         "samples": [s for line in partitions for s in line.samples],
-        "gaps": gaps(read_data_loss(ctx.store, name.typed)),
-        "problem": problem,
+        "gaps": told.gaps,
+        "problem": told.problem,
+        "is_live": told.is_live,
+        "every_s": _EVERY_S if ctx.pinot is None else _EVERY_PINOT_S,
         "size": (WIDTH, HEIGHT),
-        "may_operate": may(request, OPERATE),
+        "may_operate": may(request, OPERATE, table.name),
         "findings": Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity")[:10],
-        "events": AuditEvent.objects.filter(target=table.name, action__in=_ACTIONS)[:8],
-        "jobs": reversed(force_commit.read_jobs(ctx, name)[-3:]),
+        "events": AuditEvent.objects.filter(cluster=table.cluster.name, target=table.name, action__in=_ACTIONS)[:8],
+        "jobs": told.jobs,
     }
     if request.headers.get("HX-Request"):
         return render(request, "console/partials/consumption.html", context)
@@ -70,7 +77,7 @@ def state(request: HttpRequest, typed: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def pause(request: HttpRequest, typed: str) -> HttpResponse:
     """Pause the table, or the partitions named in ``p``."""
-    table, name = _realtime(typed)
+    table, name = _realtime(request, typed)
     partitions = _partitions(request)
     resume_at = reverse("console:resume", args=[table.name]) + _query(partitions)
 
@@ -95,6 +102,7 @@ def pause(request: HttpRequest, typed: str) -> HttpResponse:
             "The pause holds across restarts and repairs. Undo: resume, which goes on where it stopped.",
         ],
         fields={} if partitions else {"resume_after": later}, hold={"p": [str(p) for p in partitions]}, tab="consumption",
+        needs=PAUSE_PARTITIONS if partitions else PAUSE,
     )  # fmt: skip
     return perform(request, table, operation)
 
@@ -103,7 +111,7 @@ def pause(request: HttpRequest, typed: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def resume(request: HttpRequest, typed: str) -> HttpResponse:
     """Resume the table, or partitions; the page shows where each partition would go on."""
-    table, name = _realtime(typed)
+    table, name = _realtime(request, typed)
     partitions = _partitions(request)
     word = cast(Word, request.GET.get("from") if request.GET.get("from") in dict(_WORDS) else "lastConsumed")
 
@@ -121,7 +129,7 @@ def resume(request: HttpRequest, typed: str) -> HttpResponse:
         action="resumePartitions" if partitions else "resumeConsumption", button="Resume", back=_home(table), run=run, tab="consumption",
         title=f"Resume partitions {_names(partitions)} of {table.name}" if partitions else f"Resume {table.name}",
         explain=["Every partition gets a new consuming segment, in one change. Undo: pause again."],
-        fields={"start": choice}, hold={"p": [str(p) for p in partitions]},
+        fields={"start": choice}, hold={"p": [str(p) for p in partitions]}, needs=PAUSE_PARTITIONS if partitions else PAUSE,
     )  # fmt: skip
     return perform(request, table, operation, {"starts": _starts(wiring.context(table.cluster.name), name, word)})
 
@@ -130,7 +138,7 @@ def resume(request: HttpRequest, typed: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def commit(request: HttpRequest, typed: str) -> HttpResponse:
     """Commit consuming segments where they are."""
-    table, name = _realtime(typed)
+    table, name = _realtime(request, typed)
     partitions = _partitions(request)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
@@ -144,24 +152,44 @@ def commit(request: HttpRequest, typed: str) -> HttpResponse:
             "Consuming segments end where they are and are stored; consumption goes on in new ones. No row is lost or doubled.",
             "It is asked again until all of them are committed. It can not be undone, and nothing needs to be.",
         ],
-        hold={"p": [str(p) for p in partitions]},
+        hold={"p": [str(p) for p in partitions]}, needs=FORCE_COMMIT_SELECT if partitions else FORCE_COMMIT,
     )  # fmt: skip
     return perform(request, table, operation)
 
 
-def _realtime(typed: str) -> tuple[Table, TableName]:
-    table, name = find_table(typed)
+def _realtime(request: HttpRequest, typed: str) -> tuple[Table, TableName]:
+    table, name = find_table(request, typed)
     if name.type != REALTIME:
         raise Http404
     return table, name
 
 
-def _told(ctx: Context, name: TableName) -> tuple[list[PartitionLag], list[Consumer], str]:
-    """Lag and counts as servers tell them, or why nobody tells."""
+@dataclass
+class _Told:
+    """What the cluster itself says now. ``is_live`` False: it does not answer, and the pause is as the mirror saw it last."""
+
+    status: Mapping[str, Any]
+    is_live: bool = False
+    lags: list[PartitionLag] = field(default_factory=list)
+    consumers: list[Consumer] = field(default_factory=list)
+    gaps: Sequence[Any] = ()
+    jobs: Sequence[Any] = ()
+    problem: str = ""
+
+
+def _told(ctx: Context, table: Table, name: TableName) -> _Told:
+    """As far as somebody tells it, and why not the rest."""
+    told = _Told({"pauseFlag": table.is_paused, "comment": table.pause.get("comment"), "reasonCode": table.pause.get("reasonCode")})
     try:
-        return read_lag(ctx, name), read_consumers(ctx, name), ""
+        told.status, told.is_live = consumption.pause_status(ctx, name), True
+        told.gaps = gaps(read_data_loss(ctx.store, name.typed))
+        told.jobs = list(reversed(force_commit.read_jobs(ctx, name)[-3:]))
+        told.lags, told.consumers = read_lag(ctx, name), read_consumers(ctx, name)
     except PinotAdminError as error:
-        return [], [], str(error)
+        if not told.is_live and ctx.pinot is None:
+            raise
+        told.problem = str(error)
+    return told
 
 
 def _starts(ctx: Context, name: TableName, word: Word) -> list[dict[str, Any]]:

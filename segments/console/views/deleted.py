@@ -33,7 +33,7 @@ _SHOWN: Final = 3
 @require_safe
 def deleted(request: HttpRequest, typed: str) -> HttpResponse:
     """What is being deleted, and what can still come back."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     ctx = wiring.context(table.cluster.name)
     number, wanted = page_number(request.GET.get("page")), asked(request, "q")
     start = (number - 1) * PAGE_SIZE
@@ -46,7 +46,7 @@ def deleted(request: HttpRequest, typed: str) -> HttpResponse:
         "rows": kept,
         "listing": Listing[Any](kept, number, start + len(kept) < total, total),
         "wanted": wanted,
-        "may_administer": may(request, ADMINISTER),
+        "may_administer": may(request, ADMINISTER, table.name),
     }
     return render(request, "console/table_deleted.html", context)
 
@@ -55,7 +55,7 @@ def deleted(request: HttpRequest, typed: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, typed: str) -> HttpResponse:
     """Delete the chosen segments, or all that match a filter, after their number was typed."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     names = chosen_segments(request, table)
     back = reverse("console:segments", args=[table.name])
     ctx = wiring.context(table.cluster.name)
@@ -90,7 +90,7 @@ _TERM_HELP: Final = "For example 3d or 12h; 0d deletes them at once and for good
 @require_http_methods(["GET", "HEAD", "POST"])
 def restore_chosen(request: HttpRequest, typed: str) -> HttpResponse:
     """Bring deleted segments back."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     names = _named(request)
     ctx = wiring.context(table.cluster.name)
     outcomes = restore.restore_segments(ctx, name, names, dry_run=True, actor=Actor(""))
@@ -119,7 +119,7 @@ def restore_chosen(request: HttpRequest, typed: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def cancel(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
     """Take one segment off the deletion queue."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         said = restore.cancel_deletion(ctx, name, segment, actor=actor).message

@@ -37,9 +37,9 @@ _OVERRIDE_HELP = "Only if a check refuses the switch and you want it all the sam
 @require_safe
 def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """Everything about one replacement."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     ctx = wiring.context(table.cluster.name)
-    explanation = explain_entry(ctx, name, entry_id, read_errors=wiring.servers().errors)
+    explanation = explain_entry(ctx, name, entry_id, read_errors=wiring.replica_errors(ctx))
     context = {
         **head(request, table, "lineage"),
         "entry": explanation,
@@ -49,7 +49,7 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         "job": _job(ctx, explanation.job_id or _noted_job(table, entry_id)),
         "is_open": explanation.state == State.IN_PROGRESS,
         "is_reverted": explanation.state == State.REVERTED,
-        "may_operate": may(request, OPERATE),
+        "may_operate": may(request, OPERATE, table.name),
     }
     return render(request, "console/entry.html", context)
 
@@ -58,7 +58,7 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @require_safe
 def job_progress(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """The fragment that shows how far a background end is; asks for itself again until it is over."""
-    table, _ = find_table(typed)
+    table, _ = find_table(request, typed)
     ctx = wiring.context(table.cluster.name)
     job = _job(ctx, _noted_job(table, entry_id))
     if job is not None and not job.job.is_open:
@@ -70,11 +70,11 @@ def job_progress(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
 @require_http_methods(["GET", "HEAD", "POST"])
 def end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """Switch queries to the new side, in the background, after checks."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
         job = end_jobs.request_end(ctx, name, entry_id, override=str(values.get("override") or ""), actor=actor)
-        end_queue.enqueue_end(job.id)
+        end_queue.enqueue_end(job.id, ctx)
         undo = reverse("console:rollback", args=[table.name, entry_id])
         return Outcome("The switch is on its way: it happens as soon as all replicas are online and the checks pass.", undo, "Take it back")
 
@@ -98,7 +98,7 @@ def end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def cancel_end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """Give up a background end that has not switched."""
-    table, _ = find_table(typed)
+    table, _ = find_table(request, typed)
     job_id = _noted_job(table, entry_id)
     if not job_id:
         raise NotFound(f"Entry '{entry_id}' has no background end.", remedy="Look at its page.")
@@ -120,7 +120,7 @@ def cancel_end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def check(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """Run the table's checks now, without switching."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         report = snapshot_checks.run_checks(ctx, name, entry_id, actor=actor)
@@ -138,7 +138,7 @@ def check(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def pin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """Keep the entry and both its sides."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         pins.pin_entry(ctx, name, entry_id, actor)
@@ -155,7 +155,7 @@ def pin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def unpin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """Let clean-up have it."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         pins.unpin_entry(ctx, name, entry_id, actor)
@@ -171,8 +171,8 @@ def unpin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """Take back this entry and all that was built on it, in one switch."""
-    table, name = find_table(typed)
+    """Take back this entry and all that was built on it: in one switch, or on a real Pinot one by one."""
+    table, name = find_table(request, typed)
     force = request.POST.get("force") == "on"
     preview = rollback.preview_rollback(wiring.context(table.cluster.name), name, entry_id, force=force)
     possible = (
@@ -181,6 +181,8 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
         done = rollback.roll_back(ctx, name, entry_id, force=bool(values.get("force")), actor=actor)
+        if len(done.reverted) < len(preview.steps):
+            return Outcome(f"{len(done.reverted)} of {len(preview.steps)} replacements are taken back. Look at the lineage.")
         return Outcome(f"Rolled back {len(done.reverted)} replacements. Queries on {table.name} see the snapshot before them again.")
 
     text = "Take back replacements that have not ended; their pushes will fail"
@@ -188,22 +190,35 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
         action="rollback", title=f"Roll back {len(preview.steps)} replacements", button=f"Roll back {table.name}", tab="lineage",
         back=reverse("console:lineage", args=[table.name]), run=run, confirm=table.name, is_danger=True,
         explain=[
-            f"{len(preview.steps)} replacements are taken back, newest first, in one switch: no query sees a snapshot between.",
-            f"{len(preview.deleted_segments)} segments of them are deleted afterwards; restore them from the tab Deleted if need be.",
+            *(_one_by_one(preview) if preview.notes else _in_one_switch(preview)),
             *([f"{len(preview.kept_segments)} hidden segments stay because they are pinned."] if preview.kept_segments else []),
         ],
         fields={"force": forms.BooleanField(required=True, label=text)} if preview.needs_force else {},
         why_not="" if possible.allowed else " ".join(possible.blockers),
         items=[s.entry_id for s in preview.steps], items_title="Entries taken back",
     )  # fmt: skip
-    return perform(request, table, operation, {"lines": presenter.comparison(preview), "warnings": presenter.warnings(preview)})
+    told = {"lines": presenter.comparison(preview), "warnings": presenter.warnings(preview), "notes": preview.notes}
+    return perform(request, table, operation, told)
+
+
+def _in_one_switch(preview: rollback.RollbackPreview) -> list[str]:
+    return [
+        f"{len(preview.steps)} replacements are taken back, newest first, in one switch: no query sees a snapshot between.",
+        f"{len(preview.deleted_segments)} segments of them are deleted afterwards; restore them from the tab Deleted if need be.",
+    ]
+
+
+def _one_by_one(preview: rollback.RollbackPreview) -> list[str]:
+    return [
+        f"{len(preview.steps)} replacements are taken back, newest first; {len(preview.deleted_segments)} segments of them are deleted."
+    ]
 
 
 @page
 @require_safe
 def diff(request: HttpRequest, typed: str) -> HttpResponse:
     """Two snapshots side by side."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     before, after = request.GET.get("from", "").strip(), request.GET.get("to", "").strip() or "current"
     context: dict[str, Any] = {
         **head(request, table, "lineage"), "options": _snapshots(table, before, after), "diff": None, "problem": None,
@@ -213,7 +228,8 @@ def diff(request: HttpRequest, typed: str) -> HttpResponse:
         return render(request, "console/diff.html", context)
     status: int = HTTPStatus.OK
     try:
-        found = diff_snapshots(wiring.context(table.cluster.name), name, before, after, wiring.servers().profile)
+        ctx = wiring.context(table.cluster.name)
+        found = diff_snapshots(ctx, name, before, after, wiring.column_profiles(ctx))
         context |= {"diff": found, "lines": presenter.sides(found.before.summary, found.after.summary)}
     except (NotFound, InvalidInput) as error:
         context["problem"], status = error, error.status
@@ -241,7 +257,7 @@ def _job(ctx: Context, job_id: str) -> JobStatus | None:
     if not job_id:
         return None
     try:
-        return job_status(ctx, job_id, wiring.servers().errors)
+        return job_status(ctx, job_id, wiring.replica_errors(ctx))
     except NotFound:
         return None
 

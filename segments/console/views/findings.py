@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from segments.console.access import may_operate, page
+from segments.console.access import may_somewhere, page
+from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.findings import SORTS, items, kinds
 from segments.models import Finding
@@ -21,7 +22,7 @@ def finding_list(request: HttpRequest) -> HttpResponse:
     """Open findings, errors first; ``closed=1`` shows those that went away."""
     wanted = asked(request, "table", "severity", "code", "closed", "sort")
     is_closed = wanted["closed"] == "1"
-    query = Finding.objects.filter(closed_at__isnull=not is_closed)
+    query = Finding.objects.filter(cluster=cluster_of(request), closed_at__isnull=not is_closed)
     counts = dict(query.order_by().values_list("code").annotate(n=Count("pk")))
     if wanted["table"]:
         query = query.filter(table_name__icontains=wanted["table"])
@@ -34,6 +35,6 @@ def finding_list(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "listing": listing, "items": items(listing.rows), "wanted": wanted, "is_closed": is_closed, "kinds": kinds(counts),
         "sorts": [(key, "last closed" if is_closed and not key else label) for key, (label, _) in SORTS.items()],
-        "is_filtered": any(wanted[k] for k in ("table", "severity", "code")), "may_operate": may_operate(request),
+        "is_filtered": any(wanted[k] for k in ("table", "severity", "code")), "may_operate": may_somewhere(request),
     }  # fmt: skip
     return render(request, "console/findings.html", context)

@@ -8,10 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from segments import wiring
 from segments.console.access import page
+from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.presenters.tones import Mark
 from segments.errors import PinotAdminError
+from segments.services.page_addresses import default_cluster
 from segments.store import paths
 
 
@@ -28,9 +29,10 @@ class Part:
 def strip(request: HttpRequest) -> HttpResponse:
     """A fragment that htmx loads after the page, so that a slow ZooKeeper slows no page."""
     try:
-        live = wiring.context().store.children(paths.LIVE_INSTANCES)
+        live = ctx_of(request).store.children(paths.LIVE_INSTANCES)
     except PinotAdminError as error:
-        return render(request, "console/partials/health.html", {"error": error})
+        away = "no ZooKeeper" if cluster_of(request) == default_cluster() else "no answer"
+        return render(request, "console/partials/health.html", {"error": error, "away": away})
     parts = [_part(live, "Server_", "server", "no server"), _part(live, "Broker_", "broker", "no broker")]
     return render(request, "console/partials/health.html", {"parts": parts})
 

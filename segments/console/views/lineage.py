@@ -11,12 +11,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from segments import wiring
-from segments.console.access import actor_of, find_table, may_operate, page, refusal
+from segments.console.access import actor_of, find_table, may_operate, page, refusal, shown_status
 from segments.console.forms import RollbackForm
 from segments.console.listing import cut, page_number
 from segments.console.presenters import rollback as presenter
 from segments.console.presenters.lineage import timeline
 from segments.console.presenters.tones import mark
+from segments.console.views.rollback_steps import under_way
 from segments.console.views.tables import head
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Table
@@ -29,22 +30,19 @@ from segments.services.rollback_preview import RevertPreview
 @require_safe
 def entries(request: HttpRequest, typed: str) -> HttpResponse:
     """Timeline, newest first."""
-    table, _ = find_table(typed)
+    table, name = find_table(request, typed)
     listing = cut(LineageEntry.objects.filter(table=table), page_number(request.GET.get("page")))
-    return render(
-        request,
-        "console/table_lineage.html",
-        {**head(request, table, "lineage"), "listing": listing, "steps": timeline(table, listing.rows)},
-    )
+    shown = {"listing": listing, "steps": timeline(table, listing.rows), "stopped": under_way(request, name)}
+    return render(request, "console/table_lineage.html", {**head(request, table, "lineage"), **shown})
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def rollback(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """GET shows what would happen (or what happened); POST does it and comes back here."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     if request.method == "POST":
-        refused = refusal(request, "revertReplaceSegments", table.name)
+        refused = refusal(request, "revertReplaceSegments", table.name, table=table.name)
         if refused:
             return refused
     ctx = wiring.context(table.cluster.name)
@@ -69,13 +67,13 @@ def _refused(
     """Show why it was refused above a fresh preview: the entry may have changed meanwhile."""
     form.refuse(error)
     preview = replacement.preview_revert(wiring.context(table.cluster.name), name, entry_id)
-    return _page(request, table, preview, form, error.status)
+    return _page(request, table, preview, form, shown_status(request, error))
 
 
 def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: RollbackForm, status: int = HTTPStatus.OK) -> HttpResponse:
     until = presenter.deadline(preview)
     done = AuditEvent.objects.filter(
-        target=table.name, action="revertReplaceSegments", outcome="done", detail__entry=preview.entry_id
+        cluster=table.cluster.name, target=table.name, action="revertReplaceSegments", outcome="done", detail__entry=preview.entry_id
     ).first()
     context = {
         **head(request, table, "lineage"),
@@ -89,6 +87,6 @@ def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: Roll
         "form": form,
         "done": done,
         "is_done": preview.state == "REVERTED",
-        "may_operate": may_operate(request),
+        "may_operate": may_operate(request, table.name),
     }
     return render(request, "console/rollback.html", context, status=status)

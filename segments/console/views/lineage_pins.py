@@ -42,7 +42,7 @@ def unpin_many(request: HttpRequest, typed: str) -> HttpResponse:
 
 
 def _many(request: HttpRequest, typed: str, action: str, word: str, explain: list[str]) -> HttpResponse:
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     entries = _chosen(request)
     does, is_pin = (pins.pin_entry, True) if word == "Pin" else (pins.unpin_entry, False)
     title = f"{word} {len(entries)} replacement{'' if len(entries) == 1 else 's'}"

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from segments import wiring
-from segments.console.access import actor_of, find_table, may_operate, page, refusal
+from segments.console.access import actor_of, find_table, may_somewhere, page, refusal
+from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PassForm
 from segments.console.listing import asked, cut, page_number
 from segments.console.views.tables import head
@@ -25,7 +25,7 @@ from segments.services import passes
 @require_http_methods(["GET", "HEAD", "POST"])
 def pass_list(request: HttpRequest) -> HttpResponse:
     """Runs of all passes; POST runs one now."""
-    names = list(Table.objects.values_list("name", flat=True))
+    names = list(Table.objects.filter(cluster__name=cluster_of(request)).values_list("name", flat=True))
     if request.method == "POST":
         done = _run(request, names, PassForm(request.POST, tables=names))
         if not isinstance(done, PassForm):
@@ -38,7 +38,7 @@ def pass_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def of_table(request: HttpRequest, typed: str) -> HttpResponse:
     """Findings and runs of one table; POST runs a pass over it."""
-    table, _ = find_table(typed)
+    table, _ = find_table(request, typed)
     form = PassForm(request.POST or None, tables=[table.name], initial={"table": table.name})
     status: int = HTTPStatus.OK
     if request.method == "POST":
@@ -55,7 +55,8 @@ def of_table(request: HttpRequest, typed: str) -> HttpResponse:
 
 def _run(request: HttpRequest, names: list[str], form: PassForm, back_to: str | None = None) -> HttpResponse | PassForm:
     """The redirect after a run, or a refusal, or the form with its errors."""
-    refused = refusal(request, f"run {request.POST.get('task', '')}"[:64], back_to or request.POST.get("table", ""))
+    target = back_to or request.POST.get("table", "")
+    refused = refusal(request, f"run {request.POST.get('task', '')}"[:64], target, table=target or None)
     if refused:
         return refused
     if not form.is_valid():
@@ -63,7 +64,7 @@ def _run(request: HttpRequest, names: list[str], form: PassForm, back_to: str | 
     typed = form.cleaned_data["table"]
     try:
         name = resolve_table(typed, None) if typed else None
-        said = passes.run_pass(wiring.context(), form.cleaned_data["task"], name, actor_of(request, form.cleaned_data["reason"]))
+        said = passes.run_pass(ctx_of(request), form.cleaned_data["task"], name, actor_of(request, form.cleaned_data["reason"]))
     except PinotAdminError as error:
         form.refuse(error)
         return form
@@ -78,7 +79,7 @@ def _summary(said: list[str]) -> str:
 
 
 def _page(request: HttpRequest, form: PassForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    query = PassRun.objects.all()
+    query = PassRun.objects.filter(cluster=cluster_of(request))
     wanted = asked(request, "task", "table")
     if wanted["task"]:
         query = query.filter(task=wanted["task"])
@@ -86,6 +87,6 @@ def _page(request: HttpRequest, form: PassForm, status: int = HTTPStatus.OK) -> 
         query = query.filter(table_name__icontains=wanted["table"])
     context: dict[str, Any] = {
         "form": form, "listing": cut(query, page_number(request.GET.get("page"))), "wanted": wanted, "tasks": sorted(passes.PASSES),
-        "may_operate": may_operate(request),
+        "may_operate": may_somewhere(request),
     }  # fmt: skip
     return render(request, "console/passes.html", context, status=status)

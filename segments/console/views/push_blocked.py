@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from segments import wiring
 from segments.console.access import page
+from segments.console.cluster_address import cluster_of
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters.checks import entry_report, failures
 from segments.models import Push, Table
@@ -55,7 +56,7 @@ _OVERRIDE: Final = replace(
 
 
 def _finish(request: HttpRequest, push_id: uuid.UUID, operation: Operation) -> HttpResponse:
-    push = get_object_or_404(Push, pk=push_id)
+    push = get_object_or_404(Push, pk=push_id, cluster=cluster_of(request))
     name = TableName(push.table_name, OFFLINE)
     table = Table.objects.select_related("cluster").filter(cluster__name=push.cluster, name=name.typed).first()
     if table is None:

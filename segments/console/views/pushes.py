@@ -17,17 +17,20 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from segments import wiring
-from segments.console.access import actor_of, may_operate, page, refusal
+from segments.console.access import actor_of, may_operate, may_somewhere, page, refusal, shown_status
+from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PushForm, ReasonForm
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.checks import entry_report
 from segments.console.presenters.pushes import lease_is_lost, progress
 from segments.console.presenters.tones import mark
+from segments.domain.push_spec import parse_spec
 from segments.errors import PinotAdminError
 from segments.models import Push
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services import push as pushes
 from segments.services import push_queue
+from segments.services.page_addresses import address_in
 
 #: Segments shown on a push's page.
 _SHOWN: Final = 200
@@ -51,7 +54,7 @@ pushJobSpec:
 def push_list(request: HttpRequest) -> HttpResponse:
     """Pushes, newest first, by table and state."""
     wanted = asked(request, "table", "state")
-    query = Push.objects.defer("plan", "spec")
+    query = Push.objects.filter(cluster=cluster_of(request)).defer("plan", "spec")
     if wanted["table"]:
         query = query.filter(table_name__icontains=split_table_name(wanted["table"])[0])
     if wanted["state"]:
@@ -59,7 +62,7 @@ def push_list(request: HttpRequest) -> HttpResponse:
     listing = cut(query, page_number(request.GET.get("page")))
     rows = [(progress(p), mark(p.state)) for p in listing]
     context = {
-        "listing": listing, "rows": rows, "wanted": wanted, "states": Push.State.values, "may_operate": may_operate(request),
+        "listing": listing, "rows": rows, "wanted": wanted, "states": Push.State.values, "may_operate": may_somewhere(request),
         "is_busy": any(not p.is_over for p, _ in rows),
     }  # fmt: skip
     return render(request, "console/pushes.html", context)
@@ -68,8 +71,11 @@ def push_list(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
-    """One push."""
-    return _page(request, get_object_or_404(Push, pk=push_id), ReasonForm())
+    """One push; an address that names another cluster than its own leads to the right one."""
+    push = get_object_or_404(Push, pk=push_id)
+    if push.cluster != cluster_of(request):
+        return redirect(address_in(push.cluster, "console:push", push.pk))
+    return _page(request, push, ReasonForm())
 
 
 @page
@@ -77,7 +83,7 @@ def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
 def live(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
     """The part of a push's page that htmx fetches every second while it runs; the whole page loads once more when it is over, or
     when its buttons become others (``seen`` is the state that the page shows)."""
-    push = get_object_or_404(Push.objects.defer("plan", "spec"), pk=push_id)
+    push = get_object_or_404(Push.objects.defer("plan", "spec"), pk=push_id, cluster=cluster_of(request))
     response = render(request, "console/partials/push_progress.html", _live_context(push))
     seen = asked(request, "seen")["seen"]
     if push.state in Push.TERMINAL or (seen and seen != push.state and Push.State.BLOCKED in (seen, push.state)):
@@ -91,7 +97,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """Paste or choose a job specification; it is checked before anything starts."""
     if request.method != "POST":
         return _form_page(request, PushForm(initial={"spec": _first_spec(request)}))
-    refused = refusal(request, "push", "")
+    refused = None if may_somewhere(request) else refusal(request, "push", "")
     if refused:
         return refused
     form = PushForm(request.POST, request.FILES)
@@ -99,10 +105,14 @@ def new(request: HttpRequest) -> HttpResponse:
         return _form_page(request, form, HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
         actor = actor_of(request, form.cleaned_data["reason"])
-        push = pushes.create_push(wiring.context(), form.cleaned_data["spec"], actor, roots=wiring.input_roots())
+        if not may_operate(request):  # everything: then it is the table that decides
+            table = parse_spec(form.cleaned_data["spec"]).table.typed
+            if refused := refusal(request, "push", table, table=table):
+                return refused
+        push = pushes.create_push(ctx_of(request), form.cleaned_data["spec"], actor, roots=wiring.input_roots())
     except PinotAdminError as error:
         form.refuse(error, "spec" if error.status == HTTPStatus.BAD_REQUEST else None)
-        return _form_page(request, form, error.status)
+        return _form_page(request, form, shown_status(request, error))
     if push_queue.enqueue_push(str(push.pk)):
         messages.success(request, f"Push to {push.table_name} is queued.")
     else:
@@ -114,8 +124,9 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
     """Ask the worker to stop; what it had begun is taken back."""
-    push = get_object_or_404(Push, pk=push_id)
-    refused = refusal(request, "cancelPush", f"{push.table_name}_OFFLINE")
+    push = get_object_or_404(Push, pk=push_id, cluster=cluster_of(request))
+    table = TableName(push.table_name, OFFLINE).typed
+    refused = refusal(request, "cancelPush", table, table=table)
     if refused:
         return refused
     form = ReasonForm(request.POST)
@@ -125,7 +136,7 @@ def cancel(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
         pushes.cancel_push(wiring.context(push.cluster), str(push_id), actor_of(request, form.cleaned_data["reason"]))
     except PinotAdminError as error:
         form.refuse(error)
-        return _page(request, push, form, error.status)
+        return _page(request, push, form, shown_status(request, error))
     again = f"{reverse('console:new_push')}?{urlencode({'again': push.pk})}"
     messages.success(request, format_html('Cancelled. What the push had begun is taken back. <a href="{}">Push again</a>', again))
     return redirect("console:push", push_id=push.pk)
@@ -136,7 +147,7 @@ def _first_spec(request: HttpRequest) -> str:
     wanted = asked(request, "again", "table")
     if wanted["again"]:
         try:
-            spec = Push.objects.filter(pk=uuid.UUID(wanted["again"])).values_list("spec", flat=True).first()
+            spec = Push.objects.filter(cluster=cluster_of(request), pk=uuid.UUID(wanted["again"])).values_list("spec", flat=True).first()
         except ValueError:
             spec = None
         if spec:
@@ -152,7 +163,7 @@ def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTP
     context = {
         **_live_context(push), "form": form, "is_blocked": push.state == Push.State.BLOCKED, "replaces": replaces,
         "checks": entry_report(wiring.context(push.cluster), table, push.entry_id) if replaces else None,
-        "may_operate": may_operate(request), "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
+        "may_operate": may_operate(request, table.typed), "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
         "segments_hidden": max(total - _SHOWN, 0),
     }  # fmt: skip
     return render(request, "console/push.html", context, status=status)
@@ -168,4 +179,4 @@ def _live_context(push: Push) -> dict[str, Any]:
 
 
 def _form_page(request: HttpRequest, form: PushForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    return render(request, "console/push_new.html", {"form": form, "may_operate": may_operate(request)}, status=status)
+    return render(request, "console/push_new.html", {"form": form, "may_operate": may_somewhere(request)}, status=status)

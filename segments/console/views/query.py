@@ -10,7 +10,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from segments import wiring
-from segments.console.access import page
+from segments.console.access import page, shown_status
+from segments.console.cluster_address import cluster_of
 from segments.console.export import csv_response
 from segments.console.forms import QueryForm
 from segments.console.presenters.queries import as_text, present, table_of
@@ -27,13 +28,13 @@ def query(request: HttpRequest) -> HttpResponse:
     form = QueryForm(request.POST) if request.method == "POST" else QueryForm(initial={"sql": request.GET.get("sql", "")})
     if request.method == "POST":
         try:
-            context.update(result=present(_run(form)), sql=form.cleaned_data["sql"])
+            context.update(result=present(_run(request, form)), sql=form.cleaned_data["sql"])
         except PinotAdminError as error:
-            context["error"], status = error, error.status
+            context["error"], status = error, shown_status(request, error)
     if request.headers.get("HX-Request"):
         #: htmx swaps only successful answers; the text itself says what went wrong.
         return render(request, "console/partials/query_result.html", context)
-    raw_names = sorted(set(Table.objects.values_list("raw_name", flat=True)))
+    raw_names = sorted(set(Table.objects.filter(cluster__name=cluster_of(request)).values_list("raw_name", flat=True)))
     return render(request, "console/query.html", {**context, "form": form, "names": raw_names}, status=status)
 
 
@@ -41,7 +42,7 @@ def query(request: HttpRequest) -> HttpResponse:
 @require_POST
 def download(request: HttpRequest) -> HttpResponseBase:
     """The whole answer as CSV."""
-    answer = _run(QueryForm(request.POST))
+    answer = _run(request, QueryForm(request.POST))
     columns, rows = table_of(answer)
     if answer.get("exceptions") and not columns:
         raise InvalidInput(str(present(answer).exceptions[0].get("message", "")), remedy="Correct the query and try again.")
@@ -49,8 +50,8 @@ def download(request: HttpRequest) -> HttpResponseBase:
     return csv_response("result.csv", [c.name for c in columns], texts)
 
 
-def _run(form: QueryForm) -> dict[str, Any]:
+def _run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
     if not form.is_valid():
         raise InvalidInput(" ".join(str(m) for e in form.errors.values() for m in e))
-    answer: dict[str, Any] = wiring.broker().query(form.cleaned_data["sql"])
+    answer: dict[str, Any] = wiring.query(cluster_of(request)).query(form.cleaned_data["sql"])
     return answer

@@ -29,7 +29,7 @@ _NO_UNDO = "Data does not change, so there is nothing to take back."
 @require_http_methods(["GET", "HEAD", "POST"])
 def reset(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
     """Let servers begin a segment anew."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         count = segment_reset.reset_segment(ctx, name, segment, actor=actor)
@@ -42,7 +42,7 @@ def reset(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def reload(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
     """Let servers load a segment again."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         segment_reset.reload_segments(ctx, name, segments=[segment], force_download=True, actor=actor)
@@ -55,7 +55,7 @@ def reload(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def reset_many(request: HttpRequest, typed: str) -> HttpResponse:
     """The same for all that were chosen."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     names = chosen_segments(request, table)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
@@ -70,7 +70,7 @@ def reset_many(request: HttpRequest, typed: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def reload_many(request: HttpRequest, typed: str) -> HttpResponse:
     """The same for all that were chosen."""
-    table, name = find_table(typed)
+    table, name = find_table(request, typed)
     names = chosen_segments(request, table)
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:

@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from segments import wiring
 from segments.console.access import OPERATE, may, page
+from segments.console.cluster_address import ctx_of
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters.servers import instance_rows
 from segments.services import instances
@@ -22,7 +22,7 @@ from segments.services.context import Actor, Context
 @require_safe
 def server_list(request: HttpRequest) -> HttpResponse:
     """Servers first, then brokers and the rest; refreshes itself."""
-    return render(request, "console/servers.html", {"rows": instance_rows(wiring.context()), "may_operate": may(request, OPERATE)})
+    return render(request, "console/servers.html", {"rows": instance_rows(ctx_of(request)), "may_operate": may(request, OPERATE)})
 
 
 @page

@@ -10,7 +10,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from segments.console.access import ADMINISTER, find_table, may, may_operate, page
+from segments.console.access import ADMINISTER, find_table, may, may_operate, may_somewhere, page
+from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.tables import schema_columns, table_rows
 from segments.console.presenters.tones import mark, replicas_mark
@@ -35,8 +36,8 @@ SORT_LABELS: Final = [
 def table_list(request: HttpRequest) -> HttpResponse:
     """All tables, those in trouble first."""
     search = asked(request, "q")["q"]
-    rows = table_rows(search)
-    context = {"rows": rows, "q": search, "is_empty": not rows and not search, "may_operate": may_operate(request)}
+    rows = table_rows(search, cluster=cluster_of(request))
+    context = {"rows": rows, "q": search, "is_empty": not rows and not search, "may_operate": may_somewhere(request)}
     return render(request, "console/tables.html", context)
 
 
@@ -44,7 +45,7 @@ def table_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def overview(request: HttpRequest, typed: str) -> HttpResponse:
     """Status, sums, the current snapshot, schema."""
-    table, _ = find_table(typed)
+    table, _ = find_table(request, typed)
     return render(
         request,
         "console/table_overview.html",
@@ -63,7 +64,7 @@ def overview(request: HttpRequest, typed: str) -> HttpResponse:
 @require_safe
 def segments(request: HttpRequest, typed: str) -> HttpResponse:
     """Segments, filtered, sorted and paged in the database."""
-    table, _ = find_table(typed)
+    table, _ = find_table(request, typed)
     wanted = asked(request, "q", "status", "seen", "replicas", "sort")
     is_filtered = any(wanted[k] for k in ("q", "status", "seen", "replicas"))
     query = filtered_segments(table, wanted).order_by(*SORTS.get(wanted["sort"], SORTS["name"]))
@@ -71,7 +72,8 @@ def segments(request: HttpRequest, typed: str) -> HttpResponse:
     rows = [(s, replicas_mark(s.replicas_online, s.replicas_wanted)) for s in listing]
     context = {
         **head(request, table, "segments"), "listing": listing, "rows": rows, "wanted": wanted, "is_filtered": is_filtered,
-        "sorts": SORT_LABELS, "may_administer": may(request, ADMINISTER), "statuses": ["UPLOADED", "DONE", "IN_PROGRESS", "COMMITTING"],
+        "sorts": SORT_LABELS, "may_administer": may(request, ADMINISTER, table.name),
+        "statuses": ["UPLOADED", "DONE", "IN_PROGRESS", "COMMITTING"],
     }  # fmt: skip
     return render(request, "console/table_segments.html", context)
 
@@ -94,7 +96,7 @@ def filtered_segments(table: Table, wanted: dict[str, str]) -> QuerySet[Segment,
 @require_safe
 def segment(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
     """One segment: record and replicas."""
-    table, _ = find_table(typed)
+    table, _ = find_table(request, typed)
     row = get_object_or_404(Segment, table=table, name=segment)
     replicas = [(instance, mark(str(state))) for instance, state in sorted(row.replicas.items())]
     context = {**head(request, table, "segments"), "segment": row, "replicas": replicas}
@@ -105,7 +107,7 @@ def segment(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
 @require_safe
 def config(request: HttpRequest, typed: str) -> HttpResponse:
     """Table config and schema as JSON."""
-    table, _ = find_table(typed)
+    table, _ = find_table(request, typed)
     texts = {"config": json.dumps(table.config, indent=2), "schema": json.dumps(table.schema, indent=2)}
     return render(request, "console/table_config.html", {**head(request, table, "config"), **texts})
 
@@ -115,4 +117,4 @@ def head(request: HttpRequest, table: Table, tab: str) -> dict[str, Any]:
     rows = table_rows(pk=table.pk)
     if not rows:
         raise Http404
-    return {"table": table, "row": rows[0], "tab": tab, "may_operate": may_operate(request)}
+    return {"table": table, "row": rows[0], "tab": tab, "may_operate": may_operate(request, table.name)}

@@ -21,6 +21,7 @@ from segments.dataplane.broker.fan_out import FanOut, Gathered
 from segments.dataplane.broker.follower import Follower
 from segments.dataplane.broker.progress import Progress
 from segments.dataplane.broker.routing import Routing, replicas_of
+from segments.dataplane.broker.served_tables import ServedTables
 from segments.dataplane.broker.server_health import ServerHealth
 from segments.dataplane.broker.sides import Side, sides_of
 from segments.dataplane.query import QueryRejected
@@ -75,7 +76,8 @@ class Broker:
         self._store, self._clock = store, clock
         self.broker_id = broker_id
         self._acks = Acknowledgements(store, broker_id)
-        self._follower = Follower(store, self._acks)
+        self._tables = ServedTables(store, broker_id)
+        self._follower = Follower(store, self._acks, self._tables.put)
         self.health = ServerHealth()
         self._fan_out = FanOut(servers, self.health)
         self._progress = Progress()
@@ -94,6 +96,7 @@ class Broker:
         self._store.on_session(self._on_session)
         self._membership = join(self._store, self.broker_id, host, int(port), TAGS)
         self._acks.start()
+        self._tables.start()
         self._follower.start()
         if not self._follower.wait_first(timeout_s):
             raise Unavailable(f"The routing could not be read within {timeout_s:g} s.", remedy="Check ZooKeeper and the log.")
@@ -106,6 +109,7 @@ class Broker:
             self._follower.stop()
             self._acks.stop()
             self._acks.remove_all()
+            self._tables.stop()
         except PinotAdminError as error:
             log.warning("%s could not leave the cluster: %s", self.broker_id, error)
         self._fan_out.close()

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -32,8 +32,8 @@ FIRST_LOAD_S: Final = 300.0
 class Follower:
     """The routings of all tables, replaced whole. ``routing`` may be called from any thread and never blocks."""
 
-    def __init__(self, store: Store, acknowledgements: Acknowledgements) -> None:
-        self._store, self._acks = store, acknowledgements
+    def __init__(self, store: Store, acknowledgements: Acknowledgements, tell_tables: Callable[[Collection[str]], None]) -> None:
+        self._store, self._acks, self._tell_tables = store, acknowledgements, tell_tables
         self._wake = threading.Condition()
         self._dirty: set[str] = set()
         self._everything = self._servers_changed = True
@@ -219,9 +219,12 @@ class Follower:
         with self._published:
             if self._routings.get(table) == routing:
                 return False
+            known = len(self._routings)
             others = {t: r for t, r in self._routings.items() if t != table}
             self._routings = others if routing is None else {**others, table: routing}
             self._published.notify_all()
+        if len(self._routings) != known:
+            self._tell_tables(self._routings.keys())
         return True
 
     def _note_served(self, seen: Observed) -> list[str]:

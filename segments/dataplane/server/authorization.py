@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 import threading
 import time
 from collections.abc import Callable
 from typing import Final
+
+from segments.domain.basic_auth import parse_basic
 
 #: (user, password) -> may this person use the servers? Given from outside: passwords live in the web application.
 PasswordCheck = Callable[[str, str], bool]
@@ -41,11 +41,8 @@ class Authorization:
         digest = hashlib.sha256(token.strip().encode()).digest()
         if self._is_remembered(digest):
             return True
-        try:
-            user, colon, password = base64.b64decode(token.strip(), validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError):
-            return False
-        if not colon or not self._check_password(user, password):
+        found = parse_basic(token)
+        if found is None or not self._check_password(*found):
             return False
         with self._lock:
             if len(self._accepted) >= _REMEMBER_MOST:

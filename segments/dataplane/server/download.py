@@ -102,7 +102,7 @@ class Downloader:
 def _fetch_foreign(url: str, target: Path) -> int:
     try:
         system, path = pafs.FileSystem.from_uri(url)
-        with system.open_input_stream(path) as reader, target.open("wb") as writer:
+        with system.open_input_stream(path, compression=None) as reader, target.open("wb") as writer:
             shutil.copyfileobj(reader, writer, _CHUNK)
     except FileNotFoundError as error:
         raise NotFound(f"'{url}' does not exist.") from error

@@ -141,7 +141,7 @@ class Reconciler:
             for table, segments in changes.tables.items():
                 self._reconcile(table, segments)
         if changes.instances:
-            self._reporter.mark(*self._store.children(paths.EXTERNAL_VIEWS))
+            self._reporter.mark(*self._viewed())
         self._retry_failed()
         self._remove_dropped()
         self._note_ready()
@@ -183,14 +183,17 @@ class Reconciler:
 
     def _look_at_everything(self) -> None:
         listed = {t for t in self._store.children(paths.IDEAL_STATES) if split_table_name(t)[1] is not None}
-        viewed = {t for t in self._store.children(paths.EXTERNAL_VIEWS) if split_table_name(t)[1] is not None}
-        for table in sorted(listed | viewed | set(self._slots.tables())):
+        for table in sorted(listed | self._viewed() | set(self._slots.tables())):
             self._reconcile(table, None)
             self._reporter.mark(table)
         self._consumers.tidy()
         if not self._has_looked:
             self._remove_unassigned()
             self._has_looked = True
+
+    def _viewed(self) -> set[str]:
+        """Tables with an external view; brokers write that of ``brokerResource``."""
+        return {t for t in self._store.children(paths.EXTERNAL_VIEWS) if split_table_name(t)[1] is not None}
 
     def _reconcile(self, table: str, changed: set[str] | None) -> None:
         """Compare one table with its ideal state. ``changed``: segments whose records to compare too, None: all."""

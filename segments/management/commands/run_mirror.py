@@ -1,4 +1,4 @@
-"""Run the mirror: follow ZooKeeper into the database until stopped."""
+"""Run the mirror: follow ZooKeeper, and every Pinot cluster, into the database until stopped."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 
 from pinotadmin.celery import mark_ready
 from segments import wiring
+from segments.mirror.fleet import Fleet
 from segments.mirror.follower import Follower
 from segments.models import Cluster
 
@@ -25,7 +26,10 @@ class Command(BaseCommand):
         """Block until SIGTERM or SIGINT."""
         cluster, _ = Cluster.objects.get_or_create(name=settings.CLUSTER_NAME, defaults={"kind": Cluster.Kind.EMBEDDED})
         follower = Follower(wiring.store(), cluster, on_synced=lambda: mark_ready("mirror"))
+        fleet = Fleet()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: follower.stop())
+        fleet.start()
         follower.run()
+        fleet.stop()
         wiring.close()

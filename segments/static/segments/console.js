@@ -53,7 +53,17 @@
     if (pick) fill(pick.dataset.sql);
   });
 
+  // A menu closes when something else is clicked, and by Escape.
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll("details[data-menu][open]")) if (!menu.contains(event.target)) menu.open = false;
+  });
+
   document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && document.querySelector("details[data-menu][open]");
+    if (menu) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    }
     if (event.key === "/" && !/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) {
       const search = document.querySelector("input[type=search]");
       if (search) {

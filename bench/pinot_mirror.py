@@ -1,0 +1,263 @@
+"""Times the mirror of a Pinot cluster with 100,000 segments: first sync, a change until its row is there, pages, calls on the controller.
+
+Usage: ``python -m bench.pinot_mirror [--segments 100000] [--modes zookeeper,old,rest] [--idle-s 60]``. Modes: ``zookeeper`` reads a real
+ZooKeeper with lasting watches, ``old`` the same one as if it were from before 3.6, ``rest`` a controller only. One table has 60 % of the
+segments, the others 1,000 each. What is real: ZooKeeper, the mirror with its database, the pages. What is not: the controller, which
+answers from memory, and Pinot's servers, which are rows in the external views.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+TABLE = "large_OFFLINE"
+CLUSTER = "PinotCluster"
+AIMS = {"first sync": 60.0, "change": 2.0, "page": 0.3}
+Node = tuple[str, bytes]
+
+
+def main() -> None:
+    """Fill, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--segments", type=int, default=100_000)
+    parser.add_argument("--modes", default="zookeeper,old,rest")
+    parser.add_argument("--changes", type=int, default=20)
+    parser.add_argument("--idle-s", type=float, default=60.0)
+    options = parser.parse_args()
+    from tests.real_parts import start_zookeeper
+
+    with tempfile.TemporaryDirectory(prefix="pinot-mirror-") as folder:
+        zookeeper = start_zookeeper(Path(folder))
+        try:
+            _settle_settings(Path(folder), zookeeper.hosts)
+            nodes = list(cluster_nodes(options.segments))
+            began = time.perf_counter()
+            _fill(zookeeper.hosts, nodes)
+            print(f"{options.segments} segments in {zookeeper.hosts}, written in {time.perf_counter() - began:.1f} s", flush=True)
+            for mode in options.modes.split(","):
+                _Run(mode, zookeeper.hosts, nodes, options).measure()
+        finally:
+            zookeeper.stop()
+
+
+def _settle_settings(folder: Path, hosts: str) -> None:
+    """An installation of its own in a temporary folder, before Django reads its settings."""
+    os.environ.update(
+        DJANGO_SETTINGS_MODULE="pinotadmin.settings", PINOTADMIN_DATA_DIR=str(folder), DATABASE_URL=f"sqlite://{folder}/db.sqlite3",
+        ZOOKEEPER_URL=hosts, DEEP_STORE_URL=f"file://{folder}/deep", PINOTADMIN_LOG_LEVEL="WARNING",
+    )  # fmt: skip
+    import django
+    from django.core.management import call_command
+
+    django.setup()
+    call_command("migrate", verbosity=0)
+    import pinotadmin.urls
+    import pinotadmin.urls_of_cluster  # noqa: F401  a page's first view must not be timed with its imports
+
+
+def cluster_nodes(count: int) -> Iterator[Node]:
+    """Znodes of a Pinot cluster in Helix's layout."""
+    from segments.domain.ideal_state import external_view, new_ideal_state, with_rows
+    from segments.domain.znrecord import ZNRecord, encode
+    from segments.store import paths
+
+    large = int(count * 0.6)
+    sizes = {TABLE: large, **{f"small_{n}_OFFLINE": 1000 for n in range((count - large) // 1000)}}
+    yield f"{paths.CLUSTER_CONFIGS}/{CLUSTER}", encode(ZNRecord(CLUSTER))
+    for table, size in sizes.items():
+        config = {
+            "tableName": table, "tableType": "OFFLINE", "segmentsConfig": '{"replication":"2"}', "tenants": "{}", "tableIndexConfig": "{}",
+            "metadata": "{}",
+        }  # fmt: skip
+        yield paths.table_config(table), encode(ZNRecord(table, config))
+        names = [f"{table}_2026-01-01_2026-01-02_{n}" for n in range(size)]
+        for name in names:
+            yield paths.segment(table, name), segment_node(name)
+        rows = {name: {"Server_a_8098": "ONLINE", "Server_b_8098": "ONLINE"} for name in names}
+        ideal = with_rows(new_ideal_state(table, 2), rows)
+        yield paths.ideal_state(table), encode(ideal)
+        yield paths.external_view(table), encode(external_view(ideal, ideal.maps))
+
+
+def segment_node(name: str) -> bytes:
+    """A record with the fields that Pinot writes for an uploaded segment."""
+    from segments.domain.znrecord import ZNRecord, encode
+
+    fields = {
+        "segment.crc": "3735928559", "segment.creation.time": "1767225600000", "segment.push.time": "1767225600001",
+        "segment.start.time": "1767225600000", "segment.end.time": "1767311999999", "segment.time.unit": "MILLISECONDS",
+        "segment.total.docs": "250000", "segment.size.in.bytes": "8000000", "segment.index.version": "v3",
+        "segment.download.url": f"http://controller:9000/segments/large/{name}", "segment.tier": "null",
+    }  # fmt: skip
+    return encode(ZNRecord(name, fields))
+
+
+def _fill(hosts: str, nodes: list[Node]) -> None:
+    from kazoo.client import KazooClient
+
+    client = KazooClient(hosts)
+    client.start()
+    parents = {f"/{CLUSTER}{path}".rpartition("/")[0] for path, _ in nodes}
+    for parent in sorted(parents):
+        client.ensure_path(parent)
+    client.ensure_path(f"/{CLUSTER}/PROPERTYSTORE/SEGMENT_LINEAGE")
+    # Small transactions: ZooKeeper keeps the last 500 of them in its memory, of which the embedded one has little.
+    for start in range(0, len(nodes), 50):
+        batch, size = client.transaction(), 0
+        for path, data in nodes[start : start + 50]:
+            if size + len(data) > 700_000:
+                batch.commit()
+                batch, size = client.transaction(), 0
+            batch.create(f"/{CLUSTER}{path}", data)
+            size += len(data) + 200
+        batch.commit()
+    client.stop()
+    client.close()
+
+
+class _Run:
+    """One way of reading the cluster."""
+
+    def __init__(self, mode: str, hosts: str, nodes: list[Node], options: argparse.Namespace) -> None:
+        from bench._fake_controller import FakeController
+
+        self.mode, self.hosts, self.options, self.count = mode, hosts, options, options.segments
+        self.controller = FakeController(CLUSTER)
+        self.by_path = dict(nodes)
+        name = f"{paths_of().CLUSTER_CONFIGS}/{CLUSTER}"
+        self.controller.put(nodes if mode == "rest" else [(name, self.by_path[name])])
+
+    def measure(self) -> None:
+        """Everything, then remove the cluster again."""
+        from segments import wiring
+        from segments.mirror.pinot import PinotMirror
+        from segments.models import Cluster, Segment
+        from segments.services import clusters
+        from segments.services.clusters import ClusterSpec
+        from segments.services.context import Actor
+        from segments.store import pinot_zookeeper
+
+        pinot_zookeeper._NEW = (99, 0) if self.mode == "old" else (3, 6)
+        name, actor = f"bench-{self.mode}", Actor("bench", "figures")
+        address = {} if self.mode == "rest" else {"zookeeper": self.hosts}
+        _compare_nothing()
+        clusters.add_cluster(ClusterSpec(name, (self.controller.url,), zookeeper_cluster=CLUSTER if address else "", **address), actor)
+        mirror = PinotMirror(name)
+        cpu, began = time.process_time(), time.perf_counter()
+        mirror.start()
+        rows = Segment.objects.filter(table__cluster__name=name)
+        wait(lambda: rows.count() >= self.count and Cluster.objects.get(name=name).mirrored_at is not None, 600, every_s=0.5)
+        tell(self.mode, "first sync", [time.perf_counter() - began], AIMS["first sync"])
+        calls = sum(self.controller.calls().values())
+        print(f"  {'':<11}its processor time {time.process_time() - cpu:.1f} s, calls on the controller {calls}")
+        tell(self.mode, "change", [self._change(rows, n) for n in range(self.options.changes)], AIMS["change"])
+        self._pages(name)
+        self._idle()
+        mirror.stop()
+        clusters.remove_cluster(name, actor)
+        wiring.close()
+        self.controller.stop()
+
+    def _change(self, rows: Any, number: int) -> float:
+        """A new segment in the large table, as an upload of Pinot writes it: record, ideal state, external view."""
+        from segments.domain.ideal_state import external_view, with_rows
+        from segments.domain.znrecord import decode, encode
+
+        paths, name = paths_of(), f"new_{self.mode}_{number}"
+        ideal = decode(self.by_path[paths.ideal_state(TABLE)])
+        assert ideal is not None
+        after = with_rows(ideal, {name: {"Server_a_8098": "ONLINE", "Server_b_8098": "ONLINE"}})
+        written = [
+            (paths.segment(TABLE, name), segment_node(name)), (paths.ideal_state(TABLE), encode(after)),
+            (paths.external_view(TABLE), encode(external_view(after, after.maps))),
+        ]  # fmt: skip
+        self._put(written)
+        began = time.perf_counter()
+        wait(lambda: rows.filter(name=name, replicas_online=2).exists(), 120)
+        took = time.perf_counter() - began
+        self.by_path.update(written)
+        return took
+
+    def _put(self, nodes: list[Node]) -> None:
+        if self.mode == "rest":
+            self.controller.put(nodes)
+            return
+        from kazoo.client import KazooClient
+
+        client = KazooClient(self.hosts)
+        client.start()
+        for path, data in nodes:
+            full = f"/{CLUSTER}{path}"
+            client.set(full, data) if client.exists(full) else client.create(full, data)
+        client.stop()
+        client.close()
+
+    def _pages(self, name: str) -> None:
+        """Pages of the large table, as a person who is logged in gets them, and what they cost the controller."""
+        from django.contrib.auth.models import User
+        from django.test import Client
+
+        user, _ = User.objects.get_or_create(username="bench", defaults={"is_superuser": True, "is_staff": True})
+        client = Client()
+        client.force_login(user)
+        before, seen = sum(self.controller.calls().values()), 0
+        for page in ("", f"tables/{TABLE}/", f"tables/{TABLE}/segments/", f"tables/{TABLE}/segments/?page=100", f"tables/{TABLE}/lineage/"):
+            took: list[float] = []
+            client.get(f"/console/c/{name}/{page}", follow=True)  # templates are read once per process
+            for _ in range(10):
+                began = time.perf_counter()
+                response = client.get(f"/console/c/{name}/{page}", follow=True)
+                took.append(time.perf_counter() - began)
+                assert response.status_code == 200, (page, response.status_code)
+                seen += 1
+            tell(self.mode, f"page /{page.replace(TABLE, 'T')}", took, AIMS["page"])
+        print(f"  {'':<11}{seen} pages made {sum(self.controller.calls().values()) - before} calls, the mirror's own of that time included")
+
+    def _idle(self) -> None:
+        before, began = self.controller.calls(), time.perf_counter()
+        cpu = time.process_time()
+        time.sleep(self.options.idle_s)
+        after, minutes = self.controller.calls(), (time.perf_counter() - began) / 60
+        made = {path: round((n - before.get(path, 0)) / minutes) for path, n in after.items() if n > before.get(path, 0)}
+        share = (time.process_time() - cpu) / (minutes * 60)
+        print(f"  {self.mode:<11}idle: {sum(made.values())} calls per minute {made}, the mirror uses {share:.1%} of a core", flush=True)
+
+
+def _compare_nothing() -> None:
+    """The fake's numbers of writes are not ZooKeeper's: nothing to compare here."""
+    from segments.services import cluster_check
+
+    cluster_check._is_same = lambda *_: None
+
+
+def paths_of() -> Any:
+    """The module of znode paths, once Django is settled."""
+    from segments.store import paths
+
+    return paths
+
+
+def wait(is_done: Callable[[], bool], seconds: float, every_s: float = 0.01) -> None:
+    """Look until it is so."""
+    deadline = time.perf_counter() + seconds
+    while not is_done():
+        assert time.perf_counter() < deadline, "it took too long"
+        time.sleep(every_s)
+
+
+def tell(mode: str, what: str, took: list[float], aim: float) -> None:
+    """One line: median and worst beside the aim."""
+    worst = max(took)
+    verdict = "" if worst <= aim else "   MISSED"
+    print(f"  {mode:<11}{what:<34} median {statistics.median(took):7.3f} s  worst {worst:7.3f} s  aim {aim:g} s{verdict}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""GET /brokers and /v2/brokers: where Pinot's query clients find a broker. The second form tells host and port apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import URLPattern, path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from segments.api.base import ApiView, text_param
+from segments.services import brokers
+from segments.services.brokers import BrokerRef
+
+
+def _name(broker: BrokerRef) -> str:
+    return broker.instance
+
+
+def _described(broker: BrokerRef) -> dict[str, Any]:
+    return {"instanceName": broker.instance, "host": broker.host, "port": broker.port}
+
+
+class BrokerView(ApiView):
+    """Base: ``is_second`` is the form of /v2; the parameter ``state`` chooses by alive or not."""
+
+    parameters = {"GET": ("state",)}
+    is_second = False
+
+    def listed(self, found: list[BrokerRef]) -> list[Any]:
+        """Brokers in the form of this path."""
+        return [(_described if self.is_second else _name)(broker) for broker in found]
+
+    def mapped(self, found: dict[str, list[BrokerRef]]) -> dict[str, list[Any]]:
+        """{name: brokers} in the form of this path."""
+        return {name: self.listed(listed) for name, listed in found.items()}
+
+
+class AllBrokers(BrokerView):
+    """By tenant and by table."""
+
+    def get(self, request: Request) -> Response:
+        """``{"tenants": {...}, "tables": {...}}``."""
+        state = text_param(request, "state")
+        by_tenant, by_table = brokers.brokers_by_tenant(self.ctx, state), brokers.brokers_by_table(self.ctx, state)
+        return Response({"tenants": self.mapped(by_tenant), "tables": self.mapped(by_table)})
+
+
+class TenantsBrokers(BrokerView):
+    """By tenant."""
+
+    def get(self, request: Request) -> Response:
+        """{tenant: brokers}."""
+        return Response(self.mapped(brokers.brokers_by_tenant(self.ctx, text_param(request, "state"))))
+
+
+class TenantBrokers(BrokerView):
+    """Of one tenant."""
+
+    def get(self, request: Request, tenant: str) -> Response:
+        """A list of brokers."""
+        return Response(self.listed(brokers.brokers_of_tenant(self.ctx, tenant, text_param(request, "state"))))
+
+
+class TablesBrokers(BrokerView):
+    """By table."""
+
+    def get(self, request: Request) -> Response:
+        """{raw table: brokers}."""
+        return Response(self.mapped(brokers.brokers_by_table(self.ctx, text_param(request, "state"))))
+
+
+class TableBrokers(BrokerView):
+    """Of one table."""
+
+    def get(self, request: Request, table: str) -> Response:
+        """A list of brokers."""
+        return Response(self.listed(brokers.brokers_of_table(self.ctx, table, text_param(request, "state"))))
+
+
+class LiveBrokers(BrokerView):
+    """Of all tables or of those named, alive. What Pinot's clients ask their controller for every second."""
+
+    parameters = {"GET": ("tables",)}
+    is_second = True
+
+    def get(self, request: Request) -> Response:
+        """{typed table: brokers}."""
+        return Response(self.mapped(brokers.live_brokers(self.ctx, request.query_params.getlist("tables"))))
+
+
+class TableLiveBrokers(BrokerView):
+    """Of one table, alive."""
+
+    parameters = {}
+
+    def get(self, request: Request, table: str) -> Response:
+        """A list of names."""
+        return Response(self.listed(brokers.brokers_of_table(self.ctx, table, "ONLINE")))
+
+
+def _paths(prefix: str, *, is_second: bool) -> list[URLPattern]:
+    return [
+        path(f"{prefix}brokers", AllBrokers.as_view(is_second=is_second)),
+        path(f"{prefix}brokers/tenants", TenantsBrokers.as_view(is_second=is_second)),
+        path(f"{prefix}brokers/tenants/<str:tenant>", TenantBrokers.as_view(is_second=is_second)),
+        path(f"{prefix}brokers/tables", TablesBrokers.as_view(is_second=is_second)),
+        path(f"{prefix}brokers/tables/<str:table>", TableBrokers.as_view(is_second=is_second)),
+    ]
+
+
+#: To stand before the paths of one table.
+urlpatterns = [
+    path("tables/livebrokers", LiveBrokers.as_view()),
+    path("tables/<str:table>/livebrokers", TableLiveBrokers.as_view()),
+    *_paths("", is_second=False),
+    *_paths("v2/", is_second=True),
+]

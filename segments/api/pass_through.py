@@ -1,0 +1,174 @@
+"""Pinot's own paths of a real Pinot for which we have no use case: the request goes on to its controller, the answer comes back as it is.
+
+Our credentials never go along, the cluster's never come back, redirects are not followed, what changes something is on the audit record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from http import HTTPStatus
+from typing import Any, Final
+
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+
+from segments.api.base import ApiView
+from segments.api.permissions import Right
+from segments.api.streaming import in_threads
+from segments.domain.pinot_paths import Needed, check_path, needed, quoted_path
+from segments.errors import InvalidInput, NotFound, PayloadTooLarge, PinotAdminError
+from segments.gateways.pinot import PinotController, PinotReply
+from segments.services import audit
+
+_READS: Final = ("GET", "HEAD", "OPTIONS")
+#: Headers that go on to Pinot, beside those that begin with ``pinot-``. All else stays here: credentials, cookies, hosts.
+_SENT: Final = frozenset(("content-type", "accept", "if-match", "if-none-match", "database", "upload-type", "download-uri", "crypter"))
+#: Headers that come back. The length does not where the body was unpacked on the way.
+_RETURNED: Final = frozenset(("content-type", "content-disposition", "etag", "last-modified"))
+#: Sent with underscores, as Pinot's clients do; Django knows them with dashes only.
+_UNDERSCORED: Final = {"upload-type": "UPLOAD_TYPE", "download-uri": "DOWNLOAD_URI"}
+_CHUNK: Final = 1 << 20
+_MULTIPART: Final = "multipart/form-data"
+#: A page of Pinot's must not run scripts under our address.
+_POLICY: Final = "sandbox; default-src 'none'"
+
+
+class PassThrough(ApiView):
+    """Any other path of a cluster of kind pinot. 404 for the installation's own cluster, which answers all it has by itself."""
+
+    schema = None  # type: ignore[assignment]  # as the framework documents it: not in the OpenAPI document
+    on_pinot = frozenset(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"))
+
+    def needs(self, request: Request) -> tuple[Right | None, str | None]:
+        """The right by method and path."""
+        if "path" not in self.kwargs or not _is_sound(self.kwargs["path"]):
+            return "administer", None
+        found: Needed = needed(str(request.method), check_path(self.kwargs["path"]), set(request.query_params))
+        return found.right, found.table
+
+    def get(self, request: Request, path: str) -> HttpResponseBase:
+        """Pinot's answer."""
+        return self._pass(request, path)
+
+    def head(self, request: Request, path: str) -> HttpResponseBase:
+        """Pinot's answer without its body."""
+        return self._pass(request, path)
+
+    def post(self, request: Request, path: str) -> HttpResponseBase:
+        """Pinot's answer; on the audit record."""
+        return self._pass(request, path)
+
+    def put(self, request: Request, path: str) -> HttpResponseBase:
+        """Pinot's answer; on the audit record."""
+        return self._pass(request, path)
+
+    def patch(self, request: Request, path: str) -> HttpResponseBase:
+        """Pinot's answer; on the audit record."""
+        return self._pass(request, path)
+
+    def delete(self, request: Request, path: str) -> HttpResponseBase:
+        """Pinot's answer; on the audit record."""
+        return self._pass(request, path)
+
+    def _pass(self, request: Request, path: str) -> HttpResponseBase:
+        controller = self.ctx.pinot
+        if controller is None:
+            raise NotFound(f"There is nothing at /{path[:300]} of cluster '{self.ctx.cluster}'.", remedy="See /api/docs/.")
+        target = quoted_path(check_path(path))
+        if needed(str(request.method), check_path(path), set(request.query_params)).right == "read":
+            return self._exchange(request, controller, target)
+        action = f"pinot {request.method}"
+        try:
+            answer = self._exchange(request, controller, target)
+        except PinotAdminError as error:
+            outcome = "refused" if error.permanent else "failed"
+            audit.record(self.actor, action, cluster=self.ctx.cluster, target=target[:600], outcome=outcome, error=str(error))
+            raise
+        outcome = "done" if answer.status_code < HTTPStatus.BAD_REQUEST else "refused"
+        detail = {"status": answer.status_code, "parameters": sorted(request.query_params)}
+        audit.record(self.actor, action, cluster=self.ctx.cluster, target=target[:600], outcome=outcome, **detail)
+        return answer
+
+    def _exchange(self, request: Request, controller: PinotController, target: str) -> HttpResponseBase:
+        params = [(key, value) for key, values in request.query_params.lists() for value in values]
+        held = ExitStack()
+        try:
+            body, headers = _body(request, self.ctx.limits.upload_bytes)
+            reply = held.enter_context(controller.stream(str(request.method), target, params, body, headers=headers))
+            return _answer(request, reply, held)
+        except BaseException:
+            held.close()
+            raise
+
+
+def _is_sound(path: str) -> bool:
+    try:
+        check_path(path)
+    except PinotAdminError:
+        return False
+    return True
+
+
+def _body(request: Request, most: int) -> tuple[bytes | Iterator[bytes] | None, dict[str, str]]:
+    """What goes on: the body piece by piece, and the few headers that mean something to Pinot."""
+    headers = {_UNDERSCORED.get(k, k): v for name, v in request.headers.items() if (k := name.lower()) in _SENT or k.startswith("pinot-")}
+    if request.method in _READS:
+        headers.pop("content-type", None)
+        return None, headers
+    http = request._request
+    if http._read_started and not hasattr(http, "_body"):  # type: ignore[attr-defined]  # Django's own mark
+        raise InvalidInput("A form with files can not be passed on from a browser's session.", remedy="Use HTTP Basic.")
+    length = request.headers.get("Content-Length", "")
+    if length.isdecimal():
+        if int(length) > most:
+            raise PayloadTooLarge(f"{int(length):,} bytes are too many to be passed on.", remedy=f"Send at most {most:,}.")
+        headers["Content-Length"] = length
+        if int(length) <= _CHUNK:
+            return http.read(), headers
+    return _pieces(http, most), headers
+
+
+def _pieces(source: Any, most: int) -> Iterator[bytes]:
+    count = 0
+    while piece := source.read(_CHUNK):
+        count += len(piece)
+        if count > most:
+            raise PayloadTooLarge("The body is too large to be passed on.", remedy=f"Send at most {most:,} bytes.")
+        yield piece
+
+
+def _answer(request: Request, reply: PinotReply, held: ExitStack) -> HttpResponseBase:
+    """Small answers whole, larger ones piece by piece while the connection is held."""
+    source = iter(reply.body) if request.method != "HEAD" else iter(())
+    first, size = [], 0
+    for piece in source:
+        first.append(piece)
+        size += len(piece)
+        if size > _CHUNK:
+            break
+    answer: HttpResponseBase
+    if size <= _CHUNK:
+        held.close()
+        answer = HttpResponse(b"".join(first), status=reply.status)
+    else:
+        pieces = _rest(first, source, held)
+        answer = StreamingHttpResponse(in_threads(pieces) if isinstance(request._request, ASGIRequest) else pieces, status=reply.status)
+    return _with_headers(answer, reply.headers)
+
+
+def _rest(first: list[bytes], source: Iterator[bytes], held: ExitStack) -> Iterator[bytes]:
+    with held:
+        yield from first
+        yield from source
+
+
+def _with_headers(answer: HttpResponseBase, headers: Mapping[str, str]) -> HttpResponseBase:
+    answer["Content-Type"] = "application/json"
+    for name, value in headers.items():
+        if name.lower() in _RETURNED:
+            answer[name.title()] = value
+    answer["Content-Security-Policy"] = _POLICY
+    return answer

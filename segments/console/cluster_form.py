@@ -1,0 +1,114 @@
+"""How a Pinot cluster is reached, as people type it. What is secret goes in and never comes out again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from django import forms
+
+from segments.console.forms import PlainForm, reason_field
+from segments.errors import PinotAdminError
+from segments.models import Cluster
+from segments.services.clusters import ClusterSpec
+
+_OFF: Final = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
+
+
+class ClusterForm(PlainForm):
+    """A ``ClusterSpec``; ``row`` is the cluster that is changed, None for a new one."""
+
+    name = forms.SlugField(
+        max_length=64, label="Name", help_text="As it appears in addresses: letters, digits, - and _.", widget=forms.TextInput(attrs=_OFF)
+    )
+    controller_urls = forms.CharField(
+        label="Controller addresses", help_text="One per line, tried in turn, for example https://controller:9000.",
+        widget=forms.Textarea(attrs={**_OFF, "rows": 2, "class": "code"}),
+    )  # fmt: skip
+    auth = forms.ChoiceField(label="Credentials", required=False, choices=Cluster.Auth.choices)
+    auth_user = forms.CharField(required=False, max_length=150, label="User", help_text="For Basic.", widget=forms.TextInput(attrs=_OFF))
+    secret = forms.CharField(
+        required=False, strip=False, max_length=4000, label="Password or token",
+        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
+    )  # fmt: skip
+    secret_source = forms.CharField(
+        required=False, max_length=512, label="Or where it is", widget=forms.TextInput(attrs=_OFF),
+        help_text="env:NAME or file:PATH as the web, worker and mirror processes see it. Only superusers may name one.",
+    )  # fmt: skip
+    broker_url = forms.CharField(
+        required=False, max_length=255, label="Broker address", help_text="Queries go there; empty: through the controller.",
+        widget=forms.TextInput(attrs=_OFF),
+    )  # fmt: skip
+    zookeeper = forms.CharField(
+        required=False, max_length=255, label="ZooKeeper", help_text="host:port,host:port; read only. Empty: read over REST.",
+        widget=forms.TextInput(attrs=_OFF),
+    )  # fmt: skip
+    zookeeper_cluster = forms.CharField(
+        required=False, max_length=255, label="The cluster's path in ZooKeeper", help_text="Empty: as the controller names it.",
+        widget=forms.TextInput(attrs=_OFF),
+    )  # fmt: skip
+    deep_store_url = forms.CharField(
+        required=False, max_length=512, label="Deep store for pushes", widget=forms.TextInput(attrs=_OFF),
+        help_text="Where built segments may be put so that Pinot's servers can fetch them; empty: each is uploaded through the controller.",
+    )  # fmt: skip
+    tls_ca = forms.CharField(required=False, max_length=512, label="File of certificate authorities", widget=forms.TextInput(attrs=_OFF))
+    tls_cert = forms.CharField(required=False, max_length=512, label="File of our certificate", widget=forms.TextInput(attrs=_OFF))
+    tls_key = forms.CharField(required=False, max_length=512, label="File of its key", widget=forms.TextInput(attrs=_OFF))
+    tls_insecure = forms.BooleanField(required=False, label="Do not check certificates (anybody in between can read the credentials)")
+    reason = reason_field("Goes into the audit record.")
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, row: Cluster | None = None) -> None:
+        super().__init__(data, initial={} if row is None else _stored(row))
+        self.row = row
+        if row is None:
+            return
+        del self.fields["name"]
+        kept = {"stored": "One is stored; it stays unless you type another.", "": ""}
+        self.fields["secret"].help_text = kept.get(row.auth_source, "It is taken from the place named below.")
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """What every cluster needs."""
+        return [self[name] for name in self.fields if name not in (*_MORE, "reason")]
+
+    @property
+    def more(self) -> list[forms.BoundField]:
+        """What some need."""
+        return [self[name] for name in _MORE]
+
+    @property
+    def is_more_open(self) -> bool:
+        """Is any of those filled in, or wrong?"""
+        return any(self[name].value() or self[name].errors for name in _MORE)
+
+    def spec(self) -> ClusterSpec:
+        """What was typed."""
+        given = self.cleaned_data
+        return ClusterSpec(
+            name=self.row.name if self.row else given["name"],
+            controller_urls=tuple(str(given["controller_urls"]).split()),
+            secret=given["secret"],
+            secret_source=str(given["secret_source"]).strip(),
+            tls_insecure=given["tls_insecure"],
+            **{n: str(given[n]).strip() for n in _TEXTS},
+        )
+
+    def refuse(self, error: PinotAdminError, field: str | None = None) -> None:
+        """Add the error to the field that it names, if it is one of ours."""
+        named = field or error.data.get("field")
+        super().refuse(error, named if named in self.fields else None)
+
+
+_MORE: Final = (
+    "broker_url", "zookeeper", "zookeeper_cluster", "deep_store_url", "tls_ca", "tls_cert", "tls_key", "tls_insecure",
+)  # fmt: skip
+_TEXTS: Final = (
+    "broker_url", "zookeeper", "zookeeper_cluster", "deep_store_url", "auth", "auth_user", "tls_ca", "tls_cert", "tls_key",
+)  # fmt: skip
+
+
+def _stored(row: Cluster) -> dict[str, Any]:
+    """What the form begins with; where the secret is may be seen, never the secret."""
+    source = row.auth_source if ":" in row.auth_source else ""
+    own = {"controller_urls": "\n".join(row.controller_urls), "secret_source": source, "tls_insecure": row.tls_insecure}
+    return own | {name: getattr(row, name) for name in _TEXTS}

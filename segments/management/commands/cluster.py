@@ -1,0 +1,218 @@
+"""``manage.py cluster add|change|list|check|remove``: the Pinot clusters that this installation drives."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from segments import wiring
+from segments.errors import PinotAdminError
+from segments.models import Cluster
+from segments.processes.endpoints import FILE_NAME
+from segments.processes.private_file import read_json
+from segments.services import clusters
+from segments.services.clusters import ClusterCheck, ClusterSpec
+from segments.services.context import Actor
+
+_MARKS = {True: "ok     ", False: "WRONG  ", None: "note   "}
+
+
+class Command(BaseCommand):
+    """Exit status 1 when it was refused, or when ``check`` found something wrong."""
+
+    help = "Adds, changes, lists, checks and removes the Pinot clusters that this installation drives."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """``cluster add NAME --kind pinot --controller URL`` and the others."""
+        actions = parser.add_subparsers(dest="action", required=True)
+        for action, text in (("add", "drive another Pinot cluster"), ("change", "change how one is reached; give what changes")):
+            _add_connection(_named(actions, action, text), is_new=action == "add")
+        shown = _data_dir(actions.add_parser("list", help="all clusters with their state"))
+        shown.add_argument("--json", action="store_true", help="as JSON")
+        checked = _named(actions, "check", "ask one now: addresses, credentials, version, ZooKeeper")
+        checked.add_argument("--json", action="store_true", help="as JSON")
+        removed = _named(actions, "remove", "forget one here; Pinot itself is not touched")
+        removed.add_argument("--reason", default="", help="goes into the audit record")
+        removed.add_argument("--yes", action="store_true", help="do not ask")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Do it, in this process: the running ``up`` notices within seconds."""
+        data_dir = options["data_dir"].absolute()
+        if data_dir != Path(settings.DATA_DIR):
+            sys.exit(_again_for(data_dir))
+        _use_running(data_dir)
+        actor = Actor(getpass.getuser(), options.get("reason") or "")
+        try:
+            getattr(self, f"_{options['action']}")(options, actor)
+        except PinotAdminError as error:
+            raise CommandError(str(error)) from error
+        finally:
+            wiring.close()
+
+    def _add(self, options: dict[str, Any], actor: Actor) -> None:
+        spec = _spec(options, options["name"], None)
+        clusters.add_cluster(spec, actor)
+        self.stdout.write(f"Added cluster {spec.name}.")
+        self._say(clusters.check_cluster(spec.name))
+
+    def _change(self, options: dict[str, Any], actor: Actor) -> None:
+        row = Cluster.objects.filter(name=options["name"]).first()
+        spec = _spec(options, options["name"], row)
+        clusters.change_cluster(spec, actor)
+        self.stdout.write(f"Changed cluster {spec.name}.")
+        self._say(clusters.check_cluster(spec.name))
+
+    def _list(self, options: dict[str, Any], actor: Actor) -> None:
+        rows = clusters.list_clusters()
+        if options["json"]:
+            self.stdout.write(json.dumps([_document(row) for row in rows], indent=2))
+            return
+        for row in rows:
+            self.stdout.write(_line(row))
+
+    def _check(self, options: dict[str, Any], actor: Actor) -> None:
+        found = clusters.check_cluster(options["name"])
+        if options["json"]:
+            self.stdout.write(json.dumps(found.to_json(), indent=2))
+        else:
+            self._say(found)
+        if not found.is_ok:
+            sys.exit(1)
+
+    def _remove(self, options: dict[str, Any], actor: Actor) -> None:
+        name = options["name"]
+        if not options["yes"]:
+            if not sys.stdin.isatty():
+                raise CommandError("Nothing was removed: say --yes.")
+            if input(f"Forget cluster {name} here (Pinot is not touched)? Type its name: ").strip() != name:
+                raise CommandError("Nothing was removed.")
+        clusters.remove_cluster(name, actor)
+        self.stdout.write(f"Removed cluster {name} here. Pinot itself was not touched.")
+
+    def _say(self, found: ClusterCheck) -> None:
+        for step in found.steps:
+            self.stdout.write(f"  {_MARKS[step.ok]}{step.name}: {step.message}" + (f" {step.remedy}" if step.remedy else ""))
+
+
+def _named(actions: Any, action: str, text: str) -> argparse.ArgumentParser:
+    parser = _data_dir(actions.add_parser(action, help=text))
+    parser.add_argument("name", help="of the cluster, as in addresses")
+    return parser
+
+
+def _data_dir(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    parser.add_argument("--data-dir", type=Path, default=Path(settings.DATA_DIR), help="of the installation (default: %(default)s)")
+    return parser
+
+
+def _add_connection(parser: argparse.ArgumentParser, *, is_new: bool) -> None:
+    if is_new:
+        parser.add_argument("--kind", choices=["pinot"], default="pinot", help="only Pinot clusters are added")
+    parser.add_argument("--controller", action="append", required=is_new, metavar="URL", help="repeat for several, tried in turn")
+    parser.add_argument("--broker", metavar="URL", help="queries go there (default: through the controller)")
+    parser.add_argument("--zookeeper", metavar="ADDR", help="host:port,host:port[/path]; read only (default: all is read over REST)")
+    parser.add_argument("--zookeeper-cluster", metavar="NAME", help="below ZooKeeper's root (default: as the controller says)")
+    parser.add_argument("--deep-store", metavar="URL", help="where pushes put segments (default: each is uploaded)")
+    parser.add_argument("--auth", metavar="basic:USER|bearer|none", help="the secret is asked for, or named by the next two")
+    parser.add_argument("--secret-env", metavar="NAME", help="environment variable of web, worker and mirror that holds the secret")
+    parser.add_argument("--secret-file", metavar="PATH", help="file that holds the secret, readable by web, worker and mirror")
+    parser.add_argument("--tls-ca", metavar="FILE", help="certificate authorities, PEM")
+    parser.add_argument("--tls-cert", metavar="FILE", help="our certificate, PEM")
+    parser.add_argument("--tls-key", metavar="FILE", help="its key, if it is not in the same file")
+    parser.add_argument("--insecure", action="store_true", default=None, help="do not check certificates")
+    parser.add_argument("--reason", default="", help="goes into the audit record")
+
+
+def _spec(options: dict[str, Any], name: str, row: Cluster | None) -> ClusterSpec:
+    """What was given; the rest as in the row that is changed."""
+
+    def value(option: str, column: str) -> Any:
+        given = options[option]
+        return given if given is not None else (getattr(row, column) if row is not None else "")
+
+    kind, user = _auth(options["auth"], row)
+    source = _source(options)
+    asks = bool(kind) and not source and (row is None or options["auth"] is not None)
+    return ClusterSpec(
+        name=name,
+        controller_urls=tuple(value("controller", "controller_urls")),
+        broker_url=value("broker", "broker_url"),
+        zookeeper=value("zookeeper", "zookeeper"),
+        zookeeper_cluster=value("zookeeper_cluster", "zookeeper_cluster"),
+        deep_store_url=value("deep_store", "deep_store_url"),
+        auth=kind,
+        auth_user=user,
+        secret=_ask_secret(kind) if asks else "",
+        secret_source=source if kind else "",
+        tls_ca=_absolute(value("tls_ca", "tls_ca")),
+        tls_cert=_absolute(value("tls_cert", "tls_cert")),
+        tls_key=_absolute(value("tls_key", "tls_key")),
+        tls_insecure=bool(value("insecure", "tls_insecure")),
+    )
+
+
+def _auth(text: str | None, row: Cluster | None) -> tuple[str, str]:
+    if text is None:
+        return (row.auth, row.auth_user) if row is not None else ("", "")
+    kind, _, user = text.partition(":")
+    if kind == "basic" and ":" in user:
+        raise CommandError("Do not give the password on the command line: --auth basic:USER asks for it.")
+    return ("", "") if kind == "none" else (kind, user)
+
+
+def _source(options: dict[str, Any]) -> str:
+    if options["secret_env"] and options["secret_file"]:
+        raise CommandError("Give --secret-env or --secret-file, not both.")
+    if options["secret_env"]:
+        return f"env:{options['secret_env']}"
+    return f"file:{Path(options['secret_file']).absolute()}" if options["secret_file"] else ""
+
+
+def _ask_secret(kind: str) -> str:
+    """Typed without an echo; one line of the input where nobody types."""
+    if sys.stdin.isatty():
+        return getpass.getpass("Password: " if kind == "basic" else "Token: ")
+    return sys.stdin.readline().rstrip("\n")
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).absolute()) if path else ""
+
+
+def _document(row: Cluster) -> dict[str, Any]:
+    since = row.state_since.isoformat() if row.state_since else None
+    return {
+        "name": row.name, "kind": row.kind, "controllers": row.controller_urls, "zookeeper": row.zookeeper, "pinotCluster": row.pinot_name,
+        "version": row.version, "state": row.state, "since": since, "error": row.last_error, "mirrorError": row.mirror_error,
+    }  # fmt: skip
+
+
+def _line(row: Cluster) -> str:
+    if not row.is_pinot:
+        return f"{row.name}  embedded"
+    since = f" since {row.state_since:%Y-%m-%d %H:%M:%S} UTC" if row.state_since else ""
+    why = f": {row.last_error}" if row.last_error else ""
+    return f"{row.name}  pinot {row.version or '?'}  {', '.join(row.controller_urls)}  {row.get_state_display()}{since}{why}"
+
+
+def _use_running(data_dir: Path) -> None:
+    """The ZooKeeper of a running ``up`` may have a port of its own."""
+    address = read_json(data_dir / FILE_NAME).get("zookeeper")
+    if address and "ZOOKEEPER_URL" not in os.environ:
+        settings.ZOOKEEPER_URL = address
+
+
+def _again_for(data_dir: Path) -> int:
+    """The same command for another installation, whose settings are read when a process starts."""
+    environment = {**os.environ, "PINOTADMIN_DATA_DIR": str(data_dir)}
+    return subprocess.run([sys.executable, *sys.argv], env=environment, check=False).returncode  # noqa: S603 - this very command

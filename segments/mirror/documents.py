@@ -1,0 +1,37 @@
+"""Reads table configs and schemas for the mirror; those of a real Pinot as they are, whatever a version of it puts into them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from segments.domain import schema, table_config
+from segments.domain.table_config import TableConfig
+from segments.domain.znrecord import ZNRecord
+from segments.errors import PinotAdminError
+
+
+def read_config(record: ZNRecord, *, is_foreign: bool) -> tuple[dict[str, Any], TableConfig | None]:
+    """The config as JSON, and parsed. Of a foreign one that breaks our rules only the JSON: Pinot took it, so it is shown."""
+    try:
+        parsed = table_config.from_record(record)
+    except PinotAdminError:
+        if not is_foreign:
+            raise
+        return {key: _value(text) for key, text in record.simple.items()}, None
+    return parsed.body, parsed
+
+
+def read_schema(record: ZNRecord, *, is_foreign: bool) -> dict[str, Any]:
+    """The schema as JSON."""
+    if not is_foreign:
+        return schema.from_record(record).body
+    found = _value(record.simple.get("schemaJSON", ""))
+    return found if isinstance(found, dict) else {}
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

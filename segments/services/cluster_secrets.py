@@ -1,0 +1,56 @@
+"""Secrets of Pinot clusters: in a private file of the data directory, or where the person said; never in database, log, URL or answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from segments.gateways.pinot.refusals import REFUSED, ControllerFault
+from segments.processes.private_file import read_json, write_private_json
+
+FILE: Final = "clusters.json"
+#: Sources of a secret, as kept in ``Cluster.auth_source``.
+STORED: Final = "stored"
+ENV: Final = "env:"
+FROM_FILE: Final = "file:"
+
+
+def store_secret(data_dir: Path, cluster: str, secret: str) -> None:
+    """Keep it for this cluster."""
+    known = _read(data_dir)
+    data_dir.mkdir(parents=True, exist_ok=True)
+    write_private_json(data_dir / FILE, {**known, cluster: secret})
+
+
+def forget_secret(data_dir: Path, cluster: str) -> None:
+    """Keep it no longer; fine when there is none."""
+    known = _read(data_dir)
+    if known.pop(cluster, None) is not None:
+        write_private_json(data_dir / FILE, known)
+
+
+def find_secret(data_dir: Path, cluster: str, source: str, environ: Mapping[str, str] = os.environ) -> str:
+    """The secret as its source names it. ControllerFault, saying where it was looked for, when it is not there."""
+    if source.startswith(ENV):
+        secret, where = environ.get(source.removeprefix(ENV), ""), f"the environment variable {source.removeprefix(ENV)}"
+    elif source.startswith(FROM_FILE):
+        secret, where = _content(source.removeprefix(FROM_FILE)), f"the file {source.removeprefix(FROM_FILE)}"
+    else:
+        secret, where = str(_read(data_dir).get(cluster, "")), f"the private file {FILE} of the data directory"
+    if not secret:
+        text = f"The secret of cluster '{cluster}' is not in {where}."
+        raise ControllerFault(REFUSED, text, remedy="Put it there, or give it again with 'cluster change'.")
+    return secret
+
+
+def _content(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _read(data_dir: Path) -> dict[str, Any]:
+    return read_json(data_dir / FILE)

@@ -1,0 +1,47 @@
+"""Where the console's pages about a cluster are: ``/console/c/NAME/...``, or without that for the installation's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from django.conf import settings
+from django.urls import get_script_prefix, get_urlconf, reverse, set_script_prefix, set_urlconf
+
+PREFIX: Final = "console/c/"
+
+
+def default_cluster() -> str:
+    """The installation's own cluster, whose pages need no name in the address."""
+    return str(settings.CLUSTER_NAME)
+
+
+def address_in(cluster: str, page: str, *args: Any) -> str:
+    """The address of a page of the named cluster, whichever the present page is about."""
+    is_default = cluster == default_cluster()
+    with mounted_at("/" if is_default else f"/{PREFIX}{cluster}/"):
+        return reverse(page, args=args, urlconf=settings.ROOT_URLCONF if is_default else settings.CLUSTER_URLCONF)
+
+
+@contextmanager
+def at_home() -> Iterator[None]:
+    """Links lead to the installation's own cluster: for a page about a cluster that does not exist."""
+    before = get_urlconf()
+    set_urlconf(None)
+    try:
+        with mounted_at("/"):
+            yield
+    finally:
+        set_urlconf(before)
+
+
+@contextmanager
+def mounted_at(prefix: str) -> Iterator[None]:
+    """Addresses that are made meanwhile begin with this."""
+    before = get_script_prefix()
+    set_script_prefix(prefix)
+    try:
+        yield
+    finally:
+        set_script_prefix(before)

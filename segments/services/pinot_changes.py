@@ -1,0 +1,46 @@
+"""One change at a real Pinot with its audit record: done, refused, or in doubt and looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from segments.errors import PinotAdminError
+from segments.services import audit
+from segments.services.context import Actor, Context
+from segments.services.pinot_calls import Doubt, controller, settled
+
+
+def change(
+    ctx: Context,
+    actor: Actor,
+    action: str,
+    target: str,
+    request: tuple[str, str],
+    *,
+    params: Mapping[str, Any] | None = None,
+    body: Any = None,
+    headers: Mapping[str, str] | None = None,
+    is_done: Callable[[], object],
+    timeout: float | None = None,
+    **detail: Any,
+) -> Any:
+    """Send ``request`` (method, path); returns Pinot's answer, None when it was lost and ``is_done`` says that the change is there.
+
+    What ``is_done`` does not find is sent again, so it must be a change that may be made twice. The outcome is on record in any case.
+    """
+
+    def send() -> tuple[Any]:
+        return (controller(ctx).send(request[0], request[1], params, body, headers=headers, timeout=timeout),)
+
+    def look(doubt: Doubt) -> tuple[Any] | None:
+        return (None,) if is_done() else None
+
+    try:
+        (answer,) = settled(send, look)
+    except PinotAdminError as error:
+        outcome = "refused" if error.permanent else "failed"
+        audit.record(actor, action, cluster=ctx.cluster, target=target, outcome=outcome, error=str(error), **detail)
+        raise
+    audit.record(actor, action, cluster=ctx.cluster, target=target, **detail)
+    return answer

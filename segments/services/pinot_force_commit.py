@@ -1,0 +1,125 @@
+"""Force commit on a real Pinot, and how far it is: Pinot's own job where the version keeps one, else our look at the segments."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from segments.domain import pinot_version
+from segments.domain.force_commit import MAX_BATCH, BatchSettings
+from segments.domain.llc_name import is_llc_name, parse_llc_name
+from segments.domain.pause import consuming_segments
+from segments.domain.pinot_version import has
+from segments.domain.segment_metadata import COMPLETED_STATUSES, from_record
+from segments.domain.znrecord import ZNRecord
+from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.names import TableName
+from segments.services.context import Actor, Context
+from segments.services.pinot_calls import controller, quoted, refusals_told, require, version
+from segments.services.pinot_changes import change
+from segments.services.realtime_state import read_ideal
+from segments.store import paths
+from segments.store.update import update_record
+
+#: Jobs that we keep for versions that keep none, and for answers that were lost.
+_OURS: Final = "looked-at-"
+_FIELD: Final = "forceCommit"
+
+
+def force_commit(
+    ctx: Context, table: TableName, *, partitions: list[int] | None, segments: list[str] | None, batch: BatchSettings, actor: Actor
+) -> dict[str, Any]:
+    """Ask Pinot to commit consuming segments; its answer, always with an id that ``job_status`` knows.
+
+    Raises InvalidInput, NotFound; StateConflict with the reason for what the version can not.
+    """
+    require(ctx, pinot_version.FORCE_COMMIT)
+    if partitions is not None or segments is not None:
+        require(ctx, pinot_version.FORCE_COMMIT_SELECT)
+    if batch.size < MAX_BATCH:
+        require(ctx, pinot_version.FORCE_COMMIT_BATCH)
+    targets = _targets(ctx, table, partitions, segments)
+    params: dict[str, Any] = {
+        "partitions": ",".join(map(str, sorted(partitions))) if partitions is not None else None,
+        "segments": ",".join(segments) if segments is not None else None,
+    }
+    if batch.size < MAX_BATCH:
+        params |= {
+            "batchSize": batch.size, "batchStatusCheckIntervalSec": batch.interval_s, "batchStatusCheckTimeoutSec": batch.timeout_s
+        }  # fmt: skip
+    answer = change(
+        ctx, actor, "forceCommit", table.typed, ("POST", f"/tables/{quoted(table.raw)}/forceCommit"), params=params,
+        is_done=lambda: not set(targets) & set(_consuming(ctx, table)), segments=targets[:100], count=len(targets),
+    )  # fmt: skip
+    body = {"forceCommitStatus": "SUCCESS", **(answer if isinstance(answer, dict) else {})}
+    if not body.get("forceCommitJobId"):
+        body["forceCommitJobId"] = _remember(ctx, table, targets)
+    return body
+
+
+def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
+    """How far a force commit is. NotFound when nobody knows it."""
+    if job_id.startswith(_OURS):
+        return _looked_at(ctx, job_id)
+    if not has(version(ctx), pinot_version.FORCE_COMMIT_STATUS):
+        why = pinot_version.lacking(version(ctx), pinot_version.FORCE_COMMIT_STATUS)
+        raise NotFound(f"Failed to find controller job id: {job_id}. {why}")
+    with refusals_told(is_change=False):
+        found = controller(ctx).get(f"/tables/forceCommitStatus/{quoted(job_id)}")
+    if not isinstance(found, dict):
+        raise StateConflict(f"Pinot's answer about job '{job_id}' can not be read.")
+    return found
+
+
+def _targets(ctx: Context, table: TableName, partitions: list[int] | None, segments: list[str] | None) -> list[str]:
+    consuming = _consuming(ctx, table)
+    if segments is not None:
+        return [s for s in consuming if s in segments]
+    if partitions is None:
+        return consuming
+    found = [s for s in consuming if is_llc_name(s) and parse_llc_name(s).partition in partitions]
+    if not found:
+        raise InvalidInput(
+            f"Cannot find segments to commit for partitions: {','.join(map(str, sorted(partitions)))}.",
+            remedy="GET /tables/{table}/pauseStatus lists what consumes.",
+        )
+    return found
+
+
+def _consuming(ctx: Context, table: TableName) -> list[str]:
+    ideal = read_ideal(ctx, table).record
+    assert ideal is not None
+    return consuming_segments(ideal)
+
+
+def _remember(ctx: Context, table: TableName, targets: list[str]) -> str:
+    job_id = _OURS + ctx.new_id()
+    body = {"table": table.typed, "segments": targets, "at": ctx.clock()}
+    record = ZNRecord(job_id, {_FIELD: json.dumps(body, separators=(",", ":"))})
+    update_record(ctx.store, paths.commit_job(job_id), lambda _: record)
+    for old in sorted(ctx.store.children(paths.COMMIT_JOBS), key=lambda name: _submitted(ctx, name))[:-100]:
+        ctx.store.delete(paths.commit_job(old))
+    return job_id
+
+
+def _submitted(ctx: Context, job_id: str) -> int:
+    node = ctx.store.get(paths.commit_job(job_id))
+    return int(json.loads(node.record.simple[_FIELD])["at"]) if node and node.record else 0
+
+
+def _looked_at(ctx: Context, job_id: str) -> dict[str, Any]:
+    node = ctx.store.get(paths.commit_job(job_id))
+    if node is None or node.record is None:
+        raise NotFound(f"Failed to find controller job id: {job_id}", remedy="The last 100 are kept.")
+    body = json.loads(node.record.simple[_FIELD])
+    nodes = ctx.store.get_many([paths.segment(body["table"], s) for s in body["segments"]])
+    left = [
+        s
+        for s, n in zip(body["segments"], nodes, strict=True)
+        if n is not None and n.record is not None and from_record(n.record).status not in COMPLETED_STATUSES
+    ]
+    return {
+        "jobId": job_id, "tableName": body["table"], "jobType": "FORCE_COMMIT", "submissionTimeMs": str(body["at"]),
+        "segmentsForceCommitted": json.dumps(body["segments"]), "segmentsYetToBeCommitted": left,
+        "numberOfSegmentsYetToBeCommitted": len(left),
+    }  # fmt: skip

@@ -1,0 +1,64 @@
+"""Bringing back segments of a real Pinot that were deleted through us, from the copies that were kept (``pinot_kept``)."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from segments.domain import archive as documents
+from segments.domain.archive import Outcome, refused
+from segments.domain.table_config import TableConfig
+from segments.errors import NotFound, PinotAdminError
+from segments.names import TableName, check_segment_name
+from segments.services import archive, audit, pinot_uploads
+from segments.services.archive import KeptFile, document_path, kept_path
+from segments.services.context import Actor, Context
+from segments.services.lineage_record import observe
+from segments.services.pinot_kept import KEEP_COPIES, fate
+
+
+def restore_segments(
+    ctx: Context, table: TableName, segments: Sequence[str], *, dry_run: bool, include_hidden: bool, actor: Actor
+) -> list[Outcome]:
+    """Upload the kept copies again, one by one; what became of each. Its record is made anew by Pinot, with the same CRC."""
+    names = list(dict.fromkeys(check_segment_name(s) for s in segments))
+    seen = observe(ctx, table)
+    hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
+    kept = archive.find(ctx, table, names)
+    outcomes = []
+    for name in names:
+        found = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden) or _possible(seen.config, name, kept.get(name))
+        outcomes.append(found if dry_run or found.outcome != "done" else _bring_back(ctx, table, kept[name]))
+    if not dry_run:
+        done = [o.segment for o in outcomes if o.outcome == "done"]
+        audit.record(
+            actor, "restoreSegments", cluster=ctx.cluster, target=table.typed, segments=done[:100], count=len(done),
+            notDone=[o.segment for o in outcomes if o.outcome != "done"][:100],
+        )  # fmt: skip
+    return outcomes
+
+
+def _possible(config: TableConfig, segment: str, kept: KeptFile | None) -> Outcome:
+    if kept is None or not kept.is_there:
+        text = f"No copy of segment '{segment}' was kept when it was deleted. {fate(config, None)}"
+        return refused(segment, text, f"Set {KEEP_COPIES} to true in the table's customConfigs for the next time, or push the data again.")
+    crc = kept.kept.metadata.crc if kept.kept else None
+    return Outcome(segment, "done", f"Segment '{segment}' is back.", "", kept.bytes, crc)
+
+
+def _bring_back(ctx: Context, table: TableName, kept: KeptFile) -> Outcome:
+    store = archive.kept_context(ctx).deep_store
+    try:
+        with tempfile.TemporaryDirectory(prefix="restore-") as folder:
+            tar = Path(folder) / "segment.tar.gz"
+            store.fetch(kept_path(table, kept.file), tar)
+            pinot_uploads.upload_tar(ctx, table, tar)
+    except NotFound:
+        return refused(kept.segment, f"The kept file of segment '{kept.segment}' is gone.", "Push the data again.")
+    except PinotAdminError as error:
+        return Outcome(kept.segment, "refused" if error.permanent else "failed", error.message, error.remedy)
+    store.delete(kept_path(table, kept.file))
+    store.delete(document_path(table, kept.file))
+    crc = kept.kept.metadata.crc if kept.kept else None
+    return Outcome(kept.segment, "done", f"Segment '{kept.segment}' is back, with CRC {crc}.", "", kept.bytes, crc)

@@ -1,0 +1,111 @@
+"""Revert of replacements on a real Pinot: decided as on our own cluster, copies kept if asked for, Pinot's switch, then its brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from segments.domain import pinot_cleanup, replacement
+from segments.domain.lineage import Entry, State
+from segments.errors import StateConflict
+from segments.names import TableName
+from segments.services import audit, pinot_kept
+from segments.services.context import Actor, Context
+from segments.services.lineage_record import Observed, observe
+from segments.services.loading import once_loaded
+from segments.services.lost_links import newer_strangers
+from segments.services.online import live_instance_names, served_by
+from segments.services.pinot_calls import Doubt, controller, quoted, settled
+from segments.services.pinot_lineage import lineage_now
+from segments.services.pinot_routing import show
+from segments.store import paths
+
+_TOLD: Final = 100
+#: Seconds for Pinot's part.
+_ANSWER_S: Final = 60.0
+
+
+def revert_replace(
+    ctx: Context,
+    table: TableName,
+    entry_id: str,
+    *,
+    force: bool,
+    actor: Actor,
+    still: Callable[[Entry], bool] | None = None,
+    action: str = "revertReplaceSegments",
+    **detail: Any,
+) -> bool:
+    """Have Pinot go back to the old side, wait until its brokers do; its new side is deleted by Pinot at once.
+
+    ``still``: only while this holds for the entry; False is returned when it did not. Raises as ``replacement.revert_replace``.
+    """
+    revert = _Revert(ctx, table, entry_id, force, actor, still)
+    once_loaded(ctx, table, revert.run)
+    if not revert.is_done:
+        return False
+    seen, entry = revert.seen[0], revert.entry
+    done = replace(entry, state=State.REVERTED, timestamp_ms=ctx.clock())
+    shown = show(ctx, table, seen.lineage, seen.lineage.having(done))
+    deleted = [s for s in entry.segments_to if s in seen.ideal.maps]
+    audit.record(
+        actor, action, cluster=ctx.cluster, target=table.typed, entry=entry_id, changed=True, deleted=deleted[:_TOLD],
+        countDeleted=len(deleted), forceRevert=force, **shown.detail(), **detail,
+    )  # fmt: skip
+    return True
+
+
+@dataclass
+class _Revert:
+    """One revert; decided afresh before every request. ``seen`` is what it was decided from."""
+
+    ctx: Context
+    table: TableName
+    entry_id: str
+    force: bool
+    actor: Actor
+    still: Callable[[Entry], bool] | None
+    seen: list[Observed] = field(default_factory=list)
+    is_done: bool = False
+
+    @property
+    def entry(self) -> Entry:
+        """The entry before the revert."""
+        return self.seen[0].lineage.entry(self.entry_id)
+
+    def run(self) -> None:
+        """Until Pinot has it; nothing when ``still`` does not hold."""
+        if not self._decide():
+            return
+        pinot_kept.keep_before(self.ctx, self.table, self.entry.segments_to, self.actor, config=self.seen[0].config)
+        self.is_done = settled(self._send, self._look)
+
+    def _decide(self) -> bool:
+        """Is it still wanted? Raises why it can not be."""
+        ctx, table = self.ctx, self.table
+        live = live_instance_names(ctx)
+        seen = observe(ctx, table, paths.external_view(table.typed))
+        entry = seen.lineage.entry(self.entry_id)
+        if self.still is not None and not self.still(entry):
+            return False
+        rows = served_by(live, seen.more[0], seen.ideal.maps)
+        strangers = [] if self.force else newer_strangers(ctx, table, seen, self.entry_id)
+        replacement.revert(seen.lineage, self.entry_id, force=self.force, ideal=rows, now_ms=ctx.clock(), strangers=strangers)
+        pinot_cleanup.check_revert(entry)
+        self.seen[:] = [seen]
+        return True
+
+    def _send(self) -> bool:
+        params = {"type": self.table.type, "segmentLineageEntryId": self.entry_id, "forceRevert": self.force}
+        path = f"/segments/{quoted(self.table.raw)}/revertReplaceSegments"
+        controller(self.ctx).send("POST", path, params, timeout=_ANSWER_S)
+        return True
+
+    def _look(self, doubt: Doubt) -> bool | None:
+        if lineage_now(self.ctx, self.table).entry(self.entry_id).state is State.REVERTED:
+            return True
+        if not self._decide():
+            text = f"Lineage entry '{self.entry_id}' changed while it was being reverted."
+            raise StateConflict(text, remedy="Look at the entry.", entry=self.entry_id)
+        return None

@@ -1,0 +1,22 @@
+"""What the rules of a cluster say of a lineage entry: ours on the own cluster, those of Pinot's version on a Pinot cluster."""
+
+from __future__ import annotations
+
+from segments.domain import pinot_cleanup
+from segments.domain.lineage import Entry
+from segments.domain.retention import rollback_deadline_ms
+from segments.domain.table_config import TableConfig
+from segments.services.context import Context
+from segments.services.pinot_calls import version
+
+
+def rollback_until_ms(ctx: Context, entry: Entry, config: TableConfig) -> int | None:
+    """Until when (epoch ms) the old side of a COMPLETED entry is kept; None for other states."""
+    if ctx.pinot is None:
+        return rollback_deadline_ms(entry, config)
+    return pinot_cleanup.rollback_until_ms(entry, config, version(ctx))
+
+
+def warnings(ctx: Context, entry: Entry, config: TableConfig) -> list[str]:
+    """What the cluster will do to the entry's segments though nobody asks for it here; nothing on our own cluster."""
+    return pinot_cleanup.warnings(entry, config, version(ctx)) if ctx.pinot is not None else []

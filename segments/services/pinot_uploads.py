@@ -1,0 +1,209 @@
+"""Segments into a real Pinot: by tar, by address, by metadata; fenced by the lineage entry they belong to, and looked for by their CRC.
+
+Pinot's upload paths know nothing of the lineage, so the fence is a look before and one after: what came in too late is taken out again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from segments.domain import admission
+from segments.domain.lineage import Lineage, State
+from segments.errors import NotFound, StateConflict
+from segments.names import TableName
+from segments.segmentfile import SegmentInfo
+from segments.segmentfile.crc import CREATION_META
+from segments.segmentfile.info import METADATA
+from segments.segmentfile.tar import read_info_from_tar
+from segments.services import pinot_deletion
+from segments.services.context import Context
+from segments.services.entry_lease import renew_for_upload
+from segments.services.lineage_record import read_lineage
+from segments.services.pinot_calls import Doubt, controller, quoted, refusals_told, settled
+from segments.services.pinot_lineage import lineage_now
+from segments.services.table_record import read_table_config
+from segments.services.upload_registration import UploadOptions
+
+#: Seconds for the controller to take a tar in: it unpacks it, checks it and copies it into its deep store.
+_ANSWER_S: Final = 600.0
+_CRC: Final = "segment.crc"
+_UPLOADED: Final = re.compile(r"uploaded segment: (\S+) of table")
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What came in; ``changed``: it was there before with another CRC."""
+
+    name: str
+    changed: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Described:
+    """One segment of a metadata push: its own two files, and where its tar is."""
+
+    info: SegmentInfo
+    metadata: bytes
+    creation: bytes
+    uri: str
+
+
+def upload_tar(ctx: Context, table: TableName, tar: Path, options: UploadOptions | None = None, lineage_entry: str | None = None) -> Sent:
+    """Send a segment's tar (``POST /v2/segments``). The caller has unpacked it: Pinot answers 200 to one that no server can load."""
+    info = read_info_from_tar(tar)
+
+    def send() -> None:
+        with tar.open("rb") as file:
+            _post(ctx, table, "SEGMENT", {}, options, files={info.name: (f"{info.name}.tar.gz", file, "application/octet-stream")})
+
+    return _fenced(ctx, table, info, options, lineage_entry, send)
+
+
+def upload_uri(
+    ctx: Context, table: TableName, uri: str, *, copy: bool, options: UploadOptions | None = None, lineage_entry: str | None = None,
+    info: SegmentInfo | None = None,
+) -> Sent:  # fmt: skip
+    """Have the controller fetch a tar. Without ``info`` it is not known which segment comes, so it can be neither fenced nor looked for."""
+
+    def send() -> Any:
+        return _post(ctx, table, "URI", {"DOWNLOAD_URI": uri}, options, path="/v2/segments" if copy else "/segments", body={})
+
+    if info is not None:
+        return _fenced(ctx, table, info, options, lineage_entry, send)
+    if lineage_entry is not None:
+        raise StateConflict(
+            "An upload by address tells its segment only when it is there, so it can not be bound to a lineage entry on a Pinot cluster.",
+            remedy="Upload the tar, or its metadata with the address.",
+        )
+    with refusals_told():
+        found = _UPLOADED.search(str(send()))
+    return Sent(found.group(1) if found else uri.rpartition("/")[2].removesuffix(".tar.gz"))
+
+
+def upload_metadata_tar(
+    ctx: Context, table: TableName, tar: Path, uri: str, *, options: UploadOptions | None = None, lineage_entry: str | None = None
+) -> Sent:
+    """Metadata push of one segment by the tar of its two files."""
+    return _metadata(ctx, table, read_info_from_tar(tar), tar.read_bytes(), uri, options, lineage_entry)
+
+
+def upload_described(
+    ctx: Context, table: TableName, part: Described, *, options: UploadOptions | None = None, lineage_entry: str | None = None
+) -> Sent:
+    """Metadata push of one segment that was built here."""
+    return _metadata(ctx, table, part.info, metadata_tar(part), part.uri, options, lineage_entry)
+
+
+def metadata_tar(part: Described) -> bytes:
+    """The tar of a segment's two description files, with their folder first, as controllers want it."""
+    out = io.BytesIO()
+    with gzip.GzipFile("", "wb", compresslevel=1, fileobj=out, mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
+        folder = tarfile.TarInfo(part.info.name)
+        folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(folder)
+        for name, data in ((METADATA, part.metadata), (CREATION_META, part.creation)):
+            entry = tarfile.TarInfo(f"{part.info.name}/{name}")
+            entry.size, entry.mode = len(data), 0o644
+            tar.addfile(entry, io.BytesIO(data))
+    return out.getvalue()
+
+
+def crc_of(ctx: Context, table: TableName, segment: str) -> int | None:
+    """The CRC that Pinot has on record now; None: it has no such segment."""
+    try:
+        with refusals_told(is_change=False):
+            found = controller(ctx).get(f"/segments/{quoted(table.typed)}/{quoted(segment)}/metadata")
+    except NotFound:
+        return None
+    text = str(found.get(_CRC, "")) if isinstance(found, dict) else ""
+    return int(text) if text.lstrip("-").isdecimal() else None
+
+
+def _metadata(
+    ctx: Context, table: TableName, info: SegmentInfo, tar: bytes, uri: str, options: UploadOptions | None, lineage_entry: str | None
+) -> Sent:
+    headers = {"DOWNLOAD_URI": uri, **({"COPY_SEGMENT_TO_DEEP_STORE": "true"} if options is not None and options.copy else {})}
+
+    def send() -> None:
+        _post(ctx, table, "METADATA", headers, options, files={info.name: (f"{info.name}.tar.gz", tar, "application/octet-stream")})
+
+    return _fenced(ctx, table, info, options, lineage_entry, send)
+
+
+def _post(
+    ctx: Context, table: TableName, kind: str, headers: Mapping[str, str], options: UploadOptions | None, *, path: str = "/v2/segments",
+    files: Mapping[str, Any] | None = None, body: Any = None,
+) -> Any:  # fmt: skip
+    conditions = (options or UploadOptions()).conditions
+    params = {
+        "tableName": table.raw, "tableType": table.type, "enableParallelPushProtection": conditions.is_protected,
+        "allowRefresh": conditions.allow_refresh,
+    }  # fmt: skip
+    extra = {"UPLOAD_TYPE": kind, **headers}
+    if conditions.refresh_only:
+        extra["REFRESH_ONLY"] = "true"
+    if conditions.if_match:
+        extra["If-Match"] = conditions.if_match
+    return controller(ctx).send("POST", path, params, body, files, headers=extra, timeout=_ANSWER_S)
+
+
+def _fenced(
+    ctx: Context, table: TableName, info: SegmentInfo, options: UploadOptions | None, lineage_entry: str | None, send: Callable[[], object]
+) -> Sent:
+    config = read_table_config(ctx, table)
+    admission.check_name_form(config, info.name)
+    lineage = read_lineage(ctx, table) or Lineage(table.typed)
+    warnings = _check_lineage(lineage, lineage_entry, [info.name])
+    before = crc_of(ctx, table, info.name)
+    renew_for_upload(ctx, config, [info.name])
+
+    def once() -> bool:
+        send()
+        return True
+
+    def look(doubt: Doubt) -> bool | None:
+        return True if crc_of(ctx, table, info.name) == info.crc else None
+
+    settled(once, look)
+    if lineage_entry is not None:
+        _check_still_open(ctx, table, lineage_entry, info.name)
+    return Sent(info.name, before is not None and before != info.crc, tuple(warnings))
+
+
+def _check_lineage(lineage: Lineage, lineage_entry: str | None, names: Sequence[str]) -> list[str]:
+    if lineage_entry is not None:
+        admission.check_fence(lineage, lineage_entry, names)
+        return []
+    reverted = {s: e.id for e in lineage.in_order() if e.state is State.REVERTED for s in e.segments_to}
+    hidden = sorted(set(reverted).intersection(names))
+    if hidden:
+        raise StateConflict(
+            f"Segment '{hidden[0]}' was taken back with lineage entry '{reverted[hidden[0]]}': no query would see it.",
+            remedy="Give it a new name.", entry=reverted[hidden[0]],
+        )  # fmt: skip
+    return []
+
+
+def _check_still_open(ctx: Context, table: TableName, lineage_entry: str, segment: str) -> None:
+    """A replacement that was over before its segment was there leaves nothing behind."""
+    entry = lineage_now(ctx, table).entries.get(lineage_entry)
+    if entry is not None and entry.state is State.IN_PROGRESS:
+        return
+    if entry is not None and entry.state is State.COMPLETED and segment in entry.segments_to:
+        return  # the same content came twice, the switch between the two
+    with suppress(StateConflict):
+        pinot_deletion.delete_hidden(ctx, table, [segment])
+    what = "reverted" if entry else "removed"
+    raise StateConflict(
+        f"Lineage entry '{lineage_entry}' was {what} while segment '{segment}' came in; it was taken out again.",
+        remedy="Start a new replacement.", entry=lineage_entry,
+    )  # fmt: skip

@@ -1,0 +1,114 @@
+"""Fetches the jars of real parts (Apache Pinot, Apache Kafka, Pinot's clients) from Maven's central repository, once.
+
+``python -m tests.maven`` fetches all of them; exit status 75 and the reason where that can not be. They lie outside of the repository.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+_TESTS = Path(__file__).resolve().parent
+#: What a caller of the command takes for "not here, not now" (sysexits.h, EX_TEMPFAIL).
+CAN_NOT_BE_HAD = 75
+#: Seconds that all downloads together may take: about four minutes on a slow connection.
+_PATIENCE_S = 540.0
+
+
+def cache_folder() -> Path:
+    """Where jars are kept."""
+    return Path(os.environ.get("PINOTADMIN_CACHE") or "~/.cache/pinotadmin").expanduser()
+
+
+@dataclass(frozen=True)
+class Jars:
+    """What one pom names, with what it needs at run time."""
+
+    name: str
+    pom: Path
+
+    @property
+    def folder(self) -> Path:
+        return cache_folder() / self.name
+
+    @property
+    def lib(self) -> Path:
+        """The folder of the jars themselves."""
+        return self.folder / "lib"
+
+    @property
+    def is_complete(self) -> bool:
+        """Were exactly this pom's jars fetched?"""
+        return self._stamp.exists() and self._stamp.read_text() == self.pom.read_text()
+
+    def fetch(self, seconds: float = _PATIENCE_S) -> str:
+        """Fetch them if they are not there, twice at most; what stands in the way, or "" when they are."""
+        if self.is_complete:
+            return ""
+        maven = shutil.which("mvn")
+        if maven is None:
+            return f"{self.name} needs Maven (mvn) to fetch its jars once"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return "" if self.is_complete else self._fetch(maven, time.monotonic() + seconds)
+
+    def _fetch(self, maven: str, deadline: float) -> str:
+        problem = ""
+        for _ in range(2):
+            problem = self._copy(maven, deadline - time.monotonic())
+            if not problem:
+                self._stamp.write_text(self.pom.read_text())
+                return ""
+        return f"Maven could not fetch {self.name}: {problem}"
+
+    def _copy(self, maven: str, seconds: float) -> str:
+        if seconds <= 0:
+            return "it took too long"
+        shutil.rmtree(self.lib, ignore_errors=True)
+        command = [maven, "-B", "-q", "-f", str(self.pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+        # In a session of its own: Maven is a script, and its Java has to end with it.
+        process = subprocess.Popen(
+            [*command, f"-DoutputDirectory={self.lib}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        )
+        try:
+            said, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, 9)
+            process.wait(30)
+            return f"it took longer than {seconds:.0f} s"
+        errors = [line for line in said.splitlines() if "ERROR" in line]
+        return "" if process.returncode == 0 else "\n".join(errors[:3])[:600] or said[-300:]
+
+    @property
+    def _stamp(self) -> Path:
+        return self.folder / "complete"
+
+
+PINOT = Jars("pinot-0.11.0", _TESTS / "real_pinot" / "pom.xml")
+#: The client side of a newer Pinot: of these versions servers are not in the repository.
+CLIENTS = Jars("pinot-clients-1.5.1", _TESTS / "real_pinot" / "clients" / "pom.xml")
+KAFKA = Jars("kafka-3.9.1", _TESTS / "streams" / "pom.xml")
+
+
+def main() -> int:
+    """Fetch everything; 0 or CAN_NOT_BE_HAD."""
+    deadline = time.monotonic() + _PATIENCE_S
+    for jars in (PINOT, KAFKA, CLIENTS):
+        if not jars.is_complete:
+            sys.stdout.write(f"Fetching {jars.name}; the first time this takes some minutes\n")
+            sys.stdout.flush()
+        if problem := jars.fetch(max(1.0, deadline - time.monotonic())):
+            sys.stdout.write(problem + "\n")
+            return CAN_NOT_BE_HAD
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,295 @@
+"""The stores of a Pinot cluster read alike, over ZooKeeper and over REST; ours is written, Pinot's never."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from kazoo.client import KazooClient
+
+from segments.domain.znrecord import ZNRecord, encode
+from segments.errors import Conflict, Forbidden, RecordCorrupt, Unavailable
+from segments.store import paths, pinot_zookeeper
+from segments.store.base import Check, Create, Delete, Replace, Store
+from segments.store.controller import ControllerStore
+from segments.store.memory import MemoryStore
+from segments.store.overlay import OverlayStore
+from segments.store.pinot_zookeeper import PinotZooKeeper
+from tests.pinot_cluster.fake_rest import CLUSTER, FakePinot, controller
+from tests.real_parts import ZooKeeperProcess, start_zookeeper
+
+TABLE = "flights_OFFLINE"
+#: As Helix leaves them: pretty-printed, keys of its own, fields that are null.
+FOREIGN = json.dumps(
+    {"id": TABLE, "simpleFields": {"BUCKET_SIZE": "0"}, "mapFields": {"s0": {"Server_a": "ONLINE"}}, "listFields": None, "deltaList": []},
+    indent=2,
+).encode()
+
+
+class Pinot:
+    """A Pinot cluster as its own controller sees it: ``put`` writes, ``store`` is how we read it."""
+
+    def __init__(self, store: Store, put: Callable[[str, bytes], None]) -> None:
+        self.store, self.put = store, put
+
+
+def eventually(check: Callable[[], bool], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProcess]:
+    """One for the tests of this module."""
+    process = start_zookeeper(tmp_path_factory.mktemp("zookeeper"))
+    yield process
+    process.stop()
+
+
+_names = iter(range(1000))
+
+
+@pytest.fixture(
+    params=["rest", pytest.param("zookeeper", marks=pytest.mark.integration), pytest.param("old", marks=pytest.mark.integration)]
+)
+def pinot(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pinot]:
+    """The same cluster over REST, over a ZooKeeper, and over one from before 3.6."""
+    with ExitStack() as closing:
+        if request.param == "rest":
+            fake = FakePinot()
+            fake.store.put_raw(paths.IDEAL_STATES, b"")
+            store: Store = ControllerStore(controller(fake), look_s=0.05)
+            closing.callback(store.close)
+            yield Pinot(store, fake.store.put_raw)
+            return
+        if request.param == "old":
+            monkeypatch.setattr(pinot_zookeeper, "_NEW", (99, 0))
+        hosts = request.getfixturevalue("zookeeper").hosts
+        cluster = f"{CLUSTER}{next(_names)}"
+        client = KazooClient(hosts)
+        client.start()
+        closing.callback(client.close)
+        closing.callback(client.stop)
+
+        def put(path: str, data: bytes) -> None:
+            full = f"/{cluster}{path}"
+            client.set(full, data) if client.exists(full) else client.create(full, data or None, makepath=True)
+
+        put(paths.IDEAL_STATES, b"")
+        store = PinotZooKeeper(hosts, lambda: cluster)
+        closing.callback(store.close)
+        yield Pinot(store, put)
+
+
+def test_records_are_read_as_helix_leaves_them(pinot: Pinot) -> None:
+    pinot.put(paths.ideal_state(TABLE), FOREIGN)
+    pinot.put(paths.segment(TABLE, "s0"), gzip.compress(encode(ZNRecord("s0", {"segment.crc": "1"}))))
+    pinot.put(paths.segment(TABLE, "s1"), b"")
+    found = pinot.store.get(paths.ideal_state(TABLE))
+    assert found is not None
+    assert found.record is not None
+    assert found.record.maps == {"s0": {"Server_a": "ONLINE"}}
+    assert found.record.lists == {}
+    packed, empty, missing = pinot.store.get_many([paths.segment(TABLE, s) for s in ("s0", "s1", "s2")])
+    assert packed is not None
+    assert packed.record is not None
+    assert packed.record.simple == {"segment.crc": "1"}
+    assert empty is None or empty.record is None
+    assert missing is None
+    alone = pinot.store.get(paths.segment(TABLE, "s1"))
+    assert alone is not None
+    assert alone.record is None
+    assert pinot.store.children(paths.segments(TABLE)) == ["s0", "s1"]
+    assert pinot.store.children("/NOWHERE") == []
+    assert pinot.store.exists(paths.ideal_state(TABLE)) == 0
+    assert pinot.store.exists("/NOWHERE") is None
+
+
+def test_many_records_of_a_table_are_read_at_once(pinot: Pinot) -> None:
+    names = [f"s{n}" for n in range(60)]
+    for name in names:
+        pinot.put(paths.segment(TABLE, name), encode(ZNRecord(name, {"segment.total.docs": name[1:]})))
+    found = pinot.store.get_many([paths.segment(TABLE, name) for name in [*names, "none"]])
+    assert [node.record.simple["segment.total.docs"] for node in found[:-1] if node and node.record] == [name[1:] for name in names]
+    assert found[-1] is None
+
+
+def test_what_is_no_record_hides_no_other_segment_but_is_told_where_it_matters(pinot: Pinot) -> None:
+    pinot.put(paths.lineage(TABLE), b"no record")
+    with pytest.raises(RecordCorrupt):
+        pinot.store.get(paths.lineage(TABLE))
+
+
+def test_a_change_is_told(pinot: Pinot) -> None:
+    pinot.put(paths.ideal_state(TABLE), FOREIGN)
+    pinot.put(paths.segment(TABLE, "s0"), encode(ZNRecord("s0")))
+    told: list[str | None] = []
+    watches = [pinot.store.watch(prefix, told.append) for prefix in (paths.IDEAL_STATES, paths.LINEAGE, paths.SEGMENTS)]
+    eventually(lambda: told.count(None) == 3)
+    pinot.put(paths.ideal_state(TABLE), FOREIGN.replace(b"s0", b"s1"))
+    eventually(lambda: paths.ideal_state(TABLE) in told)
+    pinot.put(paths.lineage(TABLE), encode(ZNRecord(TABLE)))
+    eventually(lambda: paths.lineage(TABLE) in told)
+    pinot.put(paths.segment(TABLE, "s1"), encode(ZNRecord("s1")))
+    eventually(lambda: any(path and path.startswith(paths.segments(TABLE)) for path in told))
+    for watch in watches:
+        watch.close()
+
+
+def test_every_write_to_pinot_is_refused(pinot: Pinot) -> None:
+    pinot.put(paths.lineage(TABLE), encode(ZNRecord(TABLE)))
+    record, path = ZNRecord(TABLE), paths.lineage(TABLE)
+    writes: list[Callable[[], object]] = [
+        lambda: pinot.store.create(path + "2", record),
+        lambda: pinot.store.replace(path, record, 0),
+        lambda: pinot.store.delete(path),
+        lambda: pinot.store.delete_tree(path),
+        lambda: pinot.store.transaction([Check(path, 0)]),
+    ]
+    for write in writes:
+        with pytest.raises(Forbidden, match="belongs to Pinot"):
+            write()
+    assert pinot.store.exists(path) == 0
+
+
+def test_a_zookeeper_without_the_cluster_is_no_empty_cluster(zookeeper: ZooKeeperProcess) -> None:
+    store = PinotZooKeeper(zookeeper.hosts, lambda: "nowhere")
+    with pytest.raises(Unavailable, match="holds no Pinot cluster 'nowhere'"):
+        store.children(paths.TABLE_CONFIGS)
+    store.close()
+
+
+def test_a_zookeeper_that_is_away_is_not_waited_for_again_and_again() -> None:
+    now = [0.0]
+    store = PinotZooKeeper("127.0.0.1:1", lambda: CLUSTER, clock=lambda: now[0])
+    with pytest.raises(Unavailable):
+        store.children("/")
+    started = time.monotonic()
+    for _ in range(5):
+        with pytest.raises(Unavailable):
+            store.children("/")
+    assert time.monotonic() - started < 1.0
+    store.close()
+
+
+# The overlay
+
+
+@pytest.fixture
+def overlay() -> OverlayStore:
+    pinot = MemoryStore()
+    pinot.put_raw(paths.lineage(TABLE), encode(ZNRecord(TABLE)))
+    own = MemoryStore()
+    return OverlayStore(lambda: own, "prod", pinot)
+
+
+def own_of(overlay: OverlayStore) -> Store:
+    return overlay._own()
+
+
+def test_what_is_ours_lies_in_our_own_zookeeper(overlay: OverlayStore) -> None:
+    job = paths.job("1")
+    overlay.create(job, ZNRecord("1", {"state": "OPEN"}))
+    assert own_of(overlay).exists("/PINOTADMIN/CLUSTERS/prod/JOBS/1") == 0
+    assert overlay.children(paths.JOBS) == ["1"]
+    overlay.replace(job, ZNRecord("1", {"state": "DONE"}), 0)
+    with pytest.raises(Conflict):
+        overlay.replace(job, ZNRecord("1"), 0)
+    ours, theirs, neither = overlay.get_many([job, paths.lineage(TABLE), paths.lineage("none_OFFLINE")])
+    assert ours is not None
+    assert theirs is not None
+    assert ours.version == 1
+    assert neither is None
+    overlay.transaction([Delete(job, 1), Create(paths.job("2"), ZNRecord("2"))])
+    assert overlay.children(paths.JOBS) == ["2"]
+    overlay.delete_tree(paths.JOBS)
+    assert overlay.exists(paths.JOBS) is None
+
+
+def test_two_clusters_share_nothing(overlay: OverlayStore) -> None:
+    other = OverlayStore(overlay._own, "test", MemoryStore())
+    overlay.create(paths.job("1"), ZNRecord("1"))
+    assert other.get(paths.job("1")) is None
+
+
+def test_what_is_pinots_is_read_and_never_written(overlay: OverlayStore) -> None:
+    path = paths.lineage(TABLE)
+    assert overlay.exists(path) == 0
+    for write in (
+        lambda: overlay.create(paths.lineage("x_OFFLINE"), ZNRecord("x")),
+        lambda: overlay.replace(path, ZNRecord(TABLE), 0),
+        lambda: overlay.delete(path),
+        lambda: overlay.delete_tree("/"),
+        lambda: overlay.transaction([Create(paths.job("1"), ZNRecord("1")), Replace(path, ZNRecord(TABLE), 0)]),
+        lambda: overlay.create("/PINOTADMINX", None),
+    ):
+        with pytest.raises(Forbidden):
+            write()
+    assert overlay.exists(path) == 0
+    assert overlay.exists(paths.job("1")) is None
+
+
+def test_watches_of_the_overlay_tell_paths_as_they_are_asked_for(overlay: OverlayStore) -> None:
+    told: list[str | None] = []
+    done = threading.Event()
+
+    def note(path: str | None) -> None:
+        told.append(path)
+        if path == paths.job("1"):
+            done.set()
+
+    watch = overlay.watch("/", note)
+    eventually(lambda: told == [None, None])
+    overlay.create(paths.job("1"), ZNRecord("1"))
+    assert done.wait(30)
+    watch.close()
+
+
+def test_pinots_state_is_read_while_our_own_zookeeper_is_away() -> None:
+    pinot = MemoryStore()
+    pinot.put_raw(paths.lineage(TABLE), encode(ZNRecord(TABLE)))
+
+    def away() -> Store:
+        raise Unavailable("ZooKeeper is away.")
+
+    overlay = OverlayStore(away, "prod", pinot)
+    assert overlay.exists(paths.lineage(TABLE)) == 0
+    with pytest.raises(Unavailable):
+        overlay.get(paths.job("1"))
+
+
+# What reading over REST costs
+
+
+def test_an_unchanged_record_is_not_fetched_again_over_rest() -> None:
+    fake = FakePinot()
+    fake.store.put_raw(paths.ideal_state(TABLE), FOREIGN)
+    store = ControllerStore(controller(fake))
+    for _ in range(5):
+        store.get(paths.ideal_state(TABLE))
+    assert fake.calls["/zk/get"] == 1
+    fake.store.put_raw(paths.ideal_state(TABLE), FOREIGN.replace(b"s0", b"s1"))
+    found = store.get(paths.ideal_state(TABLE))
+    assert found is not None
+    assert found.record is not None
+    assert set(found.record.maps) == {"s1"}
+    assert fake.calls["/zk/get"] == 2
+    store.close()
+
+
+def test_a_thousand_segments_are_one_request_over_rest() -> None:
+    fake = FakePinot()
+    for n in range(1000):
+        fake.store.put_raw(paths.segment(TABLE, f"s{n}"), encode(ZNRecord(f"s{n}")))
+    store = ControllerStore(controller(fake))
+    found = store.get_many([paths.segment(TABLE, f"s{n}") for n in range(1000)])
+    assert all(node and node.record for node in found)
+    assert fake.calls.total() <= 4
+    store.close()
