@@ -42,7 +42,11 @@ def revert_replace(
     ``still``: only while this holds for the entry; False is returned when it did not. Raises as ``replacement.revert_replace``.
     """
     revert = _Revert(ctx, table, entry_id, force, actor, still)
-    once_loaded(ctx, table, revert.run)
+    try:
+        once_loaded(ctx, table, revert.run)
+    except StateConflict:
+        _show_again(ctx, table, entry_id)
+        raise
     if not revert.is_done:
         return False
     seen, entry = revert.seen[0], revert.entry
@@ -54,6 +58,14 @@ def revert_replace(
         countDeleted=len(deleted), forceRevert=force, **shown.detail(), **detail,
     )  # fmt: skip
     return True
+
+
+def _show_again(ctx: Context, table: TableName, entry_id: str) -> None:
+    """Of an entry that was reverted already: the message to the brokers may have been lost with the answer that is asked for again."""
+    lineage = observe(ctx, table).lineage
+    found = lineage.entries.get(entry_id)
+    if found is not None and found.state is State.REVERTED:
+        show(ctx, table, lineage.having(replace(found, state=State.COMPLETED)), lineage)
 
 
 @dataclass

@@ -171,6 +171,15 @@ def test_a_broker_that_missed_the_message_is_asked_to_look_itself(pinot: PinotCl
     assert all(e.detail["brokersVerified"] for e in AuditEvent.objects.filter(action="endReplaceSegments", cluster="prod"))
 
 
+def test_a_revert_that_is_asked_for_again_looks_after_the_brokers_too(pinot: PinotCluster) -> None:
+    entry = replaced(pinot, ["a"], ["b"])
+    revert_replace(pinot.ctx, TABLE, entry, actor=ANN)
+    pinot.broker.old, pinot.broker.late = ["b"], 10_000
+    with pytest.raises(StateConflict, match="already REVERTED"):
+        revert_replace(pinot.ctx, TABLE, entry, actor=ANN)
+    assert pinot.broker.rebuilt == [TABLE.typed]
+
+
 def test_brokers_that_stay_behind_are_told_and_are_no_failure(pinot: PinotCluster) -> None:
     pinot.broker.old, pinot.broker.late, pinot.broker.is_reached = ["a"], 10_000, False
     replaced(pinot, ["a"], ["b"])
