@@ -23,6 +23,7 @@ from segments.segmentfile import build_segment, write_tar
 from tests.integration.running import DAY0, Client, config_of, schema_of
 
 OLD, NEW, TABLE = ["a1", "a2", "a3"], ["b1", "b2"], "bench"
+_EDGE = "edge-of-a-part"
 #: Seconds after which a server may have closed an unused connection.
 _IDLE_S = 3.0
 SNAPSHOTS = ({"a1": 10, "a2": 10, "a3": 10}, {"b1": 10, "b2": 10})
@@ -48,14 +49,24 @@ class PlainClient(Client):
         super().__init__(endpoints)
         where = urlsplit(self.base)
         self._link = http.client.HTTPConnection(where.hostname or "", where.port, timeout=120)
-        self._headers = {"Authorization": endpoints["authorization"], "Content-Type": "application/json"}
+        self._headers = {"Authorization": endpoints["authorization"]}
         self._used = 0.0
 
     def ask(self, path: str, body: object) -> Any:
-        """POST; what it answers, which must be 200."""
+        """POST of JSON; what it answers, which must be 200."""
+        return self.post(path, json.dumps(body).encode(), "application/json")
+
+    def put(self, table: str, segment: str, tar: bytes) -> None:
+        """TAR push."""
+        head = f'--{_EDGE}\r\nContent-Disposition: form-data; name="{segment}"; filename="{segment}.tar.gz"\r\n\r\n'
+        body = head.encode() + tar + f"\r\n--{_EDGE}--\r\n".encode()
+        self.post(f"/v2/segments?tableName={table}&tableType=OFFLINE", body, f"multipart/form-data; boundary={_EDGE}")
+
+    def post(self, path: str, body: bytes, kind: str) -> Any:
+        """POST; the JSON that it answers, if any."""
         if time.monotonic() - self._used > _IDLE_S:
             self._link.close()
-        self._link.request("POST", path, json.dumps(body).encode(), self._headers)
+        self._link.request("POST", path, body, {**self._headers, "Content-Type": kind})
         response = self._link.getresponse()
         self._used = time.monotonic()
         said = response.read()
@@ -102,11 +113,10 @@ class Tars:
             self._tars[segment] = tar.read_bytes()
         return self
 
-    def put(self, client: Client, table: str, *segments: str) -> None:
+    def put(self, client: PlainClient, table: str, *segments: str) -> None:
         """TAR push."""
         for segment in segments:
-            files = {segment: (f"{segment}.tar.gz", self._tars[segment])}
-            client.call("POST", "/v2/segments", params={"tableName": table, "tableType": "OFFLINE"}, files=files)
+            client.put(table, segment, self._tars[segment])
 
 
 @contextmanager

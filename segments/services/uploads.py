@@ -16,7 +16,7 @@ from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.gateways.fetch import check_address
 from segments.names import TableName, check_segment_name
 from segments.segmentfile.crc import NO_CRC
-from segments.segmentfile.info import ColumnInfo, SegmentInfo
+from segments.segmentfile.info import ColumnInfo, SegmentInfo, read_info
 from segments.segmentfile.tar import extract_tar, read_info_from_tar
 from segments.services import audit, pinot_uploads
 from segments.services.context import Actor, Context
@@ -230,10 +230,8 @@ def _copy_and_register(
 
 def _verified(ctx: Context, tar: Path) -> SegmentInfo:
     """Unpack the whole tar once, so that a damaged one is refused before anything is written; what it says of itself."""
-    info = read_info_from_tar(tar)
     with scratch() as folder:
-        extract_tar(tar, folder, max_bytes=ctx.limits.unpacked_bytes)
-    return info
+        return read_info(extract_tar(tar, folder, max_bytes=ctx.limits.unpacked_bytes))
 
 
 def _check_same(part: UploadedSegment, info: SegmentInfo, uri: str) -> None:

@@ -26,6 +26,8 @@ _OF_SERVERS: Final = (paths.LIVE_INSTANCES, paths.PARTICIPANT_CONFIGS)
 #: Seconds between two looks at everything, watches or not; before a failed read is repeated; that a first load may take.
 _SWEEP_S: Final = 60.0
 _RETRY_S: Final = 0.5
+#: Seconds between the end of a read and the next one.
+_SPACING_S: Final = 0.006
 FIRST_LOAD_S: Final = 300.0
 
 
@@ -46,7 +48,7 @@ class Follower:
         self._first_seen: dict[str, dict[str, float]] = defaultdict(dict)
         self._has_looked = False
         self._failed: set[str] = set()
-        self._retry_at = 0.0
+        self._retry_at = self._read_at = 0.0
         self._published = threading.Condition()
         self._routings: Mapping[str, Routing] = {}
         self._thread = threading.Thread(target=self._run, name="routing", daemon=True)
@@ -158,6 +160,8 @@ class Follower:
             patience = max(0.0, self._retry_at - time.monotonic()) if self._failed else _SWEEP_S
             changed = self._wake.wait_for(lambda: self._dirty or self._everything or self._servers_changed or self._is_stopped, patience)
             due = self._failed if self._failed and time.monotonic() >= self._retry_at else set()
+            # Many writers at once: what they change meanwhile is read together.
+            self._wake.wait_for(lambda: self._is_stopped, self._read_at + _SPACING_S - time.monotonic())
             taken = self._everything or not (changed or self._failed), self._servers_changed, self._dirty | due
             self._everything, self._servers_changed, self._dirty = False, False, set()
             return taken
@@ -188,6 +192,7 @@ class Follower:
                 log.warning("Routing of %s stays as it was and is read again: %s", table, error)
                 failed.append(table)
         with self._wake:
+            self._read_at = time.monotonic()
             # Set aside and tried again later: a damaged record of one table must not slow the others down.
             self._failed = (self._failed - tables) | set(failed)
             self._retry_at = time.monotonic() + _RETRY_S
