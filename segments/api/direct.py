@@ -109,7 +109,8 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     found = _match(scope)
     if found is None:
         return None
-    view, arguments = found
+    made, made_with, arguments = found
+    view = made(**made_with)
     asked = DirectRequest(scope, body)
     request = cast("Request", asked)
     view.request, view.args, view.kwargs = request, (), arguments
@@ -122,10 +123,11 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     return _encoded(response)
 
 
-def _match(scope: Mapping[str, Any]) -> tuple[ApiView, dict[str, str]] | None:
+def _match(scope: Mapping[str, Any]) -> tuple[type[ApiView], dict[str, Any], dict[str, str]] | None:
+    """The view, what it is made with, and what the path names. Asked of every request that comes in."""
     for method, pattern, view, made_with in _ROUTES:
         if scope["method"] == method and (match := pattern.fullmatch(scope["path"])):
-            return view(**made_with), match.groupdict()
+            return view, made_with, match.groupdict()
     return None
 
 

@@ -29,29 +29,25 @@ def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
         return []
     node = ctx.store.get(paths.lineage(table.typed))
     zxid, here = node.mzxid if node else 0, ctx.local_broker()
-    served: set[str] = set()
     if here is not None and here.broker_id in brokers and here.wait_for(table.typed, zxid, ctx.limits.broker_ack_s):
-        served = {here.broker_id}
-    return _wait_for_acks(ctx, table, zxid, served, began) if served != set(brokers) else []
+        served, others = {here.broker_id}, [b for b in brokers if b != here.broker_id]
+    else:
+        served, others = set(), brokers
+    return _wait_for_acks(ctx, table, zxid, others, served, began) if others else []
 
 
-def _wait_for_acks(ctx: Context, table: TableName, zxid: int, served: Collection[str], began: float) -> list[str]:
-    """Brokers beside ``served`` that did not acknowledge ``zxid`` in time."""
-    bell = bell_for(ctx.store, paths.ROUTING_ACKS)
-    brokers, listed = _others(ctx, served), time.monotonic()
+def _wait_for_acks(ctx: Context, table: TableName, zxid: int, brokers: list[str], served: Collection[str], began: float) -> list[str]:
+    """Those of ``brokers``, listed at ``began``, that did not acknowledge ``zxid`` in time; ``served`` is never waited for."""
+    bell, listed = bell_for(ctx.store, paths.ROUTING_ACKS), began
     while True:
+        if time.monotonic() - listed > _RELIST_S:
+            brokers, listed = [b for b in _live_brokers(ctx) if b not in served], time.monotonic()
         heard = bell.count
         acks = ctx.store.get_many(_acks(table, brokers))
         behind = [b for b, ack in zip(brokers, acks, strict=True) if _served(ack) < zxid]
         if not behind or time.monotonic() - began > ctx.limits.broker_ack_s:
             return behind
         bell.wait(heard, _LOOK_S)
-        if time.monotonic() - listed > _RELIST_S:
-            brokers, listed = _others(ctx, served), time.monotonic()
-
-
-def _others(ctx: Context, served: Collection[str]) -> list[str]:
-    return [b for b in _live_brokers(ctx) if b not in served]
 
 
 def brokers_behind(ctx: Context, table: TableName) -> list[str]:
