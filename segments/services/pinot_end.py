@@ -10,13 +10,13 @@ from typing import Final
 from segments.domain import pinot_version, replacement
 from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.replacement import Decision
-from segments.domain.replacement_settings import settings_or_default
 from segments.names import TableName
-from segments.services import audit, pinot_deletion, snapshot_checks, start_admission
+from segments.services import audit, pinot_deletion, snapshot_checks
 from segments.services.context import Actor, Context
+from segments.services.end_readiness import require_ready
 from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe
-from segments.services.online import Progress, wait_until_online
+from segments.services.online import Progress
 from segments.services.pinot_calls import Answering, Doubt, controller, quoted, require, settled
 from segments.services.pinot_lineage import lineage_now
 from segments.services.pinot_routing import show
@@ -91,18 +91,11 @@ class _End:
             return first
         if self.segments_to and len(self.segments_to) < len(seen.lineage.entry(self.entry_id).segments_to):
             require(self.ctx, pinot_version.END_PART)
-        declared = None if self.segments_to else start_admission.declared_rows(first.entry)
-        required = settings_or_default(seen.config).replicas_required
         with kept_alive(self.ctx, self.table, self.entry_id):
-            answers = Answering(controller(self.ctx))
-            wait_until_online(
-                self.ctx, self.table, first.entry.segments_to, progress=self.progress, required=required, is_worth_it=answers.require
-            )
-            self.files = dict(
-                snapshot_checks.require_passed(
-                    self.ctx, self.table, first.entry, override=self.override, actor=self.actor, config=seen.config, declared=declared
-                )
-            )
+            self.files = require_ready(
+                self.ctx, self.table, first.entry, seen.config, is_part=bool(self.segments_to), actor=self.actor,
+                override=self.override, progress=self.progress, is_worth_it=Answering(controller(self.ctx)).require,
+            )  # fmt: skip
         return first
 
     def _switch(self) -> Decision:

@@ -19,11 +19,12 @@ from segments.names import TableName
 from segments.services import audit, deletion, pinot_end, pinot_replacement, pinot_revert, snapshot_checks, start_admission
 from segments.services.acknowledgement import wait_for_brokers
 from segments.services.context import Actor, Context
+from segments.services.end_readiness import require_ready
 from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe, read_lineage
 from segments.services.loading import once_loaded
 from segments.services.lost_links import newer_strangers
-from segments.services.online import Progress, live_instance_names, served_by, wait_until_online
+from segments.services.online import Progress, live_instance_names, served_by
 from segments.services.rollback_preview import preview_revert
 from segments.store import paths
 from segments.store.base import Check, Replace, Write
@@ -191,16 +192,12 @@ class _End:
         seen, first = self._decide()
         if not first.changed:
             return
-        declared = None if self.segments_to else start_admission.declared_rows(first.entry)
-        required = settings_or_default(seen.config).replicas_required
         # A client that never sent a heartbeat has no lease to keep; a thread for it would cost more than the whole look.
         with kept_alive(self.ctx, self.table, self.entry_id) if is_leased(first.entry) else nullcontext():
-            wait_until_online(self.ctx, self.table, first.entry.segments_to, progress=self.progress, required=required)
-            self.files = dict(
-                snapshot_checks.require_passed(
-                    self.ctx, self.table, first.entry, override=self.override, actor=self.actor, config=seen.config, declared=declared
-                )
-            )
+            self.files = require_ready(
+                self.ctx, self.table, first.entry, seen.config, is_part=bool(self.segments_to), actor=self.actor,
+                override=self.override, progress=self.progress,
+            )  # fmt: skip
 
     def _attempt(self) -> Sequence[Write] | None:
         seen, decision = self._decide()

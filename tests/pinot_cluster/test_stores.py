@@ -21,7 +21,7 @@ from segments.store.memory import MemoryStore
 from segments.store.overlay import OverlayStore
 from segments.store.pinot_zookeeper import PinotZooKeeper
 from tests.pinot_cluster.fake_rest import CLUSTER, FakePinot, controller
-from tests.real_parts import ZooKeeperProcess, start_zookeeper
+from tests.real_parts import ZooKeeperProcess, start_zookeeper, wait_until
 
 TABLE = "flights_OFFLINE"
 #: As Helix leaves them: pretty-printed, keys of its own, fields that are null.
@@ -36,13 +36,6 @@ class Pinot:
 
     def __init__(self, store: Store, put: Callable[[str, bytes], None]) -> None:
         self.store, self.put = store, put
-
-
-def eventually(check: Callable[[], bool], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")
@@ -132,13 +125,13 @@ def test_a_change_is_told(pinot: Pinot) -> None:
     pinot.put(paths.segment(TABLE, "s0"), encode(ZNRecord("s0")))
     told: list[str | None] = []
     watches = [pinot.store.watch(prefix, told.append) for prefix in (paths.IDEAL_STATES, paths.LINEAGE, paths.SEGMENTS)]
-    eventually(lambda: told.count(None) == 3)
+    wait_until(lambda: told.count(None) == 3, 30.0)
     pinot.put(paths.ideal_state(TABLE), FOREIGN.replace(b"s0", b"s1"))
-    eventually(lambda: paths.ideal_state(TABLE) in told)
+    wait_until(lambda: paths.ideal_state(TABLE) in told, 30.0)
     pinot.put(paths.lineage(TABLE), encode(ZNRecord(TABLE)))
-    eventually(lambda: paths.lineage(TABLE) in told)
+    wait_until(lambda: paths.lineage(TABLE) in told, 30.0)
     pinot.put(paths.segment(TABLE, "s1"), encode(ZNRecord("s1")))
-    eventually(lambda: any(path and path.startswith(paths.segments(TABLE)) for path in told))
+    wait_until(lambda: any(path and path.startswith(paths.segments(TABLE)) for path in told), 30.0)
     for watch in watches:
         watch.close()
 
@@ -246,7 +239,7 @@ def test_watches_of_the_overlay_tell_paths_as_they_are_asked_for(overlay: Overla
             done.set()
 
     watch = overlay.watch("/", note)
-    eventually(lambda: told == [None, None])
+    wait_until(lambda: told == [None, None], 30.0)
     overlay.create(paths.job("1"), ZNRecord("1"))
     assert done.wait(30)
     watch.close()
