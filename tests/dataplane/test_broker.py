@@ -205,7 +205,7 @@ def test_no_query_fails_when_a_server_dies_and_the_next_one_is_answered_within_a
     began = time.monotonic()
     for _ in range(10):
         assert counts(broker) == SNAPSHOTS[0]
-    assert time.monotonic() - began < 5.0, "Pinot: 23 s and more"
+    assert time.monotonic() - began < 1.0
     assert broker.query("select count(*) from t")["numServersQueried"] == 1
 
 
@@ -231,7 +231,7 @@ def test_a_frozen_server_delays_a_query_by_its_silence_only(world: World) -> Non
         began = time.monotonic()
         for _ in range(5):
             assert counts(broker) == SNAPSHOTS[0]
-        assert time.monotonic() - began < 4.0
+        assert time.monotonic() - began < 1.5
 
 
 def test_a_query_that_takes_too_long_ends_in_time_and_marks_nobody_down(world: World) -> None:
@@ -242,7 +242,7 @@ def test_a_query_that_takes_too_long_ends_in_time_and_marks_nobody_down(world: W
         server.runner._run = lambda _request: str(release.wait(5.0)).encode()  # type: ignore[method-assign]
     began = time.monotonic()
     assert codes(broker.query("select count(*) from t", {"timeoutMs": "300"})) == [400]
-    assert time.monotonic() - began < 4.0
+    assert time.monotonic() - began < 1.0
     release.set()
     assert all(broker.health.is_up(r) for rs in broker.routing(TABLE).replicas.values() for r in rs)  # type: ignore[union-attr]
 

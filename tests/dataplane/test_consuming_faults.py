@@ -299,8 +299,8 @@ def test_a_pause_ends_within_a_second_also_when_replicas_stand_at_different_offs
     assert world.rows_of(2) == {segment: 10}
     began = time.monotonic()
     consumption.pause_table(world.ctx, TableName("r", "REALTIME"), actor=Actor("ann"))
-    assert time.monotonic() - began < 3.0
-    poll(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "ONLINE"), 15, "nothing consumes")
+    assert time.monotonic() - began < 0.3
+    poll(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "ONLINE"), 1.5, "nothing consumes")
     assert (world.chain(), world.fields(segment)["segment.realtime.endOffset"]) == ([segment], "510")
     for number in (1, 2):
         world.exact(number)

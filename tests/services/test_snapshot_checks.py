@@ -296,7 +296,7 @@ def test_without_checks_an_end_writes_reads_and_waits_for_nothing_more(world: Wo
     began = time.thread_time()
     for _ in range(100):
         snapshot_checks.require_passed(quiet, T, lineage.entry(entry), override="", actor=ANN)
-    assert (time.thread_time() - began) / 100 < 0.001, "computing time: others may use the machine meanwhile"
+    assert (time.thread_time() - began) / 100 < 0.0005, "computing time: others may use the machine meanwhile"
     assert set(counted) == {"get"}
     assert snapshot_checks.read_checks(ctx, T, entry) is None
 
