@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from segments.domain import pinot_version
 from segments.domain.pinot_refusals import refusal
 from segments.domain.pinot_version import PinotVersion, parse_version
 from segments.errors import OutcomeUnknown, PinotAdminError, StateConflict, Unavailable
-from segments.gateways.pinot import PinotController, PinotRefused
+from segments.gateways.pinot import ControllerFault, PinotController, PinotRefused
+from segments.gateways.pinot.refusals import UNEXPECTED
 from segments.services.context import Context
 
 T = TypeVar("T")
@@ -47,6 +48,23 @@ def refusals_told(*, is_change: bool = True) -> Iterator[None]:
         yield
     except PinotRefused as error:
         raise refusal(error.pinot_status, error.pinot_message, is_change=is_change) from error
+
+
+def read_object(ctx: Context, path: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The JSON object of an answer, empty for an empty one. ControllerFault (unexpected) for any other JSON; refusals as our errors."""
+    with refusals_told(is_change=False):
+        found = controller(ctx).get(path, params)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise odd_answer(path, f"JSON of another kind ({type(found).__name__})")
+    return found
+
+
+def odd_answer(path: str, what: str) -> ControllerFault:
+    """To raise for an answer that no Pinot gives: what it says is not known, so nothing is decided by it."""
+    remedy = "Check that the address is that of a Pinot controller, and its version."
+    return ControllerFault(UNEXPECTED, f"The controller answered {path} with {what}, which no known Pinot does.", remedy=remedy)
 
 
 def version(ctx: Context) -> PinotVersion | None:

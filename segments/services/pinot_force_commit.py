@@ -12,10 +12,10 @@ from segments.domain.pause import consuming_segments
 from segments.domain.pinot_version import has
 from segments.domain.segment_metadata import COMPLETED_STATUSES, from_record
 from segments.domain.znrecord import ZNRecord
-from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.errors import InvalidInput, NotFound
 from segments.names import TableName
 from segments.services.context import Actor, Context
-from segments.services.pinot_calls import controller, quoted, refusals_told, require, version
+from segments.services.pinot_calls import quoted, read_object, require, version
 from segments.services.pinot_changes import change
 from segments.services.realtime_state import read_ideal
 from segments.store import paths
@@ -64,11 +64,7 @@ def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
     if not has(version(ctx), pinot_version.FORCE_COMMIT_STATUS):
         why = pinot_version.lacking(version(ctx), pinot_version.FORCE_COMMIT_STATUS)
         raise NotFound(f"Failed to find controller job id: {job_id}. {why}")
-    with refusals_told(is_change=False):
-        found = controller(ctx).get(f"/tables/forceCommitStatus/{quoted(job_id)}")
-    if not isinstance(found, dict):
-        raise StateConflict(f"Pinot's answer about job '{job_id}' can not be read.")
-    return found
+    return read_object(ctx, f"/tables/forceCommitStatus/{quoted(job_id)}")
 
 
 def _targets(ctx: Context, table: TableName, partitions: list[int] | None, segments: list[str] | None) -> list[str]:

@@ -6,31 +6,22 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from segments.domain.lineage import Entry, Lineage, State
-from segments.errors import RecordCorrupt
 from segments.names import TableName
 from segments.services.context import Context
-from segments.services.pinot_calls import controller, quoted, refusals_told
+from segments.services.pinot_calls import odd_answer, quoted, read_object
 
 
 def lineage_now(ctx: Context, table: TableName) -> Lineage:
     """Asked of the controller itself, without our notes: what a change of a moment ago is looked for in. NotFound: no such table.
 
-    RecordCorrupt when the answer is no lineage.
+    An empty answer is a table that never had a replacement; ControllerFault (unexpected) when it is no lineage.
     """
-    with refusals_told(is_change=False):
-        body = controller(ctx).get(f"/segments/{quoted(table.raw)}/lineage", {"type": table.type})
-    return parse_lineage(table, body)
-
-
-def parse_lineage(table: TableName, body: Any) -> Lineage:
-    """The answer to GET /segments/{table}/lineage; an empty one is a table that never had a replacement."""
-    listed = body.get("lineageEntries") or {} if isinstance(body, dict) else {} if body in (None, "") else None
-    if not isinstance(listed, dict):
-        raise RecordCorrupt(f"Pinot's answer to GET lineage of '{table}' is no lineage.")
+    path = f"/segments/{quoted(table.raw)}/lineage"
+    listed = read_object(ctx, path, {"type": table.type}).get("lineageEntries") or {}
     try:
         return Lineage(table.typed, {i: _entry(i, fields) for i, fields in listed.items()})
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise RecordCorrupt(f"Pinot's answer to GET lineage of '{table}' can not be read: {error!r}.") from error
+        raise odd_answer(path, f"what is no lineage ({error!r})") from error
 
 
 def entry_of_start(lineage: Lineage, segments_from: Sequence[str], segments_to: Sequence[str], before: Collection[str]) -> Entry | None:

@@ -12,7 +12,7 @@ from segments.domain.pinot_version import PinotVersion
 from segments.errors import NotFound
 from segments.names import TableName
 from segments.services.context import Actor, Context
-from segments.services.pinot_calls import controller, quoted, refusals_told, version
+from segments.services.pinot_calls import quoted, read_object, version
 from segments.services.pinot_changes import change
 from segments.store import paths
 
@@ -49,9 +49,7 @@ def drop_instance(ctx: Context, name: str, *, actor: Actor) -> None:
 
 def read_settings(ctx: Context) -> dict[str, str]:
     """Cluster-wide settings."""
-    with refusals_told(is_change=False):
-        found = controller(ctx).get("/cluster/configs")
-    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
+    return {str(k): str(v) for k, v in read_object(ctx, "/cluster/configs").items()}
 
 
 def set_settings(ctx: Context, changes: Mapping[str, str], *, actor: Actor) -> None:

@@ -20,7 +20,7 @@ from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConfli
 from segments.names import REALTIME, TableName
 from segments.services.consuming_segments import StartFrom
 from segments.services.context import SYSTEM, Actor, Context
-from segments.services.pinot_calls import controller, quoted, refusals_told, require, version
+from segments.services.pinot_calls import quoted, read_object, require, version
 from segments.services.pinot_changes import change
 from segments.store import paths
 from segments.store.base import Versioned
@@ -50,9 +50,7 @@ class OurPause:
 
 def pause_status(ctx: Context, table: TableName) -> dict[str, Any]:
     """Pinot's document, with who paused it, why, and the planned end where we know. NotFound; InvalidInput for a disabled table."""
-    with refusals_told(is_change=False):
-        found = controller(ctx).get(f"/tables/{quoted(table.raw)}/pauseStatus")
-    return _with_ours(found, read_pause(ctx, table))
+    return _with_ours(read_object(ctx, f"/tables/{quoted(table.raw)}/pauseStatus"), read_pause(ctx, table))
 
 
 def pause_table(
@@ -121,9 +119,8 @@ def refuse_partitions(ctx: Context) -> NoReturn:
 
 def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
     """Pinot's document: what every replica of a consuming segment says. NotFound."""
-    with refusals_told(is_change=False):
-        found = controller(ctx).get(f"/tables/{quoted(table.raw)}/consumingSegmentsInfo")
-    return {"_segmentToConsumingInfoMap": {}, "serversFailingToRespond": 0, "serversUnparsableRespond": 0} | dict(found or {})
+    found = read_object(ctx, f"/tables/{quoted(table.raw)}/consumingSegmentsInfo")
+    return {"_segmentToConsumingInfoMap": {}, "serversFailingToRespond": 0, "serversUnparsableRespond": 0} | found
 
 
 def keep_consumption(ctx: Context) -> list[str]:
@@ -215,14 +212,12 @@ def _check_expected(ctx: Context, table: TableName, expected: Callable[[PauseSta
         raise StateConflict(f"Table {table} was paused or resumed meanwhile.", remedy="Look at its pause status.")
 
 
-def _with_ours(found: Any, ours: OurPause | None) -> dict[str, Any]:
-    status = dict(found or {})
+def _with_ours(status: dict[str, Any], ours: OurPause | None) -> dict[str, Any]:
     if ours is None or not status.get("pauseFlag"):
         return status
     status["actor"] = ours.actor
-    if (ours.comment and not str(status.get("comment") or "").strip()) or (
-        ours.comment and status.get("comment", "").startswith("Table is paused")
-    ):
+    theirs = str(status.get("comment") or "").strip()
+    if ours.comment and (not theirs or theirs.startswith("Table is paused")):
         status["comment"] = ours.comment
     if ours.resume_at_ms is not None:
         status["resumeAtMs"] = ours.resume_at_ms

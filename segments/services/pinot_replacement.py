@@ -13,12 +13,12 @@ from typing import Any, Final
 from segments.domain import pinot_cleanup, pinot_version, replacement
 from segments.domain.lineage import ACTOR, FORCED_CLEANUP
 from segments.domain.replacement import Replacement
-from segments.errors import Conflict, NotFound, PinotAdminError
+from segments.errors import Conflict, NotFound, OutcomeUnknown, PinotAdminError
 from segments.names import TableName
 from segments.services import audit, start_admission
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import note_entry, observe
-from segments.services.pinot_calls import Doubt, controller, quoted, settled, version
+from segments.services.pinot_calls import Doubt, controller, odd_answer, quoted, settled, version
 from segments.services.pinot_lineage import entry_of_start, lineage_now
 from segments.services.pinot_starts import StartIntent, find_intent, forget_intent, keep_intent, note_started
 
@@ -103,8 +103,12 @@ def _send_start(ctx: Context, table: TableName, intent: StartIntent, custom_map:
         # Repeated without forceCleanup: an earlier attempt that arrives late must not be cleaned up by this one, but refuse it.
         params = {"type": table.type, "forceCleanup": intent.force_cleanup and not sent}
         sent.append(1)
-        answer = controller(ctx).send("POST", f"/segments/{quoted(table.raw)}/startReplaceSegments", params, body, timeout=_ANSWER_S)
-        return str(answer["segmentLineageEntryId"])
+        path = f"/segments/{quoted(table.raw)}/startReplaceSegments"
+        answer = controller(ctx).send("POST", path, params, body, timeout=_ANSWER_S)
+        entry_id = answer.get("segmentLineageEntryId") if isinstance(answer, dict) else None
+        if not isinstance(entry_id, str) or not entry_id:
+            raise OutcomeUnknown(odd_answer(path, "no id of an entry").message, remedy="Look at the table's lineage.")
+        return entry_id
 
     def look(doubt: Doubt) -> str | None:
         found = resolve_start(ctx, table, intent)

@@ -13,7 +13,7 @@ from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict
 from segments.names import TABLE_TYPES, TableName, check_raw_table_name, parse_table_type, split_table_name
 from segments.services.context import Actor, Context
-from segments.services.pinot_calls import controller, quoted, refusals_told, version
+from segments.services.pinot_calls import controller, quoted, read_object, refusals_told, version
 from segments.services.pinot_changes import change
 from segments.store import paths
 
@@ -37,11 +37,9 @@ def parse_foreign_config(body: Any) -> TableConfig:
 def read_config(ctx: Context, table: TableName) -> dict[str, Any] | None:
     """The config as the controller has it now; None: there is no such table."""
     try:
-        with refusals_told(is_change=False):
-            found = controller(ctx).get(f"/tables/{quoted(table.raw)}", {"type": table.type.lower()})
+        config = read_object(ctx, f"/tables/{quoted(table.raw)}", {"type": table.type.lower()}).get(table.type)
     except NotFound:
         return None
-    config = found.get(table.type) if isinstance(found, dict) else None
     return config if isinstance(config, dict) else None
 
 
@@ -109,8 +107,7 @@ def set_table_enabled(ctx: Context, table: TableName, enabled: bool, *, actor: A
 
 def read_schema(ctx: Context, name: str) -> Schema:
     """As the controller has it now. NotFound."""
-    with refusals_told(is_change=False):
-        return schemas.parse_schema(controller(ctx).get(f"/schemas/{quoted(name)}"))
+    return schemas.parse_schema(read_object(ctx, f"/schemas/{quoted(name)}"))
 
 
 def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> Schema:
@@ -147,11 +144,9 @@ def delete_schema(ctx: Context, name: str, *, actor: Actor) -> None:
 
 def _schema_body(ctx: Context, name: str) -> dict[str, Any] | None:
     try:
-        with refusals_told(is_change=False):
-            found = controller(ctx).get(f"/schemas/{quoted(name)}")
+        return read_object(ctx, f"/schemas/{quoted(name)}")
     except NotFound:
         return None
-    return found if isinstance(found, dict) else None
 
 
 def _has_columns(body: dict[str, Any] | None, wanted: Schema) -> bool:

@@ -50,7 +50,8 @@ def read_tasks(ctx: Context) -> PinotTasks:
     """One look; a part that the controller does not answer is a note, not an error. Unavailable when it answers nothing."""
     notes: list[str] = []
     try:
-        names = [str(n) for n in controller(ctx).get("/tasks/tasktypes") or ()]
+        found = controller(ctx).get("/tasks/tasktypes")
+        names = [str(n) for n in found] if isinstance(found, list) else []
     except PinotRefused:  # what an old version says while there is no task
         names = []
         notes.append("The controller lists no types of minion tasks: no minion has ever run one.")
@@ -91,12 +92,13 @@ def _schedules(ctx: Context, notes: list[str]) -> tuple[Schedule, ...]:
     except PinotAdminError as error:
         notes.append(f"The schedules of minion tasks can not be read: {error.message}")
         return ()
-    jobs = found.get("JobDetails") or [] if isinstance(found, dict) else []
-    return tuple(_schedule(job) for job in jobs if isinstance(job, dict))
+    jobs = found.get("JobDetails") if isinstance(found, dict) else None
+    return tuple(_schedule(job) for job in (jobs if isinstance(jobs, list) else []) if isinstance(job, dict))
 
 
 def _schedule(job: dict[str, Any]) -> Schedule:
-    key = job.get("JobKey") or {}
+    told = job.get("JobKey")
+    key = told if isinstance(told, dict) else {}
     return Schedule(str(key.get("name", "")), str(key.get("group", "")), job.get("NextFireTime"), job.get("PreviousFireTime"))
 
 

@@ -27,7 +27,7 @@ from segments.services import pinot_deletion
 from segments.services.context import Context
 from segments.services.entry_lease import renew_for_upload
 from segments.services.lineage_record import read_lineage
-from segments.services.pinot_calls import Doubt, controller, quoted, refusals_told, settled
+from segments.services.pinot_calls import Doubt, controller, quoted, read_object, refusals_told, settled
 from segments.services.pinot_lineage import lineage_now
 from segments.services.table_record import read_table_config
 from segments.services.upload_registration import UploadOptions
@@ -120,11 +120,9 @@ def metadata_tar(part: Described) -> bytes:
 def crc_of(ctx: Context, table: TableName, segment: str) -> int | None:
     """The CRC that Pinot has on record now; None: it has no such segment."""
     try:
-        with refusals_told(is_change=False):
-            found = controller(ctx).get(f"/segments/{quoted(table.typed)}/{quoted(segment)}/metadata")
+        text = str(read_object(ctx, f"/segments/{quoted(table.typed)}/{quoted(segment)}/metadata").get(_CRC, ""))
     except NotFound:
         return None
-    text = str(found.get(_CRC, "")) if isinstance(found, dict) else ""
     return int(text) if text.lstrip("-").isdecimal() else None
 
 
