@@ -96,12 +96,16 @@ def run_push(push_id: str) -> str:
     return sentence
 
 
+def _log(sentences: list[str], level: int = logging.INFO) -> None:
+    for sentence in sentences:
+        log.log(level, "%s", sentence)
+
+
 @shared_task(name="segments.tasks.resume_lost_pushes")
 def resume_lost_pushes() -> list[str]:
     """Hand pushes whose worker was lost to the queue again."""
     sentences = _resume(wiring.context())
-    for sentence in sentences:
-        log.warning("%s", sentence)
+    _log(sentences, logging.WARNING)
     _elsewhere("resume_lost_pushes")
     return sentences
 
@@ -147,8 +151,7 @@ def follow_end(job_id: str, cluster: str | None = None) -> str:
 def advance_ends() -> list[str]:
     """One look at every background end."""
     sentences = end_jobs.advance_all(wiring.context())
-    for sentence in sentences:
-        log.info("%s", sentence)
+    _log(sentences)
     _elsewhere("advance_ends")
     return sentences
 
@@ -157,8 +160,7 @@ def advance_ends() -> list[str]:
 def reap_entries() -> list[str]:
     """Give up replacements whose client is gone."""
     sentences = entry_reaper.run_all(wiring.context())
-    for sentence in sentences:
-        log.warning("%s", sentence)
+    _log(sentences, logging.WARNING)
     _elsewhere("reap_entries")
     return sentences
 
@@ -196,8 +198,7 @@ def run_realtime_validation() -> list[str]:
 def keep_consumption() -> list[str]:
     """See pauses, force commits and planned resumes through; set going what stands still."""
     sentences = realtime_validation.keep_consumption(wiring.context())
-    for sentence in sentences:
-        log.info("%s", sentence)
+    _log(sentences)
     _elsewhere("keep_consumption")
     return sentences
 
@@ -213,6 +214,5 @@ def sample_lag() -> list[str]:
 def drain_deletions() -> list[str]:
     """Finish deletions that wait for servers to let go."""
     sentences = deletion.drain_all(wiring.context())
-    for sentence in sentences:
-        log.info("%s", sentence)
+    _log(sentences)
     return sentences

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from typing import Final
 
 import pyarrow as pa
 
+from segments.dataplane.beside import run_beside
 from segments.dataplane.query.merge import merge
 from segments.dataplane.query.partial import execute_partial
 from segments.dataplane.query.plan import plan_query
 from segments.dataplane.query.scan import SegmentRows
 from segments.dataplane.query.wire import decode_partial, encode_partial
 from segments.domain.schema import parse_schema
-
-log = logging.getLogger(__name__)
 
 _SCHEMA: Final = {"schemaName": "warm", "dimensionFieldSpecs": [{"name": "s", "dataType": "STRING"}, {"name": "n", "dataType": "INT"}]}
 #: The first two take the way through Arrow alone, the others through DuckDB, as aggregation and as selection.
@@ -38,13 +36,4 @@ def warm_up() -> None:
 
 def warm_up_soon() -> threading.Thread:
     """The same beside whatever else the process does; a failure is logged, queries would tell it too."""
-
-    def run() -> None:
-        try:
-            warm_up()
-        except Exception:
-            log.exception("The query engine could not be warmed up.")
-
-    thread = threading.Thread(target=run, name="query-warm-up", daemon=True)
-    thread.start()
-    return thread
+    return run_beside("query-warm-up", warm_up, "The query engine could not be warmed up.")

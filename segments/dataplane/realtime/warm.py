@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from typing import Final
 
+from segments.dataplane.beside import run_beside
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.json_messages import FEW
 from segments.dataplane.realtime.mutable_segment import MutableSegment
 from segments.domain.schema import parse_schema
 from segments.domain.stream_config import parse_stream_config
 from segments.domain.table_config import parse_table_config
-
-log = logging.getLogger(__name__)
 
 _SCHEMA: Final = {
     "schemaName": "warm",
@@ -41,13 +39,4 @@ def warm_up() -> None:
 
 def warm_up_soon() -> threading.Thread:
     """The same beside whatever else the process does; a failure is logged, real messages would tell it too."""
-
-    def run() -> None:
-        try:
-            warm_up()
-        except Exception:
-            log.exception("Decoding could not be warmed up.")
-
-    thread = threading.Thread(target=run, name="decode-warm-up", daemon=True)
-    thread.start()
-    return thread
+    return run_beside("decode-warm-up", warm_up, "Decoding could not be warmed up.")
