@@ -27,6 +27,8 @@ _LONGEST: Final = 600
 _ENTRY: Final = re.compile(r"(?:entry id|segmentLineageEntryId)\s*[:=]\s*'?([0-9a-f]{8}-[0-9a-f-]{27})", re.IGNORECASE)
 _OPAQUE: Final = re.compile(r"Failed to update the segment lineage (?:during|for)", re.IGNORECASE)
 _SERVER_ERROR: Final = 500
+#: The name of the refusal of a force commit, and of a pause though that is set then (realtime-ops.md 3).
+NO_SERVER_TOLD: Final = "no-server-told"
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("entry-unknown", r"Failed to find entry id|Invalid segment lineage entry id|Failed to find segment lineage"
           r"|Segment lineage does not exist", NotFound, "List the entries with GET /segments/{table}/lineage."),
     _rule("entry-missing", r"'segmentLineageEntryId' should not be null", InvalidInput, "Add segmentLineageEntryId=..."),
+    _rule("to-empty", r"'segmentsTo' should not be null or empty", InvalidInput,
+          "This version of Pinot only replaces segments by others: delete the old ones by name."),
     _rule("lists-empty", r"'segmentsFrom' and 'segmentsTo' (?:can ?not|cannot) both be empty", InvalidInput,
           "Name what is replaced, what replaces it, or both."),
     # -- deletion
@@ -115,8 +119,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("consistency", r"inconsistent .*(?:consum|upsert)|consistency mode", StateConflict,
           "The cluster setting pinot.server.consuming.segment.consistency.mode forbids it for this table."),
     _rule("job-unknown", r"Failed to find controller job id", NotFound, "Pinot keeps the last force commits only."),
-    _rule("no-server-told", r"No (?:message|server).*(?:sent|force ?commit)|force commit message.*(?:not|fail)", Unavailable,
-          "No server of the table is alive; the pause itself is set and holds when they are back."),
+    _rule(NO_SERVER_TOLD, r"No force commit message (?:was )?sent", Unavailable,
+          "No server that consumes the table could be told: try again when its servers are up."),
     _rule("not-paused", r"should be paused before deleting", StateConflict, "Pause the table first."),
     _rule("not-pauseless", r"pauseless is not enabled|only .*pauseless", StateConflict, "Only a table with pauseless consumption can."),
     _rule("offline-table", r"for OFFLINE table|only (?:supported )?for REALTIME|should be a realtime table", InvalidInput,

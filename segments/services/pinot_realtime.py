@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 
 from segments.domain import pinot_version
 from segments.domain.pause import PauseState, pause_of
+from segments.domain.pinot_refusals import NO_SERVER_TOLD
 from segments.domain.pinot_version import has
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
@@ -75,7 +76,8 @@ def pause_table(
     takes_comment = has(version(ctx), pinot_version.PAUSE_COMMENT)
     change(
         ctx, actor, "pauseConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
-        params={"comment": said or None} if takes_comment else None, is_done=lambda: _is_paused(ctx, table), comment=said,
+        params={"comment": said or None} if takes_comment else None, is_done=lambda: _is_paused(ctx, table),
+        halfway=NO_SERVER_TOLD, comment=said,
     )  # fmt: skip
     return pause_status(ctx, table)
 
@@ -165,7 +167,7 @@ def _look_after(ctx: Context, table: TableName) -> list[str]:
     takes_comment = has(version(ctx), pinot_version.PAUSE_COMMENT)
     change(
         ctx, SYSTEM, "pauseConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
-        params={"comment": ours.comment or None} if takes_comment else None, is_done=lambda: True, again=True,
+        params={"comment": ours.comment or None} if takes_comment else None, is_done=lambda: True, halfway=NO_SERVER_TOLD, again=True,
     )  # fmt: skip
     return [f"{table} is paused and {len(waiting)} segments still consume; Pinot was asked again."]
 
@@ -181,7 +183,7 @@ def _topics(ctx: Context, table: TableName, action: str, indices: Collection[int
     params = {"topicIndices": ",".join(map(str, sorted(wanted))), **({} if is_paused else {"consumeFrom": _word(ctx, start)})}
     answer = change(
         ctx, actor, action, table.typed, ("POST", f"/tables/{quoted(table.raw)}/{action}"), params=params, is_done=is_done,
-        topics=sorted(wanted),
+        halfway=NO_SERVER_TOLD, topics=sorted(wanted),
     )  # fmt: skip
     return answer if isinstance(answer, dict) else pause_status(ctx, table)
 
