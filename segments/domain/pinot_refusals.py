@@ -104,7 +104,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("time-interval", r"time interval|Invalid segment start/end time", Forbidden,
           "Check the time column of the segment and its format in the schema.", 400, 403, 500),
     _rule("upload-invalid", r"Segment validation fails|Could not fetch segment size|Invalid multi-part form"
-          r"|Failed to (?:unzip|extract|untar) .*segment|needed for URI upload|Source download URI is required", InvalidInput,
+          r"|Failed to (?:unzip|extract|untar) .*segment|uploading segment: .*(?:CompressorException|\.gz format)|needed for URI upload|Source download URI is required", InvalidInput,
           "Check the segment's file and the upload's headers."),
     _rule("upload-crash", r"internal server exception while uploading segment", OutcomeUnknown,
           "Look at the segment's record; the controller's log has the cause."),
@@ -128,26 +128,27 @@ RULES: Final[tuple[Rule, ...]] = (
     # -- tables and schemas
     _rule("table-exists", r"(?:table|TableConfig).*already exists|TableAlreadyExists", StateConflict,
           "Change it instead, or delete it first.", 409, 500),
-    _rule("schema-exists", r"Schema already exists|schema .*already exists", StateConflict, "Send override=true to change it."),
+    _rule("schema-exists", r"Schema(?::? \S+)? already exists", StateConflict, "Send override=true to change it."),
     _rule("schema-used", r"Cannot delete schema .* associated with", StateConflict, "Delete the table first."),
     _rule("schema-incompatible", r"Backward incompatible schema|BackwardIncompatible|incompatible .*existing schema", InvalidInput,
           "Columns may be added only."),
     _rule("no-schema", r"Failed to find schema for table|schema .*(?:not found|does not exist|null).*table|Schema should not be null"
-          r"|No schema found", InvalidInput, "Create the schema with POST /schemas first.", 400, 500),
+          r"|No schema found|No schema defined|Got empty schema", InvalidInput, "Create the schema with POST /schemas first.", 400, 500),
     _rule("config-invalid", r"Invalid table config|Failed to (?:update|add) .*(?:config|schema).*(?:due to|Reason)|Invalid schema"
           r"|'schemaName' |Invalid TableConfig|Unsupported|unrecognized", InvalidInput, "Correct what the message names.", 400, 500),
-    _rule("no-servers", r"(?:No|not enough|fewer) .*(?:server|instance)|Tenant.*(?:not found|does not exist)|Failed to find instances",
+    _rule("no-servers", r"(?:No|not enough|fewer) .*(?:server|instance)|Number of instances: \d+ .* < |Tenant.*(?:not found|does not exist)|Failed to find instances",
           StateConflict, "Start servers with the table's tag, or ask for fewer replicas."),
     _rule("dangling", r"External view .*(?:still )?exist|EV.*exist|dangling task|Table .* is being deleted", StateConflict,
           "What is left of the dropped table goes within a minute or two: try again then."),
     _rule("active-tasks", r"active running tasks|task schedules have been cleared", StateConflict, "Wait until its tasks are over."),
     # -- what does not exist
+    _rule("segment-no-file", r"Segment \S+ or table \S+ not found", NotFound, "List the segments with GET /segments/{table}."),
     _rule("table-unknown", r"Table \S+ (?:not found|does not exist)|Failed to find table|Table not found|Table '?[^']*'? not found"
           r"|table config (?:not found|for table)|Ideal State does not exist|Table ideal state is null|Failed to fetch table config"
           r"|Failed to find table config", NotFound, _LIST_TABLES),
     _rule("segment-unknown", r"Failed to find segment|Segment \S+ .*not found|not found in table|Segment not found"
           r"|Could not find (?:IdealState|ExternalView)", NotFound, "List the segments with GET /segments/{table}."),
-    _rule("task-unknown", r"Periodic task .* not found|Task type .*not (?:found|exist)|No task", NotFound,
+    _rule("task-unknown", r"Periodic task .* not found|Task (?:type|queue).*not (?:found|exist)|No task", NotFound,
           "GET /periodictask/names and /tasks/tasktypes list them."),
     _rule("schema-unknown", r"(?:Schema|schema) \S* ?(?:not found|does not exist)|Failed to find schema", NotFound,
           "List the schemas with GET /schemas."),

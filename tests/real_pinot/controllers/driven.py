@@ -79,7 +79,7 @@ class Driven:
             self.raw.online(name, *segments)
         return TableName(name, OFFLINE)
 
-    def realtime_table(self, **more: Any) -> TableName:
+    def realtime_table(self, *, is_served: bool = True, **more: Any) -> TableName:
         """A table with a consuming segment for each of two partitions of the stream that stands in."""
         name = f"r_{next(_numbers)}"
         self.raw.call("POST", "/schemas", json=schema_of(name))
@@ -88,7 +88,7 @@ class Driven:
         self.raw.call("POST", "/tables", json=realtime_config(name) | more, params=skip)
         table = TableName(name, REALTIME)
         # What consumes is told of by the external view only: before it, nobody can be asked to commit.
-        wait_until(lambda: self.view(table) == self.ideal(table) != {}, 60.0, f"{name} consumes")
+        wait_until(lambda: not is_served or self.view(table) == self.ideal(table) != {}, 60.0, f"{name} consumes")
         return table
 
     def ideal(self, table: TableName) -> dict[str, dict[str, str]]:

@@ -9,7 +9,6 @@ import pytest
 
 from segments.domain import pinot_version as versions
 from segments.domain.pinot_version import CAPABILITIES, Has, parse_version
-from segments.names import TableName
 from tests.integration.running import DAY0
 from tests.real_parts import wait_until
 from tests.real_pinot.controllers.driven import Driven, realtime_config
