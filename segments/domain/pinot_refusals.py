@@ -104,7 +104,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("time-interval", r"time interval|Invalid segment start/end time", Forbidden,
           "Check the time column of the segment and its format in the schema.", 400, 403, 500),
     _rule("upload-invalid", r"Segment validation fails|Could not fetch segment size|Invalid multi-part form"
-          r"|Failed to (?:unzip|extract|untar) .*segment|uploading segment: .*(?:CompressorException|\.gz format)|needed for URI upload|Source download URI is required", InvalidInput,
+          r"|Failed to (?:unzip|extract|untar) .*segment|uploading segment: .*(?:CompressorException|\.gz format)"
+          r"|needed for URI upload|Source download URI is required", InvalidInput,
           "Check the segment's file and the upload's headers."),
     _rule("upload-crash", r"internal server exception while uploading segment", OutcomeUnknown,
           "Look at the segment's record; the controller's log has the cause."),
@@ -136,7 +137,8 @@ RULES: Final[tuple[Rule, ...]] = (
           r"|No schema found|No schema defined|Got empty schema", InvalidInput, "Create the schema with POST /schemas first.", 400, 500),
     _rule("config-invalid", r"Invalid table config|Failed to (?:update|add) .*(?:config|schema).*(?:due to|Reason)|Invalid schema"
           r"|'schemaName' |Invalid TableConfig|Unsupported|unrecognized", InvalidInput, "Correct what the message names.", 400, 500),
-    _rule("no-servers", r"(?:No|not enough|fewer) .*(?:server|instance)|Number of instances: \d+ .* < |Tenant.*(?:not found|does not exist)|Failed to find instances",
+    _rule("no-servers", r"(?:No|not enough|fewer) .*(?:server|instance)|Number of instances: \d+ .* < "
+          r"|Tenant.*(?:not found|does not exist)|Failed to find instances",
           StateConflict, "Start servers with the table's tag, or ask for fewer replicas."),
     _rule("dangling", r"External view .*(?:still )?exist|EV.*exist|dangling task|Table .* is being deleted", StateConflict,
           "What is left of the dropped table goes within a minute or two: try again then."),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -17,7 +18,7 @@ from segments.domain.pause import PauseState, pause_of
 from segments.domain.pinot_refusals import NO_SERVER_TOLD
 from segments.domain.pinot_version import has
 from segments.domain.znrecord import ZNRecord
-from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
+from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PinotAdminError, StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.consuming_segments import StartFrom
 from segments.services.context import SYSTEM, Actor, Context
@@ -72,13 +73,13 @@ def pause_table(
         raise InvalidInput("The planned end of the pause lies in the past.", remedy="Give a later time, or none.")
     _check_expected(ctx, table, expected)
     said = comment if comment is not None else actor.reason
-    _keep(ctx, table, OurPause(actor.name, said, now, resume_at_ms, now))
     takes_comment = has(version(ctx), pinot_version.PAUSE_COMMENT)
-    change(
-        ctx, actor, "pauseConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
-        params={"comment": said or None} if takes_comment else None, is_done=lambda: _is_paused(ctx, table),
-        halfway=NO_SERVER_TOLD, comment=said,
-    )  # fmt: skip
+    with _kept(ctx, table, OurPause(actor.name, said, now, resume_at_ms, now)):
+        change(
+            ctx, actor, "pauseConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
+            params={"comment": said or None} if takes_comment else None, is_done=lambda: _is_paused(ctx, table),
+            halfway=NO_SERVER_TOLD, comment=said,
+        )  # fmt: skip
     return pause_status(ctx, table)
 
 
@@ -229,6 +230,23 @@ def _with_ours(found: Any, ours: OurPause | None) -> dict[str, Any]:
     if ours.resume_at_ms is not None:
         status["resumeAtMs"] = ours.resume_at_ms
     return status
+
+
+@contextmanager
+def _kept(ctx: Context, table: TableName, pause: OurPause) -> Iterator[None]:
+    """The pause is on record before Pinot is asked for it; what was on record comes back when Pinot did nothing."""
+    before = read_pause(ctx, table)
+    _keep(ctx, table, pause)
+    try:
+        yield
+    except OutcomeUnknown:
+        raise
+    except PinotAdminError:
+        if before is not None:
+            _keep(ctx, table, before)
+        else:
+            ctx.store.delete(paths.pause(table.typed))
+        raise
 
 
 def _keep(ctx: Context, table: TableName, pause: OurPause) -> None:

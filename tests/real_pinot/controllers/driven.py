@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import time
 import uuid
 from pathlib import Path
@@ -24,7 +23,6 @@ from tests.real_parts import wait_until
 from tests.real_pinot.controllers.running import USERS, NewerController
 
 ANN = Actor("ann", "a test")
-_numbers = itertools.count(1)
 
 
 class Losing(httpx.HTTPTransport):
@@ -71,7 +69,7 @@ class Driven:
 
     def offline_table(self, *segments: str, config: dict[str, Any] | None = None) -> TableName:
         """A REFRESH table with these segments, ONLINE."""
-        name = f"t_{next(_numbers)}"
+        name = f"t_{uuid.uuid4().hex[:8]}"
         self.raw.call("POST", "/schemas", json=schema_of(name))
         self.raw.call("POST", "/tables", json={**config_of(name), **(config or {})})
         if segments:
@@ -81,7 +79,7 @@ class Driven:
 
     def realtime_table(self, *, is_served: bool = True, **more: Any) -> TableName:
         """A table with a consuming segment for each of two partitions of the stream that stands in."""
-        name = f"r_{next(_numbers)}"
+        name = f"r_{uuid.uuid4().hex[:8]}"
         self.raw.call("POST", "/schemas", json=schema_of(name))
         # pinot-segment-local of 1.2.0, which looks at stream configs, is not to be had, and that of 1.3.0 needs later libraries.
         skip = {"validationTypesToSkip": "ALL"} if self.version == "1.2.0" else {}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -36,7 +36,6 @@ from tests.real_pinot.controllers.driven import ANN, Driven
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(300), pytest.mark.django_db]
 STEPS = ("startReplaceSegments", "endReplaceSegments", "revertReplaceSegments")
-_names = itertools.count(1)
 
 
 def make_tar(folder: Path, table: TableName, segment: str, rows: int = 7) -> Path:
@@ -147,7 +146,7 @@ def test_segments_come_by_tar_by_address_and_by_metadata_and_go_by_name(each: Dr
 
 
 def test_tables_and_schemas_are_made_changed_disabled_and_dropped(each: Driven) -> None:
-    name = f"made_{next(_names)}"
+    name = f"made_{uuid.uuid4().hex[:8]}"
     schema = schema_of(name)
     each.transport.lost = "schemas"
     schemas.create_schema(each.ctx, schema, override=False, actor=ANN)
