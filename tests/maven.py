@@ -1,4 +1,4 @@
-"""Fetches the jars of real parts (Apache Pinot, Apache Kafka, Pinot's clients) from Maven's central repository, once.
+"""Fetches the jars of real parts (Apache Pinot, Apache Kafka, Pinot's clients and newer controllers) from Maven's central repository, once.
 
 ``python -m tests.maven`` fetches all of them; exit status 75 and the reason where that can not be. They lie outside of the repository.
 """
@@ -12,13 +12,14 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 _TESTS = Path(__file__).resolve().parent
 #: What a caller of the command takes for "not here, not now" (sysexits.h, EX_TEMPFAIL).
 CAN_NOT_BE_HAD = 75
-#: Seconds that all downloads together may take: about four minutes on a slow connection.
-_PATIENCE_S = 540.0
+#: Seconds that all downloads together may take: about seven minutes on a slow connection.
+_PATIENCE_S = 840.0
 
 
 def cache_folder() -> Path:
@@ -95,12 +96,22 @@ PINOT = Jars("pinot-0.11.0", _TESTS / "real_pinot" / "pom.xml")
 #: The client side of a newer Pinot: of these versions servers are not in the repository.
 CLIENTS = Jars("pinot-clients-1.5.1", _TESTS / "real_pinot" / "clients" / "pom.xml")
 KAFKA = Jars("kafka-3.9.1", _TESTS / "streams" / "pom.xml")
+_CONTROLLERS = _TESTS / "real_pinot" / "controllers"
+#: {version: its jars in the order of the class path}. Of versions after 0.11.0 the repository has controllers only.
+CONTROLLERS = {
+    "0.11.0": (PINOT,),
+    "1.2.0": (
+        Jars("pinot-controller-1.2.0", _CONTROLLERS / "pom-1.2.0.xml"),
+        Jars("pinot-libraries-1.3.0", _CONTROLLERS / "pom-1.3.0-libraries.xml"),
+    ),
+    "1.5.1": (Jars("pinot-controller-1.5.1", _CONTROLLERS / "pom-1.5.1.xml"),),
+}
 
 
 def main() -> int:
     """Fetch everything; 0 or CAN_NOT_BE_HAD."""
     deadline = time.monotonic() + _PATIENCE_S
-    for jars in (PINOT, KAFKA, CLIENTS):
+    for jars in dict.fromkeys((PINOT, KAFKA, CLIENTS, *chain.from_iterable(CONTROLLERS.values()))):
         if not jars.is_complete:
             sys.stdout.write(f"Fetching {jars.name}; the first time this takes some minutes\n")
             sys.stdout.flush()

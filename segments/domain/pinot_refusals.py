@@ -27,6 +27,8 @@ _LONGEST: Final = 600
 _ENTRY: Final = re.compile(r"(?:entry id|segmentLineageEntryId)\s*[:=]\s*'?([0-9a-f]{8}-[0-9a-f-]{27})", re.IGNORECASE)
 _OPAQUE: Final = re.compile(r"Failed to update the segment lineage (?:during|for)", re.IGNORECASE)
 _SERVER_ERROR: Final = 500
+#: The name of the refusal of a force commit, and of a pause though that is set then (realtime-ops.md 3).
+NO_SERVER_TOLD: Final = "no-server-told"
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("entry-unknown", r"Failed to find entry id|Invalid segment lineage entry id|Failed to find segment lineage"
           r"|Segment lineage does not exist", NotFound, "List the entries with GET /segments/{table}/lineage."),
     _rule("entry-missing", r"'segmentLineageEntryId' should not be null", InvalidInput, "Add segmentLineageEntryId=..."),
+    _rule("to-empty", r"'segmentsTo' should not be null or empty", InvalidInput,
+          "This version of Pinot only replaces segments by others: delete the old ones by name."),
     _rule("lists-empty", r"'segmentsFrom' and 'segmentsTo' (?:can ?not|cannot) both be empty", InvalidInput,
           "Name what is replaced, what replaces it, or both."),
     # -- deletion
@@ -100,7 +104,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("time-interval", r"time interval|Invalid segment start/end time", Forbidden,
           "Check the time column of the segment and its format in the schema.", 400, 403, 500),
     _rule("upload-invalid", r"Segment validation fails|Could not fetch segment size|Invalid multi-part form"
-          r"|Failed to (?:unzip|extract|untar) .*segment|needed for URI upload|Source download URI is required", InvalidInput,
+          r"|Failed to (?:unzip|extract|untar) .*segment|uploading segment: .*(?:CompressorException|\.gz format)"
+          r"|needed for URI upload|Source download URI is required", InvalidInput,
           "Check the segment's file and the upload's headers."),
     _rule("upload-crash", r"internal server exception while uploading segment", OutcomeUnknown,
           "Look at the segment's record; the controller's log has the cause."),
@@ -115,8 +120,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _rule("consistency", r"inconsistent .*(?:consum|upsert)|consistency mode", StateConflict,
           "The cluster setting pinot.server.consuming.segment.consistency.mode forbids it for this table."),
     _rule("job-unknown", r"Failed to find controller job id", NotFound, "Pinot keeps the last force commits only."),
-    _rule("no-server-told", r"No (?:message|server).*(?:sent|force ?commit)|force commit message.*(?:not|fail)", Unavailable,
-          "No server of the table is alive; the pause itself is set and holds when they are back."),
+    _rule(NO_SERVER_TOLD, r"No force commit message (?:was )?sent", Unavailable,
+          "No server that consumes the table could be told: try again when its servers are up."),
     _rule("not-paused", r"should be paused before deleting", StateConflict, "Pause the table first."),
     _rule("not-pauseless", r"pauseless is not enabled|only .*pauseless", StateConflict, "Only a table with pauseless consumption can."),
     _rule("offline-table", r"for OFFLINE table|only (?:supported )?for REALTIME|should be a realtime table", InvalidInput,
@@ -124,26 +129,28 @@ RULES: Final[tuple[Rule, ...]] = (
     # -- tables and schemas
     _rule("table-exists", r"(?:table|TableConfig).*already exists|TableAlreadyExists", StateConflict,
           "Change it instead, or delete it first.", 409, 500),
-    _rule("schema-exists", r"Schema already exists|schema .*already exists", StateConflict, "Send override=true to change it."),
+    _rule("schema-exists", r"Schema(?::? \S+)? already exists", StateConflict, "Send override=true to change it."),
     _rule("schema-used", r"Cannot delete schema .* associated with", StateConflict, "Delete the table first."),
     _rule("schema-incompatible", r"Backward incompatible schema|BackwardIncompatible|incompatible .*existing schema", InvalidInput,
           "Columns may be added only."),
     _rule("no-schema", r"Failed to find schema for table|schema .*(?:not found|does not exist|null).*table|Schema should not be null"
-          r"|No schema found", InvalidInput, "Create the schema with POST /schemas first.", 400, 500),
+          r"|No schema found|No schema defined|Got empty schema", InvalidInput, "Create the schema with POST /schemas first.", 400, 500),
     _rule("config-invalid", r"Invalid table config|Failed to (?:update|add) .*(?:config|schema).*(?:due to|Reason)|Invalid schema"
           r"|'schemaName' |Invalid TableConfig|Unsupported|unrecognized", InvalidInput, "Correct what the message names.", 400, 500),
-    _rule("no-servers", r"(?:No|not enough|fewer) .*(?:server|instance)|Tenant.*(?:not found|does not exist)|Failed to find instances",
+    _rule("no-servers", r"(?:No|not enough|fewer) .*(?:server|instance)|Number of instances: \d+ .* < "
+          r"|Tenant.*(?:not found|does not exist)|Failed to find instances",
           StateConflict, "Start servers with the table's tag, or ask for fewer replicas."),
     _rule("dangling", r"External view .*(?:still )?exist|EV.*exist|dangling task|Table .* is being deleted", StateConflict,
           "What is left of the dropped table goes within a minute or two: try again then."),
     _rule("active-tasks", r"active running tasks|task schedules have been cleared", StateConflict, "Wait until its tasks are over."),
     # -- what does not exist
+    _rule("segment-no-file", r"Segment \S+ or table \S+ not found", NotFound, "List the segments with GET /segments/{table}."),
     _rule("table-unknown", r"Table \S+ (?:not found|does not exist)|Failed to find table|Table not found|Table '?[^']*'? not found"
           r"|table config (?:not found|for table)|Ideal State does not exist|Table ideal state is null|Failed to fetch table config"
           r"|Failed to find table config", NotFound, _LIST_TABLES),
     _rule("segment-unknown", r"Failed to find segment|Segment \S+ .*not found|not found in table|Segment not found"
           r"|Could not find (?:IdealState|ExternalView)", NotFound, "List the segments with GET /segments/{table}."),
-    _rule("task-unknown", r"Periodic task .* not found|Task type .*not (?:found|exist)|No task", NotFound,
+    _rule("task-unknown", r"Periodic task .* not found|Task (?:type|queue).*not (?:found|exist)|No task", NotFound,
           "GET /periodictask/names and /tasks/tasktypes list them."),
     _rule("schema-unknown", r"(?:Schema|schema) \S* ?(?:not found|does not exist)|Failed to find schema", NotFound,
           "List the schemas with GET /schemas."),

@@ -140,7 +140,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(BATCH_UPLOAD, "Many segments in one metadata push", _1_2, _1_5, "takes one segment per upload", "We send them one by one."),
     Capability(RESET_ERRORS, "Reset of segments in ERROR only", _0_11, _1_2, "resets all segments of a table or one",
                "We reset them one by one."),
-    Capability(RECORDS, "All segment records in one answer", _0_11, _1_2, "gives the records of segments one by one",
+    Capability(RECORDS, "All segment records in one answer", _0_10, _0_11, "gives the records of segments one by one",
                "We read them so."),
     Capability(END_CHECKS_FROM, "End refused when the old side is gone", _1_5, _HEAD,
                "ends a replacement whose old side was deleted", "We look before the end."),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from segments.errors import PinotAdminError
+from segments.domain.pinot_refusals import rule_of
+from segments.errors import OutcomeUnknown, PinotAdminError
+from segments.gateways.pinot import PinotRefused
 from segments.services import audit
 from segments.services.context import Actor, Context
 from segments.services.pinot_calls import Doubt, controller, settled
@@ -23,15 +25,23 @@ def change(
     headers: Mapping[str, str] | None = None,
     is_done: Callable[[], object],
     timeout: float | None = None,
+    halfway: str = "",
     **detail: Any,
 ) -> Any:
     """Send ``request`` (method, path); returns Pinot's answer, None when it was lost and ``is_done`` says that the change is there.
 
-    What ``is_done`` does not find is sent again, so it must be a change that may be made twice. The outcome is on record in any case.
+    What ``is_done`` does not find is sent again, so it must be a change that may be made twice. ``halfway``: the rule of a refusal that
+    Pinot answers after it made the change, so that ``is_done`` decides. The outcome is on record in any case.
     """
 
     def send() -> tuple[Any]:
-        return (controller(ctx).send(request[0], request[1], params, body, headers=headers, timeout=timeout),)
+        try:
+            return (controller(ctx).send(request[0], request[1], params, body, headers=headers, timeout=timeout),)
+        except PinotRefused as error:
+            rule = rule_of(error.pinot_status, error.pinot_message)
+            if rule is not None and rule.name == halfway:
+                raise OutcomeUnknown(error.pinot_message, remedy=rule.remedy) from error
+            raise
 
     def look(doubt: Doubt) -> tuple[Any] | None:
         return (None,) if is_done() else None

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from segments.domain import pinot_version
 from segments.domain.pause import PauseState, pause_of
+from segments.domain.pinot_refusals import NO_SERVER_TOLD
 from segments.domain.pinot_version import has
 from segments.domain.znrecord import ZNRecord
-from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
+from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PinotAdminError, StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.consuming_segments import StartFrom
 from segments.services.context import SYSTEM, Actor, Context
@@ -69,12 +71,13 @@ def pause_table(
         raise InvalidInput("The planned end of the pause lies in the past.", remedy="Give a later time, or none.")
     _check_expected(ctx, table, expected)
     said = comment if comment is not None else actor.reason
-    _keep(ctx, table, OurPause(actor.name, said, now, resume_at_ms, now))
     takes_comment = has(version(ctx), pinot_version.PAUSE_COMMENT)
-    change(
-        ctx, actor, "pauseConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
-        params={"comment": said or None} if takes_comment else None, is_done=lambda: _is_paused(ctx, table), comment=said,
-    )  # fmt: skip
+    with _kept(ctx, table, OurPause(actor.name, said, now, resume_at_ms, now)):
+        change(
+            ctx, actor, "pauseConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
+            params={"comment": said or None} if takes_comment else None, is_done=lambda: _is_paused(ctx, table),
+            halfway=NO_SERVER_TOLD, comment=said,
+        )  # fmt: skip
     return pause_status(ctx, table)
 
 
@@ -162,7 +165,7 @@ def _look_after(ctx: Context, table: TableName) -> list[str]:
     takes_comment = has(version(ctx), pinot_version.PAUSE_COMMENT)
     change(
         ctx, SYSTEM, "pauseConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
-        params={"comment": ours.comment or None} if takes_comment else None, is_done=lambda: True, again=True,
+        params={"comment": ours.comment or None} if takes_comment else None, is_done=lambda: True, halfway=NO_SERVER_TOLD, again=True,
     )  # fmt: skip
     return [f"{table} is paused and {len(waiting)} segments still consume; Pinot was asked again."]
 
@@ -178,7 +181,7 @@ def _topics(ctx: Context, table: TableName, action: str, indices: Collection[int
     params = {"topicIndices": ",".join(map(str, sorted(wanted))), **({} if is_paused else {"consumeFrom": _word(ctx, start)})}
     answer = change(
         ctx, actor, action, table.typed, ("POST", f"/tables/{quoted(table.raw)}/{action}"), params=params, is_done=is_done,
-        topics=sorted(wanted),
+        halfway=NO_SERVER_TOLD, topics=sorted(wanted),
     )  # fmt: skip
     return answer if isinstance(answer, dict) else pause_status(ctx, table)
 
@@ -222,6 +225,23 @@ def _with_ours(status: dict[str, Any], ours: OurPause | None) -> dict[str, Any]:
     if ours.resume_at_ms is not None:
         status["resumeAtMs"] = ours.resume_at_ms
     return status
+
+
+@contextmanager
+def _kept(ctx: Context, table: TableName, pause: OurPause) -> Iterator[None]:
+    """The pause is on record before Pinot is asked for it; what was on record comes back when Pinot did nothing."""
+    before = read_pause(ctx, table)
+    _keep(ctx, table, pause)
+    try:
+        yield
+    except OutcomeUnknown:
+        raise
+    except PinotAdminError:
+        if before is not None:
+            _keep(ctx, table, before)
+        else:
+            ctx.store.delete(paths.pause(table.typed))
+        raise
 
 
 def _keep(ctx: Context, table: TableName, pause: OurPause) -> None:

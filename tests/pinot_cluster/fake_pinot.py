@@ -71,6 +71,9 @@ class PinotRest(FakePinot):
     params: list[dict[str, str]] = field(default_factory=list)
     consuming_info: dict[str, Any] = field(default_factory=dict)
     has_jobs: bool = True
+    #: {(method, path): answer}: instead of the change, or after it.
+    refused: dict[tuple[str, str], httpx.Response] = field(default_factory=dict)
+    answered_with: dict[tuple[str, str], httpx.Response] = field(default_factory=dict)
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         if request.url.host in self.down or self.broken is not None:
@@ -84,7 +87,10 @@ class PinotRest(FakePinot):
         number = len(self.changes)
         if number in self.before:
             self.before[number]()
-        return self._faulty(self.faults.get(number), request, lambda: self._change(request, path))
+        if (request.method, path) in self.refused:
+            return self.refused[request.method, path]
+        done = self._faulty(self.faults.get(number), request, lambda: self._change(request, path))
+        return self.answered_with.get((request.method, path), done)
 
     def _faulty(self, fault: Fault | None, request: httpx.Request, change: Callable[[], httpx.Response]) -> httpx.Response:
         match fault:

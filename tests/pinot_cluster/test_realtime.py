@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx
 import pytest
 
 from segments.domain.force_commit import BatchSettings
 from segments.domain.ideal_state import new_ideal_state, with_rows
 from segments.domain.segment_metadata import SegmentMetadata
-from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.models import AuditEvent, Finding
 from segments.names import REALTIME, TableName
 from segments.services import consuming_info, consumption, force_commit, pinot_realtime, realtime_validation, validation
@@ -110,6 +111,34 @@ def test_a_pause_that_a_consumer_did_not_hear_of_is_asked_for_again(pinot: Pinot
     committed(pinot)
     pinot.inside.now += MINUTE
     assert realtime_validation.keep_consumption(pinot.ctx) == []
+
+
+def test_a_pause_that_pinot_refuses_leaves_what_was_on_record(pinot: PinotCluster) -> None:
+    denied = httpx.Response(403, json={"code": 403, "error": "Permission is denied"})
+    path = ("POST", "/tables/t/pauseConsumption")
+    pinot.rest.refused[path] = denied
+    with pytest.raises(Forbidden):
+        consumption.pause_table(pinot.ctx, TABLE, comment="x", actor=ANN)
+    assert pinot_realtime.read_pause(pinot.ctx, TABLE) is None
+    del pinot.rest.refused[path]
+    consumption.pause_table(pinot.ctx, TABLE, comment="first", resume_at_ms=pinot.inside.now + MINUTE, actor=ANN)
+    pinot.rest.refused[path] = denied
+    with pytest.raises(Forbidden):
+        consumption.pause_table(pinot.ctx, TABLE, comment="second", actor=ANN)
+    kept = pinot_realtime.read_pause(pinot.ctx, TABLE)
+    assert kept is not None
+    assert (kept.comment, kept.resume_at_ms) == ("first", pinot.inside.now + MINUTE)
+
+
+def test_a_pause_that_no_server_hears_of_is_set_and_a_force_commit_that_none_hears_of_is_told_at_once(pinot: PinotCluster) -> None:
+    unheard = httpx.Response(500, json={"code": 500, "error": "No force commit message sent for table: t_REALTIME"})
+    pinot.rest.answered_with["POST", "/tables/t/pauseConsumption"] = unheard
+    assert consumption.pause_table(pinot.ctx, TABLE, actor=ANN)["pauseFlag"] is True
+    pinot.rest.refused["POST", "/tables/t/forceCommit"] = unheard
+    before = len(pinot.rest.changes)
+    with pytest.raises(Unavailable, match="No force commit message"):
+        force_commit.force_commit(pinot.ctx, TABLE, Wanted(), BatchSettings(), actor=ANN)
+    assert len(pinot.rest.changes) == before + 1
 
 
 def test_a_pause_of_a_dropped_table_is_forgotten(pinot: PinotCluster) -> None:

@@ -16,7 +16,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -36,12 +36,13 @@ _LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _PATIENCE = 180.0
 
 
-def java_command(jars: Jars, heap: str, main: str, *arguments: str) -> list[str]:
-    """The command that runs a main class of ``jars`` with the options that Pinot needs on Java 17."""
+def java_command(jars: Jars | Sequence[Path | str], heap: str, main: str, *arguments: str) -> list[str]:
+    """The command that runs a main class of ``jars``, or of a class path, with the options that Pinot needs on Java 17."""
+    path = [f"{jars.lib}/*"] if isinstance(jars, Jars) else list(map(str, jars))
     opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS]
     java = str(find_java(os.environ).executable)
     options = [f"-Xmx{heap}", "-Dpinot.admin.system.exit=true", *_LIGHT, *opens, "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
-    return [java, *options, "-cp", f"{jars.lib}/*", main, *arguments]
+    return [java, *options, "-cp", os.pathsep.join(path), main, *arguments]
 
 
 @dataclass

@@ -1,0 +1,242 @@
+"""The version table of docs/pinot-clusters.md on real controllers: what each version is said to have is asked of one that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from segments.domain import pinot_version as versions
+from segments.domain.pinot_version import CAPABILITIES, Has, parse_version
+from tests.integration.running import DAY0
+from tests.real_parts import wait_until
+from tests.real_pinot.controllers.driven import Driven, realtime_config
+
+pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(300)]
+#: Any status but those with which a controller says that it does not know the path.
+NO_PATH = (404, 405)
+
+
+def asked(driven: Driven, method: str, path: str, **options: Any) -> tuple[int, Any]:
+    """Status and JSON of any answer, or its text."""
+    found = driven.raw.http.request(method, driven.raw.base + path, timeout=60, **options)
+    try:
+        return found.status_code, found.json()
+    except ValueError:
+        return found.status_code, found.text
+
+
+def documented(driven: Driven) -> list[str]:
+    """Every path that the controller says it has."""
+    return list(driven.raw.call("GET", "/swagger.json").json()["paths"])
+
+
+def replaces(driven: Driven) -> bool:
+    table = driven.offline_table("a").raw
+    entry = driven.raw.start(table, ["a"], ["b"])
+    driven.raw.upload(table, "b")
+    driven.raw.online(table, "b")
+    driven.raw.end(table, entry)
+    driven.raw.revert(table, entry)
+    return states_of(driven, table) == {entry: "REVERTED"}
+
+
+def states_of(driven: Driven, table: str) -> dict[str, str]:
+    found = driven.raw.call("GET", f"/segments/{table}/lineage", params={"type": "OFFLINE"}).json()
+    return {entry: fields["state"] for entry, fields in found["lineageEntries"].items()}
+
+
+def pauses(driven: Driven) -> bool:
+    table = driven.realtime_table().raw
+    driven.raw.call("POST", f"/tables/{table}/pauseConsumption")
+    was = driven.raw.call("GET", f"/tables/{table}/pauseStatus").json()["pauseFlag"]
+    driven.raw.call("POST", f"/tables/{table}/resumeConsumption")
+    return was is True and driven.raw.call("GET", f"/tables/{table}/pauseStatus").json()["pauseFlag"] is False
+
+
+def force_commits(driven: Driven) -> bool:
+    return asked(driven, "POST", f"/tables/{driven.realtime_table().raw}/forceCommit")[0] == 200
+
+
+def tells_progress(driven: Driven) -> bool:
+    _, answer = asked(driven, "POST", f"/tables/{driven.realtime_table().raw}/forceCommit")
+    job = answer.get("forceCommitJobId") if isinstance(answer, dict) else None
+    return bool(job) and asked(driven, "GET", f"/tables/forceCommitStatus/{job}")[1]["numberOfSegmentsYetToBeCommitted"] == 2
+
+
+def commits_a_choice(driven: Driven) -> bool:
+    """A version that does not know the parameter commits everything and says so."""
+    status, said = asked(driven, "POST", f"/tables/{driven.realtime_table().raw}/forceCommit", params={"partitions": "7"})
+    return status != 200 and "partitions: 7" in str(said)
+
+
+def commits_in_batches(driven: Driven) -> bool:
+    status, said = asked(driven, "POST", f"/tables/{driven.realtime_table().raw}/forceCommit", params={"batchSize": "-1"})
+    return status != 200 and "batch" in str(said)
+
+
+def keeps_a_comment(driven: Driven) -> bool:
+    table = driven.realtime_table().raw
+    driven.raw.call("POST", f"/tables/{table}/pauseConsumption", params={"comment": "the producer repeats itself"})
+    return driven.raw.call("GET", f"/tables/{table}/pauseStatus").json().get("comment") == "the producer repeats itself"
+
+
+def resumes_from_last(driven: Driven) -> bool:
+    path = f"/tables/{driven.realtime_table().raw}/resumeConsumption"
+    assert asked(driven, "POST", path, params={"consumeFrom": "smallest"})[0] == 200
+    return asked(driven, "POST", path, params={"consumeFrom": "lastConsumed"})[0] == 200
+
+
+def resumes_from_offsets(driven: Driven) -> bool:
+    path = f"/tables/{driven.realtime_table().raw}/resumeConsumption"
+    return any(asked(driven, "POST", path, params={"consumeFrom": word})[0] == 200 for word in ('{"0":"5"}', "5", "0=5"))
+
+
+def pauses_topics(driven: Driven) -> bool:
+    table = driven.realtime_table().raw
+    status, said = asked(driven, "POST", f"/tables/{table}/pauseTopicConsumption", params={"topicIndices": "0"})
+    return status == 200 and said["indexOfInactiveTopics"] == [0]
+
+
+def pauses_partitions(driven: Driven) -> bool:
+    return any("pause" in path.lower() and "partition" in path.lower() for path in documented(driven))
+
+
+def tells_watermarks(driven: Driven) -> bool:
+    status, said = asked(driven, "GET", f"/tables/{driven.realtime_table().raw}/consumerWatermarks")
+    return status == 200 and len(said["watermarks"]) == 2
+
+
+def is_pauseless(driven: Driven) -> bool:
+    """A version that does not know the key forgets it."""
+    stream = realtime_config("x")["tableIndexConfig"]["streamConfigs"]
+    wanted = {"streamIngestionConfig": {"streamConfigMaps": [stream], "pauselessConsumptionEnabled": True}}
+    segments = {"timeColumnName": "day", "replication": "2", "replicasPerPartition": "2", "peerSegmentDownloadScheme": "http"}
+    table = driven.realtime_table(ingestionConfig=wanted, tableIndexConfig={"loadMode": "MMAP"}, segmentsConfig=segments).raw
+    kept = driven.raw.call("GET", f"/tables/{table}").json()["REALTIME"]["ingestionConfig"]["streamIngestionConfig"]
+    return bool(kept.get("pauselessConsumptionEnabled"))
+
+
+def takes_reingested(driven: Driven) -> bool:
+    body = {"x": ("x.tar.gz", b"x")}
+    params = {"tableName": driven.realtime_table().raw, "tableType": "REALTIME"}
+    return asked(driven, "POST", "/segments/reingested", params=params, files=body)[0] not in NO_PATH
+
+
+def deletes_from_a_number(driven: Driven) -> bool:
+    path = f"/deleteSegmentsFromSequenceNum/{driven.realtime_table().typed}"
+    return asked(driven, "DELETE", path, params={"segments": "x"})[0] not in NO_PATH
+
+
+def deletes_a_window(driven: Driven) -> bool:
+    table = driven.offline_table("a", "b")
+    window = {"type": "OFFLINE", "startTimestamp": str((DAY0 - 9) * 86_400_000), "endTimestamp": str((DAY0 + 9) * 86_400_000)}
+    asked(driven, "DELETE", f"/segments/{table.raw}/choose", params=window)
+    return not driven.ideal(table)
+
+
+def guards_a_replacement(driven: Driven) -> bool:
+    table = driven.offline_table("a", "b")
+    driven.raw.start(table.raw, ["a"], ["c"])
+    asked(driven, "POST", f"/segments/{table.typed}/delete", json=["a"])
+    return "a" in driven.ideal(table)
+
+
+def takes_many(driven: Driven) -> bool:
+    params = {"tableName": driven.offline_table().raw, "tableType": "OFFLINE"}
+    return asked(driven, "POST", "/segments/batchUpload", params=params, files={"x": ("x", b"x")})[0] not in NO_PATH
+
+
+def resets_errors_only(driven: Driven) -> bool:
+    """One that does not know the parameter says that it reset all."""
+    table = driven.offline_table("a").typed
+    status, said = asked(driven, "POST", f"/segments/{table}/reset", params={"errorSegmentsOnly": "true"})
+    assert status == 200, said
+    return "all segments" not in str(said)
+
+
+def tells_all_records(driven: Driven) -> bool:
+    table = driven.offline_table("a", "b").typed
+    where = {"path": f"/{driven.controller.cluster}/PROPERTYSTORE/SEGMENTS/{table}"}
+    status, said = asked(driven, "GET", "/zk/getChildren", params=where)
+    return status == 200 and sorted(record["id"] for record in said) == ["a", "b"]
+
+
+def minds_the_old_side(driven: Driven) -> bool:
+    table = driven.offline_table("a", "z")
+    entry = driven.raw.start(table.raw, ["a"], ["b"])
+    driven.raw.upload(table.raw, "b")
+    driven.raw.online(table.raw, "b")
+    driven.raw.call("POST", f"/segments/{table.typed}/delete", json=["a"])
+    wait_until(lambda: "a" not in driven.ideal(table))
+    asked(driven, "POST", f"/segments/{table.raw}/endReplaceSegments", params={"type": "OFFLINE", "segmentLineageEntryId": entry})
+    return states_of(driven, table.raw) != {entry: "COMPLETED"}
+
+
+def keeps_two_snapshots(driven: Driven) -> bool:
+    """Is the first snapshot of a REFRESH table still there when a third one begins?"""
+    table = driven.offline_table("a")
+    entry = driven.raw.start(table.raw, ["a"], ["b"], force=True)
+    driven.raw.upload(table.raw, "b")
+    driven.raw.online(table.raw, "b")
+    driven.raw.end(table.raw, entry)
+    driven.raw.start(table.raw, ["b"], ["c"], force=True)
+    return "a" in driven.ideal(table)
+
+
+def knows_the_key(driven: Driven) -> bool:
+    table = driven.offline_table().raw
+    kept = driven.raw.call("GET", f"/tables/{table}").json()["OFFLINE"]["ingestionConfig"]["batchIngestionConfig"]
+    return bool(kept.get("consistentDataPush"))
+
+
+def takes_a_custom_map(driven: Driven) -> bool:
+    table = driven.offline_table().raw
+    body = {"segmentsFrom": [], "segmentsTo": ["b"], "customMap": {"job": "7"}}
+    return asked(driven, "POST", f"/segments/{table}/startReplaceSegments", params={"type": "OFFLINE"}, json=body)[0] == 200
+
+
+def ends_a_part(driven: Driven) -> bool:
+    table = driven.offline_table().raw
+    entry = driven.raw.start(table, [], ["b", "c"])
+    driven.raw.upload(table, "b")
+    driven.raw.online(table, "b")
+    query = {"type": "OFFLINE", "segmentLineageEntryId": entry}
+    asked(driven, "POST", f"/segments/{table}/endReplaceSegments", params=query, json={"segmentsTo": ["b"]})
+    return states_of(driven, table) == {entry: "COMPLETED"}
+
+
+def sums_up_tasks(driven: Driven) -> bool:
+    status, said = asked(driven, "GET", "/tasks/summary")
+    return status == 200 and "taskBreakdown" in said
+
+
+def restores(driven: Driven) -> bool:
+    return any(word in path.lower() for path in documented(driven) for word in ("restore", "undelete", "recover"))
+
+
+#: How each capability is asked for. What no version has can only be looked for among the paths that a controller names.
+PROBES: dict[str, Callable[[Driven], bool]] = {
+    versions.REPLACE: replaces, versions.PAUSE: pauses, versions.FORCE_COMMIT: force_commits, versions.FORCE_COMMIT_STATUS: tells_progress,
+    versions.FORCE_COMMIT_SELECT: commits_a_choice, versions.FORCE_COMMIT_BATCH: commits_in_batches,
+    versions.PAUSE_COMMENT: keeps_a_comment, versions.RESUME_LAST: resumes_from_last, versions.PAUSE_TOPICS: pauses_topics,
+    versions.PAUSE_PARTITIONS: pauses_partitions, versions.RESUME_OFFSETS: resumes_from_offsets, versions.WATERMARKS: tells_watermarks,
+    versions.PAUSELESS: is_pauseless, versions.REINGESTION: takes_reingested, versions.DELETE_SEQUENCE: deletes_from_a_number,
+    versions.DELETE_CHOOSE: deletes_a_window, versions.DELETE_GUARD: guards_a_replacement, versions.BATCH_UPLOAD: takes_many,
+    versions.RESET_ERRORS: resets_errors_only, versions.RECORDS: tells_all_records, versions.END_CHECKS_FROM: minds_the_old_side,
+    versions.KEEPS_SNAPSHOTS: keeps_two_snapshots, versions.CONSISTENT_KEY: knows_the_key, versions.CUSTOM_MAP: takes_a_custom_map,
+    versions.END_PART: ends_a_part, versions.TASK_SUMMARY: sums_up_tasks, versions.RESTORE: restores,
+}  # fmt: skip
+
+
+def test_every_capability_is_asked_for() -> None:
+    assert sorted(PROBES) == sorted(c.name for c in CAPABILITIES)
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_a_running_controller_has_what_the_table_says_and_nothing_else(driven: Driven, name: str) -> None:
+    assert driven.ctx.pinot is not None
+    said = parse_version(driven.ctx.pinot.version())
+    assert str(said) == driven.version
+    assert PROBES[name](driven) is (versions.capability(name).in_version(said) is Has.YES)
