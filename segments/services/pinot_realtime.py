@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
 from segments.domain import pinot_version
-from segments.domain.pause import PauseState, pause_of
+from segments.domain.pause import PauseState, pause_of, status_json, time_text
 from segments.domain.pinot_version import has
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
@@ -216,7 +216,11 @@ def _check_expected(ctx: Context, table: TableName, expected: Callable[[PauseSta
 
 
 def _with_ours(found: Any, ours: OurPause | None) -> dict[str, Any]:
-    status = dict(found or {})
+    """Pinot's document with what is kept here. Versions that take no comment tell only the flag and the segments: the rest is added."""
+    state = PauseState(paused=bool(dict(found or {}).get("pauseFlag")))
+    if ours is not None and state.paused:
+        state = replace(state, time_text=time_text(ours.at_ms))
+    status = {**status_json(state, ()), **dict(found or {})}
     if ours is None or not status.get("pauseFlag"):
         return status
     status["actor"] = ours.actor

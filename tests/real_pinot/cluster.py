@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from segments.processes.java import find_java
+from tests.integration.running import Installation
 from tests.maven import PINOT, Jars
 from tests.real_parts import free_port
 
@@ -219,6 +220,13 @@ def running(has_failed: Callable[[], bool] = bool) -> Iterator[RealPinot]:
             sys.stderr.write(f"\nThe logs of the real Pinot are kept in {folder}\n")
         else:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def add_to(installation: Installation, pinot: RealPinot, name: str, *, has_zookeeper: bool) -> None:
+    """Have an installation drive this Pinot as cluster ``name``, reading its ZooKeeper or over REST alone."""
+    options = ["--controller", pinot.controller, "--broker", pinot.broker, *(["--zookeeper", pinot.zookeeper] if has_zookeeper else [])]
+    done = installation.manage("cluster", "add", name, *options, seconds=120)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _is_well(url: str) -> bool:
