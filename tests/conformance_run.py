@@ -16,9 +16,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.integration.running import Installation
+import pytest
+
+from tests.integration.running import ROOT, Installation
 from tests.streams import kafka_broker
 
+#: Where the suite is looked for, beside this repository unless CONFORMANCE says otherwise.
+SUITE = Path(os.environ.get("CONFORMANCE", ROOT.parent / "shared" / "conformance"))
+#: For tests that run a part of it.
+needs_suite = pytest.mark.skipif(
+    not SUITE.is_dir(), reason=f"the conformance suite is not in {SUITE}; name its folder with CONFORMANCE=DIR"
+)
 #: What neither this project nor Pinot 0.11.0 has is left out: the states of a pauseless commit, and reingestion. For pytest's ``-k``.
 WITHOUT_PAUSELESS = "not pauseless and not reingest"
 

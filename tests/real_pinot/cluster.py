@@ -26,7 +26,7 @@ from typing import Any
 from segments.processes.java import find_java
 from tests.integration.running import Installation
 from tests.maven import PINOT, Jars
-from tests.real_parts import free_port
+from tests.real_parts import free_port, until_ended
 
 CLUSTER = "realpinot"
 ADMINISTRATOR = "org.apache.pinot.tools.admin.PinotAdministrator"
@@ -247,12 +247,12 @@ def _accepts(port: int) -> bool:
 
 def main() -> None:
     """Start one, print how it is reached, and wait for Ctrl-C or SIGTERM."""
-    with running() as pinot:
+    with until_ended(), running() as pinot:
         sys.stdout.write(
             f"PINOT_CONTROLLER={pinot.controller}\nPINOT_BROKER={pinot.broker}\nPINOT_ZK={pinot.zookeeper}\nPINOT_CLUSTER={CLUSTER}\n"
         )
         sys.stdout.flush()
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        signal.pause()
 
 
 if __name__ == "__main__":
