@@ -68,9 +68,9 @@ conformance: $(VENV)/.dev ## Run the black-box suite in CONFORMANCE=DIR against 
 # The jars of real parts (380 MB) are fetched once with mvn, to ~/.cache/pinotadmin or PINOTADMIN_CACHE; status 75 where that can not be.
 test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0 and Kafka, and Pinot's own clients against ours
 	$(BIN)/python -m tests.maven
-	REAL_PINOT=1 $(BIN)/python -m pytest tests/real_pinot $(ARGS)
+	REAL_PINOT=1 $(BIN)/python -m pytest -rs tests/real_pinot $(ARGS)
 
-conformance-real: $(VENV)/.dev ## The black-box suite in CONFORMANCE=DIR against a real Apache Pinot 0.11.0
+conformance-real: $(VENV)/.dev ## All of it against a real Apache Pinot 0.11.0, directly and through us (ARGS="--through-us test_tables.py")
 	$(BIN)/python -m tests.real_pinot.conformance $(CONFORMANCE) $(ARGS)
 
 chaos: $(VENV)/.dev ## Kill processes at random for half an hour under a stream of rows (CHAOS_SECONDS, CHAOS_SEED)

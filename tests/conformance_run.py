@@ -11,13 +11,24 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.integration.running import Installation
+import pytest
+
+from tests.integration.running import ROOT, Installation
 from tests.streams import kafka_broker
+
+#: Where the suite is looked for, beside this repository unless CONFORMANCE says otherwise.
+SUITE = Path(os.environ.get("CONFORMANCE", ROOT.parent / "shared" / "conformance"))
+#: For tests that run a part of it.
+needs_suite = pytest.mark.skipif(
+    not SUITE.is_dir(), reason=f"the conformance suite is not in {SUITE}; name its folder with CONFORMANCE=DIR"
+)
+#: What neither this project nor Pinot 0.11.0 has is left out: the states of a pauseless commit, and reingestion. For pytest's ``-k``.
+WITHOUT_PAUSELESS = "not pauseless and not reingest"
 
 
 def suite_environment(endpoints: dict[str, Any], *, is_strict: bool = True) -> dict[str, str]:
@@ -41,13 +52,23 @@ def suite_environment(endpoints: dict[str, Any], *, is_strict: bool = True) -> d
 
 
 def run_suite(
-    suite: Path, endpoints: dict[str, Any], folder: Path, arguments: Sequence[str], *, is_strict: bool = True, capture: bool = False
+    suite: Path,
+    endpoints: dict[str, Any],
+    folder: Path,
+    arguments: Sequence[str],
+    *,
+    is_strict: bool = True,
+    capture: bool = False,
+    more: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the suite in its own folder, which may be read-only; ``folder`` takes an empty configuration, so that ours does not count."""
+    """Run the suite in its own folder, which may be read-only; ``folder`` takes an empty configuration, so that ours does not count.
+
+    ``more`` is put into its environment.
+    """
     (folder / "pytest.ini").write_text("[pytest]\n")
     options = ["-c", str(folder / "pytest.ini"), "--rootdir", str(suite), "-p", "no:cacheprovider", "-p", "no:django"]
     command = [sys.executable, "-B", "-m", "pytest", *options, *(arguments or [str(suite)])]
-    environment = suite_environment(endpoints, is_strict=is_strict)
+    environment = {**suite_environment(endpoints, is_strict=is_strict), **(more or {})}
     return subprocess.run(command, cwd=suite, env=environment, check=False, capture_output=capture, text=True)
 
 

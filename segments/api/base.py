@@ -20,6 +20,7 @@ from segments.api.openapi import PinotSchema
 from segments.api.permissions import Right
 from segments.errors import InvalidInput, NotFound
 from segments.services.context import Actor, Context
+from segments.services.pinot_calls import lacks
 
 _ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -33,6 +34,8 @@ class ApiView(APIView):
     cluster: str | None = None
     #: Methods that have a use case on a real Pinot; the others of Pinot's own paths are passed on to it.
     on_pinot: ClassVar[frozenset[str]] = frozenset()
+    #: Methods that have one where Pinot's version lacks the capability named; other versions answer themselves.
+    where_lacking: ClassVar[dict[str, str]] = {}
 
     def dispatch(self, request: HttpRequest, *args: Any, cluster: str | None = None, **kwargs: Any) -> HttpResponseBase:
         """As usual, with the cluster of ``/clusters/<cluster>/...`` kept aside; what is Pinot's own business goes to it."""
@@ -46,9 +49,11 @@ class ApiView(APIView):
         if request.method in self.on_pinot or _path_of(request).startswith("api/v1/"):
             return False
         try:
-            return wiring.context(cluster).pinot is not None
+            ctx = wiring.context(cluster)
         except NotFound:
             return False  # the view says it, to those who may know
+        capability = self.where_lacking.get(str(request.method))
+        return ctx.pinot is not None and not (capability and lacks(ctx, capability))
 
     def table_asked(self, request: Request) -> str | None:
         """The table (raw or typed name) that a request is about, for rights by table; None: the cluster as a whole."""

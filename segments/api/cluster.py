@@ -10,9 +10,10 @@ from rest_framework.response import Response
 
 from segments.api.base import ApiView, json_body, need_text, status, text_param
 from segments.api.task_queue import run_periodic
+from segments.domain import pinot_version
 from segments.errors import InvalidInput
 from segments.names import split_table_name
-from segments.services import audit, cluster_settings, instances, passes, tables
+from segments.services import audit, cluster_settings, instances, passes, pinot_passes, tables
 
 
 class Instances(ApiView):
@@ -122,6 +123,7 @@ class PeriodicTaskNames(ApiView):
 class RunPeriodicTask(ApiView):
     """Run a periodic task now."""
 
+    where_lacking = {"POST": pinot_version.RUN_BY_POST}
     rights = {"GET": "operate", "POST": "operate"}
     parameters = dict.fromkeys(("GET", "POST"), ("taskname", "tableName", "type"))
 
@@ -135,7 +137,10 @@ class RunPeriodicTask(ApiView):
 
     def post(self, request: Request) -> Response:
         """As GET."""
-        return self.get(request)
+        if self.ctx.pinot is None:
+            return self.get(request)
+        name, *of = (text_param(request, key) for key in ("taskname", "tableName", "type"))
+        return Response(pinot_passes.run_of_pinot(self.ctx, name or need_text(request, "taskname"), *of, actor=self.actor))
 
     def table_asked(self, request: Request) -> str | None:
         """The table to run over; none: all."""

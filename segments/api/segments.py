@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param, int_param, json_body, need_text, status, text_param
 from segments.api.streaming import in_threads
+from segments.domain import pinot_version
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, REALTIME, TableName, check_segment_name, split_table_name
 from segments.services import deletion, downloads, segments, tables
@@ -26,6 +27,7 @@ class TableSegments(ApiView):
     """The segments of a table: list them, delete many."""
 
     on_pinot = frozenset(("DELETE",))
+    where_lacking = {"GET": pinot_version.SEGMENT_LIST}
     rights = {"DELETE": "administer"}
     parameters = {"GET": ("type", "excludeReplacedSegments", *_TIMES), "DELETE": ("type", "retention", "segments")}
 
@@ -127,6 +129,7 @@ class SegmentRecord(ApiView):
 class SegmentRecords(ApiView):
     """The records of all segments of a table."""
 
+    where_lacking = {"GET": pinot_version.RECORDS}
     parameters = {"GET": ("type",)}
 
     def get(self, request: Request, table: str) -> Response:

@@ -104,6 +104,8 @@ DELETE_GUARD: Final = "deleteGuard"
 BATCH_UPLOAD: Final = "batchUpload"
 RESET_ERRORS: Final = "resetErrorSegments"
 RECORDS: Final = "segmentRecords"
+SEGMENT_LIST: Final = "segmentList"
+RUN_BY_POST: Final = "startOfPassesByPost"
 END_CHECKS_FROM: Final = "endChecksOldSide"
 KEEPS_SNAPSHOTS: Final = "snapshotsKept"
 TASK_SUMMARY: Final = "taskSummary"
@@ -140,8 +142,11 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(BATCH_UPLOAD, "Many segments in one metadata push", _1_2, _1_5, "takes one segment per upload", "We send them one by one."),
     Capability(RESET_ERRORS, "Reset of segments in ERROR only", _0_11, _1_2, "resets all segments of a table or one",
                "We reset them one by one."),
-    Capability(RECORDS, "All segment records in one answer", _0_10, _0_11, "gives the records of segments one by one",
+    Capability(RECORDS, "All segment records in one answer", _0_11, _1_2, "gives the records of segments one by one",
                "We read them so."),
+    Capability(SEGMENT_LIST, "Lists without segments that are being deleted, and by time", _0_11, _1_2,
+               "lists segments until the last trace of them is deleted, and takes no times", "We read the ideal state."),
+    Capability(RUN_BY_POST, "Starting a periodic pass with POST", _0_11, _1_2, "starts periodic passes with GET only", "We send a GET."),
     Capability(END_CHECKS_FROM, "End refused when the old side is gone", _1_5, _HEAD,
                "ends a replacement whose old side was deleted", "We look before the end."),
     Capability(KEEPS_SNAPSHOTS, "More than one snapshot to go back to", _HEAD, None,

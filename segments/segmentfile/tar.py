@@ -93,6 +93,15 @@ def read_info_from_tar(tar_path: Path) -> SegmentInfo:
 
     Raises SegmentCorrupt when there is no ``metadata.properties`` or the tar can not be read.
     """
+    found = read_descriptions(tar_path)
+    return parse_info(found[METADATA], found.get(CREATION_META, b""))
+
+
+def read_descriptions(tar_path: Path) -> dict[str, bytes]:
+    """{name: contents} of the two small files that describe a segment; ``creation.meta`` may be missing.
+
+    Raises as ``read_info_from_tar``.
+    """
     found: dict[str, tuple[bool, bytes]] = {}
     with _open(tar_path) as tar:
         for entry in tar:
@@ -110,7 +119,7 @@ def read_info_from_tar(tar_path: Path) -> SegmentInfo:
                 break
     if METADATA not in found:
         raise SegmentCorrupt(f"{tar_path.name} holds no {METADATA}.", remedy="Upload the tar.gz of a segment directory.")
-    return parse_info(found[METADATA][1], found.get(CREATION_META, (False, b""))[1])
+    return {name: data for name, (_, data) in found.items()}
 
 
 def _extract_all(tar: tarfile.TarFile, work: Path, name: str, max_bytes: int | None, max_members: int) -> str:

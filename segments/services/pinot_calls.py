@@ -75,6 +75,11 @@ def version(ctx: Context) -> PinotVersion | None:
         return None
 
 
+def lacks(ctx: Context, name: str) -> bool:
+    """Is the cluster's version known to lack this capability?"""
+    return bool(pinot_version.lacking(version(ctx), name))
+
+
 def require(ctx: Context, name: str) -> None:
     """StateConflict with the reason when the cluster's version lacks this capability."""
     why = pinot_version.lacking(version(ctx), name)

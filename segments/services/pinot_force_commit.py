@@ -21,8 +21,7 @@ from segments.services.realtime_state import read_ideal
 from segments.store import paths
 from segments.store.update import update_record
 
-#: Jobs that we keep for versions that keep none, and for answers that were lost.
-_OURS: Final = "looked-at-"
+#: Where a job stands that we keep for versions that keep none, and for answers that were lost.
 _FIELD: Final = "forceCommit"
 
 
@@ -53,17 +52,18 @@ def force_commit(
     )  # fmt: skip
     body = {"forceCommitStatus": "SUCCESS", **(answer if isinstance(answer, dict) else {})}
     if not body.get("forceCommitJobId"):
-        body["forceCommitJobId"] = _remember(ctx, table, targets)
+        body |= {"forceCommitJobId": _remember(ctx, table, targets), "jobMetaZKWriteStatus": "SUCCESS"}
     return body
 
 
 def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
     """How far a force commit is. NotFound when nobody knows it."""
-    if job_id.startswith(_OURS):
-        return _looked_at(ctx, job_id)
+    kept = ctx.store.get(paths.commit_job(job_id))
+    if kept is not None and kept.record is not None:
+        return _looked_at(ctx, kept.record)
     if not has(version(ctx), pinot_version.FORCE_COMMIT_STATUS):
         why = pinot_version.lacking(version(ctx), pinot_version.FORCE_COMMIT_STATUS)
-        raise NotFound(f"Failed to find controller job id: {job_id}. {why}")
+        raise NotFound(f"Failed to find controller job id: {job_id}. {why}", remedy="The last 100 are kept here.")
     return read_object(ctx, f"/tables/forceCommitStatus/{quoted(job_id)}")
 
 
@@ -89,7 +89,7 @@ def _consuming(ctx: Context, table: TableName) -> list[str]:
 
 
 def _remember(ctx: Context, table: TableName, targets: list[str]) -> str:
-    job_id = _OURS + ctx.new_id()
+    job_id = ctx.new_id()
     body = {"table": table.typed, "segments": targets, "at": ctx.clock()}
     record = ZNRecord(job_id, {_FIELD: json.dumps(body, separators=(",", ":"))})
     update_record(ctx.store, paths.commit_job(job_id), lambda _: record)
@@ -103,11 +103,8 @@ def _submitted(ctx: Context, job_id: str) -> int:
     return int(json.loads(node.record.simple[_FIELD])["at"]) if node and node.record else 0
 
 
-def _looked_at(ctx: Context, job_id: str) -> dict[str, Any]:
-    node = ctx.store.get(paths.commit_job(job_id))
-    if node is None or node.record is None:
-        raise NotFound(f"Failed to find controller job id: {job_id}", remedy="The last 100 are kept.")
-    body = json.loads(node.record.simple[_FIELD])
+def _looked_at(ctx: Context, job: ZNRecord) -> dict[str, Any]:
+    body = json.loads(job.simple[_FIELD])
     nodes = ctx.store.get_many([paths.segment(body["table"], s) for s in body["segments"]])
     left = [
         s
@@ -115,7 +112,7 @@ def _looked_at(ctx: Context, job_id: str) -> dict[str, Any]:
         if n is not None and n.record is not None and from_record(n.record).status not in COMPLETED_STATUSES
     ]
     return {
-        "jobId": job_id, "tableName": body["table"], "jobType": "FORCE_COMMIT", "submissionTimeMs": str(body["at"]),
+        "jobId": job.id, "tableName": body["table"], "jobType": "FORCE_COMMIT", "submissionTimeMs": str(body["at"]),
         "segmentsForceCommitted": json.dumps(body["segments"]), "segmentsYetToBeCommitted": left,
         "numberOfSegmentsYetToBeCommitted": len(left),
     }  # fmt: skip

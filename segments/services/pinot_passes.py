@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from segments.errors import Unavailable
 from segments.models import LineageEntry
 from segments.names import TableName
-from segments.services.context import Context
+from segments.services import audit
+from segments.services.context import Actor, Context
 from segments.services.pinot_calls import controller, refusals_told
 from segments.store import paths
 
@@ -26,6 +27,15 @@ def ask_pinot(ctx: Context, name: str, table: TableName | None) -> list[str]:
     request = answer.get("Log Request Id") if isinstance(answer, dict) else None
     known = f" (request {request} in their logs)" if request else ""
     return [f"Pinot's own controllers were asked to run {name}{where}{known}."]
+
+
+def run_of_pinot(ctx: Context, name: str, table: str | None, table_type: str | None, *, actor: Actor) -> Any:
+    """Start any pass of Pinot's controllers, for versions that take no POST; their answer. NotFound for a name that is none."""
+    target = f"{table or ''}{f' {table_type}' if table_type else ''}"
+    with refusals_told():
+        answer = controller(ctx).send("GET", "/periodictask/run", {"taskname": name, "tableName": table, "type": table_type})
+    audit.record(actor, f"start {name}", cluster=ctx.cluster, target=target)
+    return answer
 
 
 def tables_with_open_entries(ctx: Context) -> list[str]:

@@ -10,11 +10,11 @@ import json
 import logging
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
 from segments.domain import pinot_version
-from segments.domain.pause import PauseState, pause_of
+from segments.domain.pause import PauseState, pause_of, status_json, time_text
 from segments.domain.pinot_refusals import NO_SERVER_TOLD
 from segments.domain.pinot_version import has
 from segments.domain.znrecord import ZNRecord
@@ -215,7 +215,12 @@ def _check_expected(ctx: Context, table: TableName, expected: Callable[[PauseSta
         raise StateConflict(f"Table {table} was paused or resumed meanwhile.", remedy="Look at its pause status.")
 
 
-def _with_ours(status: dict[str, Any], ours: OurPause | None) -> dict[str, Any]:
+def _with_ours(found: dict[str, Any], ours: OurPause | None) -> dict[str, Any]:
+    """Pinot's document with what is kept here. Versions that take no comment tell only the flag and the segments: the rest is added."""
+    state = PauseState(paused=bool(found.get("pauseFlag")))
+    if ours is not None and state.paused:
+        state = replace(state, time_text=time_text(ours.at_ms))
+    status = {**status_json(state, ()), **found}
     if ours is None or not status.get("pauseFlag"):
         return status
     status["actor"] = ours.actor

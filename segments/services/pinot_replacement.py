@@ -6,6 +6,7 @@ not there is sent again (``pinot_calls.settled``).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -23,8 +24,13 @@ from segments.services.pinot_lineage import entry_of_start, lineage_now
 from segments.services.pinot_starts import StartIntent, find_intent, forget_intent, keep_intent, note_started
 
 _TOLD: Final = 100
-#: Seconds for Pinot's part of it.
-_ANSWER_S: Final = 60.0
+#: Seconds that Pinot's answer is waited for before the lineage is looked at. 0.11.0 writes the entry first, deletes what the start cleans
+#: up, and answers only when the last record of that is gone, for up to 20 minutes. A segment that a server was just loading it keeps until
+#: the table changes again, as with the upload that follows the start.
+_ANSWER_S: Final = 5.0
+#: Seconds until a start without an answer that the lineage does not show counts as lost, and between two looks until then.
+_LOST_S: Final = 60.0
+_LOOK_AGAIN_S: Final = 1.0
 
 
 def start_replace(
@@ -97,12 +103,12 @@ def _send_start(ctx: Context, table: TableName, intent: StartIntent, custom_map:
     foreign = {k: v for k, v in (custom_map or {}).items() if not k.startswith("pinotadmin.")}
     if foreign and pinot_version.has(version(ctx), pinot_version.CUSTOM_MAP):
         body["customMap"] = foreign
-    sent: list[int] = []
+    sent: list[float] = []
 
     def send() -> str:
         # Repeated without forceCleanup: an earlier attempt that arrives late must not be cleaned up by this one, but refuse it.
         params = {"type": table.type, "forceCleanup": intent.force_cleanup and not sent}
-        sent.append(1)
+        sent.append(time.monotonic())
         path = f"/segments/{quoted(table.raw)}/startReplaceSegments"
         answer = controller(ctx).send("POST", path, params, body, timeout=_ANSWER_S)
         entry_id = answer.get("segmentLineageEntryId") if isinstance(answer, dict) else None
@@ -111,7 +117,11 @@ def _send_start(ctx: Context, table: TableName, intent: StartIntent, custom_map:
         return entry_id
 
     def look(doubt: Doubt) -> str | None:
+        is_slow = time.monotonic() - sent[-1] >= _ANSWER_S
         found = resolve_start(ctx, table, intent)
+        while found is None and is_slow and time.monotonic() - sent[-1] < _LOST_S:
+            time.sleep(_LOOK_AGAIN_S)
+            found = resolve_start(ctx, table, intent)
         if found is None:
             _check_start(ctx, table, (intent.segments_from, intent.segments_to), intent.force_cleanup, start_admission.Declared())
         return found

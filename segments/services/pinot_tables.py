@@ -11,7 +11,7 @@ from segments.domain.pinot_version import PinotVersion
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict
-from segments.names import TABLE_TYPES, TableName, check_raw_table_name, parse_table_type, split_table_name
+from segments.names import REALTIME, TABLE_TYPES, TableName, check_raw_table_name, parse_table_type, split_table_name
 from segments.services.context import Actor, Context
 from segments.services.pinot_calls import controller, quoted, read_object, refusals_told, version
 from segments.services.pinot_changes import change
@@ -21,6 +21,8 @@ from segments.store import paths
 _ANSWER_S: Final = 120.0
 #: From here on a table is enabled with PUT .../state; before it is a parameter of GET /tables/{table}.
 _PUT_STATE: Final = PinotVersion(1, 0)
+#: From here on ``replication`` alone says how many replicas a REALTIME table has.
+_ONE_REPLICATION: Final = PinotVersion(1, 2)
 
 
 def parse_foreign_config(body: Any) -> TableConfig:
@@ -47,7 +49,7 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     """Have the controller check a config. InvalidInput with its reasons; NotFound when the schema is missing."""
     config = parse_foreign_config(body)
     with refusals_told(is_change=False):
-        controller(ctx).read("POST", "/tables/validate", body=body)
+        controller(ctx).read("POST", "/tables/validate", body=_for_version(ctx, config))
     return config, read_schema(ctx, config.table.raw)
 
 
@@ -56,8 +58,8 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     config = parse_foreign_config(body)
     table = config.table
     change(
-        ctx, actor, "createTable", table.typed, ("POST", "/tables"), body=body, is_done=lambda: read_config(ctx, table) is not None,
-        timeout=_ANSWER_S,
+        ctx, actor, "createTable", table.typed, ("POST", "/tables"), body=_for_version(ctx, config),
+        is_done=lambda: read_config(ctx, table) is not None, timeout=_ANSWER_S,
     )  # fmt: skip
     return config
 
@@ -65,7 +67,7 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
 def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableConfig:
     """Change its config. NotFound; InvalidInput when the body is another table's, or Pinot refuses it."""
     config = parse_foreign_config(body)
-    table = config.table
+    table, body = config.table, _for_version(ctx, config)
     raw, suffix = split_table_name(name)
     if raw != table.raw or suffix not in (None, table.type):
         raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
@@ -103,6 +105,15 @@ def set_table_enabled(ctx: Context, table: TableName, enabled: bool, *, actor: A
     request = ("GET", f"/tables/{quoted(table.raw)}") if is_old else ("PUT", f"/tables/{quoted(table.raw)}/state")
     # Setting it twice changes nothing, so what can not be seen at once is sent again.
     change(ctx, actor, f"{word}Table", table.typed, request, params=params, is_done=lambda: False)
+
+
+def _for_version(ctx: Context, config: TableConfig) -> dict[str, Any]:
+    """The config as the cluster's version takes it: an old one refuses a REALTIME table that says only ``replication``."""
+    settings, found = config.body.get("segmentsConfig"), version(ctx)
+    is_old = found is None or found < _ONE_REPLICATION
+    if config.table.type != REALTIME or not is_old or not isinstance(settings, dict) or settings.get("replicasPerPartition") is not None:
+        return config.body
+    return {**config.body, "segmentsConfig": {**settings, "replicasPerPartition": str(settings.get("replication", 1))}}
 
 
 def read_schema(ctx: Context, name: str) -> Schema:

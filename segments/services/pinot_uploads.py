@@ -9,7 +9,7 @@ import gzip
 import io
 import re
 import tarfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +17,13 @@ from typing import Any, Final
 
 from segments.domain import admission
 from segments.domain.lineage import Lineage, State
-from segments.errors import NotFound, StateConflict
+from segments.domain.table_config import TableConfig
+from segments.errors import NotFound, OutcomeUnknown, PreconditionFailed, StateConflict
 from segments.names import TableName
 from segments.segmentfile import SegmentInfo
 from segments.segmentfile.crc import CREATION_META
-from segments.segmentfile.info import METADATA
-from segments.segmentfile.tar import read_info_from_tar
+from segments.segmentfile.info import METADATA, parse_info
+from segments.segmentfile.tar import read_descriptions, read_info_from_tar
 from segments.services import pinot_deletion
 from segments.services.context import Context
 from segments.services.entry_lease import renew_for_upload
@@ -30,11 +31,13 @@ from segments.services.lineage_record import read_lineage
 from segments.services.pinot_calls import Doubt, controller, quoted, read_object, refusals_told, settled
 from segments.services.pinot_lineage import lineage_now
 from segments.services.table_record import read_table_config
-from segments.services.upload_registration import UploadOptions
+from segments.services.upload_registration import UploadOptions, table_missing
 
 #: Seconds for the controller to take a tar in: it unpacks it, checks it and copies it into its deep store.
 _ANSWER_S: Final = 600.0
 _CRC: Final = "segment.crc"
+#: What Pinot says when it gave up reading an address.
+_UNREAD: Final = re.compile(r"Operation failed after \d+ attempts")
 _UPLOADED: Final = re.compile(r"uploaded segment: (\S+) of table")
 
 
@@ -84,16 +87,26 @@ def upload_uri(
             "An upload by address tells its segment only when it is there, so it can not be bound to a lineage entry on a Pinot cluster.",
             remedy="Upload the tar, or its metadata with the address.",
         )
-    with refusals_told():
-        found = _UPLOADED.search(str(send()))
+    try:
+        with refusals_told():
+            found = _UPLOADED.search(str(send()))
+    except OutcomeUnknown as error:
+        if not _UNREAD.search(str(error.data.get("pinotMessage"))):
+            raise
+        raise PreconditionFailed(
+            f"Pinot's controller could not bring in what is at {uri}.", remedy="Check that it can read the address.", **error.data
+        ) from error  # fmt: skip
     return Sent(found.group(1) if found else uri.rpartition("/")[2].removesuffix(".tar.gz"))
 
 
 def upload_metadata_tar(
     ctx: Context, table: TableName, tar: Path, uri: str, *, options: UploadOptions | None = None, lineage_entry: str | None = None
 ) -> Sent:
-    """Metadata push of one segment by the tar of its two files."""
-    return _metadata(ctx, table, read_info_from_tar(tar), tar.read_bytes(), uri, options, lineage_entry)
+    """Metadata push of one segment by the tar of its two files, which is packed anew: old controllers want their folder first in it."""
+    files = read_descriptions(tar)
+    info = parse_info(files[METADATA], files.get(CREATION_META, b""))
+    part = Described(info, files[METADATA], files.get(CREATION_META, b""), uri)
+    return upload_described(ctx, table, part, options=options, lineage_entry=lineage_entry)
 
 
 def upload_described(
@@ -157,11 +170,15 @@ def _post(
 def _fenced(
     ctx: Context, table: TableName, info: SegmentInfo, options: UploadOptions | None, lineage_entry: str | None, send: Callable[[], object]
 ) -> Sent:
-    config = read_table_config(ctx, table)
+    config = _config(ctx, table)
     admission.check_name_form(config, info.name)
     lineage = read_lineage(ctx, table) or Lineage(table.typed)
-    warnings = _check_lineage(lineage, lineage_entry, [info.name])
     before = crc_of(ctx, table, info.name)
+    warnings: list[str] = []
+    if lineage_entry is not None:
+        admission.check_fence(lineage, lineage_entry, [info.name])
+    else:
+        warnings = _check_not_hidden(ctx, config, lineage, info.name, options, is_there=before is not None)
     renew_for_upload(ctx, config, [info.name])
 
     def once() -> bool:
@@ -177,18 +194,22 @@ def _fenced(
     return Sent(info.name, before is not None and before != info.crc, tuple(warnings))
 
 
-def _check_lineage(lineage: Lineage, lineage_entry: str | None, names: Sequence[str]) -> list[str]:
-    if lineage_entry is not None:
-        admission.check_fence(lineage, lineage_entry, names)
-        return []
-    reverted = {s: e.id for e in lineage.in_order() if e.state is State.REVERTED for s in e.segments_to}
-    hidden = sorted(set(reverted).intersection(names))
-    if hidden:
-        raise StateConflict(
-            f"Segment '{hidden[0]}' was taken back with lineage entry '{reverted[hidden[0]]}': no query would see it.",
-            remedy="Give it a new name.", entry=reverted[hidden[0]],
-        )  # fmt: skip
-    return []
+def _config(ctx: Context, table: TableName) -> TableConfig:
+    try:
+        return read_table_config(ctx, table)
+    except NotFound as error:
+        raise table_missing(table.typed) from error
+
+
+def _check_not_hidden(
+    ctx: Context, config: TableConfig, lineage: Lineage, segment: str, options: UploadOptions | None, *, is_there: bool
+) -> list[str]:
+    """As on our own cluster; but what Pinot still has of a push that was reverted it is about to delete, and what comes in now with it."""
+    began_ms = options.began_ms if options is not None and options.began_ms is not None else ctx.clock()
+    new = [] if is_there else [segment]
+    return admission.check_not_hidden(
+        lineage, [segment], new, began_ms=began_ms, is_strict=is_there or admission.is_fence_strict(config)
+    )  # fmt: skip
 
 
 def _check_still_open(ctx: Context, table: TableName, lineage_entry: str, segment: str) -> None:

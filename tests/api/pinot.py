@@ -36,6 +36,7 @@ class RealPinot:
     answer: Callable[[httpx.Request], httpx.Response] = lambda _: httpx.Response(200, json={"from": "pinot"})
     seen: list[Seen] = field(default_factory=list)
     fake: FakePinot = field(default_factory=FakePinot)
+    forget: Callable[[], None] = lambda: None
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         """Remember it, then answer."""
@@ -43,6 +44,11 @@ class RealPinot:
             return self.known(request)
         self.seen.append(Seen(request.method, request.url.raw_path.decode(), request.headers, request.read()))
         return self.answer(request)
+
+    def version(self, text: str) -> None:
+        """From now on it is of this version, and what was known of that is forgotten."""
+        self.fake.version = text
+        self.forget()
 
     def known(self, request: httpx.Request) -> httpx.Response:
         """Which cluster, which version."""
@@ -60,6 +66,7 @@ def real_pinot(cluster: ApiCluster, limits: Limits | None = None) -> Iterator[Re
     found = RealPinot()
     found.fake.broken = found.handle
     gateway = controller(found.fake, credentials=Credentials("basic", "robot", SECRET))
+    found.forget = lambda: setattr(gateway, "_version", None)
     with wiring.use_cluster(replace(cluster.ctx, cluster=NAME, pinot=gateway, limits=limits or cluster.ctx.limits)):
         yield found
     gateway.close()

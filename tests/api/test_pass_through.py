@@ -43,6 +43,23 @@ def test_a_path_of_ours_without_a_use_case_on_pinot_goes_there_too(cluster: ApiC
     assert [(s.method, s.target) for s in pinot.seen] == [("GET", "/tables"), ("POST", "/segments/t/uploadFromServerToDeepstore")]
 
 
+def test_what_an_old_version_can_not_do_is_done_here_and_a_newer_one_does_it_itself(cluster: ApiCluster, pinot: RealPinot) -> None:
+    """0.11.0 lists segments until the last trace of them is gone, has no answer with all records, and starts passes by GET only."""
+    cluster.create("t")
+    cluster.push("a")
+    listed, records = "/clusters/prod/segments/t", "/clusters/prod/segments/t/zkmetadata?type=OFFLINE"
+    run = "/clusters/prod/periodictask/run?taskname=RetentionManager&tableName=t&type=OFFLINE"
+    assert [cluster.http.get(path).json() for path in (listed, records)] == [{"from": "pinot"}] * 2
+    assert cluster.http.post(run, {}, JSON).json() == {"from": "pinot"}
+    assert [s.method for s in pinot.seen] == ["GET", "GET", "POST"]
+    pinot.version("0.11.0")
+    assert cluster.http.get(listed).json() == [{"OFFLINE": ["a"]}]
+    assert list(cluster.http.get(records).json()) == ["a"]
+    assert cluster.http.post(run, {}, JSON).json() == {"from": "pinot"}
+    assert [(s.method, s.target) for s in pinot.seen[3:]] == [("GET", run.removeprefix("/clusters/prod"))]
+    assert AuditEvent.objects.filter(action="start RetentionManager", cluster="prod").count() == 1
+
+
 def test_our_credentials_stay_here_and_the_clusters_never_come_back(cluster: ApiCluster, pinot: RealPinot) -> None:
     headers = {"X-Reason": "because", "X-Forwarded-For": "10.0.0.1", "Pinot-Database": "d", "Connection": "keep-alive, X-Odd", "X-Odd": "1"}
     cluster.http.cookies["sessionid"] = "session-secret"

@@ -23,6 +23,7 @@ from segments.domain.pause import consuming_segments, pause_of, status_json, wit
 from segments.domain.schema import from_record as schema_from
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.table_config import from_record
+from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.gateways.deepstore import DeepStore
 from segments.names import TableName
@@ -61,10 +62,13 @@ class Fault(enum.Enum):
 
 @dataclass
 class PinotRest(FakePinot):
-    """REST of a controller over ``world``. ``faults`` by the number of the change, from 1; ``changes`` are the changes that came in."""
+    """REST of a controller over ``world``. ``faults`` and ``answers`` (given instead of its own) by the number of the change, from 1;
+    ``changes`` are the changes that came in, ``parts`` the files of uploads."""
 
     world: World = field(default_factory=lambda: World(Path("/nonexistent")))
     faults: dict[int, Fault] = field(default_factory=dict)
+    answers: dict[int, httpx.Response] = field(default_factory=dict)
+    parts: list[bytes] = field(default_factory=list)
     before: dict[int, Callable[[], object]] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     bodies: list[Any] = field(default_factory=list)
@@ -87,6 +91,8 @@ class PinotRest(FakePinot):
         number = len(self.changes)
         if number in self.before:
             self.before[number]()
+        if number in self.answers:
+            return self.answers[number]
         if (request.method, path) in self.refused:
             return self.refused[request.method, path]
         done = self._faulty(self.faults.get(number), request, lambda: self._change(request, path))
@@ -149,7 +155,11 @@ class PinotRest(FakePinot):
         node = self.store.get(paths.ideal_state(_realtime(found)))
         if node is None or node.record is None:
             return _error(404, f"Table {_realtime(found)} not found!")
-        return httpx.Response(200, json=status_json(pause_of(node.record), consuming_segments(node.record)))
+        return httpx.Response(200, json=self._pause_told(node.record))
+
+    def _pause_told(self, ideal: ZNRecord) -> dict[str, Any]:
+        told = status_json(pause_of(ideal), consuming_segments(ideal))
+        return {k: told[k] for k in ("pauseFlag", "consumingSegments")} if self.version.startswith("0.") else told
 
     def _job(self, request: httpx.Request, found: Match) -> httpx.Response:
         return httpx.Response(200, json={"jobId": found[1], "numberOfSegmentsYetToBeCommitted": 0, "segmentsYetToBeCommitted": []})
@@ -231,7 +241,9 @@ class PinotRest(FakePinot):
         assert folder is not None
         kind = request.headers.get("UPLOAD_TYPE", "SEGMENT")
         tar = folder / "upload.tar.gz"
-        tar.write_bytes(_part(request) if kind != "URI" else Path(request.headers["DOWNLOAD_URI"].removeprefix("file://")).read_bytes())
+        if kind != "URI":
+            self.parts.append(_part(request))
+        tar.write_bytes(self.parts[-1] if kind != "URI" else Path(request.headers["DOWNLOAD_URI"].removeprefix("file://")).read_bytes())
         info = read_info_from_tar(tar)
         typed = f"{request.url.params['tableName']}_{request.url.params['tableType']}"
         fields = {
@@ -262,7 +274,7 @@ class PinotRest(FakePinot):
         after = update_record(self.store, paths.ideal_state(_realtime(found)), decide).after
         assert after is not None
         assert after.record is not None
-        return httpx.Response(200, json=status_json(pause_of(after.record), consuming_segments(after.record)))
+        return httpx.Response(200, json=self._pause_told(after.record))
 
     def _force_commit(self, request: httpx.Request, found: Match) -> httpx.Response:
         job = {"forceCommitJobId": "job-1", "jobMetaZKWriteStatus": "SUCCESS"} if self.has_jobs else {}

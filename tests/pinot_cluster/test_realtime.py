@@ -9,12 +9,14 @@ import pytest
 
 from segments.domain.force_commit import BatchSettings
 from segments.domain.ideal_state import new_ideal_state, with_rows
+from segments.domain.pause import time_text
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.models import AuditEvent, Finding
 from segments.names import REALTIME, TableName
 from segments.services import consuming_info, consumption, force_commit, pinot_realtime, realtime_validation, validation
 from segments.services.consuming_segments import StartFrom
+from segments.services.context import Actor
 from segments.services.force_commit import Wanted
 from segments.store import paths
 from segments.store.update import update_record
@@ -79,6 +81,14 @@ def test_an_old_version_has_no_field_for_the_reason_so_it_is_ours(old: PinotClus
     assert (status["comment"], status["actor"]) == ("new schema", "ann")
     consumption.resume_table(old.ctx, TABLE, actor=ANN)
     assert "consumeFrom" not in old.rest.params[-1]
+
+
+def test_the_status_of_an_old_version_has_what_newer_ones_tell(old: PinotCluster) -> None:
+    never = pinot_realtime.pause_status(old.ctx, TABLE)
+    assert (never["reasonCode"], never["comment"], never["timestamp"]) == ("ADMINISTRATIVE", "Table is unpaused.", "")
+    paused = consumption.pause_table(old.ctx, TABLE, comment=None, actor=Actor("ann"))
+    assert (paused["comment"], paused["timestamp"]) == ("Table is paused.", time_text(old.inside.now))
+    assert never["consumingSegments"] == [SEGMENT]
 
 
 @pytest.mark.parametrize("fault", LOST)
@@ -184,6 +194,7 @@ def test_where_a_version_keeps_no_job_the_segments_are_looked_at(old: PinotClust
     old.rest.has_jobs = False
     job = force_commit.force_commit(old.ctx, TABLE, Wanted(), BatchSettings(), actor=ANN)["forceCommitJobId"]
     assert force_commit.job_status(old.ctx, job)["segmentsYetToBeCommitted"] == [SEGMENT]
+    assert force_commit.job_status(old.ctx, job)["jobId"] == job
     fields = SegmentMetadata(SEGMENT, {"segment.realtime.status": "DONE"}).to_record()
     update_record(old.inside.memory, paths.segment(TABLE.typed, SEGMENT), lambda _: fields)
     assert force_commit.job_status(old.ctx, job)["numberOfSegmentsYetToBeCommitted"] == 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+import httpx
 import pytest
 
 from segments.domain.lineage import ACTOR
@@ -11,12 +13,13 @@ from segments.domain.pinot_cleanup import rollback_until_ms
 from segments.domain.pinot_version import parse_version
 from segments.errors import NotFound, OutcomeUnknown, PreconditionFailed, StateConflict, Unavailable
 from segments.models import AuditEvent
+from segments.services import pinot_replacement
 from segments.services.context import Context
 from segments.services.lineage_record import observe
 from segments.services.pins import pin_entry
 from segments.services.replacement import end_replace, preview_revert, revert_replace, start_replace
 from tests.faults.faulty import Cut
-from tests.pinot_cluster.fake_pinot import Fault, PinotCluster
+from tests.pinot_cluster.fake_pinot import Fault, Match, PinotCluster, PinotRest
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -117,6 +120,29 @@ def test_a_change_that_never_arrives_is_unknown_after_a_few_attempts(pinot: Pino
     with pytest.raises(OutcomeUnknown, match="not found after each of 4 attempts"):
         started(pinot, ["a"], ["b"])
     assert len(pinot.rest.changes) == 4
+
+
+def test_a_start_that_pinot_answers_late_is_looked_for_and_not_sent_again(pinot: PinotCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.11.0 answers only when what a start cleans up is deleted, minutes later; whoever asks has the entry's name at once."""
+    monkeypatch.setattr(pinot_replacement, "_ANSWER_S", 0.05)
+    monkeypatch.setattr(pinot_replacement, "_LOOK_AGAIN_S", 0.0)
+    looks: list[int] = []
+    plain = PinotRest._lineage
+
+    def late(self: PinotRest, request: httpx.Request, found: Match) -> httpx.Response:
+        """The lineage shows it at the third look after the start only."""
+        looks.extend([1] if self.changes else [])
+        if len(looks) == 3:
+            start_replace(pinot.inside.ctx, TABLE, ["a"], ["b"], actor=ANN)
+        return plain(self, request, found)
+
+    monkeypatch.setattr(PinotRest, "_lineage", late)
+    pinot.rest.before[1] = lambda: threading.Event().wait(0.1)
+    pinot.rest.faults[1] = Fault.LOSE_BEFORE
+    entry = started(pinot, ["a"], ["b"], force=True)
+    assert (pinot.entries(), len(looks) >= 3) == ([(("a",), ("b",), "IN_PROGRESS")], True)
+    assert observe(pinot.ctx, TABLE).lineage.entry(entry).segments_to == ("b",)
+    assert pinot.rest.changes == [f"POST /segments/{TABLE.raw}/startReplaceSegments"]
 
 
 def test_what_our_rules_refuse_is_never_sent(pinot: PinotCluster) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pyarrow as pa
 import pytest
 
 from segments.domain.schema import parse_schema
 from segments.domain.table_config import parse_table_config
-from segments.errors import InvalidInput, NotFound, OutcomeUnknown, SegmentCorrupt, StateConflict
+from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PreconditionFailed, SegmentCorrupt, StateConflict
 from segments.models import AuditEvent
+from segments.names import TableName
 from segments.segmentfile import build_segment
-from segments.segmentfile.tar import read_info_from_tar, write_tar
+from segments.segmentfile.tar import read_descriptions, read_info_from_tar, write_tar
 from segments.services import archive, deletion, downloads, restore, segment_reset, uploads, validation
 from segments.services.context import Limits
 from segments.services.pinot_kept import KEEP_COPIES
@@ -80,10 +84,52 @@ def test_an_upload_that_comes_in_after_its_replacement_was_dropped_is_taken_out_
     assert cluster.visible == ["a"]
 
 
-def test_a_name_that_a_reverted_entry_hides_is_refused(cluster: PinotCluster, tmp_path: Path) -> None:
+def test_a_name_that_a_reverted_entry_hides_comes_in_with_a_warning(cluster: PinotCluster, tmp_path: Path) -> None:
     revert_replace(cluster.ctx, TABLE, started(cluster, ["a"], ["new"]), force=True, actor=ANN)
-    with pytest.raises(StateConflict, match="taken back"):
-        uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
+    cluster.inside.now += 1000
+    done = uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
+    assert ("no query sees it" in done.warnings[0], cluster.visible) == (True, ["a"])
+
+
+def test_a_name_that_pinot_is_about_to_delete_is_refused(cluster: PinotCluster, tmp_path: Path) -> None:
+    entry = started(cluster, ["a"], ["new"])
+    uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN, lineage_entry=entry)
+    path = paths.segment(TABLE.typed, "new")
+    node = cluster.inside.memory.get(path)
+    assert node is not None
+    revert_replace(cluster.ctx, TABLE, entry, force=True, actor=ANN)
+    update_record(cluster.inside.memory, path, lambda _: node.record)  # as Pinot has it until no server holds it any more
+    cluster.inside.now += 1000
+    with pytest.raises(StateConflict, match="was reverted"):
+        uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new", 2), actor=ANN)
+
+
+def test_an_upload_to_an_unknown_table_is_the_callers_mistake(cluster: PinotCluster, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="Failed to find table"):
+        uploads.upload_tar(cluster.ctx, TableName("nobody", "OFFLINE"), tar(tmp_path, "new"), actor=ANN)
+
+
+def test_an_address_that_pinot_could_not_read_is_told_as_such(cluster: PinotCluster) -> None:
+    said = {"code": 500, "error": "Exception while uploading segment: Operation failed after 1 attempts"}
+    cluster.rest.answers[1] = httpx.Response(500, json=said)
+    with pytest.raises(PreconditionFailed, match="s3://bucket/none"):
+        uploads.upload_uri(cluster.ctx, TABLE, "s3://bucket/none", actor=ANN)
+    assert len(cluster.rest.changes) == 1
+
+
+def test_a_metadata_tar_is_packed_with_its_folder_first_as_old_controllers_want_it(cluster: PinotCluster, tmp_path: Path) -> None:
+    files = read_descriptions(tar(tmp_path, "new"))
+    flat = tmp_path / "flat.tar.gz"
+    with tarfile.open(flat, "w:gz") as out:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            out.addfile(member, io.BytesIO(data))
+    uploads.upload_metadata_tar(cluster.ctx, TABLE, flat, "s3://bucket/new.tar.gz", actor=ANN)
+    with tarfile.open(fileobj=io.BytesIO(cluster.rest.parts[0])) as sent:
+        members = sent.getmembers()
+        assert (members[0].name, members[0].isdir()) == ("new", True)
+        assert {m.name for m in members} == {"new", *(f"new/{name}" for name in files)}
 
 
 def test_a_damaged_tar_is_refused_here_since_pinot_would_take_it(cluster: PinotCluster, tmp_path: Path) -> None:

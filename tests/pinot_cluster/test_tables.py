@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,17 @@ def test_checks_are_written_into_the_config_through_the_controller(cluster: Pino
     check_settings.write_check_document(cluster.ctx, TABLE, {"checks": [{"kind": "rowCount", "min": 5}]}, actor=ANN)
     assert cluster.rest.changes == ["PUT /tables/t_OFFLINE"]
     assert read_check_document(cluster.ctx, TABLE)["checks"][0]["min"] == 5
+
+
+@pytest.mark.parametrize(("version", "said"), [("0.11.0", "2"), ("1.2.0", None)])
+def test_replicas_of_a_realtime_table_are_told_an_old_version_in_its_own_word(tmp_path: Path, version: str, said: str | None) -> None:
+    cluster = PinotCluster(tmp_path, inside=PushWorld(tmp_path / "pushes"), version=version)
+    body = {"tableName": "t", "tableType": "REALTIME", "segmentsConfig": {"timeColumnName": "day", "replication": "2"}}
+    with suppress(PinotAdminError):  # what this Pinot says of the stream that is missing is not the matter here
+        tables.create_table(cluster.ctx, body, actor=ANN)
+    tables.update_table(cluster.ctx, "t_OFFLINE", config(), actor=ANN)
+    assert [b["segmentsConfig"].get("replicasPerPartition") for b in cluster.rest.bodies] == [said, None]
+    assert cluster.rest.bodies[0]["segmentsConfig"]["replication"] == "2"
 
 
 @pytest.mark.parametrize("fault", [None, *LOST])

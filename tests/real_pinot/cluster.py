@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from segments.processes.java import find_java
+from tests.integration.running import Installation
 from tests.maven import PINOT, Jars
-from tests.real_parts import free_port
+from tests.real_parts import free_port, until_ended
 
 CLUSTER = "realpinot"
 ADMINISTRATOR = "org.apache.pinot.tools.admin.PinotAdministrator"
@@ -222,6 +223,13 @@ def running(has_failed: Callable[[], bool] = bool) -> Iterator[RealPinot]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def add_to(installation: Installation, pinot: RealPinot, name: str, *, has_zookeeper: bool) -> None:
+    """Have an installation drive this Pinot as cluster ``name``, reading its ZooKeeper or over REST alone."""
+    options = ["--controller", pinot.controller, "--broker", pinot.broker, *(["--zookeeper", pinot.zookeeper] if has_zookeeper else [])]
+    done = installation.manage("cluster", "add", name, *options, seconds=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def _is_well(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:
@@ -240,12 +248,12 @@ def _accepts(port: int) -> bool:
 
 def main() -> None:
     """Start one, print how it is reached, and wait for Ctrl-C or SIGTERM."""
-    with running() as pinot:
+    with until_ended(), running() as pinot:
         sys.stdout.write(
             f"PINOT_CONTROLLER={pinot.controller}\nPINOT_BROKER={pinot.broker}\nPINOT_ZK={pinot.zookeeper}\nPINOT_CLUSTER={CLUSTER}\n"
         )
         sys.stdout.flush()
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        signal.pause()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.integration.running import Client, Installation
 from tests.maven import CLIENTS, PINOT
-from tests.real_pinot.cluster import RealPinot, running
+from tests.real_pinot.cluster import RealPinot, add_to, running
 from tests.streams import kafka_broker
 from tests.streams.kafka_broker import KafkaBroker
 
@@ -79,10 +79,8 @@ def client(installation: Installation) -> Client:
 @pytest.fixture(scope="session")
 def clusters(pinot: RealPinot, installation: Installation) -> Installation:
     """Our installation, which drives the real Pinot as cluster ``real`` (with its ZooKeeper) and as ``restonly`` (over REST alone)."""
-    reached = ("--controller", pinot.controller, "--broker", pinot.broker)
-    for name, more in (("real", ("--zookeeper", pinot.zookeeper)), ("restonly", ())):
-        done = installation.manage("cluster", "add", name, *reached, *more, seconds=120)
-        assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("real", "restonly"):
+        add_to(installation, pinot, name, has_zookeeper=name == "real")
     return installation
 
 

@@ -23,7 +23,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from segments.processes.java import find_java
 from tests.maven import KAFKA
-from tests.real_parts import free_port, wait_until
+from tests.real_parts import free_port, until_ended, wait_until
 
 
 def fetch_jars() -> str:
@@ -133,7 +133,7 @@ def running() -> Iterator[KafkaBroker]:
 
 
 if __name__ == "__main__":
-    with running() as started:
+    with until_ended(), running() as started:
         sys.stdout.write(f"KAFKA_BOOTSTRAP={started.bootstrap}\n")
         sys.stdout.flush()
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        signal.pause()

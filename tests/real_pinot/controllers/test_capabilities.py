@@ -158,9 +158,19 @@ def resets_errors_only(driven: Driven) -> bool:
 
 def tells_all_records(driven: Driven) -> bool:
     table = driven.offline_table("a", "b").typed
-    where = {"path": f"/{driven.controller.cluster}/PROPERTYSTORE/SEGMENTS/{table}"}
-    status, said = asked(driven, "GET", "/zk/getChildren", params=where)
-    return status == 200 and sorted(record["id"] for record in said) == ["a", "b"]
+    status, said = asked(driven, "GET", f"/segments/{table}/zkmetadata")
+    return status == 200 and isinstance(said, dict) and sorted(said) == ["a", "b"]
+
+
+def lists_by_time(driven: Driven) -> bool:
+    """One that does not know the parameters leaves them out."""
+    table = driven.offline_table("a").raw
+    window = {"type": "OFFLINE", "startTimestamp": "1", "endTimestamp": "2"}
+    return driven.raw.call("GET", f"/segments/{table}", params=window).json()[0]["OFFLINE"] == []
+
+
+def runs_passes_by_post(driven: Driven) -> bool:
+    return asked(driven, "POST", "/periodictask/run", params={"taskname": "SegmentStatusChecker"})[0] not in NO_PATH
 
 
 def minds_the_old_side(driven: Driven) -> bool:
@@ -224,7 +234,8 @@ PROBES: dict[str, Callable[[Driven], bool]] = {
     versions.PAUSE_PARTITIONS: pauses_partitions, versions.RESUME_OFFSETS: resumes_from_offsets, versions.WATERMARKS: tells_watermarks,
     versions.PAUSELESS: is_pauseless, versions.REINGESTION: takes_reingested, versions.DELETE_SEQUENCE: deletes_from_a_number,
     versions.DELETE_CHOOSE: deletes_a_window, versions.DELETE_GUARD: guards_a_replacement, versions.BATCH_UPLOAD: takes_many,
-    versions.RESET_ERRORS: resets_errors_only, versions.RECORDS: tells_all_records, versions.END_CHECKS_FROM: minds_the_old_side,
+    versions.RESET_ERRORS: resets_errors_only, versions.RECORDS: tells_all_records, versions.SEGMENT_LIST: lists_by_time,
+    versions.RUN_BY_POST: runs_passes_by_post, versions.END_CHECKS_FROM: minds_the_old_side,
     versions.KEEPS_SNAPSHOTS: keeps_two_snapshots, versions.CONSISTENT_KEY: knows_the_key, versions.CUSTOM_MAP: takes_a_custom_map,
     versions.END_PART: ends_a_part, versions.TASK_SUMMARY: sums_up_tasks, versions.RESTORE: restores,
 }  # fmt: skip
