@@ -18,7 +18,7 @@ from kazoo.retry import KazooRetry
 
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import Conflict, InvalidInput, OutcomeUnknown, Unavailable
-from segments.store.base import Check, Create, Delete, Replace, Versioned, WatchCallback, Write
+from segments.store.base import Check, Create, Delete, Replace, Versioned, Watch, WatchCallback, Write
 from segments.store.bulk_read import DecodedRecords, MultiRead
 from segments.store.dispatch import Dispatcher, Subscription
 from segments.store.paths import check_path, parent_of
@@ -48,9 +48,6 @@ class ZooKeeperStore:
     it has been lost for ``connect_timeout`` (seconds), then raises Unavailable; so does the constructor. ``request_limit`` (bytes) is the
     server's ``jute.maxbuffer`` less some room: a larger transaction would only cut the connection, again and again.
     """
-
-    #: Does the server take many reads as one request (3.6 and later)?
-    _has_multi_read = True
 
     def __init__(
         self, hosts: str, cluster: str, *, session_timeout: float = 10.0, connect_timeout: float = 15.0, request_limit: int = 1_040_000
@@ -90,12 +87,10 @@ class ZooKeeperStore:
 
     def get_many(self, paths: Sequence[str]) -> list[Versioned | None]:
         parts = [paths[start : start + _TOGETHER] for start in range(0, len(paths), _TOGETHER)]
-        if len(parts) > 1 and self._has_multi_read:
+        if len(parts) > 1:
             return self._get_ahead(parts)
-        found: list[Versioned | None] = []
-        for part in parts:
-            found.extend(self._decode(part, self._read(partial(self._get_together if len(part) > 1 else self._get_one, part))))
-        return found
+        ask = self._get_together if len(paths) > 1 else self._get_one
+        return self._decode(paths, self._read(partial(ask, paths))) if paths else []
 
     def _get_ahead(self, parts: Sequence[Sequence[str]]) -> list[Versioned | None]:
         """ZooKeeper answers the next requests while a reply is decoded."""
@@ -220,7 +215,7 @@ class ZooKeeperStore:
 
     # Watches and the session
 
-    def watch(self, prefix: str, callback: WatchCallback) -> Subscription:
+    def watch(self, prefix: str, callback: WatchCallback) -> Watch:
         full = self._full(prefix)
         if self._is_closed:
             self._require_connection()

@@ -19,6 +19,7 @@ from segments.store.base import Check, Create, Delete, Replace, Store
 from segments.store.controller import ControllerStore
 from segments.store.memory import MemoryStore
 from segments.store.overlay import OverlayStore
+from segments.store.pace import Terms
 from segments.store.pinot_zookeeper import PinotZooKeeper
 from tests.pinot_cluster.fake_rest import CLUSTER, FakePinot, controller
 from tests.real_parts import ZooKeeperProcess, start_zookeeper, wait_until
@@ -29,6 +30,10 @@ FOREIGN = json.dumps(
     {"id": TABLE, "simpleFields": {"BUCKET_SIZE": "0"}, "mapFields": {"s0": {"Server_a": "ONLINE"}}, "listFields": None, "deltaList": []},
     indent=2,
 ).encode()
+
+
+#: Looks that nobody has to wait for.
+QUICK = Terms(idle_s=0.05, quick_s=0.05, per_minute=60_000, burst=1_000)
 
 
 class Pinot:
@@ -58,7 +63,7 @@ def pinot(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         if request.param == "rest":
             fake = FakePinot()
             fake.store.put_raw(paths.IDEAL_STATES, b"")
-            store: Store = ControllerStore(controller(fake), look_s=0.05)
+            store: Store = ControllerStore(controller(fake), terms=QUICK)
             closing.callback(store.close)
             yield Pinot(store, fake.store.put_raw)
             return
