@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from itertools import compress
+from operator import ne
 from typing import Any, Final
 
 from django.db import close_old_connections
@@ -242,4 +244,5 @@ def _differing_rows(before: Rows, now: Rows) -> set[str]:
     """A record that was not written again is the very same object (large records are decoded once)."""
     if before is now:
         return set()
-    return {s for s, row in now.items() if before.get(s) != row} | (before.keys() - now.keys())
+    differ = map(ne, now.values(), map(before.get, now))  # without a line of Python for each of 100,000 rows
+    return set(compress(now, differ)) | (before.keys() - now.keys())
