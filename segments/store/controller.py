@@ -32,8 +32,8 @@ _SHARE_AS_LIST: Final = 0.05
 _LIST_S: Final = 180.0
 #: Requests that are out at once.
 _TOGETHER: Final = 6
-#: Configs and schemas are looked at in each sixth round; how many segments a table has is only of use for what was written in place.
-_PLAN: Final = Plan({**dict.fromkeys(DOCUMENTS, 1), **dict.fromkeys(DEFINITIONS, 6), paths.SEGMENTS: 12}, overwritten=4)
+#: How many segments a table has is only of use for what was written in place: new ones have rows in its ideal state.
+_PLAN: Final = Plan({**dict.fromkeys(DOCUMENTS, 1), **dict.fromkeys(DEFINITIONS, 7), paths.SEGMENTS: 15}, overwritten=5)
 #: Records remembered.
 _REMEMBERED: Final = 2_000
 
