@@ -42,11 +42,13 @@ _PAUSES_S: Final = (1.0, 15.0)
 
 
 class PinotZooKeeper(ReadOnly):
-    """``Store`` of the cluster that ``cluster`` names at ``hosts``. Opening costs nothing; while ZooKeeper is away every use
-    fails at once but for one attempt after each pause."""
+    """``Store`` of the cluster that ``cluster`` names at ``hosts``, with the digest ``login`` (``user:password``). Opening costs nothing;
+    while ZooKeeper is away every use fails at once but for one attempt after each pause."""
 
-    def __init__(self, hosts: str, cluster: Callable[[], str], *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._hosts, self._cluster, self._clock = hosts, cluster, clock
+    def __init__(
+        self, hosts: str, cluster: Callable[[], str], *, login: Callable[[], str] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._hosts, self._cluster, self._login, self._clock = hosts, cluster, login, clock
         self._lock = threading.Lock()
         self._opened: _Session | None = None
         self._is_closed = False
@@ -89,7 +91,7 @@ class PinotZooKeeper(ReadOnly):
             raise self._failed[1]
         try:
             cluster = self._cluster()
-            session = _Session(self._hosts, cluster)
+            session = _Session(self._hosts, cluster, self._login() if self._login is not None else "")
             try:
                 session.require_cluster(self._hosts, cluster)
             except PinotAdminError:
@@ -109,9 +111,10 @@ class _Session(ZooKeeperStore):
     #: Of an old one, from the moment on that its version is known.
     _one_shot: OneShotWatches | None = None
 
-    def __init__(self, hosts: str, cluster: str) -> None:
+    def __init__(self, hosts: str, cluster: str, login: str) -> None:
         address, _, below = hosts.partition("/")
-        super().__init__(address, f"{below}/{cluster}" if below else cluster, session_timeout=10.0, connect_timeout=_CONNECT_S)
+        root = f"{below}/{cluster}" if below else cluster
+        super().__init__(address, root, session_timeout=10.0, connect_timeout=_CONNECT_S, login=login)
         self._is_old = self._version() < _NEW
         self._poller = Poller(f"zookeeper-{cluster}", self._stats, self._current, _PLAN, _TERMS)
         if self._is_old:
