@@ -18,7 +18,7 @@ from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.pinot import http_controller
 from segments.models import AuditEvent, Cluster, Table
-from segments.services import cluster_check, cluster_parts, clusters
+from segments.services import cluster_parts, clusters
 from segments.services.cluster_secrets import find_secret
 from segments.services.clusters import ClusterSpec
 from segments.services.context import Actor
