@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from itertools import compress
@@ -33,6 +34,8 @@ _PREFIXES = (paths.TABLE_CONFIGS, paths.SCHEMAS, paths.SEGMENTS, paths.LINEAGE, 
 _PAUSES_S: Final = (1.0, 30.0)
 #: A look at everything reads all records of tables up to so many segments; those of larger ones after so many seconds only.
 _LARGE, _REREAD_S = 1_000, 3_600.0
+#: Seconds between two looks at everything, watches or not; where reading is costly the longer.
+_SWEEP_S: Final = (300.0, 1_800.0)
 #: Records that are read in one go of such a look.
 _PIECE: Final = 2_000
 
@@ -53,7 +56,7 @@ class Follower:
         self._is_costly = bool(getattr(store, "is_costly", False))
         self._prefixes = (*_PREFIXES, paths.ENTRY_NOTES) if self._is_pinot else _PREFIXES
         self._documents = tuple(prefix for prefix in self._prefixes if prefix != paths.SEGMENTS)
-        self._pending = Pending(self._prefixes)
+        self._pending = Pending(self._prefixes, _SWEEP_S[self._is_costly])
         self._unreadable: dict[str, str] = {}
         self._read_at: dict[str, float] = {}
         self._tables: dict[str, TableState] = {}
@@ -116,13 +119,33 @@ class Follower:
             self._sync_table(name, dirty if name in self._tables else None)
 
     def _pieces(self, name: str, *, is_doubtful: bool) -> list[tuple[str, Dirty]]:
-        """All of a table again, but records of large ones seldom: watches tell of them, unless they were lost."""
+        """All of a table again, but records of large ones seldom: watches tell of them, unless they were lost. Where reading is costly its
+        documents are compared in each round of looks, all of them by a few requests."""
         known = self._tables.get(name)
+        documents = () if known is not None and self._is_costly and not is_doubtful else self._documents
         is_large = known is not None and len(known.ideal) > _LARGE and (self._is_costly or not is_doubtful)
         if known is None or (is_large and time.monotonic() - self._read_at.get(name, 0.0) <= _REREAD_S):
-            return pieces_of(name, self._documents, (), _PIECE)
+            return pieces_of(name, documents, (), _PIECE)
         self._read_at[name] = time.monotonic()
-        return pieces_of(name, self._documents, list(known.ideal), max(1, len(known.ideal)) if self._is_costly else _PIECE)
+        if is_large and self._is_costly:
+            threading.Thread(target=self._compare, args=(name, known), name=f"compare-{name}", daemon=True).start()
+            return pieces_of(name, documents, (), _PIECE)
+        return pieces_of(name, documents, list(known.ideal), _LARGE if self._is_costly else _PIECE)
+
+    def _compare(self, name: str, known: TableState) -> None:
+        """Have those records of a table read again that are not as they are known. The list of all may take its controller half a minute,
+        in which changes are followed as ever."""
+        names = list(known.ideal)
+        try:
+            nodes = self._store.get_many([paths.segment(name, segment) for segment in names])
+        except PinotAdminError as error:
+            log.info("The segment records of %s could not be compared: %s", name, error)
+            self._read_at.pop(name, None)
+            return
+        for segment, node in zip(names, nodes, strict=True):
+            record, before = node.record if node else None, known.records.get(segment)
+            if (record.simple if record else None) != (before.fields if before else None):
+                self._pending.mark(paths.segment(name, segment))
 
     def _sync_table(self, name: str, dirty: Dirty | None) -> None:
         """Bring one table up to date; ``dirty``: what is to be read again of it, None: all, whatever is known."""

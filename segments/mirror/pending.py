@@ -14,8 +14,8 @@ from segments.store import paths
 
 #: Seconds in which further changes join one: as long as the last work took, within these bounds.
 _GATHER_S: Final = (0.02, 0.15)
-#: Seconds between two looks at everything, watches or not.
-_SWEEP_S: Final = 300.0
+#: Seconds that a piece of such a look waits at most while there are always changes.
+_PIECE_S: Final = 1.0
 #: Seconds for the first call of all watches.
 _FIRST_CALLS_S: Final = 1.5
 
@@ -43,16 +43,17 @@ class Work:
 
 
 class Pending:
-    """Safe between the threads of watches and the one that works. ``prefixes`` are those that are watched."""
+    """Safe between the threads of watches and the one that works. ``prefixes`` are those that are watched; every ``sweep_s`` seconds it is
+    time for a look at everything, watches or not."""
 
-    def __init__(self, prefixes: Sequence[str]) -> None:
-        self._prefixes = prefixes
+    def __init__(self, prefixes: Sequence[str], sweep_s: float) -> None:
+        self._prefixes, self._sweep_s = prefixes, sweep_s
         self._lock = threading.Condition()
         self._now = Work(everything=True)
         self._first_at = self._taken_at = time.monotonic()
         self._doubts = 0
         self._pieces: deque[tuple[str, Dirty]] = deque()
-        self._swept_at = time.monotonic()
+        self._swept_at = self._piece_at = time.monotonic()
         self.is_stopped = False
 
     def stop(self) -> None:
@@ -84,7 +85,7 @@ class Pending:
                 self._lock.wait(pause)
 
     def sweep(self, pieces: Iterable[tuple[str, Dirty]]) -> None:
-        """Look at these, one after the other, whenever nothing has changed: a change does not wait for all of them."""
+        """Look at these, one after the other, between changes: no change waits for all of them."""
         with self._lock:
             self._pieces = deque(pieces)
             self._swept_at = time.monotonic()
@@ -99,7 +100,7 @@ class Pending:
         with self._lock:
             took = time.monotonic() - self._taken_at
             if wait and not self._pieces:
-                self._lock.wait_for(self._is_due, max(0.0, self._swept_at + _SWEEP_S - time.monotonic()))
+                self._lock.wait_for(self._is_due, max(0.0, self._swept_at + self._sweep_s - time.monotonic()))
             if self._now.tables and not self._now.everything:
                 gather = min(max(took, _GATHER_S[0]), _GATHER_S[1])
                 self._lock.wait_for(lambda: self.is_stopped, max(0.0, self._first_at + gather - time.monotonic()))
@@ -109,12 +110,13 @@ class Pending:
 
     def _take(self) -> Work:
         work, self._now = self._now, Work()
-        if self.is_stopped or work.everything or work.tables or work.is_sweep:
-            return work
-        if self._pieces:
+        now = time.monotonic()
+        work.is_sweep = work.is_sweep or now - self._swept_at >= self._sweep_s
+        if self._pieces and (not work.tables or now - self._piece_at > _PIECE_S):
+            self._piece_at = now
             name, dirty = self._pieces.popleft()
-            return Work(tables={name: dirty})
-        return Work(is_sweep=time.monotonic() - self._swept_at >= _SWEEP_S)
+            work.tables.setdefault(name, Dirty()).add(dirty)
+        return work
 
     def _is_due(self) -> bool:
         return self.is_stopped or self._now.everything or self._now.is_sweep or bool(self._now.tables)
@@ -133,6 +135,7 @@ class Pending:
 
 
 def pieces_of(name: str, documents: Collection[str], segments: Sequence[str], size: int) -> list[tuple[str, Dirty]]:
-    """A look at all of a table in pieces of at most ``size`` segments, the documents first."""
+    """A look at these of a table in pieces of at most ``size`` segments, the documents first."""
     parts = [segments[start : start + size] for start in range(0, len(segments), size)]
-    return [(name, Dirty(documents=set(documents))), *((name, Dirty(segments=set(part))) for part in parts)]
+    first = [(name, Dirty(documents=set(documents)))] if documents else []
+    return [*first, *((name, Dirty(segments=set(part))) for part in parts)]

@@ -177,10 +177,7 @@ def test_only_what_changed_is_read_again(world: World, cluster: Cluster) -> None
         wait_until(lambda: Segment.objects.filter(name="a", replicas__Server_x="ERROR").exists(), 30)
         assert set(store.paths) == {paths.external_view(TABLE.typed)}
         store.paths.clear()
-        record = world.memory.get(paths.segment(TABLE.typed, "a"))
-        assert record is not None
-        assert record.record is not None
-        world.memory.put_raw(paths.segment(TABLE.typed, "a"), encode(record.record.with_simple_items({"segment.total.docs": "77"})))
+        world.memory.put_raw(paths.segment(TABLE.typed, "a"), changed(world, "a", "total.docs", "77"))
         wait_until(lambda: Segment.objects.filter(name="a", total_docs=77).exists(), 30)
         assert set(store.paths) == {paths.segment(TABLE.typed, "a")}
 
@@ -220,16 +217,13 @@ def test_a_change_does_not_wait_for_a_look_at_everything(world: World, cluster: 
     world.upload(*(f"s{i}" for i in range(30)))
     monkeypatch.setattr(follower_module, "_PIECE", 1)
     store = Reads(world)
-    changed = paths.segment(TABLE.typed, "a")
+    path = paths.segment(TABLE.typed, "a")
 
     def change_once(read: Sequence[str]) -> None:
         """At the first piece of the look another thing happens, and is told."""
         if len(read) == 1 and read[0].startswith(paths.segments(TABLE.typed)) and not order:
-            record = world.memory.get(changed)
-            assert record is not None
-            assert record.record is not None
             order.append("changed")
-            world.memory.put_raw(changed, encode(record.record.with_simple_items({"segment.total.docs": "77"})))
+            world.memory.put_raw(path, changed(world, "a", "total.docs", "77"))
             wait_until(lambda: follower._pending._now.tables, 30)
 
     order: list[str] = []
@@ -239,16 +233,13 @@ def test_a_change_does_not_wait_for_a_look_at_everything(world: World, cluster: 
         follower._pending.mark(None)
         wait_until(lambda: Segment.objects.filter(name="a", total_docs=77).exists(), 60)
         wait_until(lambda: {paths.segment(TABLE.typed, f"s{i}") for i in range(30)} <= set(store.paths), 60)
-    pieces = [path for path in store.paths if path.startswith(paths.segments(TABLE.typed))]
-    assert pieces[1] == changed, "it comes before all that is left of the look"
+    pieces = [read for read in store.paths if read.startswith(paths.segments(TABLE.typed))]
+    assert pieces[1] == path, "it comes before all that is left of the look"
 
 
 def test_what_was_lost_while_nothing_was_told_is_found(world: World, cluster: Cluster) -> None:
     with following(world.memory, cluster) as follower:
-        record = world.memory.get(paths.segment(TABLE.typed, "a"))
-        assert record is not None
-        assert record.record is not None
-        put_untold(world, paths.segment(TABLE.typed, "a"), encode(record.record.with_simple_items({"segment.crc": "8"})))
+        put_untold(world, paths.segment(TABLE.typed, "a"), changed(world, "a", "crc", "8"))
         world.memory.tree.nodes.pop(paths.segment(TABLE.typed, "z"))
         follower._pending.mark(None)
         wait_until(lambda: Segment.objects.filter(name="a", crc=8).exists(), 60)
@@ -275,3 +266,43 @@ def test_a_table_that_could_not_be_read_is_read_whole_when_it_can(world: World, 
         put_untold(world, path, encode(with_rows(good, {"n": {"Server_a_1": "ONLINE"}})))
         world.memory.put_raw(config, config_data)
         wait_until(lambda: reported[-1] == "" and names() == ["a", "n", "z"], 60)
+
+
+def test_a_large_table_whose_records_are_costly_is_compared_beside_the_changes(
+    world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of all records hangs; a change is followed meanwhile; what the list shows in the end is read."""
+    monkeypatch.setattr(follower_module, "_LARGE", 1)
+    monkeypatch.setattr(follower_module, "_REREAD_S", -1.0)
+    store, go = Reads(world), threading.Event()
+    store.is_costly = True  # type: ignore[attr-defined]
+    with following(store, cluster) as follower:
+        store.then = lambda read: threading.current_thread().name.startswith("compare-") and go.wait(60)
+        put_untold(world, paths.segment(TABLE.typed, "z"), changed(world, "z", "crc", "9"))
+        follower._pending.mark(None)
+        wait_until(lambda: any(t.name.startswith("compare-") for t in threading.enumerate()), 30)
+        world.memory.put_raw(paths.segment(TABLE.typed, "a"), changed(world, "a", "total.docs", "77"))
+        wait_until(lambda: Segment.objects.filter(name="a", total_docs=77).exists(), 30)
+        assert not Segment.objects.filter(name="z", crc=9).exists()
+        go.set()
+        wait_until(lambda: Segment.objects.filter(name="z", crc=9).exists(), 30)
+
+
+def test_where_reading_is_costly_a_look_at_everything_reads_no_document_again(
+    world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower_module, "_SWEEP_S", (300.0, 0.2))
+    store = Reads(world)
+    store.is_costly = True  # type: ignore[attr-defined]
+    with following(store, cluster):
+        store.paths.clear()
+        wait_until(lambda: len(store.paths) >= 2, 30)
+        assert set(store.paths) == {paths.segment(TABLE.typed, name) for name in ("a", "z")}
+
+
+def changed(world: World, segment: str, field: str, value: str) -> bytes:
+    """A segment's record with another value."""
+    node = world.memory.get(paths.segment(TABLE.typed, segment))
+    assert node is not None
+    assert node.record is not None
+    return encode(node.record.with_simple_items({f"segment.{field}": value}))

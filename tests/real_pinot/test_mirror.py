@@ -48,9 +48,9 @@ def store(request: pytest.FixtureRequest, pinot: RealPinot) -> Iterator[Store]:
             assert made._opened._is_old, "Pinot 0.11.0 brings a ZooKeeper from before 3.6"
             yield made
         return
-    with closing(HttpPinotController(Connection(CLUSTER, (pinot.controller,), credentials=Credentials))) as controller:
-        with closing(ControllerStore(controller)) as over_rest:
-            yield over_rest
+    controller = HttpPinotController(Connection(CLUSTER, (pinot.controller,), credentials=Credentials))
+    with closing(controller), closing(ControllerStore(controller)) as over_rest:
+        yield over_rest
 
 
 def test_a_segment_that_comes_is_told_and_one_that_is_uploaded_anew_too(pinot: RealPinot, direct: Client, store: Store, table: str) -> None:
