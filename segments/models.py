@@ -44,6 +44,8 @@ class Cluster(models.Model):
     )
     zookeeper = models.CharField(max_length=255, blank=True, default="", help_text="host:port,host:port; empty: read over REST only")
     zookeeper_cluster = models.CharField(max_length=255, blank=True, default="", help_text="Path of the cluster in ZooKeeper")
+    zookeeper_user = models.CharField(max_length=150, blank=True, default="", help_text="Of a digest login; empty: none")
+    zookeeper_source = models.CharField(max_length=512, blank=True, default="", help_text="Where its password is, as auth_source")
     deep_store_url = models.CharField(
         max_length=512, blank=True, default="", help_text="Where pushes may put segments; empty: uploads by tar"
     )

@@ -55,13 +55,17 @@ class Jars:
         maven = shutil.which("mvn")
         if maven is None:
             return f"{self.name} needs Maven (mvn) to fetch its jars once"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            return "" if self.is_complete else self._fetch(maven, time.monotonic() + seconds)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with (self.folder / "lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                return "" if self.is_complete else self._fetch(maven, time.monotonic() + seconds)
+        except OSError as error:
+            return f"{self.name} can not be kept in {self.folder}: {error.strerror or error}"
 
     def _fetch(self, maven: str, deadline: float) -> str:
         problem = ""
+        self._stamp.unlink(missing_ok=True)  # of another pom, perhaps: what is being filled is not complete
         for _ in range(2):
             problem = self._copy(maven, deadline - time.monotonic())
             if not problem:
@@ -75,17 +79,18 @@ class Jars:
         shutil.rmtree(self.lib, ignore_errors=True)
         command = [maven, "-B", "-q", "-f", str(self.pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
         # In a session of its own: Maven is a script, and its Java has to end with it.
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [*command, f"-DoutputDirectory={self.lib}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-        )
-        try:
-            said, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, 9)
-            process.wait(30)
-            return f"it took longer than {seconds:.0f} s"
+        ) as process:
+            try:
+                said, _ = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                return f"it took longer than {seconds:.0f} s"
         errors = [line for line in said.splitlines() if "ERROR" in line]
-        return "" if process.returncode == 0 else "\n".join(errors[:3])[:600] or said[-300:]
+        if process.returncode != 0:
+            return "\n".join(errors[:3])[:600] or said[-300:] or f"it ended with status {process.returncode}"
+        return "" if any(self.lib.glob("*.jar")) else "it said that all is well, but there is not one jar"
 
     @property
     def _stamp(self) -> Path:

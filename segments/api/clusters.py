@@ -21,10 +21,14 @@ from segments.services.rights import has_right_everywhere
 #: Field of the document -> field of the specification, each a text.
 _TEXTS: Final = {
     "brokerUrl": "broker_url", "zookeeper": "zookeeper", "zookeeperCluster": "zookeeper_cluster", "deepStoreUrl": "deep_store_url",
+    "zookeeperUser": "zookeeper_user", "zookeeperSecret": "zookeeper_secret", "zookeeperSecretSource": "zookeeper_secret_source",
     "auth": "auth", "authUser": "auth_user", "secret": "secret", "secretSource": "secret_source", "tlsCa": "tls_ca", "tlsCert": "tls_cert",
     "tlsKey": "tls_key",
 }  # fmt: skip
-_KEPT: Final = ("broker_url", "zookeeper", "zookeeper_cluster", "deep_store_url", "auth", "auth_user", "tls_ca", "tls_cert", "tls_key")
+_KEPT: Final = (
+    "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "deep_store_url", "auth", "auth_user",
+    "tls_ca", "tls_cert", "tls_key",
+)  # fmt: skip
 
 
 class _ClustersView(ApiView):
@@ -95,7 +99,8 @@ def cluster_json(row: Cluster) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "name": row.name, "kind": row.kind, "controllerUrls": row.controller_urls, "brokerUrl": row.broker_url, "zookeeper": row.zookeeper,
-        "zookeeperCluster": row.zookeeper_cluster or row.pinot_name, "deepStoreUrl": row.deep_store_url, "auth": row.auth,
+        "zookeeperCluster": row.zookeeper_cluster or row.pinot_name, "zookeeperUser": row.zookeeper_user,
+        "zookeeperSecretSource": row.zookeeper_source, "deepStoreUrl": row.deep_store_url, "auth": row.auth,
         "authUser": row.auth_user, "secretSource": row.auth_source, "tlsCa": row.tls_ca, "tlsCert": row.tls_cert, "tlsKey": row.tls_key,
         "tlsInsecure": row.tls_insecure, "pinotName": row.pinot_name, "state": row.state, "stateText": row.get_state_display(),
         "error": row.last_error, "version": row.version, "mirrorError": row.mirror_error, "callsPerMinute": row.calls_per_minute,

@@ -47,6 +47,14 @@ class ClusterForm(PlainForm):
         required=False, max_length=255, label="The cluster's path in ZooKeeper", help_text="Empty: as the controller names it.",
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
+    zookeeper_user = forms.CharField(
+        required=False, max_length=150, label="User for ZooKeeper", help_text="Of a digest login, if its nodes ask for one.",
+        widget=forms.TextInput(attrs=_OFF),
+    )  # fmt: skip
+    zookeeper_secret = forms.CharField(
+        required=False, strip=False, max_length=4000, label="Password for ZooKeeper", help_text="Empty: the one that is stored stays.",
+        widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
+    )  # fmt: skip
     deep_store_url = forms.CharField(
         required=False, max_length=512, label="Deep store for pushes", widget=forms.TextInput(attrs=_OFF),
         help_text="Where built segments may be put so that Pinot's servers can fetch them; empty: each is uploaded through the controller.",
@@ -89,6 +97,7 @@ class ClusterForm(PlainForm):
             controller_urls=tuple(str(given["controller_urls"]).split()),
             secret=given["secret"],
             secret_source=str(given["secret_source"]).strip(),
+            zookeeper_secret=given["zookeeper_secret"],
             tls_insecure=given["tls_insecure"],
             **{n: str(given[n]).strip() for n in _TEXTS},
         )
@@ -100,10 +109,12 @@ class ClusterForm(PlainForm):
 
 
 _MORE: Final = (
-    "broker_url", "zookeeper", "zookeeper_cluster", "deep_store_url", "tls_ca", "tls_cert", "tls_key", "tls_insecure",
+    "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "zookeeper_secret", "deep_store_url", "tls_ca", "tls_cert",
+    "tls_key", "tls_insecure",
 )  # fmt: skip
 _TEXTS: Final = (
-    "broker_url", "zookeeper", "zookeeper_cluster", "deep_store_url", "auth", "auth_user", "tls_ca", "tls_cert", "tls_key",
+    "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "deep_store_url", "auth", "auth_user", "tls_ca", "tls_cert",
+    "tls_key",
 )  # fmt: skip
 
 

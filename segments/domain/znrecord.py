@@ -82,8 +82,8 @@ def record_of(body: Any) -> ZNRecord:
     Raises KeyError, TypeError or AttributeError when it is none.
     """
     simple, maps, lists = body.get("simpleFields") or {}, body.get("mapFields") or {}, body.get("listFields") or {}
-    if type(simple) is not dict or (maps and not all(type(row) is dict for row in maps.values())):
+    if type(simple) is not dict or (maps and set(map(type, maps.values())) != {dict}):
         raise TypeError("fields are not objects")
-    if lists and not all(type(items) is list for items in lists.values()):
+    if lists and set(map(type, lists.values())) != {list}:
         raise TypeError("a list is none")
     return ZNRecord(str(body["id"]), simple, maps, lists, body.get("rawPayload"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from segments.mirror.rows import Changes, TableState, table_row
@@ -23,6 +24,9 @@ _SEGMENT_COLUMNS = [
     "is_visible", "partition", "sequence", "start_offset", "end_offset", "flush_rows", "is_consuming",
     "replicas", "replicas_wanted", "replicas_online",
 ]  # fmt: skip
+
+
+_REPLICAS: Final = Segment._meta.get_field("replicas")
 
 
 @dataclass
@@ -102,14 +106,30 @@ def load_segments(cluster: Cluster, name: str) -> dict[str, dict[str, Any]]:
 
 
 def _write_segments(table: Table, changes: Changes) -> None:
-    if changes.upserts:
-        rows = [Segment(table=table, name=name, **values) for name, values in changes.upserts.items()]
-        Segment.objects.bulk_create(
-            rows, batch_size=_BATCH, update_conflicts=True, unique_fields=["table", "name"], update_fields=_SEGMENT_COLUMNS
-        )
+    rows = [_values(table, name, values) for name, values in changes.upserts.items()]
+    with connection.cursor() as cursor:
+        for i in range(0, len(rows), _BATCH):
+            batch = rows[i : i + _BATCH]
+            cursor.execute(_upsert(len(batch)), [value for row in batch for value in row])
     names = sorted(changes.deletes)
     for i in range(0, len(names), _BATCH):
         Segment.objects.filter(table=table, name__in=names[i : i + _BATCH]).delete()
+
+
+@cache
+def _upsert(rows: int) -> str:
+    """Insert or update so many segments: as ``bulk_create`` does it, without its tenth of a millisecond for each of 100,000 rows."""
+    columns = [connection.ops.quote_name(column) for column in ("table_id", "name", *_SEGMENT_COLUMNS)]
+    table, key, listed = connection.ops.quote_name(Segment._meta.db_table), ", ".join(columns[:2]), ", ".join(columns)
+    values = ", ".join([f"({', '.join(['%s'] * len(columns))})"] * rows)
+    updates = ", ".join(f"{column} = EXCLUDED.{column}" for column in columns[2:])
+    return f"INSERT INTO {table} ({listed}) VALUES {values} ON CONFLICT ({key}) DO UPDATE SET {updates}"  # noqa: S608  # our own columns
+
+
+def _values(table: Table, name: str, values: dict[str, Any]) -> list[Any]:
+    """In the order of ``_upsert``; all but JSON is for the database what it is here."""
+    replicas = _REPLICAS.get_db_prep_save(values["replicas"], connection)
+    return [table.pk, name, *(replicas if column == "replicas" else values[column] for column in _SEGMENT_COLUMNS)]
 
 
 _LINEAGE_COLUMNS = ["segments_from", "segments_to", "state", "timestamp_ms", "notes"]

@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two questions to the controller; between two looks whether ZooKeeper is still the controller's.
 HEALTH_S: Final = 5.0
+#: Looks at the controller between two at what is read through it, which costs it one more request.
+_STORE_EVERY: Final = 2
 _CHECK_S: Final = 600.0
 #: Seconds between two tries to begin: the first pause and the longest.
 _PAUSES_S: Final = (1.0, 30.0)
@@ -125,13 +127,15 @@ class PinotMirror:
     # How it is
 
     def _ask_how_it_is(self) -> None:
-        checked = time.monotonic()
+        checked, number = time.monotonic(), 0
         while not self._stop.wait(self._health_s):
             try:
                 close_old_connections()
                 ctx = wiring.context(self._name)
                 self._note_controller(ctx)
-                self._note_store(ctx)
+                number += 1
+                if number % _STORE_EVERY == 0 or not getattr(ctx.store, "is_costly", False):
+                    self._note_store(ctx)
                 if time.monotonic() - checked > _CHECK_S:
                     checked = time.monotonic()
                     self._check_again()

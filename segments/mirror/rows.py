@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from segments.domain import lineage as lineages
 from segments.domain.ideal_state import CONSUMING, SERVING
 from segments.domain.lineage import Lineage
 from segments.domain.llc_name import is_llc_name, parse_llc_name
 from segments.domain.segment_metadata import SegmentMetadata
+from segments.domain.znrecord import ZNRecord
 
 Rows = Mapping[str, Mapping[str, str]]
+
+#: Columns of a table's row that are sums over its segments; ``_summands`` gives one segment's part of each.
+_SUMS: Final = (
+    "segments_total", "segments_visible", "replicas_wanted", "replicas_online", "rows_visible", "bytes_total", "bytes_visible",
+    "consuming_segments",
+)  # fmt: skip
 
 
 @dataclass
 class TableState:
-    """One table as last read: its records, and what was computed from them. Edited only by the follower's one thread."""
+    """One table as last read: its records, and what was computed from them. Edited only by the follower's one thread.
+
+    ``documents``: the records that it was made of, by the prefix of their path. ``records`` of segments, ``unread`` the names of those in
+    the ideal state that have none. ``sums`` over ``segments``, kept as these change: a table has 100,000 of them, and one changes."""
 
     name: str
+    documents: dict[str, ZNRecord | None] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     schema: dict[str, Any] = field(default_factory=dict)
     replication: int = 1
@@ -29,8 +40,32 @@ class TableState:
     is_disabled: bool = False
     view: Rows = field(default_factory=dict)
     lineage: Lineage = field(default_factory=lambda: lineages.empty(""))
+    hidden: set[str] = field(default_factory=set)
     records: dict[str, SegmentMetadata] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)
     segments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    sums: list[int] = field(default_factory=lambda: [0] * len(_SUMS))
+
+    def keep_segments_of(self, before: TableState) -> None:
+        """Go on with what is known of the segments."""
+        self.records, self.unread, self.segments, self.sums = before.records, before.unread, before.segments, before.sums
+
+    def put_segments(self, rows: dict[str, dict[str, Any]]) -> None:
+        """Begin with these rows."""
+        self.segments, self.sums = {}, [0] * len(_SUMS)
+        for name, row in rows.items():
+            self.put_row(name, row)
+
+    def put_row(self, name: str, row: dict[str, Any] | None) -> None:
+        """Set or (None) remove the row of a segment, and keep the sums right."""
+        before = self.segments.get(name)
+        if before is not None:
+            self.sums = [a - b for a, b in zip(self.sums, _summands(before), strict=True)]
+        if row is None:
+            self.segments.pop(name, None)
+        else:
+            self.sums = [a + b for a, b in zip(self.sums, _summands(row), strict=True)]
+            self.segments[name] = row
 
 
 @dataclass(frozen=True)
@@ -41,7 +76,7 @@ class Changes:
     deletes: set[str]
 
 
-def segment_row(name: str, state: TableState, hidden: set[str]) -> dict[str, Any]:
+def segment_row(name: str, state: TableState) -> dict[str, Any]:
     """Column values of one segment's mirror row."""
     record = state.records.get(name) or SegmentMetadata(name, {})
     wanted, states = state.ideal.get(name, {}), state.view.get(name, {})
@@ -56,7 +91,7 @@ def segment_row(name: str, state: TableState, hidden: set[str]) -> dict[str, Any
         "push_ms": record.push_ms,
         "refresh_ms": record.refresh_ms,
         "download_url": record.download_url or "",
-        "is_visible": name not in hidden,
+        "is_visible": name not in state.hidden,
         **_stream_columns(name, record, wanted),
         "replicas": {i: states.get(i, "OFFLINE") for i in sorted(set(wanted) | set(states))},
         "replicas_wanted": len(wanted),
@@ -80,37 +115,35 @@ def _stream_columns(name: str, record: SegmentMetadata, wanted: Mapping[str, str
 
 def recompute(state: TableState, dirty: Iterable[str]) -> Changes:
     """Bring ``state.segments`` up to date for the dirty names; returns what differs from before."""
-    hidden = state.lineage.hidden()
     upserts: dict[str, dict[str, Any]] = {}
     deletes: set[str] = set()
     for name in dirty:
         if name not in state.ideal:
-            if state.segments.pop(name, None) is not None:
+            if name in state.segments:
+                state.put_row(name, None)
                 deletes.add(name)
             continue
-        row = segment_row(name, state, hidden)
+        row = segment_row(name, state)
         if state.segments.get(name) != row:
-            state.segments[name] = upserts[name] = row
+            state.put_row(name, row)
+            upserts[name] = row
     return Changes(upserts, deletes)
+
+
+def _summands(row: Mapping[str, Any]) -> tuple[int, ...]:
+    visible, size = int(row["is_visible"]), row["size_bytes"] or 0
+    docs = row["total_docs"] or 0
+    return (1, visible, row["replicas_wanted"], row["replicas_online"], docs * visible, size, size * visible, int(row["is_consuming"]))
 
 
 def table_row(state: TableState) -> dict[str, Any]:
     """Column values of the table's mirror row: config and sums over its segments."""
-    rows = state.segments.values()
-    visible = [r for r in rows if r["is_visible"]]
     return {
         "config": state.config,
         "schema": state.schema,
         "replication": state.replication,
         "ingestion_type": state.ingestion_type,
-        "segments_total": len(state.segments),
-        "segments_visible": len(visible),
-        "replicas_wanted": sum(r["replicas_wanted"] for r in rows),
-        "replicas_online": sum(r["replicas_online"] for r in rows),
-        "rows_visible": sum(r["total_docs"] or 0 for r in visible),
-        "bytes_total": sum(r["size_bytes"] or 0 for r in rows),
-        "bytes_visible": sum(r["size_bytes"] or 0 for r in visible),
-        "consuming_segments": sum(r["is_consuming"] for r in rows),
+        **dict(zip(_SUMS, state.sums, strict=True)),
         "pause": state.pause,
         "is_disabled": state.is_disabled,
     }

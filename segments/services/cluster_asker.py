@@ -17,15 +17,30 @@ def check_asker(user: Any, spec: ClusterSpec, row: Cluster | None) -> None:
     """
     if getattr(user, "is_superuser", False):
         return
-    kept = row.auth_source if row is not None else ""
-    if spec.secret_source and spec.secret_source != kept:
-        raise Forbidden("Only a superuser may name a place where a secret is.", remedy="Give the password or token itself.", field="secret")
-    if row is None or not kept or not spec.auth or spec.secret:
-        return
-    foreign = _hosts([*spec.controller_urls, spec.broker_url]) - _hosts([*map(str, row.controller_urls), row.broker_url])
+    kept, kept_zookeeper = (row.auth_source, row.zookeeper_source) if row is not None else ("", "")
+    _check_place("secret", spec.secret_source, kept)
+    _check_place("zookeeper_secret", spec.zookeeper_secret_source, kept_zookeeper)
+    if row is not None and kept and spec.auth and not spec.secret:
+        known = _hosts([*map(str, row.controller_urls), row.broker_url])
+        _check_hosts("secret", _hosts([*spec.controller_urls, spec.broker_url]) - known)
+    if row is not None and kept_zookeeper and spec.zookeeper_user and not spec.zookeeper_secret:
+        _check_hosts("zookeeper_secret", _servers(spec.zookeeper) - _servers(row.zookeeper))
+
+
+def _check_place(field: str, given: str, kept: str) -> None:
+    if given and given != kept:
+        raise Forbidden("Only a superuser may name a place where a secret is.", remedy="Give the password or token itself.", field=field)
+
+
+def _check_hosts(field: str, foreign: set[str]) -> None:
     if foreign:
         text = f"The secret that is kept is not sent to another host ({', '.join(sorted(foreign))})."
-        raise Forbidden(text, remedy="Give the password or token again.", field="secret")
+        raise Forbidden(text, remedy="Give the password or token again.", field=field)
+
+
+def _servers(zookeeper: str) -> set[str]:
+    """Hosts with their ports of ``a:2181,b:2181/path``."""
+    return {server.strip().lower() for server in zookeeper.partition("/")[0].split(",") if server.strip()}
 
 
 def _hosts(addresses: Iterable[str]) -> set[str]:

@@ -12,11 +12,10 @@ from segments.errors import PinotAdminError
 from segments.gateways.pinot import Connection, HttpPinotController, PinotController, PinotRefused
 from segments.gateways.pinot.refusals import DOWN, UP, WRONG_CLUSTER
 from segments.models import Cluster
-from segments.services.cluster_parts import connection_of
+from segments.services.cluster_parts import connection_of, zookeeper_of
 from segments.services.cluster_state import note_state
 from segments.store import paths
 from segments.store.base import Store
-from segments.store.pinot_zookeeper import PinotZooKeeper
 
 #: Seconds for one answer; somebody waits for all of them.
 _PATIENCE_S: Final = 6.0
@@ -80,7 +79,7 @@ def check_row(row: Cluster, data_dir: Path) -> ClusterCheck:
         # One address that answers is enough to work with; the others are told of in their steps.
         seen.state, seen.error = (seen.state, seen.error) if seen.state == WRONG_CLUSTER else (UP, "")
     if row.zookeeper:
-        _ask_zookeeper(row, answering[0] if answering else None, seen)
+        _ask_zookeeper(row, data_dir, answering[0] if answering else None, seen)
     if row.broker_url:
         _ask_broker(row, data_dir, seen)
     for controller in answering:
@@ -129,12 +128,12 @@ def _note_encryption(row: Cluster, seen: _Seen) -> None:
         )
 
 
-def _ask_zookeeper(row: Cluster, controller: PinotController | None, seen: _Seen) -> None:
+def _ask_zookeeper(row: Cluster, data_dir: Path, controller: PinotController | None, seen: _Seen) -> None:
     named = row.zookeeper_cluster or row.pinot_name or seen.named
     if not named:
         seen.steps.append(CheckStep("zookeeper", None, "Not asked: the cluster's name is known from its controller only.", "Name it."))
         return
-    store = PinotZooKeeper(row.zookeeper, lambda: named)
+    store = zookeeper_of(row, data_dir, lambda: named)
     try:
         tables = len(store.children(paths.TABLE_CONFIGS))
         is_same = None if controller is None else _is_same(controller, store, seen.named)

@@ -10,7 +10,7 @@ from typing import Final
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController, PinotBroker, PinotController, Tls
 from segments.models import Cluster
-from segments.services.cluster_secrets import find_secret
+from segments.services.cluster_secrets import ZOOKEEPER, find_secret
 from segments.services.context import Context, Limits
 from segments.store.base import Store
 from segments.store.controller import ControllerStore
@@ -19,8 +19,8 @@ from segments.store.pinot_zookeeper import PinotZooKeeper
 
 #: What makes connections different; the rest of the row is what was found out with them.
 CONFIGURED: Final = (
-    "controller_urls", "broker_url", "zookeeper", "zookeeper_cluster", "deep_store_url", "auth", "auth_user", "auth_source",
-    "tls_ca", "tls_cert", "tls_key", "tls_insecure", "configured_at",
+    "controller_urls", "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "zookeeper_source", "deep_store_url",
+    "auth", "auth_user", "auth_source", "tls_ca", "tls_cert", "tls_key", "tls_insecure", "configured_at",
 )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ class PinotParts:
         self._made_for = _fingerprint(row)
         self.controller: PinotController = HttpPinotController(connection_of(row, installation.data_dir))
         self._broker = self._open_broker(row, installation)
-        self.pinot_store = self._open_store(row)
+        self.pinot_store = self._open_store(row, installation.data_dir)
         self.context = Context(
             cluster=row.name,
             store=OverlayStore(installation.own_store, row.name, self.pinot_store),
@@ -81,16 +81,25 @@ class PinotParts:
         if self._broker is not None:
             self._broker.close()
 
-    def _open_store(self, row: Cluster) -> Store:
+    def _open_store(self, row: Cluster, data_dir: Path) -> Store:
         if row.zookeeper:
             named = row.zookeeper_cluster or row.pinot_name
-            return PinotZooKeeper(row.zookeeper, (lambda: named) if named else self.controller.cluster)
+            return zookeeper_of(row, data_dir, (lambda: named) if named else self.controller.cluster)
         return ControllerStore(self.controller)
 
     def _open_broker(self, row: Cluster, installation: Installation) -> HttpPinotController | None:
         if not row.broker_url:
             return None
         return HttpPinotController(connection_of(row, installation.data_dir, broker_url=row.broker_url))
+
+
+def zookeeper_of(row: Cluster, data_dir: Path, cluster: Callable[[], str]) -> PinotZooKeeper:
+    """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened."""
+
+    def login() -> str:
+        return f"{row.zookeeper_user}:{find_secret(data_dir, row.name + ZOOKEEPER, row.zookeeper_source)}"
+
+    return PinotZooKeeper(row.zookeeper, cluster, login=login if row.zookeeper_user else None)
 
 
 def connection_of(row: Cluster, data_dir: Path, *, broker_url: str = "") -> Connection:

@@ -13,6 +13,8 @@ from segments.processes.private_file import read_json, write_private_json
 FILE: Final = "clusters.json"
 #: Sources of a secret, as kept in ``Cluster.auth_source``.
 STORED: Final = "stored"
+#: Behind a cluster's name, which holds no slash: the password of its ZooKeeper is kept beside that of its controller.
+ZOOKEEPER: Final = "/zookeeper"
 ENV: Final = "env:"
 FROM_FILE: Final = "file:"
 
@@ -32,7 +34,8 @@ def forget_secret(data_dir: Path, cluster: str) -> None:
 
 
 def find_secret(data_dir: Path, cluster: str, source: str, environ: Mapping[str, str] = os.environ) -> str:
-    """The secret as its source names it. ControllerFault, saying where it was looked for, when it is not there."""
+    """The secret as its source names it; ``cluster`` with ``ZOOKEEPER`` behind it: of its ZooKeeper. ControllerFault,
+    saying where it was looked for, when it is not there."""
     if source.startswith(ENV):
         secret, where = environ.get(source.removeprefix(ENV), ""), f"the environment variable {source.removeprefix(ENV)}"
     elif source.startswith(FROM_FILE):
@@ -40,7 +43,8 @@ def find_secret(data_dir: Path, cluster: str, source: str, environ: Mapping[str,
     else:
         secret, where = str(_read(data_dir).get(cluster, "")), f"the private file {FILE} of the data directory"
     if not secret:
-        text = f"The secret of cluster '{cluster}' is not in {where}."
+        name, _, part = cluster.partition("/")
+        text = f"The secret of cluster '{name}'{' for its ZooKeeper' if part else ''} is not in {where}."
         raise ControllerFault(REFUSED, text, remedy="Put it there, or give it again with 'cluster change'.")
     return secret
 

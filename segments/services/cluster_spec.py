@@ -22,13 +22,16 @@ _ZNODES: Final = re.compile(r"[^\s/]+(/[^\s/]+)*\Z")
 @dataclass(frozen=True)
 class ClusterSpec:
     """A Pinot cluster as it is asked for. ``secret`` is given as text (kept in a private file), or named by ``secret_source``
-    (``env:NAME`` or ``file:PATH``); both empty keep what is stored when the cluster is changed."""
+    (``env:NAME`` or ``file:PATH``); both empty keep what is stored when the cluster is changed. ``zookeeper_secret`` likewise."""
 
     name: str
     controller_urls: tuple[str, ...]
     broker_url: str = ""
     zookeeper: str = ""
     zookeeper_cluster: str = ""
+    zookeeper_user: str = ""
+    zookeeper_secret: str = field(default="", repr=False)
+    zookeeper_secret_source: str = ""
     deep_store_url: str = ""
     auth: str = ""
     auth_user: str = ""
@@ -40,8 +43,9 @@ class ClusterSpec:
     tls_insecure: bool = False
 
 
-def row_values(spec: ClusterSpec, known_source: str = "") -> dict[str, Any]:
-    """Column values of a valid specification; InvalidInput, naming the ``field``, for any other. ``known_source``: of the secret so far."""
+def row_values(spec: ClusterSpec, known_source: str = "", known_zookeeper: str = "") -> dict[str, Any]:
+    """Column values of a valid specification; InvalidInput, naming the ``field``, for any other. ``known_source``, ``known_zookeeper``:
+    where the secrets of controller and ZooKeeper were so far."""
     if not _NAME.match(spec.name):
         raise _bad("name", f"'{spec.name}' can not be the name of a cluster", "Use letters, digits, '-' and '_', 64 at most.")
     urls = tuple(dict.fromkeys(_address("controller_urls", url) for url in spec.controller_urls))
@@ -57,6 +61,8 @@ def row_values(spec: ClusterSpec, known_source: str = "") -> dict[str, Any]:
         "broker_url": _address("broker_url", spec.broker_url) if spec.broker_url else "",
         "zookeeper": spec.zookeeper.strip(),
         "zookeeper_cluster": spec.zookeeper_cluster.strip().strip("/"),
+        "zookeeper_user": spec.zookeeper_user,
+        "zookeeper_source": _zookeeper_source(spec, known_zookeeper),
         "deep_store_url": spec.deep_store_url.rstrip("/"),
         "auth": spec.auth,
         "auth_user": spec.auth_user if spec.auth == Cluster.Auth.BASIC else "",
@@ -77,20 +83,38 @@ def _source(spec: ClusterSpec, known_source: str) -> str:
         return ""
     if spec.auth == Cluster.Auth.BASIC and (not spec.auth_user or ":" in spec.auth_user):
         raise _bad("auth_user", "Basic credentials need a user, without ':'", "Give it.")
-    if spec.secret and spec.secret_source:
-        raise _bad("secret_source", "The secret is given, and also where it is", "Give one of the two.")
-    if spec.secret:
-        if not spec.secret.isprintable():
-            raise _bad("secret", "The secret holds characters that no header can", "Check that it was copied whole, without line breaks.")
+    return _source_of("secret", spec.secret, spec.secret_source, known_source)
+
+
+def _zookeeper_source(spec: ClusterSpec, known_source: str) -> str:
+    """A digest login: ZooKeeper takes any, and shows it what its ACLs allow."""
+    if not spec.zookeeper_user:
+        if spec.zookeeper_secret or spec.zookeeper_secret_source:
+            raise _bad("zookeeper_user", "A password for ZooKeeper is given, but no user", "Give the user of the digest login.")
+        return ""
+    if ":" in spec.zookeeper_user or not spec.zookeeper_user.isprintable():
+        raise _bad("zookeeper_user", "The user of a digest login can not hold ':'", "Give the user alone, and the password beside it.")
+    if not spec.zookeeper:
+        raise _bad("zookeeper_user", "A login for ZooKeeper is given, but not where ZooKeeper is", "Give its address.")
+    return _source_of("zookeeper_secret", spec.zookeeper_secret, spec.zookeeper_secret_source, known_source)
+
+
+def _source_of(name: str, secret: str, given: str, known: str) -> str:
+    """Where a secret will be: what was given as ``name``, or where it was said to be, or where it is known to be."""
+    if secret and given:
+        raise _bad(f"{name}_source", "The secret is given, and also where it is", "Give one of the two.")
+    if secret:
+        if not secret.isprintable():
+            raise _bad(name, "The secret holds characters that no header can", "Check that it was copied whole, without line breaks.")
         return STORED
-    source = spec.secret_source or known_source
-    if source == STORED and known_source == STORED:
+    source = given or known
+    if source == STORED and known == STORED:
         return STORED
     if source.startswith(ENV) and _ENV_NAME.match(source.removeprefix(ENV)):
         return source
     if source.startswith(FROM_FILE) and Path(source.removeprefix(FROM_FILE)).is_absolute():
         return source
-    where = "secret_source" if spec.secret_source else "secret"
+    where = f"{name}_source" if given else name
     raise _bad(where, "The credentials lack their secret", "Give it, or env:NAME, or file:/absolute/path.")
 
 

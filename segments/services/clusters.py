@@ -25,8 +25,7 @@ def add_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
     is_taken = Cluster.objects.filter(name__iexact=spec.name).exists() or spec.name.lower() == parts.own_name.lower()
     if is_taken:
         raise StateConflict(f"There is a cluster '{spec.name}' already.", remedy="Choose another name, or change that one.", field="name")
-    if spec.secret:
-        cluster_secrets.store_secret(parts.data_dir, spec.name, spec.secret)
+    _keep_secrets(spec, values)
     try:
         with transaction.atomic():
             row = Cluster.objects.create(name=spec.name, configured_at=timezone.now(), **values)
@@ -41,20 +40,19 @@ def change_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
 
     It stays the same Pinot cluster: a controller of another one is refused when it is asked. Remove the row and add it anew for that.
     """
-    row, parts = _pinot_row(spec.name), installation()
+    row = _pinot_row(spec.name)
     before = _shown(row)
-    values = row_values(spec, row.auth_source)
-    if spec.secret:
-        cluster_secrets.store_secret(parts.data_dir, row.name, spec.secret)
-    elif values["auth_source"] != cluster_secrets.STORED:
-        cluster_secrets.forget_secret(parts.data_dir, row.name)
+    values = row_values(spec, row.auth_source, row.zookeeper_source)
+    _keep_secrets(spec, values)
     for name, value in values.items():
         setattr(row, name, value)
     row.configured_at = timezone.now()
     row.save(update_fields=[*values, "configured_at"])
     after = _shown(row)
     changed = {name: value for name, value in after.items() if before[name] != value}
-    audit.record(actor, "changeCluster", cluster=row.name, target=row.name, **changed, secret_changed=bool(spec.secret))
+    audit.record(
+        actor, "changeCluster", cluster=row.name, target=row.name, **changed, secret_changed=bool(spec.secret or spec.zookeeper_secret)
+    )
     return row
 
 
@@ -81,8 +79,20 @@ def remove_cluster(name: str, actor: Actor) -> None:
     row.delete()
     Finding.objects.filter(cluster=name).delete()
     PassRun.objects.filter(cluster=name).delete()
-    cluster_secrets.forget_secret(parts.data_dir, name)
+    for part in ("", cluster_secrets.ZOOKEEPER):
+        cluster_secrets.forget_secret(parts.data_dir, name + part)
     audit.record(actor, "removeCluster", cluster=name, target=name)
+
+
+def _keep_secrets(spec: ClusterSpec, values: dict[str, Any]) -> None:
+    """Those that were given; those that are not kept by us any more are forgotten."""
+    data_dir = installation().data_dir
+    sources = (("", spec.secret, "auth_source"), (cluster_secrets.ZOOKEEPER, spec.zookeeper_secret, "zookeeper_source"))
+    for part, secret, source in sources:
+        if secret:
+            cluster_secrets.store_secret(data_dir, spec.name + part, secret)
+        elif values[source] != cluster_secrets.STORED:
+            cluster_secrets.forget_secret(data_dir, spec.name + part)
 
 
 def _pinot_row(name: str) -> Cluster:

@@ -11,6 +11,7 @@ from segments.names import TableName
 from segments.services import snapshot_checks, start_admission
 from segments.services.context import Actor, Context
 from segments.services.online import Progress, wait_until_online
+from segments.services.waiting_ends import kept_alive
 
 
 def require_ready(
@@ -28,9 +29,10 @@ def require_ready(
     """Wait for the replicas, then ask the checks; the files that they read, {segment: CRC}.
 
     ``is_part``: the end names segments of its own, so that the rows declared at the start do not count. ``progress`` and ``is_worth_it``
-    as for ``wait_until_online``. Raises PreconditionFailed, or what ``is_worth_it`` raises.
+    as for ``wait_until_online``. A client with a lease keeps it meanwhile. Raises PreconditionFailed, or what ``is_worth_it`` raises.
     """
     declared = None if is_part else start_admission.declared_rows(entry)
     required = settings_or_default(config).replicas_required
-    wait_until_online(ctx, table, entry.segments_to, progress=progress, required=required, is_worth_it=is_worth_it)
-    return dict(snapshot_checks.require_passed(ctx, table, entry, override=override, actor=actor, config=config, declared=declared))
+    with kept_alive(ctx, table, entry.id):
+        wait_until_online(ctx, table, entry.segments_to, progress=progress, required=required, is_worth_it=is_worth_it)
+        return dict(snapshot_checks.require_passed(ctx, table, entry, override=override, actor=actor, config=config, declared=declared))

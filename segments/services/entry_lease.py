@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -93,34 +93,15 @@ def renew_for_upload(ctx: Context, config: TableConfig, segments: Collection[str
         log.warning("The upload into a replacement of %s could not be noted: %s", table, error)
 
 
-@contextmanager
-def kept_alive(ctx: Context, table: TableName, entry_id: str) -> Iterator[None]:
-    """While the block runs, a leased entry is renewed from a thread: a client that waits for its end sends no heartbeats.
-
-    A block that is over within a quarter of the lease writes nothing.
-    """
-    stop = threading.Event()
-    thread = threading.Thread(target=_keep, args=(ctx, table, entry_id, stop), name=f"lease-{entry_id}", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-
-
-def _keep(ctx: Context, table: TableName, entry_id: str, stop: threading.Event) -> None:
-    while not stop.wait(ctx.limits.entry_lease_s / 4):
-        try:
-            lineage = read_lineage(ctx, table)
-            entry = lineage.entries.get(entry_id) if lineage else None
-            if entry is None or entry.state is not State.IN_PROGRESS or not lease.is_leased(entry):
-                return
-            # Only the terms' lease counts here; the period is for entries without one.
-            _renew(ctx, table, entry_id, HEARTBEAT, LeaseTerms(int(ctx.limits.entry_lease_s * 1000), 0, 0))
-        except StateConflict:
-            return
-        except PinotAdminError as error:
-            log.warning("The lease of lineage entry %s of %s could not be renewed: %s", entry_id, table, error)
+def renew_if_leased(ctx: Context, table: TableName, entry_id: str) -> None:
+    """A sign of life for a client that can not send one now; nothing for one that never sent any, or whose entry is over."""
+    lineage = read_lineage(ctx, table)
+    entry = lineage.entries.get(entry_id) if lineage else None
+    if entry is None or entry.state is not State.IN_PROGRESS or not lease.is_leased(entry):
+        return
+    with suppress(StateConflict):  # it was ended or reverted meanwhile
+        # Only the terms' lease counts here; the period is for entries without one.
+        _renew(ctx, table, entry_id, HEARTBEAT, LeaseTerms(int(ctx.limits.entry_lease_s * 1000), 0, 0))
 
 
 def _renew(ctx: Context, table: TableName, entry_id: str, note: str, terms: LeaseTerms) -> tuple[Entry, Entry]:

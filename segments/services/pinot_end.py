@@ -14,7 +14,6 @@ from segments.names import TableName
 from segments.services import audit, pinot_deletion, snapshot_checks
 from segments.services.context import Actor, Context
 from segments.services.end_readiness import require_ready
-from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe
 from segments.services.online import Progress
 from segments.services.pinot_calls import Answering, Doubt, controller, quoted, require, settled
@@ -91,11 +90,10 @@ class _End:
             return first
         if self.segments_to and len(self.segments_to) < len(seen.lineage.entry(self.entry_id).segments_to):
             require(self.ctx, pinot_version.END_PART)
-        with kept_alive(self.ctx, self.table, self.entry_id):
-            self.files = require_ready(
-                self.ctx, self.table, first.entry, seen.config, is_part=bool(self.segments_to), actor=self.actor,
-                override=self.override, progress=self.progress, is_worth_it=Answering(controller(self.ctx)).require,
-            )  # fmt: skip
+        self.files = require_ready(
+            self.ctx, self.table, first.entry, seen.config, is_part=bool(self.segments_to), actor=self.actor,
+            override=self.override, progress=self.progress, is_worth_it=Answering(controller(self.ctx)).require,
+        )  # fmt: skip
         return first
 
     def _switch(self) -> Decision:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
 from segments.domain import ideal_state, replacement
-from segments.domain.lease import is_leased
 from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.replacement import Decision, Replacement
 from segments.domain.replacement_settings import settings_or_default
@@ -20,7 +19,6 @@ from segments.services import audit, deletion, pinot_end, pinot_replacement, pin
 from segments.services.acknowledgement import wait_for_brokers
 from segments.services.context import Actor, Context
 from segments.services.end_readiness import require_ready
-from segments.services.entry_lease import kept_alive
 from segments.services.lineage_record import Observed, observe, read_lineage
 from segments.services.loading import once_loaded
 from segments.services.lost_links import newer_strangers
@@ -192,12 +190,10 @@ class _End:
         seen, first = self._decide()
         if not first.changed:
             return
-        # A client that never sent a heartbeat has no lease to keep; a thread for it would cost more than the whole look.
-        with kept_alive(self.ctx, self.table, self.entry_id) if is_leased(first.entry) else nullcontext():
-            self.files = require_ready(
-                self.ctx, self.table, first.entry, seen.config, is_part=bool(self.segments_to), actor=self.actor,
-                override=self.override, progress=self.progress,
-            )  # fmt: skip
+        self.files = require_ready(
+            self.ctx, self.table, first.entry, seen.config, is_part=bool(self.segments_to), actor=self.actor,
+            override=self.override, progress=self.progress,
+        )  # fmt: skip
 
     def _attempt(self) -> Sequence[Write] | None:
         seen, decision = self._decide()

@@ -31,6 +31,8 @@ class MemoryTree:
         self.lock = threading.RLock()
         self.nodes: dict[str, _Node] = {"/": _Node(b"", 0, clock(), 0)}
         self.kids: dict[str, set[str]] = {"/": set()}
+        #: pzxid: the transaction in which children came or went last.
+        self.kids_changed: dict[str, int] = {}
         self.clients: list[MemoryStore] = []
         self._clock = clock
         self._zxid = 0
@@ -76,6 +78,8 @@ class MemoryTree:
         self._put(path, node)
 
     def _put(self, path: str, node: _Node | None) -> None:
+        if (path in self.nodes) != (node is not None):
+            self.kids_changed[parent_of(path)] = self._zxid
         if node is None:
             self.nodes.pop(path, None)
             self.kids.pop(path, None)

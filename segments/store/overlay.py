@@ -77,7 +77,7 @@ class OverlayStore:
 
     def watch(self, prefix: str, callback: WatchCallback) -> Watch:
         if prefix == "/":
-            return _Both(self._watch_ours(OURS, callback), self._pinot.watch(prefix, callback))
+            return Both(self._watch_ours(OURS, callback), self._pinot.watch(prefix, callback))
         return self._watch_ours(prefix, callback) if _is_ours(prefix) else self._pinot.watch(prefix, callback)
 
     def session_id(self) -> str:
@@ -104,7 +104,7 @@ class OverlayStore:
         return self._ours(path)
 
 
-class _Both:
+class Both:
     """Two watches that end together."""
 
     def __init__(self, *watches: Watch) -> None:

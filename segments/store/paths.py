@@ -206,6 +206,11 @@ def parent_of(path: str) -> str:
     return path.rpartition("/")[0] or "/"
 
 
+def covers(prefix: str, parent: str) -> bool:
+    """Does a watch on ``prefix`` hear of the parent's children, or lie below it?"""
+    return prefix in ("/", parent) or parent.startswith(prefix + "/") or prefix.startswith(parent + "/")
+
+
 def check_path(path: str) -> str:
     """The path, or InvalidInput when ZooKeeper would refuse it."""
     if path != "/" and (not path.startswith("/") or path.endswith("/") or "//" in path or "\x00" in path):

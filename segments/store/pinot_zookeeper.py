@@ -10,13 +10,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.protocol.states import KazooState
 
 from segments.domain.znrecord import ZNRecord
 from segments.errors import Forbidden, PinotAdminError, RecordCorrupt, Unavailable
 from segments.store import paths
 from segments.store.base import Versioned, Watch, WatchCallback
-from segments.store.dispatch import Subscription
-from segments.store.polling import Poller
+from segments.store.one_shot_watches import OneShotWatches
+from segments.store.overlay import Both
+from segments.store.overwritten import Stat
+from segments.store.pace import Terms
+from segments.store.paths import check_path
+from segments.store.polling import DEFINITIONS, DOCUMENTS, Plan, Poller
 from segments.store.read_only import ReadOnly
 from segments.store.replies import settle
 from segments.store.zookeeper import ZooKeeperStore
@@ -26,17 +31,24 @@ log = logging.getLogger(__name__)
 #: The first ZooKeeper with watches on trees and many reads in one request; older ones end the session of who asks for either.
 _NEW: Final = (3, 6)
 _VERSION: Final = re.compile(r"Zookeeper version: (\d+)\.(\d+)", re.IGNORECASE)
+#: What an old one is still asked for again and again: how many segments tables have, and whether records were written in place.
+_PLAN: Final = Plan({paths.SEGMENTS: 1}, overwritten=1)
+_TERMS: Final = Terms(idle_s=2.0, quick_s=1.0)
+#: Requests that go to an old one before their replies are awaited.
+_WINDOW: Final = 500
 #: Seconds that an attempt to connect takes at most; pauses between attempts.
 _CONNECT_S: Final = 4.0
 _PAUSES_S: Final = (1.0, 15.0)
 
 
 class PinotZooKeeper(ReadOnly):
-    """``Store`` of the cluster that ``cluster`` names at ``hosts``. Opening costs nothing; while ZooKeeper is away every use
-    fails at once but for one attempt after each pause."""
+    """``Store`` of the cluster that ``cluster`` names at ``hosts``, with the digest ``login`` (``user:password``). Opening costs nothing;
+    while ZooKeeper is away every use fails at once but for one attempt after each pause."""
 
-    def __init__(self, hosts: str, cluster: Callable[[], str], *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._hosts, self._cluster, self._clock = hosts, cluster, clock
+    def __init__(
+        self, hosts: str, cluster: Callable[[], str], *, login: Callable[[], str] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._hosts, self._cluster, self._login, self._clock = hosts, cluster, login, clock
         self._lock = threading.Lock()
         self._opened: _Session | None = None
         self._is_closed = False
@@ -79,7 +91,7 @@ class PinotZooKeeper(ReadOnly):
             raise self._failed[1]
         try:
             cluster = self._cluster()
-            session = _Session(self._hosts, cluster)
+            session = _Session(self._hosts, cluster, self._login() if self._login is not None else "")
             try:
                 session.require_cluster(self._hosts, cluster)
             except PinotAdminError:
@@ -96,11 +108,17 @@ class PinotZooKeeper(ReadOnly):
 class _Session(ZooKeeperStore):
     """One session; an old ZooKeeper is read and watched with what it knows."""
 
-    def __init__(self, hosts: str, cluster: str) -> None:
-        super().__init__(hosts, cluster, session_timeout=10.0, connect_timeout=_CONNECT_S)
+    #: Of an old one, from the moment on that its version is known.
+    _one_shot: OneShotWatches | None = None
+
+    def __init__(self, hosts: str, cluster: str, login: str) -> None:
+        address, _, below = hosts.partition("/")
+        root = f"{below}/{cluster}" if below else cluster
+        super().__init__(address, root, session_timeout=10.0, connect_timeout=_CONNECT_S, login=login)
         self._is_old = self._version() < _NEW
-        self._has_multi_read = not self._is_old
-        self._poller = Poller(f"zookeeper-{cluster}", self._stamps)
+        self._poller = Poller(f"zookeeper-{cluster}", self._stats, self._current, _PLAN, _TERMS)
+        if self._is_old:
+            self._one_shot = OneShotWatches(f"zookeeper-{cluster}", self._client, (*DOCUMENTS, *DEFINITIONS), self._full)
 
     def require_cluster(self, hosts: str, cluster: str) -> None:
         """Unavailable when there is no such Helix cluster here: an empty mirror would look like dropped tables."""
@@ -110,12 +128,30 @@ class _Session(ZooKeeperStore):
                 text, remedy="Check the address (with its path, as Pinot has it) and the cluster's name.", state="wrong-cluster"
             )
 
-    def watch(self, prefix: str, callback: WatchCallback) -> Subscription:
-        return self._poller.watch(prefix, callback) if self._is_old else super().watch(prefix, callback)
+    def watch(self, prefix: str, callback: WatchCallback) -> Watch:
+        if self._one_shot is None:
+            return super().watch(prefix, callback)
+        if not paths.covers(prefix, paths.SEGMENTS):
+            return self._one_shot.watch(check_path(prefix), callback)
+        polled = self._poller.watch(check_path(prefix), callback)
+        return Both(polled, self._one_shot.watch(prefix, callback)) if prefix == "/" else polled
 
     def close(self) -> None:
         self._poller.close()
         super().close()
+        if self._one_shot is not None:
+            self._one_shot.close()
+
+    def _on_event(self, full: str) -> None:
+        if self._one_shot is None:
+            super()._on_event(full)
+        else:
+            self._one_shot.happened(full[len(self._root) :] or "/")
+
+    def _on_state(self, state: str) -> None:
+        super()._on_state(state)
+        if self._one_shot is not None and state == KazooState.CONNECTED:
+            self._one_shot.reconnected()
 
     def create(self, path: str, record: ZNRecord | None, *, ephemeral: bool = False) -> Versioned:
         raise Forbidden(f"{path} belongs to Pinot and is only read here.")
@@ -130,17 +166,21 @@ class _Session(ZooKeeperStore):
             log.warning("%s: %s", path, error.message)
             return Versioned(None, stat.version, stat.mtime, stat.mzxid, stat.ephemeralOwner)
 
-    def _get_together(self, paths: Sequence[str]) -> list[Any]:
-        if self._is_old:
-            return settle([self._client.get_async(self._full(path)) for path in paths], NoNodeError)
-        return super()._get_together(paths)
+    def _ask(self, paths: Sequence[str]) -> Any:
+        return _OneByOne([self._client.get_async(self._full(path)) for path in paths]) if self._is_old else super()._ask(paths)
 
-    def _stamps(self, parent: str, of_children: bool) -> dict[str, int]:
-        names = self.children(parent)
-        asked = [self._full(f"{parent}/{name}") for name in names]
-        stats = self._read(lambda: settle([self._client.exists_async(path) for path in asked], NoNodeError))
-        found = zip(names, stats, strict=True)
-        return {name: stat.pzxid if of_children else stat.mzxid for name, stat in found if stat is not None}
+    def _stats(self, parent: str) -> dict[str, Stat]:
+        names, found = self.children(parent), {}
+        for start in range(0, len(names), _WINDOW):
+            asked = names[start : start + _WINDOW]
+            full = [self._full(f"{parent}/{name}") for name in asked]
+            stats = self._read(lambda full=full: settle([self._client.exists_async(path) for path in full]))  # type: ignore[misc]  # the default binds the loop's value
+            found.update({name: Stat(s.mzxid, s.pzxid, s.numChildren) for name, s in zip(asked, stats, strict=True) if s is not None})
+        return found
+
+    def _current(self, path: str) -> ZNRecord | None:
+        node = self.get(path)
+        return node.record if node else None
 
     def _version(self) -> tuple[int, ...]:
         try:
@@ -152,3 +192,14 @@ class _Session(ZooKeeperStore):
             log.info("ZooKeeper does not tell its version; it is read as an old one.")
             return (0,)
         return int(found[1]), int(found[2])
+
+
+class _OneByOne:
+    """Requests of an old ZooKeeper's as if they were one; what kazoo gives for one request."""
+
+    def __init__(self, results: Sequence[Any]) -> None:
+        self._results = results
+
+    def get(self, timeout: float) -> list[Any]:
+        """Their replies, None for what is not there."""
+        return settle(self._results, NoNodeError)

@@ -11,14 +11,14 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NodeExistsError, NoNodeError, NotEmptyError, RolledBackError, RuntimeInconsistency
+from kazoo.exceptions import KazooException, NoAuthError, NodeExistsError, NoNodeError, NotEmptyError, RolledBackError, RuntimeInconsistency
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
 
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import Conflict, InvalidInput, OutcomeUnknown, Unavailable
-from segments.store.base import Check, Create, Delete, Replace, Versioned, WatchCallback, Write
+from segments.store.base import Check, Create, Delete, Replace, Versioned, Watch, WatchCallback, Write
 from segments.store.bulk_read import DecodedRecords, MultiRead
 from segments.store.dispatch import Dispatcher, Subscription
 from segments.store.paths import check_path, parent_of
@@ -27,6 +27,10 @@ from segments.store.recursive_watch import AddWatch, RemoveWatches, report_event
 from segments.store.replies import LOST, known, refusal, settle, to_bytes, versioned
 
 log = logging.getLogger(__name__)
+
+#: kazoo writes every request to its log at DEBUG, the one with the password too.
+_DISCREET: Final = logging.getLogger("kazoo.discreet")
+_DISCREET.setLevel(logging.INFO)
 
 T = TypeVar("T")
 
@@ -46,14 +50,19 @@ class ZooKeeperStore:
 
     ``session_timeout`` (seconds) is how long ephemeral nodes outlive a dead process. A call waits for a lost connection to come back until
     it has been lost for ``connect_timeout`` (seconds), then raises Unavailable; so does the constructor. ``request_limit`` (bytes) is the
-    server's ``jute.maxbuffer`` less some room: a larger transaction would only cut the connection, again and again.
+    server's ``jute.maxbuffer`` less some room: a larger transaction would only cut the connection, again and again. ``login`` is
+    ``user:password`` of the digest scheme.
     """
 
-    #: Does the server take many reads as one request (3.6 and later)?
-    _has_multi_read = True
-
     def __init__(
-        self, hosts: str, cluster: str, *, session_timeout: float = 10.0, connect_timeout: float = 15.0, request_limit: int = 1_040_000
+        self,
+        hosts: str,
+        cluster: str,
+        *,
+        session_timeout: float = 10.0,
+        connect_timeout: float = 15.0,
+        request_limit: int = 1_040_000,
+        login: str = "",
     ) -> None:
         self._root = check_path(f"/{cluster}")
         self._patience = connect_timeout
@@ -70,6 +79,8 @@ class ZooKeeperStore:
         self._client = KazooClient(
             hosts=hosts,
             timeout=session_timeout,
+            auth_data=[("digest", login)] if login else None,
+            logger=_DISCREET if login else None,
             handler=QuickHandler(),
             connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=1.0),
         )
@@ -90,12 +101,10 @@ class ZooKeeperStore:
 
     def get_many(self, paths: Sequence[str]) -> list[Versioned | None]:
         parts = [paths[start : start + _TOGETHER] for start in range(0, len(paths), _TOGETHER)]
-        if len(parts) > 1 and self._has_multi_read:
+        if len(parts) > 1:
             return self._get_ahead(parts)
-        found: list[Versioned | None] = []
-        for part in parts:
-            found.extend(self._decode(part, self._read(partial(self._get_together if len(part) > 1 else self._get_one, part))))
-        return found
+        ask = self._get_together if len(paths) > 1 else self._get_one
+        return self._decode(paths, self._read(partial(ask, paths))) if paths else []
 
     def _get_ahead(self, parts: Sequence[Sequence[str]]) -> list[Versioned | None]:
         """ZooKeeper answers the next requests while a reply is decoded."""
@@ -220,7 +229,7 @@ class ZooKeeperStore:
 
     # Watches and the session
 
-    def watch(self, prefix: str, callback: WatchCallback) -> Subscription:
+    def watch(self, prefix: str, callback: WatchCallback) -> Watch:
         full = self._full(prefix)
         if self._is_closed:
             self._require_connection()
@@ -319,6 +328,9 @@ class ZooKeeperStore:
                 if time.monotonic() >= deadline:
                     raise Unavailable("ZooKeeper lost the connection again and again.", remedy="Check its log.") from error
                 self._connected.wait(0.05)
+            except NoAuthError as error:
+                text = "ZooKeeper does not let us read: it asks for a login, or for another one."
+                raise Unavailable(text, remedy="Give user and password of a digest login that may read the whole cluster.") from error
             except KazooException as error:
                 raise Unavailable(f"ZooKeeper refused to read: {type(error).__name__}.", remedy="See ZooKeeper's log.") from error
 

@@ -65,6 +65,21 @@ def test_no_answer_and_no_record_holds_the_secret(cluster: ApiCluster, installat
     assert SECRET not in "".join(texts)
 
 
+def test_the_login_of_a_zookeeper_goes_in_and_its_password_never_comes_out(cluster: ApiCluster, installation: RealPinot) -> None:
+    login = {"zookeeper": "127.0.0.1:1", "zookeeperUser": "reader", "zookeeperSecret": "of the zookeeper"}
+    made = cluster.http.post("/api/v1/clusters?check=false", {**BODY, **login}, JSON)
+    assert (made.status_code, made.json()["zookeeperUser"], made.json()["zookeeperSecretSource"]) == (201, "reader", "stored")
+    changed = cluster.http.put("/api/v1/clusters/prod?check=false", {"zookeeper": "127.0.0.1:1/pinot"}, JSON)
+    assert (changed.json()["zookeeperUser"], changed.json()["zookeeperSecretSource"]) == ("reader", "stored")
+    texts = [made.content.decode(), changed.content.decode()]
+    texts += [cluster.http.get(p).content.decode() for p in ("/api/v1/clusters", "/api/v1/clusters/prod", "/api/v1/audit")]
+    assert "of the zookeeper" not in "".join(texts)
+    refused = cluster.http.put("/api/v1/clusters/prod?check=false", {"zookeeperUser": "a:b"}, JSON)
+    assert (refused.status_code, refused.json()["field"]) == (400, "zookeeper_user")
+    gone = cluster.http.put("/api/v1/clusters/prod?check=false", {"zookeeperUser": ""}, JSON)
+    assert (gone.json()["zookeeperUser"], gone.json()["zookeeperSecretSource"]) == ("", "")
+
+
 def test_that_it_does_not_answer_keeps_nobody_from_adding_it(cluster: ApiCluster, installation: RealPinot) -> None:
     installation.fake.down = {"controller"}
     installation.fake.broken = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,12 +16,16 @@ from segments.domain.ideal_state import new_ideal_state, with_rows
 from segments.domain.pause import PauseState, with_pause
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.table_config import parse_table_config
+from segments.domain.znrecord import decode, encode
 from segments.mirror import database
+from segments.mirror import follower as follower_module
 from segments.mirror.follower import Follower
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.services import deletion
 from segments.services.replacement import end_replace, revert_replace, start_replace
 from segments.store import paths
+from segments.store.base import Store, Versioned
+from tests.faults.faulty import FaultyStore
 from tests.real_parts import wait_until
 from tests.services.world import ANN, TABLE, World
 
@@ -38,20 +44,8 @@ def cluster() -> Cluster:
 
 @pytest.fixture
 def running(world: World, cluster: Cluster) -> Iterator[Follower]:
-    synced = threading.Event()
-    follower = Follower(world.memory, cluster, on_synced=synced.set)
-
-    def run() -> None:
-        follower.run()
-        connections.close_all()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    assert synced.wait(10)
-    yield follower
-    follower.stop()
-    thread.join(10)
-    assert not thread.is_alive()
+    with following(world.memory, cluster) as follower:
+        yield follower
 
 
 def names(**which: object) -> list[str]:
@@ -127,3 +121,188 @@ def test_a_large_change_is_written_in_pieces_and_whole_in_the_end(world: World, 
     deletion.remove_segments(world.ctx, TABLE, [f"s{i}" for i in range(23)], actor=ANN)
     follower.sync_all()
     assert names() == ["a", "z"]
+
+
+class Reads(FaultyStore):
+    """Notes what is read; ``then`` is called after each reading of many."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world.memory)
+        self.paths: list[str] = []
+        self.then: Callable[[Sequence[str]], object] = lambda paths: None
+
+    def get_many(self, paths: Sequence[str]) -> list[Versioned | None]:
+        self.paths += paths
+        found = super().get_many(paths)
+        self.then(paths)
+        return found
+
+
+@contextmanager
+def following(store: Store, cluster: Cluster) -> Iterator[Follower]:
+    """A follower that has read everything once."""
+    synced = threading.Event()
+    follower = Follower(store, cluster, on_synced=synced.set)
+    with running_in_a_thread(follower):
+        assert synced.wait(60)
+        yield follower
+
+
+@contextmanager
+def running_in_a_thread(follower: Follower) -> Iterator[None]:
+    """It follows while the block runs."""
+
+    def run() -> None:
+        follower.run()
+        connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        follower.stop()
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+def test_only_what_changed_is_read_again(world: World, cluster: Cluster) -> None:
+    store = Reads(world)
+    with following(store, cluster):
+        store.paths.clear()
+        view = store.get(paths.external_view(TABLE.typed))
+        assert view is not None
+        assert view.record is not None
+        world.memory.put_raw(paths.external_view(TABLE.typed), encode(replace(view.record, maps={"a": {"Server_x": "ERROR"}})))
+        wait_until(lambda: Segment.objects.filter(name="a", replicas__Server_x="ERROR").exists(), 30)
+        assert set(store.paths) == {paths.external_view(TABLE.typed)}
+        store.paths.clear()
+        world.memory.put_raw(paths.segment(TABLE.typed, "a"), changed(world, "a", "total.docs", "77"))
+        wait_until(lambda: Segment.objects.filter(name="a", total_docs=77).exists(), 30)
+        assert set(store.paths) == {paths.segment(TABLE.typed, "a")}
+
+
+def test_sums_of_a_table_stay_those_of_its_segments(world: World, cluster: Cluster) -> None:
+    follower = Follower(world.memory, cluster)
+    follower.sync_all()
+
+    def sums() -> tuple[int, ...]:
+        table = Table.objects.get()
+        return (table.segments_total, table.segments_visible, table.rows_visible, table.bytes_total, table.replicas_online)
+
+    def told(size: int) -> tuple[int, ...]:
+        rows = list(Segment.objects.all())
+        assert len(rows) == size
+        shown = [row for row in rows if row.is_visible]
+        return (
+            len(rows), len(shown), sum(row.total_docs or 0 for row in shown), sum(row.size_bytes or 0 for row in rows),
+            sum(row.replicas_online for row in rows),
+        )  # fmt: skip
+
+    entry = start_replace(world.ctx, TABLE, ["a"], ["b"], actor=ANN)
+    world.upload("b")
+    follower.sync_all()
+    assert sums() == told(3)
+    end_replace(world.ctx, TABLE, entry, actor=ANN)
+    follower.sync_all()
+    assert sums() == told(3)
+    revert_replace(world.ctx, TABLE, entry, actor=ANN)
+    follower.sync_all()
+    assert sums() == told(2)
+    Follower(world.memory, cluster).sync_all()
+    assert sums() == told(2)
+
+
+def test_a_change_does_not_wait_for_a_look_at_everything(world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.upload(*(f"s{i}" for i in range(30)))
+    monkeypatch.setattr(follower_module, "_PIECE", 1)
+    store = Reads(world)
+    path = paths.segment(TABLE.typed, "a")
+
+    def change_once(read: Sequence[str]) -> None:
+        """At the first piece of the look another thing happens, and is told."""
+        if len(read) == 1 and read[0].startswith(paths.segments(TABLE.typed)) and not order:
+            order.append("changed")
+            world.memory.put_raw(path, changed(world, "a", "total.docs", "77"))
+            wait_until(lambda: follower._pending._now.tables, 30)
+
+    order: list[str] = []
+    with following(store, cluster) as follower:
+        store.paths.clear()
+        store.then = change_once
+        follower._pending.mark(None)
+        wait_until(lambda: Segment.objects.filter(name="a", total_docs=77).exists(), 60)
+        wait_until(lambda: {paths.segment(TABLE.typed, f"s{i}") for i in range(30)} <= set(store.paths), 60)
+    pieces = [read for read in store.paths if read.startswith(paths.segments(TABLE.typed))]
+    assert pieces[1] == path, "it comes before all that is left of the look"
+
+
+def test_what_was_lost_while_nothing_was_told_is_found(world: World, cluster: Cluster) -> None:
+    with following(world.memory, cluster) as follower:
+        put_untold(world, paths.segment(TABLE.typed, "a"), changed(world, "a", "crc", "8"))
+        world.memory.tree.nodes.pop(paths.segment(TABLE.typed, "z"))
+        follower._pending.mark(None)
+        wait_until(lambda: Segment.objects.filter(name="a", crc=8).exists(), 60)
+        wait_until(lambda: Segment.objects.filter(name="z", crc=None).exists(), 60)
+        world.upload("z")
+        wait_until(lambda: Segment.objects.filter(name="z", crc__isnull=False).exists(), 60)
+
+
+def put_untold(world: World, path: str, data: bytes) -> None:
+    """As if the connection had been lost meanwhile."""
+    world.memory.tree.nodes[path] = replace(world.memory.tree.nodes[path], data=data)
+
+
+def test_a_table_that_could_not_be_read_is_read_whole_when_it_can(world: World, cluster: Cluster) -> None:
+    reported: list[str] = []
+    follower = Follower(world.memory, cluster, report=reported.append)
+    path, config = paths.ideal_state(TABLE.typed), paths.table_config(TABLE.typed)
+    good, config_data = decode(world.memory.tree.nodes[path].data), world.memory.tree.nodes[config].data
+    assert good is not None
+    with running_in_a_thread(follower):
+        wait_until(lambda: reported and names() == ["a", "z"], 60)
+        world.memory.put_raw(path, b"no record")
+        wait_until(lambda: "can not be mirrored" in reported[-1], 60)
+        put_untold(world, path, encode(with_rows(good, {"n": {"Server_a_1": "ONLINE"}})))
+        world.memory.put_raw(config, config_data)
+        wait_until(lambda: reported[-1] == "" and names() == ["a", "n", "z"], 60)
+
+
+def test_a_large_table_whose_records_are_costly_is_compared_beside_the_changes(
+    world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list of all records hangs; a change is followed meanwhile; what the list shows in the end is read."""
+    monkeypatch.setattr(follower_module, "_LARGE", 1)
+    monkeypatch.setattr(follower_module, "_REREAD_S", -1.0)
+    store, go = Reads(world), threading.Event()
+    store.is_costly = True  # type: ignore[attr-defined]
+    with following(store, cluster) as follower:
+        store.then = lambda read: threading.current_thread().name.startswith("compare-") and go.wait(60)
+        put_untold(world, paths.segment(TABLE.typed, "z"), changed(world, "z", "crc", "9"))
+        follower._pending.mark(None)
+        wait_until(lambda: any(t.name.startswith("compare-") for t in threading.enumerate()), 30)
+        world.memory.put_raw(paths.segment(TABLE.typed, "a"), changed(world, "a", "total.docs", "77"))
+        wait_until(lambda: Segment.objects.filter(name="a", total_docs=77).exists(), 30)
+        assert not Segment.objects.filter(name="z", crc=9).exists()
+        go.set()
+        wait_until(lambda: Segment.objects.filter(name="z", crc=9).exists(), 30)
+
+
+def test_where_reading_is_costly_a_look_at_everything_reads_no_document_again(
+    world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower_module, "_SWEEP_S", (300.0, 0.2))
+    store = Reads(world)
+    store.is_costly = True  # type: ignore[attr-defined]
+    with following(store, cluster):
+        store.paths.clear()
+        wait_until(lambda: len(store.paths) >= 2, 30)
+        assert set(store.paths) == {paths.segment(TABLE.typed, name) for name in ("a", "z")}
+
+
+def changed(world: World, segment: str, field: str, value: str) -> bytes:
+    """A segment's record with another value."""
+    node = world.memory.get(paths.segment(TABLE.typed, segment))
+    assert node is not None
+    assert node.record is not None
+    return encode(node.record.with_simple_items({f"segment.{field}": value}))

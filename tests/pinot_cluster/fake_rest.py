@@ -97,11 +97,11 @@ class FakePinot:
 
     def _stat(self, path: str) -> dict[str, int]:
         node = self.store.tree.nodes[path]
-        below = [self.store.tree.nodes[f"{path.rstrip('/')}/{name}"].mzxid for name in self.store.children(path)]
+        below = self.store.children(path)
         return {
             "czxid": 1, "mzxid": node.mzxid, "ctime": node.modified_ms, "mtime": node.modified_ms, "version": node.version,
             "cversion": len(below), "aversion": 0, "ephemeralOwner": node.owner, "dataLength": len(node.data),
-            "numChildren": len(below), "pzxid": max([*below, len(below)]),
+            "numChildren": len(below), "pzxid": self.store.tree.kids_changed.get(path, 0),
         }  # fmt: skip
 
 

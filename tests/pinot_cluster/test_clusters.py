@@ -18,7 +18,7 @@ from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.pinot import http_controller
 from segments.models import AuditEvent, Cluster, Table
-from segments.services import cluster_check, clusters
+from segments.services import cluster_parts, clusters
 from segments.services.cluster_secrets import find_secret
 from segments.services.clusters import ClusterSpec
 from segments.services.context import Actor
@@ -178,12 +178,12 @@ def test_one_address_that_answers_is_enough_but_the_other_is_told(pinot: FakePin
 
 
 def given_zookeeper(monkeypatch: pytest.MonkeyPatch, store: Store | Exception) -> None:
-    def opened(hosts: str, cluster: Any) -> Store:
+    def opened(hosts: str, cluster: Any, login: Any = None) -> Store:
         if isinstance(store, Exception):
             raise store
         return store
 
-    monkeypatch.setattr(cluster_check, "PinotZooKeeper", opened)
+    monkeypatch.setattr(cluster_parts, "PinotZooKeeper", opened)
 
 
 def test_a_check_compares_zookeeper_with_what_the_controller_reads(pinot: FakePinot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 from kazoo.client import KazooClient
@@ -19,6 +20,7 @@ from segments.store.base import Check, Create, Delete, Replace, Store
 from segments.store.controller import ControllerStore
 from segments.store.memory import MemoryStore
 from segments.store.overlay import OverlayStore
+from segments.store.pace import Terms
 from segments.store.pinot_zookeeper import PinotZooKeeper
 from tests.pinot_cluster.fake_rest import CLUSTER, FakePinot, controller
 from tests.real_parts import ZooKeeperProcess, start_zookeeper, wait_until
@@ -29,6 +31,10 @@ FOREIGN = json.dumps(
     {"id": TABLE, "simpleFields": {"BUCKET_SIZE": "0"}, "mapFields": {"s0": {"Server_a": "ONLINE"}}, "listFields": None, "deltaList": []},
     indent=2,
 ).encode()
+
+
+#: Looks that nobody has to wait for.
+QUICK = Terms(idle_s=0.05, quick_s=0.05, per_minute=60_000, burst=1_000)
 
 
 class Pinot:
@@ -58,7 +64,7 @@ def pinot(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         if request.param == "rest":
             fake = FakePinot()
             fake.store.put_raw(paths.IDEAL_STATES, b"")
-            store: Store = ControllerStore(controller(fake), look_s=0.05)
+            store: Store = ControllerStore(controller(fake), terms=QUICK)
             closing.callback(store.close)
             yield Pinot(store, fake.store.put_raw)
             return
@@ -136,6 +142,44 @@ def test_a_change_is_told(pinot: Pinot) -> None:
         watch.close()
 
 
+def test_a_record_that_was_written_in_place_is_told(pinot: Pinot) -> None:
+    pinot.put(f"{paths.EXTERNAL_VIEWS}/brokerResource", encode(ZNRecord("brokerResource", maps={TABLE: {"Broker_a": "ONLINE"}})))
+    pinot.put(f"{paths.messages('Broker_a')}/0", encode(ZNRecord("0")))
+    for name in ("s0", "s1"):
+        pinot.put(paths.segment(TABLE, name), encode(ZNRecord(name)))
+    told: list[str | None] = []
+    watch = pinot.store.watch(paths.SEGMENTS, told.append)
+    wait_until(lambda: None in told, 30.0)
+    pinot.put(paths.segment(TABLE, "s1"), encode(ZNRecord("s1", {"segment.crc": "8"})))
+    pinot.put(f"{paths.messages('Broker_a')}/1", encode(ZNRecord("1")))
+    wait_until(lambda: paths.segment(TABLE, "s1") in told, 60.0)
+    assert paths.segment(TABLE, "s0") not in told
+    watch.close()
+
+
+def test_each_of_many_changes_of_one_document_is_followed_to_the_last(pinot: Pinot) -> None:
+    told: list[str | None] = []
+    watch = pinot.store.watch(paths.IDEAL_STATES, told.append)
+    wait_until(lambda: None in told, 30.0)
+    path = paths.ideal_state("new_OFFLINE")
+    last: list[object] = []
+
+    def follow(number: int) -> bool:
+        """Reading after what was told ends with what was written last."""
+        if path in told:
+            told.remove(path)
+            node = pinot.store.get(path)
+            last[:] = [node.record.simple["n"] if node and node.record else None]
+        return last == [str(number)]
+
+    for number in range(30):
+        pinot.put(path, encode(ZNRecord("new_OFFLINE", {"n": str(number)})))
+        if number % 7 == 0:
+            wait_until(lambda number=number: follow(number), 30.0)  # type: ignore[misc]  # the default binds the loop's value
+    wait_until(lambda: follow(29), 30.0)
+    watch.close()
+
+
 def test_every_write_to_pinot_is_refused(pinot: Pinot) -> None:
     pinot.put(paths.lineage(TABLE), encode(ZNRecord(TABLE)))
     record, path = ZNRecord(TABLE), paths.lineage(TABLE)
@@ -170,6 +214,87 @@ def test_a_zookeeper_that_is_away_is_not_waited_for_again_and_again() -> None:
             store.children("/")
     assert time.monotonic() - started < 1.0
     store.close()
+
+
+# An old ZooKeeper, and one whose cluster lies below a path
+
+
+@pytest.fixture(params=[pytest.param("zookeeper", marks=pytest.mark.integration), pytest.param("old", marks=pytest.mark.integration)])
+def age(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A ZooKeeper as it is, or read as one from before 3.6."""
+    if request.param == "old":
+        monkeypatch.setattr(pinot_zookeeper, "_NEW", (99, 0))
+    return str(request.param)
+
+
+@contextmanager
+def writer(hosts: str) -> Iterator[KazooClient]:
+    """Who writes what is watched."""
+    client = KazooClient(hosts)
+    client.start(30)
+    try:
+        yield client
+    finally:
+        client.stop()
+        client.close()
+
+
+def test_documents_that_come_go_and_come_again_are_told(zookeeper: ZooKeeperProcess, age: str) -> None:
+    root = f"/{age}-comes"
+    with writer(zookeeper.hosts) as client, ExitStack() as closing:
+        client.create(f"{root}{paths.IDEAL_STATES}", makepath=True)
+        store = PinotZooKeeper(zookeeper.hosts, lambda: root[1:])
+        closing.callback(store.close)
+        told: list[str | None] = []
+        store.watch(paths.LINEAGE, told.append)  # its parent is not there yet
+        other: list[str | None] = []
+        store.watch(paths.lineage(TABLE), other.append)
+        wait_until(lambda: None in told and None in other, 30.0)
+        path = f"{root}{paths.lineage(TABLE)}"
+        for act in (lambda: client.create(path, b"{}", makepath=True), lambda: client.delete(path), lambda: client.create(path, b"{}")):
+            told.clear()
+            other.clear()
+            act()
+            wait_until(lambda: paths.lineage(TABLE) in told and paths.lineage(TABLE) in other, 30.0)
+
+
+@pytest.mark.integration
+def test_watches_of_an_old_zookeeper_outlive_a_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pinot_zookeeper, "_NEW", (99, 0))
+    process = start_zookeeper(tmp_path / "zookeeper")
+    try:
+        root = f"/{CLUSTER}"
+        with writer(process.hosts) as client:
+            client.create(f"{root}{paths.ideal_state(TABLE)}", b"{}", makepath=True)
+        store = PinotZooKeeper(process.hosts, lambda: CLUSTER)
+        told: list[str | None] = []
+        store.watch(paths.IDEAL_STATES, told.append)
+        wait_until(lambda: None in told, 30.0)
+        told.clear()
+        process.restart()
+        wait_until(lambda: None in told, 60.0)
+        with writer(process.hosts) as client:
+            client.set(f"{root}{paths.ideal_state(TABLE)}", b"{ }")
+        wait_until(lambda: paths.ideal_state(TABLE) in told, 30.0)
+        store.close()
+    finally:
+        process.stop()
+
+
+def test_a_cluster_below_a_path_of_zookeeper_is_read_and_watched(zookeeper: ZooKeeperProcess, age: str) -> None:
+    root = f"/teams/{age}/{CLUSTER}"
+    with writer(zookeeper.hosts) as client, ExitStack() as closing:
+        for table in ("a_OFFLINE", "b_OFFLINE"):
+            client.create(f"{root}{paths.ideal_state(table)}", encode(ZNRecord(table)), makepath=True)
+        store = PinotZooKeeper(f"{zookeeper.hosts}/teams/{age}", lambda: CLUSTER)
+        closing.callback(store.close)
+        found = store.get_many([paths.ideal_state(table) for table in ("a_OFFLINE", "b_OFFLINE")])
+        assert [node.record.id for node in found if node and node.record] == ["a_OFFLINE", "b_OFFLINE"]
+        told: list[str | None] = []
+        store.watch(paths.IDEAL_STATES, told.append)
+        wait_until(lambda: None in told, 30.0)
+        client.set(f"{root}{paths.ideal_state('a_OFFLINE')}", encode(ZNRecord("a_OFFLINE", {"n": "1"})))
+        wait_until(lambda: paths.ideal_state("a_OFFLINE") in told, 30.0)
 
 
 # The overlay

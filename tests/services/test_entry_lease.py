@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,15 @@ from segments.models import AuditEvent, Push
 from segments.services import entry_lease, entry_reaper, passes, retention
 from segments.services.context import Limits
 from segments.services.end_jobs import request_end
-from segments.services.entry_lease import heartbeat, kept_alive, renew_for_upload
+from segments.services.entry_lease import heartbeat, renew_for_upload
 from segments.services.lineage_record import note_entry, observe
 from segments.services.push_session import now
 from segments.services.replacement import end_replace, start_replace
 from segments.services.table_record import read_table_config
+from segments.services.waiting_ends import kept_alive
 from segments.store import paths
 from tests.faults.faulty import Fault, FaultyStore, Plan
+from tests.real_parts import wait_until
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -247,31 +250,60 @@ def entry_record_that_can_not_be_read() -> Any:
     return ZNRecord("broken_OFFLINE", lists={"e": ["", "x"]})
 
 
-def test_an_end_that_waits_keeps_the_lease_of_its_client(tmp_path: Path) -> None:
-    world = World(tmp_path / "store", limits=Limits(entry_lease_s=0.08)).upload("a")
-    start_replace(world.ctx, TABLE, ["a"], ["b"], actor=ANN, entry_id="open")
+@pytest.fixture
+def short(tmp_path: Path) -> World:
+    """As ``world``, with a lease of 80 ms."""
+    made = World(tmp_path / "store", limits=Limits(entry_lease_s=0.08)).upload("a")
+    start_replace(made.ctx, TABLE, ["a"], ["b"], actor=ANN, entry_id="open")
+    return made
+
+
+def leased(world: World) -> None:
+    """Its client sent a first heartbeat."""
     note_entry(world.ctx, TABLE, "open", {LEASE: "true", HEARTBEAT: str(world.now)})
-    began, renewed = world.now, threading.Event()
-    changes: list[Any] = []
-
-    def on_change(path: str | None) -> None:
-        if path == paths.lineage(TABLE.typed):
-            changes.append(path)
-            renewed.set()
-
-    watch = world.memory.watch(paths.lineage(TABLE.typed), on_change)
-    world.now += 1_000
-    with kept_alive(world.ctx, TABLE, "open"):
-        assert renewed.wait(10)
-    watch.close()
-    assert entry(world).notes[HEARTBEAT] == str(began + 1_000)
 
 
-def test_an_end_that_is_quick_writes_no_sign_of_life(world: World) -> None:
-    heartbeat(world.ctx, TABLE, "open", ANN)
+def test_an_end_that_waits_keeps_the_lease_of_its_client(short: World) -> None:
+    leased(short)
+    short.now += 1_000
+    with kept_alive(short.ctx, TABLE, "open"):
+        wait_until(lambda: entry(short).notes[HEARTBEAT] == str(short.now), 30)
+
+
+def test_a_first_heartbeat_while_the_end_waits_already_is_followed_by_others(short: World) -> None:
+    with kept_alive(short.ctx, TABLE, "open"):
+        looked = threading.Event()
+        counting = FaultyStore(short.memory)
+        counting.get = lambda path: (looked.set(), short.memory.get(path))[1]  # type: ignore[method-assign]
+        with kept_alive(short.with_store(counting), TABLE, "open"):
+            assert looked.wait(30), "an entry without a lease is looked at as well"
+        assert HEARTBEAT not in entry(short).notes
+        leased(short)
+        short.now += 1_000
+        wait_until(lambda: entry(short).notes[HEARTBEAT] == str(short.now), 30)
+
+
+def test_many_ends_that_wait_share_one_thread_and_each_keeps_its_own_entry(short: World) -> None:
+    leased(short)
+    before = sum(t.name == "waiting-ends" for t in threading.enumerate())
+    with ExitStack() as waiting:
+        for _ in range(20):
+            waiting.enter_context(kept_alive(short.ctx, TABLE, "nobody's"))
+        waiting.enter_context(kept_alive(short.ctx, TABLE, "open"))
+        assert sum(t.name == "waiting-ends" for t in threading.enumerate()) == before + 1
+        short.now += 1_000
+        wait_until(lambda: entry(short).notes[HEARTBEAT] == str(short.now), 30)
+
+
+@pytest.mark.parametrize("is_leased", [True, False])
+def test_an_end_that_is_quick_reads_and_writes_no_sign_of_life(world: World, is_leased: bool) -> None:
+    if is_leased:
+        heartbeat(world.ctx, TABLE, "open", ANN)
     written = version(world)
-    with kept_alive(world.ctx, TABLE, "open"):
+    counting = FaultyStore(world.memory)
+    reads: list[str] = []
+    counting.get = lambda path: (reads.append(path), world.memory.get(path))[1]  # type: ignore[method-assign]
+    with kept_alive(world.with_store(counting), TABLE, "open"):
         pass
-    assert version(world) == written
-    assert not [t for t in threading.enumerate() if t.name == "lease-open" and t.is_alive() and not t.daemon]
+    assert (version(world), reads) == (written, [])
     assert entry_lease.lease_terms(world.ctx, read_table_config(world.ctx, TABLE)).lease_ms == 40_000

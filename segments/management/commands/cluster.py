@@ -122,6 +122,9 @@ def _add_connection(parser: argparse.ArgumentParser, *, is_new: bool) -> None:
     parser.add_argument("--broker", metavar="URL", help="queries go there (default: through the controller)")
     parser.add_argument("--zookeeper", metavar="ADDR", help="host:port,host:port[/path]; read only (default: all is read over REST)")
     parser.add_argument("--zookeeper-cluster", metavar="NAME", help="below ZooKeeper's root (default: as the controller says)")
+    parser.add_argument("--zookeeper-user", metavar="USER", help="of a digest login; its password is asked for, or named by the next two")
+    parser.add_argument("--zookeeper-secret-env", metavar="NAME", help="environment variable that holds the password")
+    parser.add_argument("--zookeeper-secret-file", metavar="PATH", help="file that holds the password")
     parser.add_argument("--deep-store", metavar="URL", help="where pushes put segments (default: each is uploaded)")
     parser.add_argument("--auth", metavar="basic:USER|bearer|none", help="the secret is asked for, or named by the next two")
     parser.add_argument("--secret-env", metavar="NAME", help="environment variable of web, worker and mirror that holds the secret")
@@ -141,18 +144,24 @@ def _spec(options: dict[str, Any], name: str, row: Cluster | None) -> ClusterSpe
         return given if given is not None else (getattr(row, column) if row is not None else "")
 
     kind, user = _auth(options["auth"], row)
-    source = _source(options)
+    source, zookeeper_user = _source(options, "secret"), value("zookeeper_user", "zookeeper_user")
+    zookeeper_source = _source(options, "zookeeper_secret")
+    asks_zookeeper = bool(zookeeper_user) and not zookeeper_source and options["zookeeper_user"] is not None
     asks = bool(kind) and not source and (row is None or options["auth"] is not None)
+    secret = _ask_secret("Password: " if kind == "basic" else "Token: ") if asks else ""
     return ClusterSpec(
         name=name,
         controller_urls=tuple(value("controller", "controller_urls")),
         broker_url=value("broker", "broker_url"),
         zookeeper=value("zookeeper", "zookeeper"),
         zookeeper_cluster=value("zookeeper_cluster", "zookeeper_cluster"),
+        zookeeper_user=zookeeper_user,
+        zookeeper_secret=_ask_secret("Password for ZooKeeper: ") if asks_zookeeper else "",
+        zookeeper_secret_source=zookeeper_source if zookeeper_user else "",
         deep_store_url=value("deep_store", "deep_store_url"),
         auth=kind,
         auth_user=user,
-        secret=_ask_secret(kind) if asks else "",
+        secret=secret,
         secret_source=source if kind else "",
         tls_ca=_absolute(value("tls_ca", "tls_ca")),
         tls_cert=_absolute(value("tls_cert", "tls_cert")),
@@ -170,18 +179,20 @@ def _auth(text: str | None, row: Cluster | None) -> tuple[str, str]:
     return ("", "") if kind == "none" else (kind, user)
 
 
-def _source(options: dict[str, Any]) -> str:
-    if options["secret_env"] and options["secret_file"]:
-        raise CommandError("Give --secret-env or --secret-file, not both.")
-    if options["secret_env"]:
-        return f"env:{options['secret_env']}"
-    return f"file:{Path(options['secret_file']).absolute()}" if options["secret_file"] else ""
+def _source(options: dict[str, Any], name: str) -> str:
+    variable, file = options[f"{name}_env"], options[f"{name}_file"]
+    if variable and file:
+        flag = name.replace("_", "-")
+        raise CommandError(f"Give --{flag}-env or --{flag}-file, not both.")
+    if variable:
+        return f"env:{variable}"
+    return f"file:{Path(file).absolute()}" if file else ""
 
 
-def _ask_secret(kind: str) -> str:
+def _ask_secret(prompt: str) -> str:
     """Typed without an echo; one line of the input where nobody types."""
     if sys.stdin.isatty():
-        return getpass.getpass("Password: " if kind == "basic" else "Token: ")
+        return getpass.getpass(prompt)
     return sys.stdin.readline().rstrip("\n")
 
 

@@ -1,0 +1,58 @@
+"""When to look again at one who does not tell of changes: soon while something changes, seldom when he is slow, never beyond a budget."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+#: Looks whose middle cost counts: one answer that had to wait behind something else slows nothing down.
+_LOOKS: Final = 3
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How often one is asked. ``idle_s`` lie between two looks that find nothing; after one that finds something ``quick_looks`` follow
+    ``quick_s`` apart. All looks together make at most ``per_minute`` requests, and up to ``burst`` more when few were made before. Who is
+    asked spends at most the part ``share`` of his time on us; ``longest_s`` is the longest pause."""
+
+    idle_s: float = 1.2
+    quick_s: float = 0.4
+    quick_looks: int = 5
+    per_minute: float = 240.0
+    burst: float = 40.0
+    share: float = 0.1
+    longest_s: float = 30.0
+
+
+class Pace:
+    """Told of each look, it says how long to wait for the next. Pure but for what it remembers; times in seconds of any one clock."""
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._costs: deque[float] = deque(maxlen=_LOOKS)
+        self._left, self._at = terms.burst, 0.0
+        self._quick = 0
+        self._pause_s = terms.idle_s
+
+    def looked(self, now: float, *, requests: int, took_s: float, cost_s: float, is_changed: bool) -> float:
+        """Seconds until the next look. ``took_s``: what the look took; ``cost_s``: the part of it that was spent waiting for answers."""
+        terms = self._terms
+        self._costs.append(cost_s)
+        self._quick = terms.quick_looks if is_changed else max(0, self._quick - 1)
+        self._left = min(terms.burst, self._left + (now - self._at) * terms.per_minute / 60) - requests
+        self._at = now
+        pauses = [
+            terms.quick_s if self._quick else terms.idle_s,
+            took_s,
+            median(self._costs) / terms.share,
+            -self._left * 60 / terms.per_minute,
+        ]
+        self._pause_s = min(max(pauses), terms.longest_s)
+        return self._pause_s
+
+    def failed(self) -> float:
+        """Seconds until the next look after one that got no answer: growing."""
+        self._pause_s = min(max(self._pause_s, self._terms.idle_s) * 2, self._terms.longest_s)
+        return self._pause_s
