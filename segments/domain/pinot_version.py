@@ -107,6 +107,7 @@ RECORDS: Final = "segmentRecords"
 END_CHECKS_FROM: Final = "endChecksOldSide"
 KEEPS_SNAPSHOTS: Final = "snapshotsKept"
 TASK_SUMMARY: Final = "taskSummary"
+TASK_FINISH: Final = "taskFinish"
 CONSISTENT_KEY: Final = "consistentDataPush"
 CUSTOM_MAP: Final = "customMap"
 END_PART: Final = "endOfAPart"
@@ -152,6 +153,8 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(END_PART, "End with fewer segments than the start named", _0_11, _1_2, "ends a replacement with all the segments it named",
                "Upload all of them, or revert it."),
     Capability(TASK_SUMMARY, "Summary of minion tasks", _1_2, _1_5, "has no summary of its tasks", "We count them by type."),
+    Capability(TASK_FINISH, "When a minion task finished", _0_11, _1_2, "does not tell when a task finished",
+               "We take the latest of its sub-tasks."),
     Capability(RESTORE, "Restoring deleted segments", _HEAD, None, "can not bring deleted segments back",
                "We can where a copy was kept when they were deleted through us."),
 )  # fmt: skip
