@@ -56,6 +56,8 @@ class ClusterForm(PlainForm):
     tls_key = forms.CharField(required=False, max_length=512, label="File of its key", widget=forms.TextInput(attrs=_OFF))
     tls_insecure = forms.BooleanField(required=False, label="Do not check certificates (anybody in between can read the credentials)")
     reason = reason_field("Goes into the audit record.")
+    #: A secret was typed in the try before, and is not sent back to the browser.
+    retype = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, row: Cluster | None = None) -> None:
         super().__init__(data, initial={} if row is None else _stored(row))
@@ -66,10 +68,26 @@ class ClusterForm(PlainForm):
         kept = {"stored": "One is stored; it stays unless you type another.", "": ""}
         self.fields["secret"].help_text = kept.get(row.auth_source, "It is taken from the place named below.")
 
+    def clean(self) -> dict[str, Any]:
+        """A secret that was typed before and is missing now would silently be the one that is kept."""
+        given = super().clean() or {}
+        if given.get("retype") and given.get("auth") and not given.get("secret") and ":" not in str(given.get("secret_source") or ""):
+            kept = " To keep the stored one, open this page anew." if self.row is not None and self.row.auth_source else ""
+            self.add_error("secret", f"Type it again: what you typed before was not kept.{kept}")
+        return given
+
+    def to_show_again(self) -> ClusterForm:
+        """The form as it is shown after a try: everything typed is still there, but for the secret."""
+        if self.data.get("secret") or self.data.get("retype"):
+            self.data = {**self.data.dict(), "retype": "1"} if hasattr(self.data, "dict") else {**self.data, "retype": "1"}
+            if "secret" not in self.errors:
+                self.fields["secret"].help_text = "Type it again: it is never sent back to the browser."
+        return self
+
     @property
     def main(self) -> list[forms.BoundField]:
         """What every cluster needs."""
-        return [self[name] for name in self.fields if name not in (*_MORE, "reason")]
+        return [self[name] for name in self.fields if name not in (*_MORE, "reason", "retype")]
 
     @property
     def more(self) -> list[forms.BoundField]:

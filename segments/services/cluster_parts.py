@@ -93,11 +93,13 @@ class PinotParts:
         return HttpPinotController(connection_of(row, installation.data_dir, broker_url=row.broker_url))
 
 
-def connection_of(row: Cluster, data_dir: Path, *, broker_url: str = "") -> Connection:
-    """How to reach the cluster's controller, or its broker."""
+def connection_of(row: Cluster, data_dir: Path, *, broker_url: str = "", secret: str = "") -> Connection:
+    """How to reach the cluster's controller, or its broker. ``secret``: instead of the one that is kept, to try it."""
 
     def credentials() -> Credentials:
-        return Credentials(row.auth, row.auth_user, find_secret(data_dir, row.name, row.auth_source)) if row.auth else Credentials()
+        if not row.auth:
+            return Credentials()
+        return Credentials(row.auth, row.auth_user, secret or find_secret(data_dir, row.name, row.auth_source))
 
     return Connection(
         name=row.name,

@@ -10,21 +10,23 @@ from django.utils import timezone
 from segments.errors import Forbidden, NotFound, StateConflict
 from segments.models import Cluster, Finding, PassRun
 from segments.services import audit, cluster_secrets
-from segments.services.cluster_check import CheckStep, ClusterCheck, check_row
+from segments.services.cluster_check import CheckStep, ClusterCheck, check_row, try_row
+from segments.services.cluster_check import note_check as write_check
 from segments.services.cluster_parts import CONFIGURED, installation
 from segments.services.cluster_spec import ClusterSpec, row_values
 from segments.services.context import Actor
 from segments.store import paths
 
-__all__ = ["CheckStep", "ClusterCheck", "ClusterSpec", "add_cluster", "change_cluster", "check_cluster", "list_clusters", "remove_cluster"]
+__all__ = [
+    "CheckStep", "ClusterCheck", "ClusterSpec", "add_cluster", "change_cluster", "check_cluster", "list_clusters", "note_check",
+    "remove_cluster", "try_cluster",
+]  # fmt: skip
 
 
 def add_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
     """Add a Pinot cluster. InvalidInput for values that can not be, StateConflict when the name is taken. Asks nobody: check it then."""
     values, parts = row_values(spec), installation()
-    is_taken = Cluster.objects.filter(name__iexact=spec.name).exists() or spec.name.lower() == parts.own_name.lower()
-    if is_taken:
-        raise StateConflict(f"There is a cluster '{spec.name}' already.", remedy="Choose another name, or change that one.", field="name")
+    require_free_name(spec.name)
     if spec.secret:
         cluster_secrets.store_secret(parts.data_dir, spec.name, spec.secret)
     try:
@@ -34,6 +36,12 @@ def add_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
         raise StateConflict(f"There is a cluster '{spec.name}' already.", remedy="Choose another name.", field="name") from error
     audit.record(actor, "addCluster", cluster=spec.name, target=spec.name, **_shown(row))
     return row
+
+
+def require_free_name(name: str) -> None:
+    """StateConflict when there is a cluster of that name, in whatever case."""
+    if Cluster.objects.filter(name__iexact=name).exists() or name.lower() == installation().own_name.lower():
+        raise StateConflict(f"There is a cluster '{name}' already.", remedy="Choose another name, or change that one.", field="name")
 
 
 def change_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
@@ -56,6 +64,24 @@ def change_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
     changed = {name: value for name, value in after.items() if before[name] != value}
     audit.record(actor, "changeCluster", cluster=row.name, target=row.name, **changed, secret_changed=bool(spec.secret))
     return row
+
+
+def try_cluster(spec: ClusterSpec) -> ClusterCheck:
+    """Ask a cluster as it would be after this was added or changed; nothing is written. InvalidInput, StateConflict as for adding, and
+    Forbidden as for changing. Never raises for what it finds."""
+    row, data_dir = Cluster.objects.filter(name=spec.name).first(), installation().data_dir
+    if row is not None:
+        _pinot_row(spec.name)
+    values = row_values(spec, row.auth_source if row else "")
+    tried = Cluster(name=spec.name, pinot_name=row.pinot_name if row else "", **values)
+    return try_row(tried, data_dir, spec.secret)
+
+
+def note_check(name: str, found: ClusterCheck, actor: Actor) -> None:
+    """Write down what a try found, after the cluster was saved as it was tried. NotFound."""
+    row = _pinot_row(name)
+    write_check(row, found)
+    audit.record(actor, "checkCluster", cluster=name, target=name, state=found.state, version=found.version)
 
 
 def check_cluster(name: str, actor: Actor | None = None) -> ClusterCheck:

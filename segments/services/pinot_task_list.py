@@ -1,12 +1,12 @@
 """The tasks of one type of minion task of a real Pinot, a page of them with details, and one task with all its sub-tasks.
 
-A page costs two calls, one for each task that it shows, and one for each table that asks for the type (``MOST_TABLES`` at most).
+A page costs two calls, one to three for each task that it shows, and one for each table that asks for the type (``MOST_TABLES`` at most).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from segments.domain import pinot_version
@@ -14,7 +14,7 @@ from segments.domain.minion_tasks import NOT_TOLD, MinionTask, Told, newest_firs
 from segments.errors import NotFound, PinotAdminError
 from segments.services.context import Context
 from segments.services.pinot_calls import controller, quoted, refusals_told, version
-from segments.services.pinot_tasks import queue_state, tables_with, task_states, wanted_tasks
+from segments.services.pinot_tasks import CHAIN, queue_state, tables_with, task_states, wanted_tasks
 
 #: Tasks of a page, and tables whose generation is asked about: each costs the controller a call.
 PAGE: Final = 20
@@ -45,6 +45,11 @@ class TypePage:
     number: int
     tables: tuple[Generation, ...]
     left_out: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be told of its tasks, each once."""
+        return tuple(dict.fromkeys(t.note for t in self.tasks if t.note))
 
     @property
     def has_next(self) -> bool:
@@ -81,16 +86,16 @@ def _verbosity(ctx: Context) -> int:
 
 
 def _details(ctx: Context, name: str, state: str, verbosity: int) -> MinionTask:
-    path = f"/tasks/task/{quoted(name)}/debug"
-    try:
-        with refusals_told(is_change=False):
-            return task_of(name, state, controller(ctx).get(path, {"verbosity": verbosity}))
-    except PinotAdminError as error:
-        return _states_only(ctx, name, state, error)
-
-
-def _states_only(ctx: Context, name: str, state: str, error: PinotAdminError) -> MinionTask:
-    note = f"The controller does not tell its details: {error.message}"
+    """As much as the controller can tell: some write no sub-tasks, or only their states (a 0.11.0 on a Java that came after it)."""
+    note = ""
+    for level in range(verbosity, -1, -1):
+        try:
+            with refusals_told(is_change=False):
+                found = controller(ctx).get(f"/tasks/task/{quoted(name)}/debug", {"verbosity": level})
+        except PinotAdminError as error:
+            note = note or f"The controller can not tell all of its tasks: {CHAIN.sub('', error.message)}"
+        else:
+            return replace(task_of(name, state, found), note=note)
     try:
         with refusals_told(is_change=False):
             return task_of_states(name, state, controller(ctx).get(f"/tasks/subtask/{quoted(name)}/state"), note)

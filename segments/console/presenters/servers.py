@@ -32,6 +32,11 @@ class InstanceRow:
         """Does it hold segments?"""
         return self.kind == "Server"
 
+    @property
+    def button(self) -> str:
+        """The id of its button."""
+        return f"d-{self.name}"
+
 
 def instance_rows(ctx: Context) -> list[InstanceRow]:
     """Every instance that ever joined; servers first, by name. Live servers of our own are asked what they hold, all at once."""

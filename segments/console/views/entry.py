@@ -49,6 +49,7 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         "job": _job(ctx, explanation.job_id or _noted_job(table, entry_id)),
         "is_open": explanation.state == State.IN_PROGRESS,
         "is_reverted": explanation.state == State.REVERTED,
+        "roll_back_steps": f"Roll back {len(explanation.later_entries) + 1} steps…",
         "may_operate": may(request, OPERATE, table.name),
     }
     return render(request, "console/entry.html", context)
@@ -111,6 +112,7 @@ def cancel_end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     operation = Operation(
         action="cancelEnd", title="Cancel the switch", button="Cancel the switch", back=_address(table, entry_id), run=run, tab="lineage",
+        asks="nothing",
         explain=["Queries stay on the old side. The entry stays IN_PROGRESS and can be ended or reverted later."],
     )  # fmt: skip
     return perform(request, table, operation)
@@ -146,6 +148,7 @@ def pin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     operation = Operation(
         action="pinEntry", title="Pin this replacement", button="Pin", back=_address(table, entry_id), run=run, tab="lineage",
+        asks="reading",
         explain=["Neither a clean-up nor a later push deletes its segments, old or new, until it is unpinned.", "They go on using space."],
     )  # fmt: skip
     return perform(request, table, operation)
@@ -163,6 +166,7 @@ def unpin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     operation = Operation(
         action="unpinEntry", title="Unpin this replacement", button="Unpin", back=_address(table, entry_id), run=run, tab="lineage",
+        asks="reading",
         explain=["The next clean-up may delete segments of it that no query sees and no kept snapshot needs."],
     )  # fmt: skip
     return perform(request, table, operation)

@@ -57,7 +57,7 @@ def _many(request: HttpRequest, typed: str, action: str, word: str, explain: lis
 
     operation = Operation(
         action=action, title=title, button=title, explain=explain, back=_lineage(table), run=run, items=entries,
-        items_title="Lineage entries", hold={"e": entries}, tab="lineage",
+        items_title="Lineage entries", hold={"e": entries}, tab="lineage", asks="reading",
     )  # fmt: skip
     return perform(request, table, operation)
 

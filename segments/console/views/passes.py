@@ -18,7 +18,7 @@ from segments.console.views.tables import head
 from segments.errors import PinotAdminError
 from segments.models import Finding, PassRun, Table
 from segments.names import resolve_table
-from segments.services import passes
+from segments.services import passes, pinot_passes
 
 
 @page
@@ -63,12 +63,14 @@ def _run(request: HttpRequest, names: list[str], form: PassForm, back_to: str | 
         return form
     typed = form.cleaned_data["table"]
     try:
-        name = resolve_table(typed, None) if typed else None
-        said = passes.run_pass(ctx_of(request), form.cleaned_data["task"], name, actor_of(request, form.cleaned_data["reason"]))
+        name, ctx = resolve_table(typed, None) if typed else None, ctx_of(request)
+        said = passes.run_pass(ctx, form.cleaned_data["task"], name, actor_of(request, form.cleaned_data["reason"]))
     except PinotAdminError as error:
         form.refuse(error)
         return form
-    messages.success(request, f"{form.cleaned_data['task']} ran over {typed or 'all tables'}: {_summary(said)}")
+    is_theirs = ctx.pinot is not None and form.cleaned_data["task"] in pinot_passes.OF_PINOT
+    ran = "" if is_theirs else f"{form.cleaned_data['task']} ran over {typed or 'all tables'}: "
+    messages.success(request, f"{ran}{_summary(said)}")
     return redirect("console:table_passes", typed=back_to) if back_to else redirect("console:passes")
 
 
