@@ -81,7 +81,7 @@ class ClusterForm(PlainForm):
         if self.data.get("secret") or self.data.get("retype"):
             self.data = {**self.data.dict(), "retype": "1"} if hasattr(self.data, "dict") else {**self.data, "retype": "1"}
             if "secret" not in self.errors:
-                self.fields["secret"].help_text = "Type it again: it is never sent back to the browser."
+                self["secret"].help_text = "Type it again: it is never sent back to the browser."
         return self
 
     @property
