@@ -30,11 +30,13 @@ def lacking_here(request: HttpRequest, *capabilities: str) -> str:
     return next((why for name in capabilities if row and (why := lacking(version, name))), "")
 
 
-def lacks_of(request: HttpRequest) -> list[tuple[str, str]]:
-    """(title, reason) of everything that it lacks."""
+def lacks_of(request: HttpRequest) -> tuple[list[tuple[str, str]], list[tuple[str, str]]] | None:
+    """(title, reason) of everything that it lacks: without another way, and what is done differently. None: it lacks nothing."""
     row = _row(request)
     version = parse_version(row.version) if row else None
-    return [(c.title, why) for c in CAPABILITIES if row and (why := c.lacking(version))]
+    lacks = [(c, why) for c in CAPABILITIES if row and (why := c.lacking(version))]
+    split = [[(c.title, why) for c, why in lacks if bool(c.instead) is other] for other in (False, True)]
+    return (split[0], split[1]) if lacks else None
 
 
 def away_here(request: HttpRequest, *, is_reading: bool = False) -> str:

@@ -15,6 +15,7 @@ from segments.console.lacking import AWAY, away_here, lacking_here, lacks_of, qu
 from segments.console.presenters.clusters import ClusterFrame
 from segments.console.presenters.clusters import cluster_frame as frame_of
 from segments.console.presenters.tones import Mark, mark
+from segments.domain.pinot_version import parse_version
 from segments.services.page_addresses import address_in, default_cluster
 
 register = template.Library()
@@ -57,8 +58,8 @@ def lacking(context: Any, *capabilities: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def cluster_lacks(context: Any) -> list[tuple[str, str]]:
-    """(what, why) of everything that the page's cluster lacks."""
+def cluster_lacks(context: Any) -> tuple[list[tuple[str, str]], list[tuple[str, str]]] | None:
+    """(what, why) of everything that the page's cluster lacks: without another way, and with one."""
     return lacks_of(context["request"])
 
 
@@ -97,6 +98,12 @@ def act(
         return format_html('<a class="{}" href="{}"{}>{}</a>', classes, address, named, shown)
     goes = format_html(' formaction="{}"', submit) if submit else ""
     return format_html('<button class="{}" type="submit"{}{}>{}</button>', classes, goes, named, shown)
+
+
+@register.filter
+def short_version(text: str) -> str:
+    """The version without the hash of its build; what can not be read as it is."""
+    return str(parse_version(text) or text or "")
 
 
 @register.filter

@@ -61,8 +61,8 @@ def pages() -> dict[str, list[str]]:
         PROD: ["New push"], f"{PROD}pushes/": ["New push"], f"{PROD}pushes/new/": ["Check and start"], f"{PROD}passes/": ["Run now"],
         f"{PROD}query/": ["Run"], T: ["New push"], f"{T}passes/": ["Run now"], f"{T}checks/": ["Save the checks"],
         f"{T}segments/": ["Reload the chosen…", "Reset the chosen…", "Delete the chosen…"], f"{T}segments/a/": ["Reload…", "Reset…"],
-        f"{T}lineage/": ["Rollback…", "Revert…"], f"{T}lineage/{begun}/": ["End it…", "Run checks…", "Revert…"],
-        f"{T}lineage/{done}/": ["Rollback…"], f"{T}lineage/{done}/rollback/": ["Roll back t_OFFLINE"],
+        f"{T}lineage/": ["Revert…"], f"{T}lineage/{begun}/": ["End it…", "Run checks…", "Revert…"],
+        f"{T}lineage/{done}/": ["Roll back 2 steps…"], f"{T}lineage/{begun}/rollback/": ["Roll back t_OFFLINE"],
         f"{T}lineage/{begun}/end/": ["End it"], f"{PROD}passes/tasks/": ["Stop…"],
         f"{PROD}passes/tasks/MergeRollupTask/": ["Stop…"], f"{PROD}passes/tasks/MergeRollupTask/stop/": ["Stop the queue"],
     }  # fmt: skip
@@ -82,7 +82,7 @@ def test_every_button_that_asks_the_cluster_is_disabled_with_the_reason_while_it
         for words in wanted:
             assert buttons(before[address]).get(words) is True, (address, words, buttons(before[address]))
             assert buttons(text).get(words) is False, (address, words, buttons(text))
-        assert text.count(WHY) == 1, address
+        assert text.count(WHY) <= 2, address  # an operation says it again in its own place
         assert 'id="why-away"' in text or "This can not be done now." in text, address
 
 

@@ -19,6 +19,7 @@ from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters import rollback as presenter
 from segments.console.presenters.checks import entry_report
 from segments.console.presenters.tones import mark
+from segments.console.views.lineage_pins import pin_explained
 from segments.console.views.tables import head
 from segments.domain.end_job import END_JOB
 from segments.domain.lineage import State
@@ -149,7 +150,7 @@ def pin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     operation = Operation(
         action="pinEntry", title="Pin this replacement", button="Pin", back=_address(table, entry_id), run=run, tab="lineage",
         asks="reading",
-        explain=["Neither a clean-up nor a later push deletes its segments, old or new, until it is unpinned.", "They go on using space."],
+        explain=pin_explained(request, "its", "it is"),
     )  # fmt: skip
     return perform(request, table, operation)
 

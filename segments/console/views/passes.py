@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +19,9 @@ from segments.errors import PinotAdminError
 from segments.models import Finding, PassRun, Table
 from segments.names import resolve_table
 from segments.services import passes, pinot_passes
+
+#: Passes that a real Pinot runs itself.
+_THEIRS: Final = sorted(pinot_passes.OF_PINOT)
 
 
 @page
@@ -49,7 +52,7 @@ def of_table(request: HttpRequest, typed: str) -> HttpResponse:
     runs = PassRun.objects.filter(cluster=table.cluster.name, table_name=table.name)
     listing = cut(runs, page_number(request.GET.get("page")))
     findings = Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity", "code")[:200]
-    context = {**head(request, table, "passes"), "form": form, "listing": listing, "findings": findings}
+    context = {**head(request, table, "passes"), "form": form, "listing": listing, "findings": findings, "theirs": _THEIRS}
     return render(request, "console/table_passes.html", context, status=status)
 
 
@@ -89,6 +92,6 @@ def _page(request: HttpRequest, form: PassForm, status: int = HTTPStatus.OK) -> 
         query = query.filter(table_name__icontains=wanted["table"])
     context: dict[str, Any] = {
         "form": form, "listing": cut(query, page_number(request.GET.get("page"))), "wanted": wanted, "tasks": sorted(passes.PASSES),
-        "may_operate": may_somewhere(request),
+        "may_operate": may_somewhere(request), "theirs": _THEIRS,
     }  # fmt: skip
     return render(request, "console/passes.html", context, status=status)
