@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from segments.domain.stream_config import StreamConfig
 from segments.errors import NotFound, Unavailable
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.pinot import SqlBroker
-from segments.gateways.servers import HttpServers, Profile
+from segments.gateways.servers import HttpServers
 from segments.gateways.streams import Stream, StreamDefaults, open_stream
 from segments.models import Cluster
 from segments.names import instance_name
@@ -166,13 +166,9 @@ def replica_errors(ctx: Context) -> ErrorReader | None:
     return None if ctx.pinot is not None else servers().errors
 
 
-def column_profiles(ctx: Context) -> ProfileReader:
-    """What servers know of the columns of segments. A Pinot's servers do not tell: Unavailable when they are asked."""
-
-    def refuse(url: str, table: str, names: Sequence[str]) -> Profile:
-        raise Unavailable("Servers of Apache Pinot do not tell the ranges of columns.", table=table)
-
-    return refuse if ctx.pinot is not None else servers().profile
+def column_profiles(ctx: Context) -> ProfileReader | None:
+    """What servers know of the columns of segments; None for a Pinot, whose controller is asked."""
+    return None if ctx.pinot is not None else servers().profile
 
 
 def _open_stream(config: StreamConfig) -> Stream:

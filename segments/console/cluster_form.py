@@ -64,6 +64,8 @@ class ClusterForm(PlainForm):
     tls_key = forms.CharField(required=False, max_length=512, label="File of its key", widget=forms.TextInput(attrs=_OFF))
     tls_insecure = forms.BooleanField(required=False, label="Do not check certificates (anybody in between can read the credentials)")
     reason = reason_field("Goes into the audit record.")
+    #: Fields of secrets that were typed in the try before, and are not sent back to the browser.
+    retype = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, row: Cluster | None = None) -> None:
         super().__init__(data, initial={} if row is None else _stored(row))
@@ -74,10 +76,30 @@ class ClusterForm(PlainForm):
         kept = {"stored": "One is stored; it stays unless you type another.", "": ""}
         self.fields["secret"].help_text = kept.get(row.auth_source, "It is taken from the place named below.")
 
+    def clean(self) -> dict[str, Any]:
+        """A secret that was typed before and is missing now would silently be the one that is kept."""
+        given = super().clean() or {}
+        for name in set(str(given.get("retype") or "").split()).intersection(_SECRETS):
+            user, source, column = _SECRETS[name]
+            if given.get(user) and not given.get(name) and ":" not in str(given.get(source) or ""):
+                kept = " To keep the stored one, open this page anew." if self.row is not None and getattr(self.row, column) else ""
+                self.add_error(name, f"Type it again: what you typed before was not kept.{kept}")
+        return given
+
+    def to_show_again(self) -> ClusterForm:
+        """The form as it is shown after a try: everything typed is still there, but for secrets."""
+        typed = {name for name in _SECRETS if self.data.get(name)} | set(str(self.data.get("retype") or "").split())
+        if typed:
+            given = self.data.dict() if hasattr(self.data, "dict") else dict(self.data)
+            self.data = {**given, "retype": " ".join(sorted(typed))}
+            for name in typed.intersection(_SECRETS) - set(self.errors):
+                self[name].help_text = "Type it again: it is never sent back to the browser."
+        return self
+
     @property
     def main(self) -> list[forms.BoundField]:
         """What every cluster needs."""
-        return [self[name] for name in self.fields if name not in (*_MORE, "reason")]
+        return [self[name] for name in self.fields if name not in (*_MORE, "reason", "retype")]
 
     @property
     def more(self) -> list[forms.BoundField]:
@@ -112,6 +134,10 @@ _MORE: Final = (
     "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "zookeeper_secret", "deep_store_url", "tls_ca", "tls_cert",
     "tls_key", "tls_insecure",
 )  # fmt: skip
+#: {field of a secret: (field without which it is not asked for, field of its place, column of its place)}.
+_SECRETS: Final = {
+    "secret": ("auth", "secret_source", "auth_source"), "zookeeper_secret": ("zookeeper_user", "", "zookeeper_source"),
+}  # fmt: skip
 _TEXTS: Final = (
     "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "deep_store_url", "auth", "auth_user", "tls_ca", "tls_cert",
     "tls_key",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final, Literal
 
 from django import forms
 from django.contrib import messages
@@ -19,11 +19,17 @@ from django.utils.html import format_html
 from segments.console.access import OPERATE, actor_of, may, refusal, shown_status
 from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
-from segments.console.lacking import lacking_here
+from segments.console.lacking import away_here, lacking_here
 from segments.console.views.tables import head
 from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table
 from segments.services.context import Actor, Context
+
+#: Where an operation of a cluster stands in the navigation, and the page above it.
+_PLACES: Final = {
+    "servers": {"here": "servers", "above": "console:servers", "above_text": "Servers"},
+    "tasks": {"here": "passes", "above": "console:tasks", "above_text": "Minion tasks"},
+}
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,8 @@ class Operation:
     fields by name; ``initial``: their first values. ``back``: where a refusal of mind and success lead. ``why_not``: why it can
     not be done now (the button is shown disabled with it). ``items``: names that it concerns, listed on the page. ``hold``: values
     that the form carries along unseen. ``needs``: what the cluster's version must be able to do (a name of ``pinot_version``).
+    ``asks``: what it needs of a Pinot cluster that may be away: changing it, only reading it, or nothing. ``place``: which page of the
+    cluster it belongs to when it concerns no table.
     """
 
     action: str
@@ -62,6 +70,8 @@ class Operation:
     needs: str = ""
     tab: str = "overview"
     is_danger: bool = False
+    asks: Literal["change", "reading", "nothing"] = "change"
+    place: Literal["servers", "tasks"] = "servers"
 
 
 def perform(request: HttpRequest, table: Table | None, operation: Operation, extra: Mapping[str, Any] | None = None) -> HttpResponse:
@@ -76,7 +86,9 @@ def perform(request: HttpRequest, table: Table | None, operation: Operation, ext
         initial=dict(operation.initial),
     )
     if request.method != "POST":
-        return _page(request, table, operation, form, HTTPStatus.OK, extra)
+        # Only shown: who presses all the same is answered by the cluster, which may be back meanwhile.
+        away = away_here(request, is_reading=operation.asks == "reading") if operation.asks != "nothing" else ""
+        return _page(request, table, replace(operation, why_not=operation.why_not or away), form, HTTPStatus.OK, extra)
     name = table.name if table else None
     refused = refusal(request, operation.action, name or ",".join(operation.items), operation.right, table=name)
     if refused:
@@ -106,5 +118,5 @@ def _page(
         **(extra or {}),
     }
     if table is None:
-        return render(request, "console/server_operation.html", context, status=status)
+        return render(request, "console/cluster_operation.html", {**context, **_PLACES[operation.place]}, status=status)
     return render(request, "console/operation.html", {**head(request, table, operation.tab), **context}, status=status)

@@ -142,6 +142,11 @@ RULES: Final[tuple[Rule, ...]] = (
           StateConflict, "Start servers with the table's tag, or ask for fewer replicas."),
     _rule("dangling", r"External view .*(?:still )?exist|EV.*exist|dangling task|Table .* is being deleted", StateConflict,
           "What is left of the dropped table goes within a minute or two: try again then."),
+    _rule("task-type-off", r"does not have task type: \S+ enabled", StateConflict, "Give the table a config of that task type first."),
+    _rule("task-type-unknown", r"Task type: \S+ is not registered", NotFound,
+          "The controller has no generator of that name: check it, or install the plug-in that brings it."),
+    _rule("queue-runs", r"Queue \S+ is still|still running.*queue|queue .*(?:not|must be|should be) stopped", StateConflict,
+          "Stop the queue of its type first."),
     _rule("active-tasks", r"active running tasks|task schedules have been cleared", StateConflict, "Wait until its tasks are over."),
     # -- what does not exist
     _rule("segment-no-file", r"Segment \S+ or table \S+ not found", NotFound, "List the segments with GET /segments/{table}."),

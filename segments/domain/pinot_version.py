@@ -109,6 +109,8 @@ RUN_BY_POST: Final = "startOfPassesByPost"
 END_CHECKS_FROM: Final = "endChecksOldSide"
 KEEPS_SNAPSHOTS: Final = "snapshotsKept"
 TASK_SUMMARY: Final = "taskSummary"
+TASK_FINISH: Final = "taskFinish"
+SEGMENT_METADATA: Final = "segmentMetadata"
 CONSISTENT_KEY: Final = "consistentDataPush"
 CUSTOM_MAP: Final = "customMap"
 END_PART: Final = "endOfAPart"
@@ -157,6 +159,10 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
     Capability(END_PART, "End with fewer segments than the start named", _0_11, _1_2, "ends a replacement with all the segments it named",
                "Upload all of them, or revert it."),
     Capability(TASK_SUMMARY, "Summary of minion tasks", _1_2, _1_5, "has no summary of its tasks", "We count them by type."),
+    Capability(TASK_FINISH, "When a minion task finished", _0_11, _1_2, "does not tell when a task finished",
+               "We take the latest of its sub-tasks."),
+    Capability(SEGMENT_METADATA, "Columns of many segments in one answer", PinotVersion(1, 4), PinotVersion(1, 5),
+               "tells the columns of one segment or of all", "We ask for them one by one."),
     Capability(RESTORE, "Restoring deleted segments", _HEAD, None, "can not bring deleted segments back",
                "We can where a copy was kept when they were deleted through us."),
 )  # fmt: skip
@@ -172,6 +178,11 @@ def capability(name: str) -> Capability:
 def has(version: PinotVersion | None, name: str) -> bool:
     """May it be asked for? True also where nothing is known: the cluster then says it itself."""
     return _BY_NAME[name].in_version(version) is not Has.NO
+
+
+def has_surely(version: PinotVersion | None, name: str) -> bool:
+    """Is it known to have it? For what must not be tried: another version would take the question for another one."""
+    return version is not None and _BY_NAME[name].in_version(version) is Has.YES
 
 
 def lacking(version: PinotVersion | None, name: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -35,12 +36,14 @@ class CheckStep:
 
 @dataclass(frozen=True)
 class ClusterCheck:
-    """What a look at a cluster found; ``state`` as in ``Cluster.State``."""
+    """What a look at a cluster found; ``state`` as in ``Cluster.State``, ``named``: what the controller calls its cluster."""
 
     cluster: str
     state: str
     version: str
     steps: tuple[CheckStep, ...]
+    error: str = ""
+    named: str = ""
 
     @property
     def is_ok(self) -> bool:
@@ -62,6 +65,7 @@ class _Seen:
     error: str = ""
     version: str = ""
     named: str = ""
+    typed: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def wrong(self, name: str, error: PinotAdminError, state: str = "") -> None:
         """A question whose answer is bad; the first bad one of the controller is what the row tells."""
@@ -72,7 +76,19 @@ class _Seen:
 
 def check_row(row: Cluster, data_dir: Path) -> ClusterCheck:
     """Ask each address, then ZooKeeper and broker. Writes state, version and the learnt name to the row."""
-    seen = _Seen([])
+    found = try_row(row, data_dir)
+    note_check(row, found)
+    return found
+
+
+def note_check(row: Cluster, found: ClusterCheck) -> None:
+    """Write down in the row what was found."""
+    note_state(row.name, found.state, found.error, version=found.version, pinot_name="" if row.pinot_name else found.named)
+
+
+def try_row(row: Cluster, data_dir: Path, typed: Mapping[str, str] | None = None) -> ClusterCheck:
+    """The same, writing nothing: the row need not be stored, and ``typed`` ({part: secret}) takes the place of secrets that are."""
+    seen = _Seen([], typed=typed or {})
     answering = [controller for url in row.controller_urls if (controller := _ask_controller(row, data_dir, url, seen)) is not None]
     _note_encryption(row, seen)
     if answering:
@@ -84,13 +100,12 @@ def check_row(row: Cluster, data_dir: Path) -> ClusterCheck:
         _ask_broker(row, data_dir, seen)
     for controller in answering:
         controller.close()
-    note_state(row.name, seen.state or DOWN, seen.error, version=seen.version, pinot_name="" if row.pinot_name else seen.named)
-    return ClusterCheck(row.name, seen.state or DOWN, seen.version, tuple(seen.steps))
+    return ClusterCheck(row.name, seen.state or DOWN, seen.version, tuple(seen.steps), seen.error, seen.named)
 
 
 def _ask_controller(row: Cluster, data_dir: Path, url: str, seen: _Seen) -> PinotController | None:
     """The address's controller when it can be used, and belongs to the cluster that we know."""
-    controller = HttpPinotController(_hurried(connection_of(row, data_dir), url))
+    controller = HttpPinotController(_hurried(connection_of(row, data_dir, typed=seen.typed), url))
     name = f"controller {url}"
     try:
         named, version = controller.cluster(), controller.version()
@@ -133,7 +148,7 @@ def _ask_zookeeper(row: Cluster, data_dir: Path, controller: PinotController | N
     if not named:
         seen.steps.append(CheckStep("zookeeper", None, "Not asked: the cluster's name is known from its controller only.", "Name it."))
         return
-    store = zookeeper_of(row, data_dir, lambda: named)
+    store = zookeeper_of(row, data_dir, lambda: named, seen.typed)
     try:
         tables = len(store.children(paths.TABLE_CONFIGS))
         is_same = None if controller is None else _is_same(controller, store, seen.named)
@@ -166,7 +181,7 @@ def _is_same(controller: PinotController, store: Store, named: str) -> bool | No
 
 
 def _ask_broker(row: Cluster, data_dir: Path, seen: _Seen) -> None:
-    broker = HttpPinotController(_hurried(connection_of(row, data_dir, broker_url=row.broker_url), row.broker_url))
+    broker = HttpPinotController(_hurried(connection_of(row, data_dir, broker_url=row.broker_url, typed=seen.typed), row.broker_url))
     try:
         broker.text("/health")
     except PinotAdminError as error:

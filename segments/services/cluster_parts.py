@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController, PinotBroker, PinotController, Tls
 from segments.models import Cluster
-from segments.services.cluster_secrets import ZOOKEEPER, find_secret
+from segments.services.cluster_secrets import CONTROLLER, ZOOKEEPER, find_secret
 from segments.services.context import Context, Limits
 from segments.store.base import Store
 from segments.store.controller import ControllerStore
@@ -37,6 +37,7 @@ class Installation:
     limits: Limits
 
 
+_NONE: Final[Mapping[str, str]] = {}
 _installation: list[Callable[[], Installation]] = []
 
 
@@ -93,20 +94,22 @@ class PinotParts:
         return HttpPinotController(connection_of(row, installation.data_dir, broker_url=row.broker_url))
 
 
-def zookeeper_of(row: Cluster, data_dir: Path, cluster: Callable[[], str]) -> PinotZooKeeper:
-    """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened."""
+def zookeeper_of(row: Cluster, data_dir: Path, cluster: Callable[[], str], typed: Mapping[str, str] = _NONE) -> PinotZooKeeper:
+    """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened. ``typed`` as for ``connection_of``."""
 
     def login() -> str:
-        return f"{row.zookeeper_user}:{find_secret(data_dir, row.name + ZOOKEEPER, row.zookeeper_source)}"
+        return f"{row.zookeeper_user}:{typed.get(ZOOKEEPER) or find_secret(data_dir, row.name + ZOOKEEPER, row.zookeeper_source)}"
 
     return PinotZooKeeper(row.zookeeper, cluster, login=login if row.zookeeper_user else None)
 
 
-def connection_of(row: Cluster, data_dir: Path, *, broker_url: str = "") -> Connection:
-    """How to reach the cluster's controller, or its broker."""
+def connection_of(row: Cluster, data_dir: Path, *, broker_url: str = "", typed: Mapping[str, str] = _NONE) -> Connection:
+    """How to reach the cluster's controller, or its broker. ``typed``: {part: secret} to try instead of those kept."""
 
     def credentials() -> Credentials:
-        return Credentials(row.auth, row.auth_user, find_secret(data_dir, row.name, row.auth_source)) if row.auth else Credentials()
+        if not row.auth:
+            return Credentials()
+        return Credentials(row.auth, row.auth_user, typed.get(CONTROLLER) or find_secret(data_dir, row.name, row.auth_source))
 
     return Connection(
         name=row.name,

@@ -13,7 +13,8 @@ from segments.processes.private_file import read_json, write_private_json
 FILE: Final = "clusters.json"
 #: Sources of a secret, as kept in ``Cluster.auth_source``.
 STORED: Final = "stored"
-#: Behind a cluster's name, which holds no slash: the password of its ZooKeeper is kept beside that of its controller.
+#: Whose secret it is: put behind a cluster's name, which holds no slash, so that both are kept side by side.
+CONTROLLER: Final = ""
 ZOOKEEPER: Final = "/zookeeper"
 ENV: Final = "env:"
 FROM_FILE: Final = "file:"

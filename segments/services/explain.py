@@ -233,7 +233,8 @@ def _fate_of_open(ctx: Context, config: TableConfig, entry: Entry, *, is_ending:
     at = lease.given_up_at_ms(entry, lease_terms(ctx, config))
     if lease.is_leased(entry):
         return NextStep("It is reverted unless its client sends a heartbeat or uploads before.", at)
-    return NextStep("The retention pass removes its new side unless something is uploaded before: its client sends no heartbeats.", at)
+    who = "The retention pass" if ctx.pinot is None else "Pinot's own retention"
+    return NextStep(f"{who} removes its new side unless something is uploaded before: its client sends no heartbeats.", at)
 
 
 def _due_ms(ctx: Context, config: TableConfig, seen: Observed, entry: Entry) -> int | None:

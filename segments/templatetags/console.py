@@ -11,16 +11,19 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from segments.console.lacking import lacking_here, lacks_of
+from segments.console.lacking import AWAY, away_here, lacking_here, lacks_of, query_away_here
 from segments.console.presenters.clusters import ClusterFrame
 from segments.console.presenters.clusters import cluster_frame as frame_of
 from segments.console.presenters.tones import Mark, mark
+from segments.domain.pinot_version import parse_version
 from segments.services.page_addresses import address_in, default_cluster
 
 register = template.Library()
 
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+#: Set on a request whose page has told why its cluster can not be asked.
+_TOLD: Final = "told_why_away"
 _NOTHING: Final = SafeString('<span class="muted">-</span>')
 
 
@@ -55,9 +58,58 @@ def lacking(context: Any, *capabilities: str) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def cluster_lacks(context: Any) -> list[tuple[str, str]]:
-    """(what, why) of everything that the page's cluster lacks."""
+def cluster_lacks(context: Any) -> tuple[list[tuple[str, str]], list[tuple[str, str]]] | None:
+    """(what, why) of everything that the page's cluster lacks: without another way, and with one."""
     return lacks_of(context["request"])
+
+
+@register.simple_tag(takes_context=True)
+def away(context: Any, kind: str = "change") -> str:
+    """Why this can not be asked of the page's cluster now, empty when it can. ``kind``: change, reading (its ZooKeeper would do), query."""
+    request = context["request"]
+    return query_away_here(request) if kind == "query" else away_here(request, is_reading=kind == "reading")
+
+
+@register.simple_tag(takes_context=True)
+def why_away(context: Any, kind: str = "change") -> SafeString:
+    """The reason, once a page: what ``act`` shows disabled is described by it."""
+    request, why = context["request"], away(context, kind)
+    if not why or hasattr(request, _TOLD):
+        return SafeString("")
+    setattr(request, _TOLD, True)
+    return format_html('<span class="why" id="why-away">{}</span>', why)
+
+
+@register.simple_tag(takes_context=True)
+def act(
+    context: Any, text: str, address: str = "", *, submit: str | None = None, kind: str = "", symbol: str = "", ident: str = "",
+    needs: str = "change",
+) -> SafeString:  # fmt: skip
+    """A button that leads to an operation, disabled while the page's cluster can not be asked for it. ``kind``: main, small or danger.
+
+    ``submit``: it submits the form around it instead, to that address or, when empty, to the form's own. ``needs`` as ``kind`` of ``away``.
+    """
+    classes = f"button button-{kind}" if kind else "button"
+    shown = format_html("{} {}", icon(symbol), text) if symbol else text
+    named = format_html(' id="{}"', ident) if ident else ""
+    if away(context, needs):
+        return format_html('<button class="{}" type="button" disabled aria-describedby="why-away">{}</button>', classes, shown)
+    if submit is None:
+        return format_html('<a class="{}" href="{}"{}>{}</a>', classes, address, named, shown)
+    goes = format_html(' formaction="{}"', submit) if submit else ""
+    return format_html('<button class="{}" type="submit"{}{}>{}</button>', classes, goes, named, shown)
+
+
+@register.filter
+def short_version(text: str) -> str:
+    """The version without the hash of its build; what can not be read as it is."""
+    return str(parse_version(text) or text or "")
+
+
+@register.filter
+def away_words(state: str) -> str:
+    """What a cluster in this state does, after its name."""
+    return "is down" if state == "down" else AWAY.get(state, "")
 
 
 @register.filter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 from datetime import timedelta
@@ -271,11 +272,54 @@ def test_a_secret_is_never_shown_again(admin: Client, controller: FakePinot) -> 
     assert "One is stored" in pages[2]
 
 
-def test_a_cluster_that_does_not_answer_is_added_with_a_warning(admin: Client, controller: FakePinot) -> None:
+def test_a_cluster_is_asked_before_it_is_saved_and_what_is_wrong_stands_beside_what_was_typed(admin: Client, controller: FakePinot) -> None:
     controller.down = {"controller"}
-    text = admin.post("/console/clusters/new/", FORM, follow=True).content.decode()
+    asked = admin.post("/console/clusters/new/", {**FORM, "broker_url": "http://broker:8099"})
+    text = asked.content.decode()
+    assert (asked.status_code, Cluster.objects.filter(name="prod").exists()) == (422, False)
+    assert "Nothing is saved yet" in text
+    assert "Connection refused" in text
+    for typed in ('value="prod"', "https://controller:9000", 'value="robot"', 'value="http://broker:8099"', 'value="production"'):
+        assert typed in text, typed
+    assert SECRET not in text
+    assert "Type it again: it is never sent back to the browser." in text
+    assert AuditEvent.objects.count() == 0
+    controller.down = set()
+    assert admin.post("/console/clusters/new/", {**FORM, "retype": "secret"}).status_code == 302
+    assert Cluster.objects.get(name="prod").state == "up"
+
+
+def test_a_second_button_saves_a_cluster_that_does_not_answer(admin: Client, controller: FakePinot) -> None:
+    controller.down = {"controller"}
+    assert "Save all the same" not in page(admin, "/console/clusters/new/")
+    assert "Save all the same" in admin.post("/console/clusters/new/", FORM).content.decode()
+    text = admin.post("/console/clusters/new/", {**FORM, "anyway": "1", "retype": "secret"}, follow=True).content.decode()
     assert "Cluster prod is added. But:" in text
     assert "Cluster prod is down" in text
+    assert set(AuditEvent.objects.values_list("action", flat=True)) == {"addCluster", "checkCluster"}
+
+
+def test_a_change_that_was_tried_leaves_the_cluster_and_its_secret_as_they_were(admin: Client, controller: FakePinot) -> None:
+    admin.post("/console/clusters/new/", FORM)
+    controller.authorization = "Basic " + base64.b64encode(f"robot:{SECRET}".encode()).decode()
+    row = Cluster.objects.get(name="prod")
+    edit, before = "/console/clusters/prod/edit/", (row.state, row.state_since, row.configured_at)
+    refused = admin.post(edit, {**FORM, "secret": "another"})
+    assert (refused.status_code, "does not accept our credentials" in refused.content.decode()) == (422, True)
+    row.refresh_from_db()
+    assert (row.state, row.state_since, row.configured_at) == before
+    # Whoever forgets to type it again does not save the old one unawares.
+    again = admin.post(edit, {**FORM, "secret": "", "retype": "secret", "anyway": "1"})
+    assert (again.status_code, "what you typed before was not kept" in again.content.decode()) == (422, True)
+    assert admin.post(f"{PROD}/cluster/check/").context["found"].is_ok
+    assert admin.post(edit, {**FORM, "secret": ""}).status_code == 302
+
+
+def test_a_name_that_is_taken_is_told_before_anybody_is_asked(admin: Client, controller: FakePinot) -> None:
+    admin.post("/console/clusters/new/", FORM)
+    calls = controller.calls.total()
+    again = admin.post("/console/clusters/new/", {**FORM, "name": "PROD", "controller_urls": "http://elsewhere:9000"})
+    assert (again.status_code, "There is a cluster" in again.content.decode(), controller.calls.total()) == (409, True, calls)
 
 
 def test_only_who_administers_everything_changes_clusters_and_a_try_is_on_record(controller: FakePinot, admin: Client) -> None:

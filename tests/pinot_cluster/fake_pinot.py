@@ -42,6 +42,7 @@ from segments.store.update import update_record
 from tests.faults.faulty import Cut
 from tests.pinot_cluster.fake_broker import FakeBroker
 from tests.pinot_cluster.fake_rest import FakePinot, controller
+from tests.pinot_cluster.fake_tasks import FakeTasks
 from tests.services.world import TABLE, World
 
 PINOT = Actor("pinot")
@@ -78,6 +79,8 @@ class PinotRest(FakePinot):
     #: {(method, path): answer}: instead of the change, or after it.
     refused: dict[tuple[str, str], httpx.Response] = field(default_factory=dict)
     answered_with: dict[tuple[str, str], httpx.Response] = field(default_factory=dict)
+    columns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    tasks: FakeTasks = field(default_factory=FakeTasks)
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         if request.url.host in self.down or self.broken is not None:
@@ -124,6 +127,8 @@ class PinotRest(FakePinot):
         for pattern, handler in (
             (r"/segments/([^/]+)/lineage", self._lineage),
             (r"/segments/([^/]+)/([^/]+)/metadata", self._metadata),
+            (r"/segments/([^/]+)/metadata", self._metadata_of_many),
+            (r"/(tasks)/.*", self._tasks),
             (r"/tables/([^/]+)/pauseStatus", self._pause_status),
             (r"/tables/([^/]+)/consumingSegmentsInfo", lambda request, found: httpx.Response(200, json=self.consuming_info)),
             (r"/tables/forceCommitStatus/(.+)", self._job),
@@ -144,7 +149,15 @@ class PinotRest(FakePinot):
         node = self.store.get(paths.segment(f"{raw}_OFFLINE", segment))
         if node is None or node.record is None:
             return _error(404, f"Failed to find segment: {segment} in table: {raw}")
-        return httpx.Response(200, json=node.record.simple)
+        asked = request.url.params.get("columns")
+        return httpx.Response(200, json={**node.record.simple, **({"columns": self.columns.get(segment, [])} if asked else {})})
+
+    def _metadata_of_many(self, request: httpx.Request, found: Match) -> httpx.Response:
+        names = request.url.params.get_list("segments") or list(self.columns)
+        return httpx.Response(200, json={n: {"segmentName": n, "columns": self.columns[n]} for n in names if n in self.columns})
+
+    def _tasks(self, request: httpx.Request, found: Match) -> httpx.Response:
+        return self.tasks.answer(request)
 
     def _tar(self, request: httpx.Request, found: Match) -> httpx.Response:
         store, path = self.world.ctx.deep_store, self.world.ctx.deep_store.segment_path(unquote(found[1]), unquote(found[2]))
@@ -191,6 +204,7 @@ class PinotRest(FakePinot):
             (r"/schemas/([^/]+)", self._schema),
             (r"/tables", self._new_table),
             (r"/tables/([^/]+)", self._old_table),
+            (r"/(tasks)/.*", self._tasks),
         ):
             if (found := re.fullmatch(pattern, path)) is not None:
                 try:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 from segments.console.presenters.tones import Mark, mark
 from segments.domain.lineage import PINNED, Entry, Lineage, State
+from segments.domain.pinot_cleanup import rollback_until_ms
+from segments.domain.pinot_version import parse_version
 from segments.domain.replacement import revert_blockers
 from segments.domain.retention import rollback_deadline_ms
 from segments.domain.rollback import built_on
@@ -89,7 +91,9 @@ def _why_not(lineage: Lineage, entry: Entry, serving: dict[str, bool]) -> str:
 
 def _deadline(table: Table, entry: Entry) -> datetime | None:
     try:
-        until = rollback_deadline_ms(entry, parse_table_config(table.config))
+        config = parse_table_config(table.config)
+        is_pinot = table.cluster.is_pinot
+        until = rollback_until_ms(entry, config, parse_version(table.cluster.version)) if is_pinot else rollback_deadline_ms(entry, config)
     except PinotAdminError:
         return None
     return datetime.fromtimestamp(until / 1000, UTC) if until is not None else None

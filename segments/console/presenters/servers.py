@@ -32,6 +32,11 @@ class InstanceRow:
         """Does it hold segments?"""
         return self.kind == "Server"
 
+    @property
+    def button(self) -> str:
+        """The id of its button."""
+        return f"d-{self.name}"
+
 
 def instance_rows(ctx: Context) -> list[InstanceRow]:
     """Every instance that ever joined; servers first, by name. Live servers of our own are asked what they hold, all at once."""
@@ -45,17 +50,17 @@ def instance_rows(ctx: Context) -> list[InstanceRow]:
         tables = sorted(told["tables"]) if told else None
         is_away = name not in live
         is_silent = name in asked and told is None
-        rows.append(InstanceRow(name, _kind(name), _mark(configs[name], is_away, is_silent), configs[name], process, tables))
+        rows.append(InstanceRow(name, _kind(name), _mark(ctx, configs[name], is_away, is_silent), configs[name], process, tables))
     return rows
 
 
-def _mark(config: InstanceConfig, is_away: bool, is_silent: bool) -> Mark:
+def _mark(ctx: Context, config: InstanceConfig, is_away: bool, is_silent: bool) -> Mark:
     if is_away:
         return Mark("away", "bad", "cross")
     if is_silent:
         return Mark("does not answer", "warn", "alert")
     if not config.is_enabled:
-        return Mark("drained", "warn", "alert")
+        return Mark("drained" if ctx.pinot is None else "disabled", "warn", "alert")
     return Mark("alive", "ok", "check")
 
 

@@ -31,6 +31,9 @@ _MARKS: Final = {
     "error": _BAD, "warning": _WARN,
     # replicas
     "ONLINE": _OK, "CONSUMING": _BUSY, "OFFLINE": _WARN, "ERROR": _BAD, "DROPPED": _IDLE,
+    # minion tasks and their sub-tasks
+    "NOT_STARTED": ("idle", "clock"), "INIT": ("idle", "clock"), "STOPPED": ("warn", "clock"), "STOPPING": _BUSY, "ABORTED": _BAD,
+    "TIMED_OUT": _BAD, "TIMING_OUT": _BAD, "FAILING": _BAD, "TASK_ERROR": _BAD, "TASK_ABORTED": _BAD,
     # segments of a push
     "PLANNED": ("idle", "clock"), "STAGED": ("idle", "check"), "UPLOADED": _OK,
 }  # fmt: skip

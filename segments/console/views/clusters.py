@@ -49,7 +49,7 @@ def banner(request: HttpRequest) -> HttpResponse:
     frame = cluster_frame(request)
     if asked(request, "seen")["seen"] == frame.current.key:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
-    return render(request, "console/partials/cluster_banner.html", {"clusters": frame})
+    return render(request, "console/partials/cluster_banner.html", {"clusters": frame, "is_back": True})
 
 
 @page
@@ -64,7 +64,7 @@ def check(request: HttpRequest) -> HttpResponse:
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
-    """A new Pinot cluster. It is asked at once; that it does not answer keeps nobody from adding it."""
+    """A new Pinot cluster. It is asked first: what is wrong is shown beside the form, and a second button saves it all the same."""
     form = ClusterForm(request.POST or None)
     return _edit(request, form, None)
 
@@ -106,24 +106,36 @@ def _edit(request: HttpRequest, form: ClusterForm, row: Cluster | None) -> HttpR
     if request.method == "POST" and not may_administer_all(request):
         return refused(request, action, row.name if row else "", ADMINISTER)
     status: int = HTTPStatus.OK
+    found: ClusterCheck | None = None
     if request.method == "POST":
         status = HTTPStatus.UNPROCESSABLE_ENTITY
         if form.is_valid():
             try:
-                return _save(request, form, row)
+                found = _tried(request, form, row)
+                if found.is_ok or request.POST.get("anyway"):
+                    return _save(request, form, row, found)
             except PinotAdminError as error:
                 form.refuse(error)
                 status = error.status
-    context = {"form": form, "row": row, "may_administer": may_administer_all(request)}
+    shown = form.to_show_again() if request.method == "POST" else form
+    context = {"form": shown, "row": row, "found": found, "may_administer": may_administer_all(request)}
     return render(request, "console/cluster_form.html", context, status=status)
 
 
-def _save(request: HttpRequest, form: ClusterForm, row: Cluster | None) -> HttpResponse:
-    actor = actor_of(request, form.cleaned_data["reason"])
+def _tried(request: HttpRequest, form: ClusterForm, row: Cluster | None) -> ClusterCheck:
+    """What the cluster answers to what was typed; nothing is saved."""
     spec = form.spec()
     check_asker(request.user, spec, row)
+    if row is None:
+        clusters.require_free_name(spec.name)
+    return clusters.try_cluster(spec)
+
+
+def _save(request: HttpRequest, form: ClusterForm, row: Cluster | None, found: ClusterCheck) -> HttpResponse:
+    actor = actor_of(request, form.cleaned_data["reason"])
+    spec = form.spec()
     saved = clusters.change_cluster(spec, actor) if row else clusters.add_cluster(spec, actor)
-    found = clusters.check_cluster(saved.name, actor)
+    clusters.note_check(saved.name, found, actor)
     done = f"Cluster {saved.name} is {'changed' if row else 'added'}."
     wrong = next((step for step in found.steps if step.ok is False), None)
     if wrong is None:

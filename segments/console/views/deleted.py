@@ -18,9 +18,10 @@ from segments.console.listing import PAGE_SIZE, Listing, asked, page_number
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.views.tables import filtered_segments, head
 from segments.domain.archive import Outcome as SegmentOutcome
-from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.domain.table_config import parse_table_config
+from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
 from segments.models import Segment, Table
-from segments.services import archive, deletion, restore
+from segments.services import archive, deletion, pinot_kept, restore
 from segments.services.context import Actor, Context
 from segments.services.deletion_queue import read_queue
 
@@ -47,6 +48,8 @@ def deleted(request: HttpRequest, typed: str) -> HttpResponse:
         "listing": Listing[Any](kept, number, start + len(kept) < total, total),
         "wanted": wanted,
         "may_administer": may(request, ADMINISTER, table.name),
+        "keeps_copies": _can_return(ctx, table),
+        "keep_key": pinot_kept.KEEP_COPIES,
     }
     return render(request, "console/table_deleted.html", context)
 
@@ -62,17 +65,18 @@ def delete(request: HttpRequest, typed: str) -> HttpResponse:
     outcomes = deletion.delete_segments(ctx, name, names, dry_run=True, actor=Actor(""))
     possible = [o.segment for o in outcomes if o.outcome == "done"]
     rows = sum(n or 0 for n in Segment.objects.filter(table=table, name__in=possible).values_list("total_docs", flat=True))
-    explain = [
+    can_return = _can_return(ctx, table)
+    leaving = [
         f"{len(possible)} of {len(names)} chosen segments leave {table.name}; queries stop seeing their {rows:,} rows.",
-        "Their files are kept for a while, and they can be restored from the tab Deleted.",
-        *_refusals(outcomes),
+        _RETURNS if can_return else _GONE,
     ]
+    explain = [*(leaving if possible else ["Nothing: what was chosen stays as it is."]), *_refusals(outcomes)]
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
         term = str(values.get("retention") or "") or None
         done = [o.segment for o in deletion.delete_segments(ctx, name, names, retention=term, actor=actor) if o.outcome == "done"]
         undo = f"{reverse('console:restore', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
-        return Outcome(f"{len(done)} segments are deleted.", undo if done else "", "Restore them")
+        return Outcome(f"{len(done)} segments are deleted.", undo if done and can_return else "", "Restore them")
 
     operation = Operation(
         action="deleteSegments", title="Delete segments", button=f"Delete {len(possible)} segments", explain=explain, back=back, run=run,
@@ -131,6 +135,21 @@ def cancel(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
         back=reverse("console:deleted", args=[table.name]), run=run,
     )  # fmt: skip
     return perform(request, table, operation)
+
+
+_RETURNS: Final = "Their files are kept for a while, and they can be restored from the tab Deleted."
+_GONE: Final = (
+    "They can not be restored from here, and there is no undo: Pinot keeps their files in Deleted_Segments for a while. With "
+    f"{pinot_kept.KEEP_COPIES} = true in the table's metadata.customConfigs, copies are kept before segments are deleted from here."
+)
+
+
+def _can_return(ctx: Context, table: Table) -> bool:
+    """Can what is deleted be restored? A real Pinot restores nothing: what comes back are copies of ours, where the table asks for them."""
+    try:
+        return ctx.pinot is None or pinot_kept.keeps_copies(parse_table_config(table.config))
+    except PinotAdminError:
+        return False
 
 
 def _named(request: HttpRequest) -> list[str]:

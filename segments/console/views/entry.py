@@ -19,6 +19,7 @@ from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters import rollback as presenter
 from segments.console.presenters.checks import entry_report
 from segments.console.presenters.tones import mark
+from segments.console.views.lineage_pins import pin_explained
 from segments.console.views.tables import head
 from segments.domain.end_job import END_JOB
 from segments.domain.lineage import State
@@ -49,6 +50,7 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         "job": _job(ctx, explanation.job_id or _noted_job(table, entry_id)),
         "is_open": explanation.state == State.IN_PROGRESS,
         "is_reverted": explanation.state == State.REVERTED,
+        "roll_back_steps": f"Roll back {len(explanation.later_entries) + 1} steps…",
         "may_operate": may(request, OPERATE, table.name),
     }
     return render(request, "console/entry.html", context)
@@ -111,6 +113,7 @@ def cancel_end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     operation = Operation(
         action="cancelEnd", title="Cancel the switch", button="Cancel the switch", back=_address(table, entry_id), run=run, tab="lineage",
+        asks="nothing",
         explain=["Queries stay on the old side. The entry stays IN_PROGRESS and can be ended or reverted later."],
     )  # fmt: skip
     return perform(request, table, operation)
@@ -146,7 +149,8 @@ def pin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     operation = Operation(
         action="pinEntry", title="Pin this replacement", button="Pin", back=_address(table, entry_id), run=run, tab="lineage",
-        explain=["Neither a clean-up nor a later push deletes its segments, old or new, until it is unpinned.", "They go on using space."],
+        asks="reading",
+        explain=pin_explained(request, "its", "it is"),
     )  # fmt: skip
     return perform(request, table, operation)
 
@@ -163,6 +167,7 @@ def unpin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     operation = Operation(
         action="unpinEntry", title="Unpin this replacement", button="Unpin", back=_address(table, entry_id), run=run, tab="lineage",
+        asks="reading",
         explain=["The next clean-up may delete segments of it that no query sees and no kept snapshot needs."],
     )  # fmt: skip
     return perform(request, table, operation)

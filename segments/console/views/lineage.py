@@ -87,6 +87,7 @@ def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: Roll
         "form": form,
         "done": done,
         "is_done": preview.state == "REVERTED",
+        "press": f"Roll back {table.name}",
         "may_operate": may_operate(request, table.name),
     }
     return render(request, "console/rollback.html", context, status=status)

@@ -11,6 +11,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from segments.console.access import find_table, page
+from segments.console.cluster_address import ctx_of
 from segments.console.operation import Operation, Outcome, perform
 from segments.errors import InvalidInput
 from segments.models import Table
@@ -25,10 +26,7 @@ _MOST: Final = 100
 @require_http_methods(["GET", "HEAD", "POST"])
 def pin_many(request: HttpRequest, typed: str) -> HttpResponse:
     """Keep the chosen entries and both their sides."""
-    return _many(
-        request, typed, "pinEntry", "Pin",
-        ["Neither a clean-up nor a later push deletes their segments, old or new, until they are unpinned.", "They go on using space."],
-    )  # fmt: skip
+    return _many(request, typed, "pinEntry", "Pin", pin_explained(request, "their", "they are"))
 
 
 @page
@@ -39,6 +37,19 @@ def unpin_many(request: HttpRequest, typed: str) -> HttpResponse:
         request, typed, "unpinEntry", "Unpin",
         ["The next clean-up may delete segments of theirs that no query sees and no kept snapshot needs."],
     )  # fmt: skip
+
+
+def pin_explained(request: HttpRequest, whose: str, until: str) -> list[str]:
+    """What a pin does: everything on the own cluster, on a real Pinot only what goes through us."""
+    if ctx_of(request).pinot is None:
+        return [
+            f"Neither a clean-up nor a later push deletes {whose} segments, old or new, until {until} unpinned.",
+            "They go on using space.",
+        ]
+    return [
+        f"Nothing that goes through here deletes {whose} segments, old or new, or reverts the replacement, until {until} unpinned.",
+        "Pinot does not know pins: its own retention, and pushes that do not come through here, delete the old side all the same.",
+    ]
 
 
 def _many(request: HttpRequest, typed: str, action: str, word: str, explain: list[str]) -> HttpResponse:
@@ -57,7 +68,7 @@ def _many(request: HttpRequest, typed: str, action: str, word: str, explain: lis
 
     operation = Operation(
         action=action, title=title, button=title, explain=explain, back=_lineage(table), run=run, items=entries,
-        items_title="Lineage entries", hold={"e": entries}, tab="lineage",
+        items_title="Lineage entries", hold={"e": entries}, tab="lineage", asks="reading",
     )  # fmt: skip
     return perform(request, table, operation)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -18,7 +18,10 @@ from segments.console.views.tables import head
 from segments.errors import PinotAdminError
 from segments.models import Finding, PassRun, Table
 from segments.names import resolve_table
-from segments.services import passes
+from segments.services import passes, pinot_passes
+
+#: Passes that a real Pinot runs itself.
+_THEIRS: Final = sorted(pinot_passes.OF_PINOT)
 
 
 @page
@@ -49,7 +52,7 @@ def of_table(request: HttpRequest, typed: str) -> HttpResponse:
     runs = PassRun.objects.filter(cluster=table.cluster.name, table_name=table.name)
     listing = cut(runs, page_number(request.GET.get("page")))
     findings = Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity", "code")[:200]
-    context = {**head(request, table, "passes"), "form": form, "listing": listing, "findings": findings}
+    context = {**head(request, table, "passes"), "form": form, "listing": listing, "findings": findings, "theirs": _THEIRS}
     return render(request, "console/table_passes.html", context, status=status)
 
 
@@ -63,12 +66,14 @@ def _run(request: HttpRequest, names: list[str], form: PassForm, back_to: str | 
         return form
     typed = form.cleaned_data["table"]
     try:
-        name = resolve_table(typed, None) if typed else None
-        said = passes.run_pass(ctx_of(request), form.cleaned_data["task"], name, actor_of(request, form.cleaned_data["reason"]))
+        name, ctx = resolve_table(typed, None) if typed else None, ctx_of(request)
+        said = passes.run_pass(ctx, form.cleaned_data["task"], name, actor_of(request, form.cleaned_data["reason"]))
     except PinotAdminError as error:
         form.refuse(error)
         return form
-    messages.success(request, f"{form.cleaned_data['task']} ran over {typed or 'all tables'}: {_summary(said)}")
+    is_theirs = ctx.pinot is not None and form.cleaned_data["task"] in pinot_passes.OF_PINOT
+    ran = "" if is_theirs else f"{form.cleaned_data['task']} ran over {typed or 'all tables'}: "
+    messages.success(request, f"{ran}{_summary(said)}")
     return redirect("console:table_passes", typed=back_to) if back_to else redirect("console:passes")
 
 
@@ -87,6 +92,6 @@ def _page(request: HttpRequest, form: PassForm, status: int = HTTPStatus.OK) -> 
         query = query.filter(table_name__icontains=wanted["table"])
     context: dict[str, Any] = {
         "form": form, "listing": cut(query, page_number(request.GET.get("page"))), "wanted": wanted, "tasks": sorted(passes.PASSES),
-        "may_operate": may_somewhere(request),
+        "may_operate": may_somewhere(request), "theirs": _THEIRS,
     }  # fmt: skip
     return render(request, "console/passes.html", context, status=status)

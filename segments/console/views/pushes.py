@@ -161,7 +161,7 @@ def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTP
     replaces = bool(push.entry_id and push.plan.get("replaces"))
     table = TableName(push.table_name, OFFLINE)
     context = {
-        **_live_context(push), "form": form, "is_blocked": push.state == Push.State.BLOCKED, "replaces": replaces,
+        **_live_context(push), "push_id": str(push.pk), "form": form, "is_blocked": push.state == Push.State.BLOCKED, "replaces": replaces,
         "checks": entry_report(wiring.context(push.cluster), table, push.entry_id) if replaces else None,
         "may_operate": may_operate(request, table.typed), "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
         "segments_hidden": max(total - _SHOWN, 0),

@@ -65,8 +65,9 @@ def give_up(request: HttpRequest, typed: str) -> HttpResponse:
         "Queries go on seeing what they see now. A new rollback can be begun at any time.",
     ]
     operation = replace(
-        _operation(table, job), action="giveUpRollback", title="Give the rollback up", button="Give up", run=run, explain=explain
-    )
+        _operation(table, job), action="giveUpRollback", title="Give the rollback up", button="Give up", run=run, explain=explain,
+        asks="nothing",
+    )  # fmt: skip
     return perform(request, table, operation)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -29,35 +29,44 @@ def server_list(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def drain(request: HttpRequest, instance: str) -> HttpResponse:
     """Turn queries and new segments away from a server."""
-    return perform(request, None, _operation(instance, is_enabled=False))
+    return perform(request, None, _operation(request, instance, is_enabled=False))
 
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def enable(request: HttpRequest, instance: str) -> HttpResponse:
     """Let a drained server serve again."""
-    return perform(request, None, _operation(instance, is_enabled=True))
+    return perform(request, None, _operation(request, instance, is_enabled=True))
 
 
-def _operation(instance: str, *, is_enabled: bool) -> Operation:
+#: What a real Pinot does is harder: Helix takes every replica of a disabled server offline (tried on 0.11.0).
+_DISABLED: Final = [
+    "Pinot takes all its segments offline: queries go to other replicas, and miss the rows of segments that only this server holds.",
+    "It stops consuming. It gets no new segments, and keeps the files that it has.",
+    "Undo: enable it; it loads its segments again.",
+]
+_DRAINED: Final = [
+    "Queries go to other replicas; it is asked only for what nobody else holds. It gets no new segments.",
+    "It keeps what it holds and goes on consuming: stop or restart it afterwards, and nobody notices.",
+    "Undo: let it serve again.",
+]
+
+
+def _operation(request: HttpRequest, instance: str, *, is_enabled: bool) -> Operation:
+    is_pinot = ctx_of(request).pinot is not None
+    enable, disable = ("Enable", "Disable") if is_pinot else ("Let it serve again", "Drain")
     other = reverse("console:drain_server" if is_enabled else "console:enable_server", args=[instance])
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         instances.set_instance_state(ctx, instance, is_enabled=is_enabled, actor=actor)
-        done = f"{instance} serves again." if is_enabled else f"{instance} is drained."
-        return Outcome(done, other, "Drain it" if is_enabled else "Let it serve again")
+        done = f"{instance} serves again." if is_enabled else f"{instance} is {'disabled' if is_pinot else 'drained'}."
+        return Outcome(done, other, f"{disable} it" if is_enabled else enable)
 
-    explain = (
-        ["Queries and new segments go to it again.", "Undo: drain it."]
-        if is_enabled
-        else [
-            "Queries go to other replicas; it is asked only for what nobody else holds. It gets no new segments.",
-            "It keeps what it holds and goes on consuming: stop or restart it afterwards, and nobody notices.",
-            "Undo: let it serve again.",
-        ]
-    )
+    back = ["Queries and new segments go to it again.", f"Undo: {disable.lower()} it."]
+    gone = _DISABLED if is_pinot else _DRAINED
     return Operation(
-        action="enableInstance" if is_enabled else "disableInstance",
-        title=f"Let {instance} serve again" if is_enabled else f"Drain {instance}",
-        button="Let it serve again" if is_enabled else "Drain", explain=explain, back=reverse("console:servers"), run=run, items=[instance],
+        action="enableInstance" if is_enabled else "disableInstance", button=enable if is_enabled else disable,
+        title=f"{disable} {instance}" if not is_enabled else f"Enable {instance}" if is_pinot else f"Let {instance} serve again",
+        explain=back if is_enabled else gone, back=reverse("console:servers"), run=run, items=[instance],
+        is_danger=is_pinot and not is_enabled,
     )  # fmt: skip

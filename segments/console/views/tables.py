@@ -74,6 +74,7 @@ def segments(request: HttpRequest, typed: str) -> HttpResponse:
         **head(request, table, "segments"), "listing": listing, "rows": rows, "wanted": wanted, "is_filtered": is_filtered,
         "sorts": SORT_LABELS, "may_administer": may(request, ADMINISTER, table.name),
         "statuses": ["UPLOADED", "DONE", "IN_PROGRESS", "COMMITTING"],
+        "delete_all": f"Delete all {'' if listing.total is None else listing.total} that match…",
     }  # fmt: skip
     return render(request, "console/table_segments.html", context)
 

@@ -5,18 +5,22 @@ from __future__ import annotations
 import base64
 import ssl
 from pathlib import Path
+from typing import Final
 
 import httpx
 
 from segments.gateways.pinot.connection import Connection, Credentials, Tls
 from segments.gateways.pinot.refusals import UNTRUSTED, ControllerFault
 
+#: Old controllers do not say what their task paths produce and would write maps as plain text, which fails with 500.
+_ACCEPT: Final = {"Accept": "application/json, */*;q=0.1"}
+
 
 def open_client(connection: Connection, *, keep_alive: bool, transport: httpx.BaseTransport | None = None) -> httpx.Client:
     """A client for all addresses. ``keep_alive`` False: each request on a connection of its own, so that none is lost on one that the
     other side has just closed. ControllerFault when a TLS file or the secret can not be used. ``transport`` is there for tests."""
     return httpx.Client(
-        headers=authorization(connection.credentials()),
+        headers={**_ACCEPT, **authorization(connection.credentials())},
         verify=tls_context(connection.tls) if any(url.startswith("https:") for url in connection.urls) else _trusting_nobody(),
         timeout=httpx.Timeout(connection.read_s, connect=connection.connect_s),
         limits=httpx.Limits(max_connections=32, max_keepalive_connections=8 if keep_alive else 0, keepalive_expiry=15.0),
