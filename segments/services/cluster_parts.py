@@ -95,7 +95,7 @@ class PinotParts:
 
 
 def zookeeper_of(row: Cluster, data_dir: Path, cluster: Callable[[], str], typed: Mapping[str, str] = _NONE) -> PinotZooKeeper:
-    """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened. ``typed`` as for ``connection_of``."""
+    """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened. ``typed``: see ``connection_of``."""
 
     def login() -> str:
         return f"{row.zookeeper_user}:{typed.get(ZOOKEEPER) or find_secret(data_dir, row.name + ZOOKEEPER, row.zookeeper_source)}"

@@ -146,7 +146,7 @@ def run_ci(folder: Path, **programs: str) -> tuple[int, str, list[str]]:
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     (folder / "bin").mkdir()
     (folder / ".venv" / "bin").mkdir(parents=True)
-    for name in ("dirname", "id"):
+    for name in ("dirname", "id", "grep"):
         (folder / "bin" / name).symlink_to(str(shutil.which(name)))
     for name, text in {"chromium": "", "make": "", "python": "exit 0", **programs}.items():
         noted = f'echo "$@" >> {folder}/calls\n{text}' if name == "make" else text
@@ -175,12 +175,28 @@ def test_ci_fails_where_the_fetching_itself_is_broken(tmp_path: Path) -> None:
     assert "SKIPPED" not in said
 
 
+#: pytest's own list of what failed last, as ``.ci/run`` reads it after each of two runs.
+FAILED_ONCE = 'case "$1" in -c) [ -e asked ] || echo tests/real_pinot/test_a.py::test_b; : > asked;; esac'
+FAILED_TWICE = 'case "$1" in -c) echo tests/real_pinot/test_a.py::test_b;; esac'
+
+
 def test_ci_tries_real_parts_once_more_and_then_fails(tmp_path: Path) -> None:
-    fails = '[ "$1" = test ]'
-    status, _, made = run_ci(tmp_path / "repository", mvn="", make=fails)
+    status, said, made = run_ci(tmp_path / "repository", mvn="", make='[ "$1" = test ]', python=FAILED_TWICE)
     assert status != 0
     assert made == ["test", "test-real", "test-real ARGS=--last-failed"]
+    assert "FAILED TWICE          tests/real_pinot/test_a.py::test_b" in said
     assert run_ci(tmp_path / "other", mvn="")[0] == 0
+
+
+def test_ci_names_what_failed_first_and_passed_then(tmp_path: Path) -> None:
+    status, said, _ = run_ci(tmp_path / "repository", mvn="", make='[ "$*" != test-real ]', python=FAILED_ONCE)
+    assert status == 0
+    assert "FAILED, THEN PASSED   tests/real_pinot/test_a.py::test_b" in said
+
+
+def test_ci_fails_when_real_parts_fail_without_a_failed_test(tmp_path: Path) -> None:
+    status, _, made = run_ci(tmp_path / "repository", mvn="", make='[ "$1" = test ]')
+    assert (status, made) == (1, ["test", "test-real"])
 
 
 def test_ci_fails_at_once_with_the_tests_that_need_nothing(tmp_path: Path) -> None:
