@@ -245,6 +245,8 @@ def main() -> None:
             f"PINOT_CONTROLLER={pinot.controller}\nPINOT_BROKER={pinot.broker}\nPINOT_ZK={pinot.zookeeper}\nPINOT_CLUSTER={CLUSTER}\n"
         )
         sys.stdout.flush()
+        # Blocked, or SIGTERM would end this process and leave its children.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         signal.sigwait({signal.SIGINT, signal.SIGTERM})
 
 

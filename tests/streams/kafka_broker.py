@@ -136,4 +136,6 @@ if __name__ == "__main__":
     with running() as started:
         sys.stdout.write(f"KAFKA_BOOTSTRAP={started.bootstrap}\n")
         sys.stdout.flush()
+        # Blocked, or SIGTERM would end this process and leave its children.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         signal.sigwait({signal.SIGINT, signal.SIGTERM})
