@@ -189,7 +189,7 @@ def _fenced(
 
 
 def _not_being_deleted(ctx: Context, table: TableName, segment: str) -> int | None:
-    """The CRC on record, None: there is no record. Waits on an old Pinot while it deletes a segment of this name; StateConflict if it goes on."""
+    """The CRC on record, None: there is no record. Waits while an old Pinot deletes this name; StateConflict if that goes on."""
     crc, known = crc_of(ctx, table, segment), version(ctx)
     if crc is None or known is None or known >= _BEGINS_ANEW:
         return crc
