@@ -65,8 +65,8 @@ test: $(VENV)/.demo lint ## All checks and all tests (ARGS="-k name")
 conformance: $(VENV)/.dev ## Run the black-box suite in CONFORMANCE=DIR against a fresh cluster
 	@$(BIN)/python -m tests.conformance_run $(CONFORMANCE) $(ARGS)
 
-# The jars of real parts (380 MB) are fetched once with mvn, to ~/.cache/pinotadmin or PINOTADMIN_CACHE; status 75 where that can not be.
-test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0 and Kafka, and Pinot's own clients against ours
+# The jars of real parts (680 MB) are fetched once with mvn, to ~/.cache/pinotadmin or PINOTADMIN_CACHE; status 75 where that can not be.
+test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0, newer controllers and Kafka, and Pinot's own clients against ours
 	$(BIN)/python -m tests.maven
 	REAL_PINOT=1 $(BIN)/python -m pytest -rs tests/real_pinot $(ARGS)
 

@@ -1,6 +1,6 @@
 """Why a Pinot controller said no, as one of our errors with cause and remedy: it answers 500 to most of what a caller did wrong (B3).
 
-The rules go by the message, because the status tells little. The texts were read from the controllers of Pinot 0.11.0, 1.2.0 and 1.5.1;
+The rules go by the message, because the status tells little. The texts are those of the controllers of Pinot 0.11.0, 1.2.0 and 1.5.1;
 where versions say the same thing differently both are here. What no rule knows keeps Pinot's words; of a change it is then not known
 whether it was made (``OutcomeUnknown``), so that who asked looks before anything else.
 """

@@ -9,6 +9,7 @@ import gzip
 import io
 import re
 import tarfile
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import Any, Final
 
 from segments.domain import admission
 from segments.domain.lineage import Lineage, State
+from segments.domain.pinot_version import PinotVersion
 from segments.domain.table_config import TableConfig
 from segments.errors import NotFound, OutcomeUnknown, PreconditionFailed, StateConflict
 from segments.names import TableName
@@ -28,11 +30,18 @@ from segments.services import pinot_deletion
 from segments.services.context import Context
 from segments.services.entry_lease import renew_for_upload
 from segments.services.lineage_record import read_lineage
-from segments.services.pinot_calls import Doubt, controller, quoted, read_object, refusals_told, settled
+from segments.services.pinot_calls import Doubt, controller, quoted, read_object, refusals_told, settled, version
 from segments.services.pinot_lineage import lineage_now
 from segments.services.table_record import read_table_config
 from segments.services.upload_registration import UploadOptions, table_missing
+from segments.store import paths
 
+#: From here on an upload over the record of a deleted segment begins anew. Before, it is taken for a refresh: Pinot answers 200, and the
+#: deletion, which comes to the record about two seconds after the row, then takes record and file of the new one.
+_BEGINS_ANEW: Final = PinotVersion(1, 2)
+#: Seconds that an upload waits for such a deletion, and between two looks.
+_DELETED_S: Final = 30.0
+_LOOK_S: Final = 0.25
 #: Seconds for the controller to take a tar in: it unpacks it, checks it and copies it into its deep store.
 _ANSWER_S: Final = 600.0
 _CRC: Final = "segment.crc"
@@ -173,7 +182,7 @@ def _fenced(
     config = _config(ctx, table)
     admission.check_name_form(config, info.name)
     lineage = read_lineage(ctx, table) or Lineage(table.typed)
-    before = crc_of(ctx, table, info.name)
+    before = _not_being_deleted(ctx, table, info.name)
     warnings: list[str] = []
     if lineage_entry is not None:
         admission.check_fence(lineage, lineage_entry, [info.name])
@@ -210,6 +219,26 @@ def _check_not_hidden(
     return admission.check_not_hidden(
         lineage, [segment], new, began_ms=began_ms, is_strict=is_there or admission.is_fence_strict(config)
     )  # fmt: skip
+
+
+def _not_being_deleted(ctx: Context, table: TableName, segment: str) -> int | None:
+    """The CRC on record, None: there is no record. Waits while an old Pinot deletes this name; StateConflict if that goes on."""
+    crc, known = crc_of(ctx, table, segment), version(ctx)
+    if crc is None or known is None or known >= _BEGINS_ANEW:
+        return crc
+    deadline = time.monotonic() + _DELETED_S
+    while crc is not None and not _has_row(ctx, table, segment):
+        if time.monotonic() > deadline:
+            text = f"Pinot {known} is deleting segment '{segment}' of table '{table}': what is uploaded now would go with it."
+            raise StateConflict(text, remedy="Try again in a minute, or give the segment a new name.")
+        time.sleep(_LOOK_S)
+        crc = crc_of(ctx, table, segment)
+    return crc
+
+
+def _has_row(ctx: Context, table: TableName, segment: str) -> bool:
+    node = ctx.store.get(paths.ideal_state(table.typed))
+    return node is not None and node.record is not None and segment in node.record.maps
 
 
 def _check_still_open(ctx: Context, table: TableName, lineage_entry: str, segment: str) -> None:

@@ -18,7 +18,7 @@ from segments.models import AuditEvent
 from segments.names import TableName
 from segments.segmentfile import build_segment
 from segments.segmentfile.tar import read_descriptions, read_info_from_tar, write_tar
-from segments.services import archive, deletion, downloads, restore, segment_reset, uploads, validation
+from segments.services import archive, deletion, downloads, pinot_uploads, restore, segment_reset, uploads, validation
 from segments.services.context import Limits
 from segments.services.pinot_kept import KEEP_COPIES
 from segments.services.replacement import revert_replace
@@ -177,6 +177,30 @@ def test_a_deletion_whose_answer_is_lost_is_looked_for(cluster: PinotCluster, fa
     cluster.rest.faults[1] = fault
     deletion.remove_segments(cluster.ctx, TABLE, ["a"], actor=ANN)
     assert cluster.lists() == []
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_an_upload_waits_while_an_old_pinot_deletes_its_name(
+    cluster: PinotCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_over: bool
+) -> None:
+    cluster.rest.version = "0.11.0"
+    file = tar(tmp_path, "new")
+    uploads.upload_tar(cluster.ctx, TABLE, file, actor=ANN)
+    record = cluster.inside.memory.get(paths.segment(TABLE.typed, "new"))
+    deletion.remove_segments(cluster.ctx, TABLE, ["new"], actor=ANN)
+    assert record is not None
+    assert record.record is not None
+    cluster.inside.memory.create(paths.segment(TABLE.typed, "new"), record.record)  # it goes later than the row
+    monkeypatch.setattr(pinot_uploads, "_DELETED_S", 30.0 if is_over else 0.0)
+    monkeypatch.setattr(pinot_uploads.time, "sleep", lambda _: is_over and cluster.inside.memory.delete(paths.segment(TABLE.typed, "new")))
+    before = len(cluster.rest.changes)
+    if is_over:
+        uploads.upload_tar(cluster.ctx, TABLE, file, actor=ANN)
+        assert cluster.lists() == ["a", "new"]
+    else:
+        with pytest.raises(StateConflict, match=r"Pinot 0\.11\.0 is deleting segment 'new'"):
+            uploads.upload_tar(cluster.ctx, TABLE, file, actor=ANN)
+    assert len(cluster.rest.changes) == before + is_over
 
 
 def test_a_deletion_that_never_arrives_is_on_record(cluster: PinotCluster) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from segments.domain.pinot_version import CAPABILITIES, Has, PinotVersion
+from tests.real_pinot.controllers.test_capabilities import PROBES
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/pinot-clusters.md"
 VERSIONS = (PinotVersion(0, 11), PinotVersion(1, 2), PinotVersion(1, 5, 1))
@@ -17,4 +18,8 @@ def test_every_capability_is_a_row_with_what_each_version_has_and_how_that_was_v
     told = {row[0]: row[1:] for row in rows[head + 1 :]}
     known = {c.title: [WORDS[c.in_version(v)] for v in VERSIONS] for c in CAPABILITIES}
     assert {title: cells[:3] for title, cells in told.items()} == known
-    assert [title for title, cells in told.items() if cells[4] not in ("read", "run, read")] == []
+    assert [title for title, cells in told.items() if cells[4] not in ("run", "run, whole")] == []
+
+
+def test_what_is_said_to_run_has_a_probe_on_running_controllers() -> None:
+    assert sorted(PROBES) == sorted(c.name for c in CAPABILITIES)

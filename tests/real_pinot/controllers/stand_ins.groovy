@@ -1,4 +1,4 @@
-// A stream to make consuming segments of: the plug-ins of newer versions for Kafka are in no public repository.
+// A stream to make consuming segments of: Maven's central repository has no plug-ins of newer versions for Kafka.
 // Compiled by start.groovy, for the class loader of the controller itself.
 package pinotadmin.standins
 

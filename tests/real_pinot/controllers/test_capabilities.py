@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from segments.domain import pinot_version as versions
-from segments.domain.pinot_version import CAPABILITIES, Has, parse_version
+from segments.domain.pinot_version import Has, parse_version
 from tests.integration.running import DAY0
 from tests.real_parts import wait_until
 from tests.real_pinot.controllers.driven import Driven, realtime_config
@@ -239,10 +239,6 @@ PROBES: dict[str, Callable[[Driven], bool]] = {
     versions.KEEPS_SNAPSHOTS: keeps_two_snapshots, versions.CONSISTENT_KEY: knows_the_key, versions.CUSTOM_MAP: takes_a_custom_map,
     versions.END_PART: ends_a_part, versions.TASK_SUMMARY: sums_up_tasks, versions.RESTORE: restores,
 }  # fmt: skip
-
-
-def test_every_capability_is_asked_for() -> None:
-    assert sorted(PROBES) == sorted(c.name for c in CAPABILITIES)
 
 
 @pytest.mark.parametrize("name", PROBES)
