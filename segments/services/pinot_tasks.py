@@ -1,6 +1,6 @@
 """What a real Pinot runs on its minions, as far as its controller tells: types, queues, schedules, periodic tasks. Only read here.
 
-Asked when somebody looks, a few calls each time: two per type of task (``MOST_TYPES`` at most) and four more, whatever the number of tasks.
+Asked when somebody looks, a few calls each time: two per type of task (``MOST_TYPES`` at most) and five more, whatever the number of tasks.
 """
 
 from __future__ import annotations
