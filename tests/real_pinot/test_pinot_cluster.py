@@ -162,7 +162,7 @@ def test_minion_tasks_are_shown_scheduled_stopped_and_resumed_on_a_real_controll
     expect(page.get_by_text(f"Pinot made 1 task of type MergeRollupTask for {name}_OFFLINE.")).to_be_visible()
     expect_on_page(page, "/console/c/real/passes/tasks/MergeRollupTask/", r"Task_MergeRollupTask_\S+")
     shoot(page, "pinot-tasks")
-    for button, pattern in (("Stop…", "Its queue is stopped"), ("Resume…", "Its queue takes tasks")):
+    for button, pattern in (("Stop…", "Its queue is stopped"), ("Resume…", "Its queue takes tasks, but no minion is alive")):
         page.goto("/console/c/real/passes/tasks/MergeRollupTask/")
         page.get_by_role("link", name=button).click()
         page.get_by_label("Reason").fill("a test")
