@@ -125,7 +125,14 @@ def task_of_states(name: str, state: str, states: Any, note: str) -> MinionTask:
         name=name, state=state, total=len(subtasks) if known else None, completed=counted.count("COMPLETED"),
         running=counted.count("RUNNING"), failed=sum(s.is_failed for s in subtasks),
         waiting=sum(s not in {"COMPLETED", "RUNNING"} and s not in _FAILED_STATES for s in counted), subtasks=subtasks, note=note,
+        created=made_at(name),
     )  # fmt: skip
+
+
+def made_at(name: str) -> Told:
+    """When a task was made, by the number that Pinot puts behind its name; not told by names of another kind."""
+    made = _made_ms(name)
+    return Told(made) if made else NOT_TOLD
 
 
 def newest_first(names: Iterable[str]) -> list[str]:

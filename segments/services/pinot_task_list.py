@@ -1,6 +1,6 @@
 """The tasks of one type of minion task of a real Pinot, a page of them with details, and one task with all its sub-tasks.
 
-A page costs two calls, one to three for each task that it shows, and one for each table that asks for the type (``MOST_TABLES`` at most).
+A page costs three calls, one to three for each task that it shows, and one for each table that asks for the type (``MOST_TABLES`` at most).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from segments.domain import pinot_version
-from segments.domain.minion_tasks import NOT_TOLD, MinionTask, Told, newest_first, task_of, task_of_states, told_time
+from segments.domain.minion_tasks import NOT_TOLD, MinionTask, Told, made_at, newest_first, task_of, task_of_states, told_time
 from segments.errors import NotFound, PinotAdminError
 from segments.services.context import Context
 from segments.services.pinot_calls import controller, quoted, refusals_told, version
-from segments.services.pinot_tasks import CHAIN, queue_state, tables_with, task_states, wanted_tasks
+from segments.services.pinot_tasks import CHAIN, live_minions, queue_state, tables_with, task_states, wanted_tasks
 
 #: Tasks of a page, and tables whose generation is asked about: each costs the controller a call.
 PAGE: Final = 20
@@ -45,6 +45,7 @@ class TypePage:
     number: int
     tables: tuple[Generation, ...]
     left_out: int = 0
+    minions: tuple[str, ...] | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -69,6 +70,7 @@ def read_type(ctx: Context, task_type: str, number: int = 1) -> TypePage:
     return TypePage(
         task_type, queue, tuple(_details(ctx, name, states[name], verbosity) for name in names), len(states), number,
         tuple(_generation(ctx, table, task_type, wanted) for table in tables[:MOST_TABLES]), max(len(tables) - MOST_TABLES, 0),
+        live_minions(ctx),
     )  # fmt: skip
 
 
@@ -100,7 +102,7 @@ def _details(ctx: Context, name: str, state: str, verbosity: int) -> MinionTask:
         with refusals_told(is_change=False):
             return task_of_states(name, state, controller(ctx).get(f"/tasks/subtask/{quoted(name)}/state"), note)
     except PinotAdminError:
-        return MinionTask(name, state, note=note)
+        return MinionTask(name, state, created=made_at(name), note=note)
 
 
 def _generation(ctx: Context, table: str, task_type: str, wanted: Mapping[str, Mapping[str, str]]) -> Generation:

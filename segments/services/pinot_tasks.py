@@ -1,6 +1,6 @@
 """What a real Pinot runs on its minions, as far as its controller tells: types, queues, schedules, periodic tasks. Only read here.
 
-Asked when somebody looks, a few calls each time: two per type of task (``MOST_TYPES`` at most) and four more, whatever the number of tasks.
+Asked when somebody looks, a few calls each time: two per type of task (``MOST_TYPES`` at most) and five more, whatever the number of tasks.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def read_tasks(ctx: Context) -> PinotTasks:
         notes.append(f"{len(names)} types of tasks are there; the first {MOST_TYPES} are shown.")
     planned = tuple(TaskType(name, "", {}, {}, tables_with(wanted, name), has_queue=False) for name in without)
     scheduler, jobs = _scheduler(ctx, notes)
-    minions = _minions(ctx)
+    minions = live_minions(ctx)
     if minions == () and (types or planned):
         notes.append("No minion is alive: tasks wait until one runs.")
     return PinotTasks((*types, *planned), _schedules(wanted, jobs), _periodic(ctx, notes), tuple(notes), minions, scheduler)
@@ -191,7 +191,8 @@ def _schedules(wanted: Mapping[str, Mapping[str, str]], jobs: Mapping[tuple[str,
     )
 
 
-def _minions(ctx: Context) -> tuple[str, ...] | None:
+def live_minions(ctx: Context) -> tuple[str, ...] | None:
+    """Minions that are alive; None where that can not be read."""
     try:
         return tuple(sorted(i for i in ctx.store.children(paths.LIVE_INSTANCES) if i.startswith(_MINION)))
     except PinotAdminError:

@@ -32,6 +32,8 @@ def prod(page: Page, tmp_path: Path) -> Iterator[PinotCluster]:
         zookeeper="zk1:2181,zk2:2181", zookeeper_cluster="PinotCluster", auth="basic", auth_user="robot", auth_source="stored",
     )  # fmt: skip
     table = make_table("orders_OFFLINE", cluster=row)
+    failed = {"taskId": "x_0", "state": "TASK_ERROR", "info": "no space left on device"}
+    pinot.rest.tasks.add("MergeRollupTask", 1, subtaskCount={"total": 2, "completed": 1, "error": 1}, subtaskInfos=[failed])
     make_segments(table, "orders_0", "orders_1")
     make_entry(table, segments_from=["orders_a"], segments_to=["orders_0", "orders_1"])
     with wiring.use_cluster(pinot.ctx):
@@ -83,6 +85,8 @@ def test_no_page_of_a_cluster_has_a_serious_fault(page: Page, prod: PinotCluster
         f"{PROD}cluster/",
         PROD,
         f"{PROD}tables/orders_OFFLINE/",
+        f"{PROD}passes/tasks/",
+        f"{PROD}passes/tasks/MergeRollupTask/",
         "/console/c/nothing/",
     ]
     assert _faults(page, scheme, pages) == {}

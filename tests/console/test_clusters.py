@@ -333,6 +333,38 @@ def test_only_who_administers_everything_changes_clusters_and_a_try_is_on_record
     assert set(tries) == {"addCluster", "changeCluster", "removeCluster", "checkCluster"}
 
 
+def test_pages_of_a_pinot_promise_nothing_that_pinot_does_not_keep(prod: PinotCluster) -> None:
+    root = logged_in("root", is_superuser=True)
+    table = Table.objects.get(cluster__name="prod", name="t_OFFLINE")
+    make_entry(table, state="IN_PROGRESS", segments_from=["a"], segments_to=["b", "c"])
+    make_segments(table, "a")
+    deleting = page(root, f"{PROD}/tables/t_OFFLINE/delete/?s=a")
+    assert "They can not be restored from here" in deleting
+    assert "restored from the tab Deleted" not in deleting
+    assert "Pinot does not bring deleted segments back" in page(root, f"{PROD}/tables/t_OFFLINE/deleted/")
+    pin = page(root, f"{PROD}/tables/t_OFFLINE/pin/?e=entry-1")
+    assert "Pinot does not know pins" in pin
+    server = "Server_a_1"
+    disable = page(root, f"{PROD}/servers/{server}/drain/")
+    assert "Pinot takes all its segments offline" in disable
+    assert "nobody notices" not in disable
+    assert "nobody notices" in page(root, f"/console/servers/{server}/drain/")
+    assert "1 segment is being replaced by 2; queries see the old side" in page(root, f"{PROD}/tables/t_OFFLINE/")
+    Cluster.objects.filter(name="prod").update(version="0.11.0-1b4d6b6b0a27422c1552ea1a936ad145056f7033")
+    cluster = page(root, f"{PROD}/cluster/")
+    assert "Apache Pinot 0.11.0<" in cluster
+    assert "done in another way" in cluster
+
+
+def test_a_table_that_keeps_copies_says_that_its_segments_come_back(prod: PinotCluster) -> None:
+    root = logged_in("root", is_superuser=True)
+    table = Table.objects.get(cluster__name="prod", name="t_OFFLINE")
+    table.config = {**table.config, "metadata": {"customConfigs": {"pinotadmin.deletion.keepCopies": "true"}}}
+    table.save()
+    assert "restored from the tab Deleted" in page(root, f"{PROD}/tables/t_OFFLINE/delete/?s=a")
+    assert "Copies of segments that are deleted from here" in page(root, f"{PROD}/tables/t_OFFLINE/deleted/")
+
+
 def test_a_grant_opens_the_buttons_of_its_tables_only(prod: PinotCluster) -> None:
     ann = logged_in("ann")
     Grant.objects.create(user=User.objects.get(username="ann"), cluster="prod", tables="t", right="operate")

@@ -55,6 +55,7 @@ def test_the_overview_stands_beside_the_passes_and_leads_to_types_and_tasks(admi
     for said in (MERGE, "0 */5 * * * ?", "2026-11-21 21:36:40", "events_OFFLINE", "Schedule now…", "Stop…", "none alive"):
         assert said in text, said
     of_type = page(admin, f"{TASKS}{MERGE}/")
+    assert "no minion is alive: they wait until one runs" in of_type
     for said in (name, "1 of 2 done, 1 failed", "COMPLETED, 1 failed", "no space left on &lt;device&gt;"):
         assert said in of_type, said
     task = page(admin, f"{TASKS}{MERGE}/{name}/")

@@ -128,6 +128,9 @@ def test_details_that_a_controller_can_not_write_are_left_out_step_by_step(pinot
     fake.breaks = {"debug?1", "debug?0"}
     told = read_task(pinot.ctx, MERGE, name)
     assert (told.total, told.failed, [s.state for s in told.subtasks]) == (1, 1, ["TASK_ERROR"])
+    made = fake.add(MERGE, 1_795_296_299_225)
+    fake.breaks |= {f"subtask/{made}/state"}
+    assert read_task(pinot.ctx, MERGE, made).created.ms == 1_795_296_299_225
     fake.breaks |= {f"subtask/{name}/state"}
     assert read_task(pinot.ctx, MERGE, name).total is None
     with pytest.raises(NotFound):

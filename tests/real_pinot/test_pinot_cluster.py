@@ -126,11 +126,77 @@ def test_a_click_rolls_back_and_every_page_shows_the_real_cluster(real: Client, 
     expect_on_page(page, f"/console/c/real/tables/{table}_OFFLINE/", r"Rows visible\s*20\b")
 
 
+def test_columns_of_two_snapshots_come_from_pinots_servers(each: Client) -> None:
+    table = new_table(each)
+    entry = each.start(table, ["a1", "a2"], ["b1"])
+    each.upload(table, "b1", rows=7)
+    params = {"type": "OFFLINE", "from": f"{entry}:from", "to": f"{entry}:to"}
+    poll(lambda: not each.call("GET", f"/api/v1/lineage/{table}/diff", params=params).json()["notes"], 60, "servers tell all columns")
+    found = each.call("GET", f"/api/v1/lineage/{table}/diff", params=params).json()
+    columns = {c["name"]: (c["changed"], c["from"], c["to"]) for c in found["columns"]}
+    changed, before, after = columns["n"]
+    assert (changed, before["min"], before["max"], after["min"], after["max"]) == (True, "0", "9", "0", "6")
+    assert (columns["v"][1]["min"], columns["v"][1]["max"], columns["v"][2]["max"]) == ("a1", "a2", "b1")
+    assert (before["segments"], before["segmentsWithoutRange"], after["cardinalityAtLeast"]) == (2, 0, 7)
+    each.revert(table, entry, force=True)
+
+
+def test_minion_tasks_are_shown_scheduled_stopped_and_resumed_on_a_real_controller(real: Client, page: Page) -> None:
+    """Without a minion and with the scheduler off, as this Pinot runs: what is lacking is said, and a task that was made waits."""
+    name = f"merged_{next(_numbers)}"
+    real.call("POST", "/schemas", json=schema_of(name))
+    merge = {"schedule": "0 0 3 * * ?", "1day.mergeType": "concat", "1day.bucketTimePeriod": "1d", "1day.bufferTimePeriod": "1d"}
+    config = config_of(name)
+    config["ingestionConfig"]["batchIngestionConfig"] = {"segmentIngestionType": "APPEND", "segmentIngestionFrequency": "DAILY"}
+    real.call("POST", "/tables", json={**config, "task": {"taskTypeConfigsMap": {"MergeRollupTask": merge}}})
+    real.upload(name, "m1", "m2")
+    expect_on_page(page, f"/console/c/real/tables/{name}_OFFLINE/", r"Rows visible\s*20\b")
+    page.goto("/console/c/real/passes/")
+    page.get_by_role("link", name="Minion tasks").click()
+    expect(page.get_by_text("none alive")).to_be_visible()
+    expect(page.get_by_text("controller.task.scheduler.enabled")).to_be_visible()
+    row = page.get_by_role("row", name=re.compile(f"{name}_OFFLINE.*0 0 3"))
+    row.get_by_role("link", name="Schedule now…").click()
+    page.get_by_label("Reason").fill("the night is far")
+    page.get_by_role("button", name="Schedule now").click()
+    expect(page.get_by_text(f"Pinot made 1 task of type MergeRollupTask for {name}_OFFLINE.")).to_be_visible()
+    expect_on_page(page, "/console/c/real/passes/tasks/MergeRollupTask/", r"Task_MergeRollupTask_\S+")
+    shoot(page, "pinot-tasks")
+    for button, pattern in (("Stop…", "Its queue is stopped"), ("Resume…", "Its queue takes tasks, but no minion is alive")):
+        page.goto("/console/c/real/passes/tasks/MergeRollupTask/")
+        page.get_by_role("link", name=button).click()
+        page.get_by_label("Reason").fill("a test")
+        page.get_by_role("button", name=button.rstrip("…")).click()
+        expect_on_page(page, "/console/c/real/passes/tasks/MergeRollupTask/", pattern)
+    actions = [e["action"] for e in real.call("GET", "/api/v1/audit").json()["events"]]
+    assert {"scheduleTask", "stopTaskQueue", "resumeTaskQueue"} <= set(actions)
+
+
+def test_the_form_asks_a_cluster_before_it_saves_it(page: Page, pinot: RealPinot) -> None:
+    page.goto("/console/clusters/new/")
+    page.get_by_label("Name", exact=True).fill("second")
+    page.get_by_label("Controller addresses").fill("http://127.0.0.1:9")
+    page.get_by_label("Reason").fill("one more")
+    page.get_by_role("button", name="Check and save").click()
+    expect(page.get_by_text("Nothing is saved yet")).to_be_visible()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("second")
+    expect(page.get_by_role("button", name="Save all the same")).to_be_visible()
+    shoot(page, "pinot-add")
+    page.get_by_label("Controller addresses").fill(pinot.controller)
+    page.get_by_role("button", name="Check and save").click()
+    expect(page.get_by_text("Cluster second is added. It answers")).to_be_visible()
+    page.goto("/console/clusters/second/remove/")
+    page.get_by_label("Reason").fill("enough")
+    page.get_by_label("Type").fill("second")
+    page.get_by_role("button", name=re.compile("Remove|Forget")).click()
+    expect(page.get_by_text("Cluster second is forgotten here")).to_be_visible()
+
+
 def test_every_page_of_a_real_cluster_opens(real: Client, clusters: Installation, page: Page) -> None:
     """Whatever 0.11.0 lacks is said on the page; no page is a fault of ours."""
     table = f"{new_table(real)}_OFFLINE"
     expect_on_page(page, f"/console/c/real/tables/{table}/", r"Rows visible\s*20\b")
-    tails = ("", "segments/", "segments/a1/", "lineage/", "config/", "checks/", "passes/", "audit/", "deleted/")
+    tails = ("", "segments/", "segments/a1/", "lineage/", "config/", "checks/", "passes/", "audit/", "deleted/", "diff/?from=current")
     paths = [f"tables/{table}/{tail}" for tail in tails] + [
         "",
         "pushes/",
@@ -139,6 +205,7 @@ def test_every_page_of_a_real_cluster_opens(real: Client, clusters: Installation
         "findings/",
         "health/",
         "passes/",
+        "passes/tasks/",
         "audit/",
     ]
     for path in paths:

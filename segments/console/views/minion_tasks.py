@@ -118,7 +118,7 @@ def stop(request: HttpRequest, task_type: str) -> HttpResponse:
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         pinot_task_changes.stop_queue(ctx, task_type, actor=actor)
-        return Outcome(f"The queue of {task_type} was told to stop.", undo, "Resume it")
+        return Outcome(f"The queue of {task_type} was told to stop; it may take a moment to show.", undo, "Resume it")
 
     explain = [
         f"All running tasks of type {task_type}, of every table, are stopped, and none begins until the queue is resumed.",

@@ -15,6 +15,7 @@ from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PassForm
 from segments.console.listing import asked, cut, page_number
 from segments.console.views.tables import head
+from segments.domain.minion_tasks import asked_for
 from segments.errors import PinotAdminError
 from segments.models import Finding, PassRun, Table
 from segments.names import resolve_table
@@ -52,7 +53,14 @@ def of_table(request: HttpRequest, typed: str) -> HttpResponse:
     runs = PassRun.objects.filter(cluster=table.cluster.name, table_name=table.name)
     listing = cut(runs, page_number(request.GET.get("page")))
     findings = Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity", "code")[:200]
-    context = {**head(request, table, "passes"), "form": form, "listing": listing, "findings": findings, "theirs": _THEIRS}
+    context = {
+        **head(request, table, "passes"),
+        "form": form,
+        "listing": listing,
+        "findings": findings,
+        "theirs": _THEIRS,
+        "tasks": asked_for(table.config),
+    }
     return render(request, "console/table_passes.html", context, status=status)
 
 
