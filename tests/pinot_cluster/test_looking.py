@@ -282,6 +282,53 @@ def test_looks_into_slow_tables_do_not_hold_up_those_at_documents(looked: Looked
     assert into[-1] - into[0] > 3 * 0.6 / TERMS.share, "two tables, then a pause ten times as long"
 
 
+def test_a_second_upload_does_not_wait_until_all_tables_were_looked_into_for_the_first(looked: Looked) -> None:
+    with_brokers(looked, {f"t{number:02}_OFFLINE": 2 for number in range(60)})
+    looked.watch()
+    looked.run(30)
+    refresh(looked, "t00_OFFLINE", "s0")
+    looked.run(8)
+    assert looked.poller._overwritten.is_waiting, "most tables were not looked into yet"
+    looked.heard()
+    looked.put(paths.segment("t00_OFFLINE", "s1"), ZNRecord("s1", {"segment.crc": "8"}))
+    looked.put(f"{paths.messages('Broker_a')}/2")
+    looked.run(3)
+    assert looked.heard() == [paths.segment("t00_OFFLINE", "s1")]
+
+
+def test_every_table_gets_its_turn_where_messages_never_end(looked: Looked) -> None:
+    tables = {f"t{number:02}_OFFLINE": 2 for number in range(20)}
+    with_brokers(looked, tables)
+    looked.watch()
+    looked.run(30)
+    for number, table in enumerate(tables):
+        looked.put(paths.segment(table, "s0"), ZNRecord("s0", {"segment.crc": str(number)}))
+    for number in range(60):
+        looked.put(f"{paths.messages('Broker_a')}/more{number}")
+        looked.clock.now += looked.poller.round()
+    assert {paths.segment(table, "s0") for table in tables} <= set(looked.heard())
+
+
+def test_a_table_that_could_not_be_looked_into_is_tried_again(looked: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_brokers(looked, {TABLE: 2})
+    looked.watch()
+    looked.run(30)
+    before, fails = looked.poller._reader, [1]
+
+    def failing(parent: str) -> Mapping[str, Stat]:
+        if parent == paths.segments(TABLE) and fails:
+            fails.pop()
+            raise Unavailable("away")
+        return before(parent)
+
+    monkeypatch.setattr(looked.poller, "_reader", failing)
+    refresh(looked, TABLE, "s0")
+    with pytest.raises(Unavailable):
+        looked.run(30)
+    looked.run(8)
+    assert paths.segment(TABLE, "s0") in looked.heard()
+
+
 def test_few_brokers_that_serve_all_tables_are_asked() -> None:
     resource = {
         "a_OFFLINE": {"Broker_1": "ONLINE", "Broker_2": "ONLINE"}, "b_OFFLINE": {"Broker_1": "ONLINE", "Broker_2": "OFFLINE"},
