@@ -1,9 +1,10 @@
-"""Times the mirror of a Pinot cluster with 100,000 segments: first sync, a change until its row is there, pages, calls on the controller.
+"""Times the mirror of a Pinot cluster with 100,000 segments: first sync, changes until they are seen, pages, calls on the controller.
 
 Usage: ``python -m bench.pinot_mirror [--segments 100000] [--modes zookeeper,old,rest] [--idle-s 60]``. Modes: ``zookeeper`` reads a real
 ZooKeeper with lasting watches, ``old`` the same one as if it were from before 3.6, ``rest`` a controller only. One table has 60 % of the
-segments, the others 1,000 each. What is real: ZooKeeper, the mirror with its database, the pages. What is not: the controller, which
-answers from memory, and Pinot's servers, which are rows in the external views.
+segments, the others 1,000 each. A change is a new segment in the large table, one right after the other and each after some seconds in
+which nothing changed; a refresh is an upload over a segment of a small table. What is real: ZooKeeper, the mirror with its database, the
+pages. What is not: the controller, which answers from memory, and Pinot's servers, which are rows in the external views.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import os
 import statistics
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 TABLE = "large_OFFLINE"
 CLUSTER = "PinotCluster"
-AIMS = {"first sync": 60.0, "change": 2.0, "page": 0.3}
+AIMS = {"first sync": 60.0, "change": 2.0, "refresh": 10.0, "page": 0.3}
+#: Seconds without a change after which looks are as seldom as they get.
+REST_S = 4.0
+SMALL, BROKER = "small_0_OFFLINE", "Broker_a_8099"
 Node = tuple[str, bytes]
 
 
@@ -84,14 +89,17 @@ def cluster_nodes(count: int) -> Iterator[Node]:
         ideal = with_rows(new_ideal_state(table, 2), rows)
         yield paths.ideal_state(table), encode(ideal)
         yield paths.external_view(table), encode(external_view(ideal, ideal.maps))
+    resource = paths.BROKER_RESOURCE.rpartition("/")[2]
+    yield paths.external_view(resource), encode(ZNRecord(resource, maps={table: {BROKER: "ONLINE"} for table in sizes}))
+    yield f"{paths.messages(BROKER)}/0", encode(ZNRecord("0"))
 
 
-def segment_node(name: str) -> bytes:
+def segment_node(name: str, crc: int = 3735928559) -> bytes:
     """A record with the fields that Pinot writes for an uploaded segment."""
     from segments.domain.znrecord import ZNRecord, encode
 
     fields = {
-        "segment.crc": "3735928559", "segment.creation.time": "1767225600000", "segment.push.time": "1767225600001",
+        "segment.crc": str(crc), "segment.creation.time": "1767225600000", "segment.push.time": "1767225600001",
         "segment.start.time": "1767225600000", "segment.end.time": "1767311999999", "segment.time.unit": "MILLISECONDS",
         "segment.total.docs": "250000", "segment.size.in.bytes": "8000000", "segment.index.version": "v3",
         "segment.download.url": f"http://controller:9000/segments/large/{name}", "segment.tier": "null",
@@ -158,6 +166,9 @@ class _Run:
         calls = sum(self.controller.calls().values())
         print(f"  {'':<11}its processor time {time.process_time() - cpu:.1f} s, calls on the controller {calls}")
         tell(self.mode, "change", [self._change(rows, n) for n in range(self.options.changes)], AIMS["change"])
+        rested = [self._change(rows, self.options.changes + n, after_s=REST_S) for n in range(self.options.changes)]
+        tell(self.mode, f"change after {REST_S:g} s without any", rested, AIMS["change"])
+        tell(self.mode, "refresh", [self._refresh(rows, n) for n in range(self.options.changes // 4 + 1)], AIMS["refresh"])
         self._pages(name)
         self._idle()
         mirror.stop()
@@ -165,7 +176,16 @@ class _Run:
         wiring.close()
         self.controller.stop()
 
-    def _change(self, rows: Any, number: int) -> float:
+    def _refresh(self, rows: Any, number: int) -> float:
+        """An upload over a segment, as Pinot writes it: its record, then a message to the broker."""
+        paths, name, crc = paths_of(), f"{SMALL}_2026-01-01_2026-01-02_{number}", zlib.crc32(f"{self.mode} {number}".encode())
+        time.sleep(REST_S)
+        self._put([(paths.segment(SMALL, name), segment_node(name, crc)), (f"{paths.messages(BROKER)}/{self.mode}{number}", b"{}")])
+        began = time.perf_counter()
+        wait(lambda: rows.filter(name=name, crc=crc).exists(), 300)
+        return time.perf_counter() - began
+
+    def _change(self, rows: Any, number: int, after_s: float = 0.0) -> float:
         """A new segment in the large table, as an upload of Pinot writes it: record, ideal state, external view."""
         from segments.domain.ideal_state import external_view, with_rows
         from segments.domain.znrecord import decode, encode
@@ -178,6 +198,7 @@ class _Run:
             (paths.segment(TABLE, name), segment_node(name)), (paths.ideal_state(TABLE), encode(after)),
             (paths.external_view(TABLE), encode(external_view(after, after.maps))),
         ]  # fmt: skip
+        time.sleep(after_s)
         self._put(written)
         began = time.perf_counter()
         wait(lambda: rows.filter(name=name, replicas_online=2).exists(), 120)

@@ -107,9 +107,11 @@ def load_segments(cluster: Cluster, name: str) -> dict[str, dict[str, Any]]:
 
 def _write_segments(table: Table, changes: Changes) -> None:
     rows = [_values(table, name, values) for name, values in changes.upserts.items()]
+    # SQLite takes 999 values at least.
+    size = min(_BATCH, (connection.features.max_query_params or 65_000) // (len(_SEGMENT_COLUMNS) + 2))
     with connection.cursor() as cursor:
-        for i in range(0, len(rows), _BATCH):
-            batch = rows[i : i + _BATCH]
+        for i in range(0, len(rows), size):
+            batch = rows[i : i + size]
             cursor.execute(_upsert(len(batch)), [value for row in batch for value in row])
     names = sorted(changes.deletes)
     for i in range(0, len(names), _BATCH):

@@ -3,7 +3,7 @@
 An upload over an existing segment changes its record only: no row of ideal state or external view, no number of children. But Pinot's
 controller then sends a message to the brokers of the table (``sendSegmentRefreshMessage``, from 0.11.0 on), and that one came and went is
 one number at each broker. So a broker's number is looked at now and then, and when it is another one the stats of the segment records of
-the tables that this broker serves, some tables at each look; what was written since the look before is told.
+the tables that this broker serves, two tables at each look; what was written since the look before is told.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ StatReader = Callable[[str], Mapping[str, Stat]]
 
 #: Tables with more segments are not looked at this way: an answer of half a megabyte, and as many stats that the controller reads.
 MODERATE: Final = 2_000
-#: Tables whose records are looked at in one look; brokers that are asked in turn; looks between two at who serves what.
-_TABLES_AT_ONCE: Final = 2
+#: Brokers that are asked in turn; looks between two at who serves what.
 _BROKERS: Final = 4
 _ROUTING_EVERY: Final = 10
 _RESOURCE: Final = paths.EXTERNAL_VIEWS + "/" + paths.BROKER_RESOURCE.rpartition("/")[2]
@@ -46,8 +45,9 @@ class OverwrittenRecords:
         self._served: dict[str, set[str]] = {}
         self._messages: dict[str, int] = {}
         self._turn = 0
-        #: Tables to look at: those in which something was found most recently come first.
-        self._waiting: list[str] = []
+        #: Tables to look into; in which look each was last; those in which something was found, the latest last.
+        self._waiting: set[str] = set()
+        self._looked: dict[str, int] = {}
         self._found_in: list[str] = []
 
     def begin(self, found: Collection[Stat]) -> None:
@@ -61,14 +61,13 @@ class OverwrittenRecords:
 
     def look(self, segments: Mapping[str, Stat]) -> Iterator[str]:
         """Paths of records that were written; ``segments``: stats of the parents of each table's segments."""
-        if not self._waiting:
-            if self._turn % _ROUTING_EVERY == 0:
-                self._follow_brokers()
-            if self._served:
-                self._ask_a_broker(segments)
-            self._turn += 1
-        for _ in range(min(_TABLES_AT_ONCE, len(self._waiting))):
-            yield from self._look_into(self._waiting.pop(0))
+        if self._turn % _ROUTING_EVERY == 0:
+            self._follow_brokers()
+        if self._served:
+            self._ask_a_broker(segments)
+        self._turn += 1
+        for table in self._take_two():
+            yield from self._look_into(table)
 
     def _follow_brokers(self) -> None:
         """Which brokers serve which tables."""
@@ -84,8 +83,16 @@ class OverwrittenRecords:
             return
         before, self._messages[broker] = self._messages.get(broker, self._since), messages.pzxid
         if messages.pzxid > before:
-            small = [t for t in self._served[broker] if t in segments and 0 < segments[t].children <= MODERATE]
-            self._waiting = sorted(small, key=lambda table: (self._recency(table), segments[table].children, table))
+            self._waiting |= {t for t in self._served[broker] if t in segments and 0 < segments[t].children <= MODERATE}
+
+    def _take_two(self) -> Iterator[str]:
+        """The table in which something was found last, and the one that was not looked into for longest: none waits for ever."""
+        for is_first in (True, False):
+            if self._waiting:
+                table = min(self._waiting, key=lambda t: (self._recency(t) * is_first, self._looked.get(t, 0), t))
+                yield table  # looked into now; whatever goes wrong there, it goes on waiting
+                self._waiting.discard(table)
+                self._looked[table] = self._turn
 
     def _recency(self, table: str) -> int:
         return -self._found_in.index(table) - 1 if table in self._found_in else 0

@@ -13,9 +13,12 @@ _LOOKS: Final = 3
 
 @dataclass(frozen=True)
 class Terms:
-    """How often one is asked. ``idle_s`` lie between two looks that find nothing; after one that finds something ``quick_looks`` follow
-    ``quick_s`` apart. All looks together make at most ``per_minute`` requests, and up to ``burst`` more when few were made before. Who is
-    asked spends at most the part ``share`` of his time on us; ``longest_s`` is the longest pause."""
+    """How often one is asked.
+
+    ``idle_s`` lie between two looks that find nothing; after one that finds something ``quick_looks`` follow, ``quick_s`` apart. All looks
+    together make at most ``per_minute`` requests, and up to ``burst`` more when few were made before; after that they are no quicker than
+    idle ones. Who is asked spends at most the part ``share`` of his time on us; ``longest_s`` is the longest pause.
+    """
 
     idle_s: float = 1.2
     quick_s: float = 0.4
@@ -43,14 +46,14 @@ class Pace:
         self._quick = terms.quick_looks if is_changed else max(0, self._quick - 1)
         self._left = min(terms.burst, self._left + (now - self._at) * terms.per_minute / 60) - requests
         self._at = now
-        pauses = [
-            terms.quick_s if self._quick else terms.idle_s,
-            took_s,
-            median(self._costs) / terms.share,
-            -self._left * 60 / terms.per_minute,
-        ]
-        self._pause_s = min(max(pauses), terms.longest_s)
+        wanted = terms.quick_s if self._quick and not self.is_spent else terms.idle_s
+        self._pause_s = min(max(wanted, took_s, median(self._costs) / terms.share), terms.longest_s)
         return self._pause_s
+
+    @property
+    def is_spent(self) -> bool:
+        """Are there no requests left but for looks as seldom as when nothing changes? Those are always within the budget."""
+        return self._left < 0
 
     def failed(self) -> float:
         """Seconds until the next look after one that got no answer: growing."""

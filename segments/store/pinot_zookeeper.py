@@ -33,7 +33,7 @@ _NEW: Final = (3, 6)
 _VERSION: Final = re.compile(r"Zookeeper version: (\d+)\.(\d+)", re.IGNORECASE)
 #: What an old one is still asked for again and again: how many segments tables have, and whether records were written in place.
 _PLAN: Final = Plan({paths.SEGMENTS: 1}, overwritten=1)
-_TERMS: Final = Terms(idle_s=2.0, quick_s=1.0)
+_TERMS: Final = Terms(idle_s=2.0, quick_s=1.0, share=0.3)
 #: Requests that go to an old one before their replies are awaited.
 _WINDOW: Final = 500
 #: Seconds that an attempt to connect takes at most; pauses between attempts.

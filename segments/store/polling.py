@@ -58,10 +58,11 @@ class Poller:
     ) -> None:
         self._name, self._reader, self._plan, self._clock, self._used = name, stats, plan, clock, used
         self._dispatcher = Dispatcher(f"{name}-watches")
-        self._pace, self._idle_s = Pace(terms), terms.idle_s
+        self._pace, self._terms = Pace(terms), terms
         self._overwritten = OverwrittenRecords(self._stats, read)
         self._known: dict[str, Mapping[str, Stat]] = {}
         self._requests = self._round = 0
+        self._rested_at = 0.0
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -87,7 +88,7 @@ class Poller:
         self._dispatcher.close()
 
     def _run(self) -> None:
-        pause = self._idle_s
+        pause = self._terms.idle_s
         while not self._stop.wait(pause):
             try:
                 pause = self.round()
@@ -99,18 +100,25 @@ class Poller:
                 pause = self._pace.failed()
 
     def round(self) -> float:
-        """Look at what is due; seconds until the next round. What our own work took in between is no cost to the one who was asked."""
-        began, used, requests = self._clock(), self._used(), self._requests
+        """Look at what is due; seconds until the next round. The looks into tables, which take longer, have pauses of their own."""
+        began, requests = self._clock(), self._requests
         due = [parent for parent, every in self._plan.parents.items() if self._round % every == 0]
-        found = self.look(due)
-        if self._overwritten.is_waiting or self._round % self._plan.overwritten == 0:
-            found += self._look_for_overwritten()
+        found, cost = self._measured(lambda: self.look(due))
+        is_due = self._overwritten.is_waiting or self._round % self._plan.overwritten == 0
+        if is_due and self._clock() >= self._rested_at and not self._pace.is_spent:
+            more, took = self._measured(self._look_for_overwritten)
+            found += more
+            self._rested_at = self._clock() + min(took / self._terms.share, self._terms.longest_s)
         self._round += 1
         now = self._clock()
-        took = now - began
-        cost = max(0.0, took - (self._used() - used))
         is_changed = bool(found) or self._overwritten.is_waiting
-        return self._pace.looked(now, requests=self._requests - requests, took_s=took, cost_s=cost, is_changed=is_changed)
+        return self._pace.looked(now, requests=self._requests - requests, took_s=now - began, cost_s=cost, is_changed=is_changed)
+
+    def _measured(self, look: Callable[[], int]) -> tuple[int, float]:
+        """(what a look found, seconds that it cost the one who was asked): what our own work took meanwhile is no cost to him."""
+        began, used = self._clock(), self._used()
+        found = look()
+        return found, max(0.0, self._clock() - began - (self._used() - used))
 
     def look(self, parents: Sequence[str]) -> int:
         """Tell what differs from the last look at each of these parents that somebody watches, at once; how much that was."""

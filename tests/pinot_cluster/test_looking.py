@@ -54,6 +54,12 @@ def test_a_cluster_that_never_rests_is_asked_no_more_than_the_budget_allows() ->
     assert asked <= 10 * TERMS.per_minute + TERMS.burst + 4
 
 
+def test_no_pause_is_longer_than_an_idle_one_when_the_budget_is_spent() -> None:
+    pace, clock = Pace(TERMS), Clock()
+    assert max(look(pace, clock, requests=9, is_changed=True) for _ in range(100)) == TERMS.idle_s
+    assert pace.is_spent
+
+
 def test_who_is_slow_is_left_alone_and_one_slow_answer_of_three_is_none() -> None:
     pace, clock = Pace(TERMS), Clock()
     for _ in range(3):
@@ -252,6 +258,75 @@ def test_large_tables_are_not_looked_into_and_those_of_before_come_first(looked:
     looked.put(f"{paths.messages('Broker_a')}/2")
     looked.run(7.5)
     assert looked.heard() == [paths.segment("t29_OFFLINE", "s1")]
+
+
+def test_looks_into_slow_tables_do_not_hold_up_those_at_documents(looked: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_brokers(looked, {f"t{number:02}_OFFLINE": 2 for number in range(30)})
+    looked.watch()
+    looked.run(30)
+    into, before = [], looked.poller._reader
+
+    def slowly(parent: str) -> Mapping[str, Stat]:
+        if parent.startswith(paths.SEGMENTS + "/"):
+            looked.clock.now += 0.3
+            into.append(looked.clock.now)
+        return before(parent)
+
+    monkeypatch.setattr(looked.poller, "_reader", slowly)
+    refresh(looked, "t29_OFFLINE", "s0")
+    pauses = []
+    while len(into) < 8:
+        pauses.append(looked.poller.round())
+        looked.clock.now += pauses[-1]
+    assert max(pauses) <= TERMS.idle_s
+    assert into[-1] - into[0] > 3 * 0.6 / TERMS.share, "two tables, then a pause ten times as long"
+
+
+def test_a_second_upload_does_not_wait_until_all_tables_were_looked_into_for_the_first(looked: Looked) -> None:
+    with_brokers(looked, {f"t{number:02}_OFFLINE": 2 for number in range(60)})
+    looked.watch()
+    looked.run(30)
+    refresh(looked, "t00_OFFLINE", "s0")
+    looked.run(8)
+    assert looked.poller._overwritten.is_waiting, "most tables were not looked into yet"
+    looked.heard()
+    looked.put(paths.segment("t00_OFFLINE", "s1"), ZNRecord("s1", {"segment.crc": "8"}))
+    looked.put(f"{paths.messages('Broker_a')}/2")
+    looked.run(3)
+    assert looked.heard() == [paths.segment("t00_OFFLINE", "s1")]
+
+
+def test_every_table_gets_its_turn_where_messages_never_end(looked: Looked) -> None:
+    tables = {f"t{number:02}_OFFLINE": 2 for number in range(20)}
+    with_brokers(looked, tables)
+    looked.watch()
+    looked.run(30)
+    for number, table in enumerate(tables):
+        looked.put(paths.segment(table, "s0"), ZNRecord("s0", {"segment.crc": str(number)}))
+    for number in range(60):
+        looked.put(f"{paths.messages('Broker_a')}/more{number}")
+        looked.clock.now += looked.poller.round()
+    assert {paths.segment(table, "s0") for table in tables} <= set(looked.heard())
+
+
+def test_a_table_that_could_not_be_looked_into_is_tried_again(looked: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_brokers(looked, {TABLE: 2})
+    looked.watch()
+    looked.run(30)
+    before, fails = looked.poller._reader, [1]
+
+    def failing(parent: str) -> Mapping[str, Stat]:
+        if parent == paths.segments(TABLE) and fails:
+            fails.pop()
+            raise Unavailable("away")
+        return before(parent)
+
+    monkeypatch.setattr(looked.poller, "_reader", failing)
+    refresh(looked, TABLE, "s0")
+    with pytest.raises(Unavailable):
+        looked.run(30)
+    looked.run(8)
+    assert paths.segment(TABLE, "s0") in looked.heard()
 
 
 def test_few_brokers_that_serve_all_tables_are_asked() -> None:

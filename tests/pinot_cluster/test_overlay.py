@@ -1,4 +1,4 @@
-"""What is ours of a Pinot cluster lies in our own ZooKeeper, what is Pinot's is read where it is, both in one store."""
+"""The store of a Pinot cluster laid over ours: ours is written, Pinot's never, and each is found where it is."""
 
 from __future__ import annotations
 
@@ -98,6 +98,3 @@ def test_pinots_state_is_read_while_our_own_zookeeper_is_away() -> None:
     assert overlay.exists(paths.lineage(TABLE)) == 0
     with pytest.raises(Unavailable):
         overlay.get(paths.job("1"))
-
-
-# What reading over REST costs

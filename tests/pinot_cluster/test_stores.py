@@ -1,4 +1,4 @@
-"""The stores of a Pinot cluster read alike, over ZooKeeper and over REST; ours is written, Pinot's never."""
+"""The stores of a Pinot cluster read and tell of changes alike, over ZooKeeper of any age and over REST; none is ever written."""
 
 from __future__ import annotations
 
@@ -292,6 +292,9 @@ def test_a_cluster_below_a_path_of_zookeeper_is_read_and_watched(zookeeper: ZooK
         wait_until(lambda: None in told, 30.0)
         client.set(f"{root}{paths.ideal_state('a_OFFLINE')}", encode(ZNRecord("a_OFFLINE", {"n": "1"})))
         wait_until(lambda: paths.ideal_state("a_OFFLINE") in told, 30.0)
+
+
+# What reading over REST costs
 
 
 def test_an_unchanged_record_is_not_fetched_again_over_rest() -> None:
