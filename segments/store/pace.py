@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
-#: Looks whose middle cost counts: one answer that had to wait behind something else slows nothing down.
+#: Looks of which the quickest counts: an answer that had to wait behind what the mirror itself just asked for slows nothing down.
 _LOOKS: Final = 3
 
 
@@ -47,7 +46,7 @@ class Pace:
         self._left = min(terms.burst, self._left + (now - self._at) * terms.per_minute / 60) - requests
         self._at = now
         wanted = terms.quick_s if self._quick and not self.is_spent else terms.idle_s
-        self._pause_s = min(max(wanted, took_s, median(self._costs) / terms.share), terms.longest_s)
+        self._pause_s = min(max(wanted, took_s, min(self._costs) / terms.share), terms.longest_s)
         return self._pause_s
 
     @property

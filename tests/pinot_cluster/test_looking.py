@@ -60,15 +60,20 @@ def test_no_pause_is_longer_than_an_idle_one_when_the_budget_is_spent() -> None:
     assert pace.is_spent
 
 
-def test_who_is_slow_is_left_alone_and_one_slow_answer_of_three_is_none() -> None:
+def test_who_is_slow_three_times_is_left_alone_until_the_next_quick_answer() -> None:
     pace, clock = Pace(TERMS), Clock()
     for _ in range(3):
         look(pace, clock)
-    assert look(pace, clock, cost=0.5) == TERMS.idle_s
+    assert [look(pace, clock, cost=0.5) for _ in range(2)] == [TERMS.idle_s] * 2
     assert look(pace, clock, cost=0.5) == pytest.approx(0.5 / TERMS.share)
-    assert look(pace, clock, cost=100.0) == TERMS.longest_s
-    look(pace, clock)
+    assert [look(pace, clock, cost=100.0) for _ in range(3)][-1] == TERMS.longest_s
     assert look(pace, clock) == TERMS.idle_s
+
+
+def test_no_look_follows_sooner_than_the_one_before_took() -> None:
+    pace, clock = Pace(TERMS), Clock()
+    look(pace, clock)
+    assert look(pace, clock, cost=7.0, is_changed=True) == 7.0
 
 
 def test_a_change_makes_nobody_look_quickly_at_who_is_slow() -> None:
