@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(600), needs_suite]
 
 
 @pytest.mark.parametrize(
-    ("way", "file"), [("direct", "test_tables.py"), ("through", "test_tables.py"), ("through", "test_upload_delete.py")]
+    ("way", "file"), [("direct", "test_tables.py"), ("through", "test_tables.py"), ("through", "realtime/test_force_commit.py")]
 )
 def test_a_part_of_the_suite_shows_the_known_differences_and_no_other(
     pinot: RealPinot, clusters: Installation, kafka: KafkaBroker, way: Way, file: str

@@ -96,4 +96,4 @@ def test_the_known_differences_are_few_enough_to_read_and_each_says_why() -> Non
         for file in ("test_lineage.py", "test_tables.py", "test_upload_delete.py", "realtime/test_pause.py"):
             for test, why in known_differences(way, file).items():  # type: ignore[arg-type]  # both words are ways
                 assert len(why.removeprefix(MAY).removeprefix(NOT_RUN).split()) >= 3, test
-    assert DIFFERENCES.read_text().count(f'"{MAY}') <= 12
+    assert DIFFERENCES.read_text().count(f'"{MAY}') <= 14
