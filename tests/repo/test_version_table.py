@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from segments.domain.pinot_version import CAPABILITIES, Has, PinotVersion
-from tests.real_pinot.controllers.test_capabilities import PROBES
+from tests.real_pinot.controllers.test_capabilities import PROBES, READ
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/pinot-clusters.md"
 VERSIONS = (PinotVersion(0, 11), PinotVersion(1, 2), PinotVersion(1, 5, 1))
@@ -22,4 +22,4 @@ def test_every_capability_is_a_row_with_what_each_version_has_and_how_that_was_v
 
 
 def test_what_is_said_to_run_has_a_probe_on_running_controllers() -> None:
-    assert sorted(PROBES) == sorted(c.name for c in CAPABILITIES)
+    assert sorted([*PROBES, *READ]) == sorted(c.name for c in CAPABILITIES)

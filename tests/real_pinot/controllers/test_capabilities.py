@@ -222,6 +222,12 @@ def sums_up_tasks(driven: Driven) -> bool:
     return status == 200 and "taskBreakdown" in said
 
 
+def tells_columns_of_many(driven: Driven) -> bool:
+    """By the parameters that it names: only servers could answer."""
+    path = driven.raw.call("GET", "/swagger.json").json()["paths"]["/segments/{tableName}/metadata"]
+    return "segments" in {parameter["name"] for parameter in path["get"]["parameters"]}
+
+
 def restores(driven: Driven) -> bool:
     return any(word in path.lower() for path in documented(driven) for word in ("restore", "undelete", "recover"))
 
@@ -238,7 +244,10 @@ PROBES: dict[str, Callable[[Driven], bool]] = {
     versions.RUN_BY_POST: runs_passes_by_post, versions.END_CHECKS_FROM: minds_the_old_side,
     versions.KEEPS_SNAPSHOTS: keeps_two_snapshots, versions.CONSISTENT_KEY: knows_the_key, versions.CUSTOM_MAP: takes_a_custom_map,
     versions.END_PART: ends_a_part, versions.TASK_SUMMARY: sums_up_tasks, versions.RESTORE: restores,
+    versions.SEGMENT_METADATA: tells_columns_of_many,
 }  # fmt: skip
+#: Only a task tells, and what makes tasks is in none of these controllers' jars: read in their code.
+READ = frozenset({versions.TASK_FINISH})
 
 
 @pytest.mark.parametrize("name", PROBES)
