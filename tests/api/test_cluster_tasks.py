@@ -33,7 +33,11 @@ def answer(request: httpx.Request) -> httpx.Response:
 def test_tasks_and_schedules_are_told_as_far_as_the_controller_does(cluster: ApiCluster, pinot: RealPinot) -> None:
     pinot.answer = answer
     body = cluster.http.get("/clusters/prod/api/v1/tasks").json()
-    assert body["types"] == [{"name": "PurgeTask", "queue": "STOPPED", "counts": {"COMPLETED": 1}, "tasks": {"T_1": "COMPLETED"}}]
+    (purge,) = body["types"]
+    assert purge == {
+        "name": "PurgeTask", "queue": "STOPPED", "counts": {"COMPLETED": 1}, "tasks": {"T_1": "COMPLETED"}, "tables": [], "has_queue": True,
+    }  # fmt: skip
+    assert (body["scheduler"], body["schedules"]) == ("off", [])
     assert body["periodic"] == ["RetentionManager"]
     assert "switched off" in body["notes"][0]
 
