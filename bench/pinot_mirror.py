@@ -4,7 +4,8 @@ Usage: ``python -m bench.pinot_mirror [--segments 100000] [--modes zookeeper,old
 ZooKeeper with lasting watches, ``old`` the same one as if it were from before 3.6, ``rest`` a controller only. One table has 60 % of the
 segments, the others 1,000 each. A change is a new segment in the large table, one right after the other and each after some seconds in
 which nothing changed; a refresh is an upload over a segment of a small table. What is real: ZooKeeper, the mirror with its database, the
-pages. What is not: the controller, which answers from memory, and Pinot's servers, which are rows in the external views.
+pages. What is not: the controller, which answers from memory, and Pinot's servers, which are rows in the external views. ``--real`` has
+the ZooKeeper (3.5) and the controller of a real Pinot 0.11.0 instead; without brokers, so that nobody tells of uploads over a segment.
 """
 
 from __future__ import annotations
@@ -16,11 +17,15 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from bench._real_controller import RealController
+from tests.real_pinot.cluster import CLUSTER
+
 TABLE = "large_OFFLINE"
-CLUSTER = "PinotCluster"
+TABLE_SUFFIX = "_OFFLINE"
 AIMS = {"first sync": 60.0, "change": 2.0, "refresh": 10.0, "page": 0.3}
 #: Seconds without a change after which looks are as seldom as they get.
 REST_S = 4.0
@@ -34,6 +39,7 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=100_000)
     parser.add_argument("--modes", default="zookeeper,old,rest")
     parser.add_argument("--changes", type=int, default=20)
+    parser.add_argument("--real", action="store_true")
     parser.add_argument("--idle-s", type=float, default=60.0)
     options = parser.parse_args()
     from tests.real_parts import start_zookeeper
@@ -42,14 +48,19 @@ def main() -> None:
         zookeeper = start_zookeeper(Path(folder))
         try:
             _settle_settings(Path(folder), zookeeper.hosts)
-            nodes = list(cluster_nodes(options.segments))
-            began = time.perf_counter()
-            _fill(zookeeper.hosts, nodes)
-            print(f"{options.segments} segments in {zookeeper.hosts}, written in {time.perf_counter() - began:.1f} s", flush=True)
-            for mode in options.modes.split(","):
-                _Run(mode, zookeeper.hosts, nodes, options).measure()
+            with RealController.running() if options.real else nullcontext() as real:
+                _measure_all(real.zookeeper if real else zookeeper.hosts, real, options)
         finally:
             zookeeper.stop()
+
+
+def _measure_all(hosts: str, real: RealController | None, options: argparse.Namespace) -> None:
+    nodes = list(cluster_nodes(options.segments))
+    began = time.perf_counter()
+    _fill(hosts, nodes)
+    print(f"{options.segments} segments in {hosts}, written in {time.perf_counter() - began:.1f} s", flush=True)
+    for mode in options.modes.split(","):
+        _Run(mode, hosts, nodes, options, real).measure()
 
 
 def _settle_settings(folder: Path, hosts: str) -> None:
@@ -112,6 +123,8 @@ def _fill(hosts: str, nodes: list[Node]) -> None:
 
     client = KazooClient(hosts)
     client.start()
+    # What a real cluster has itself stays as it is.
+    nodes = [node for node in nodes if TABLE_SUFFIX in node[0] or client.exists(f"/{CLUSTER}{node[0]}") is None]
     parents = {f"/{CLUSTER}{path}".rpartition("/")[0] for path, _ in nodes}
     for parent in sorted(parents):
         client.ensure_path(parent)
@@ -121,26 +134,32 @@ def _fill(hosts: str, nodes: list[Node]) -> None:
         batch, size = client.transaction(), 0
         for path, data in nodes[start : start + 50]:
             if size + len(data) > 700_000:
-                batch.commit()
+                _commit(batch)
                 batch, size = client.transaction(), 0
             batch.create(f"/{CLUSTER}{path}", data)
             size += len(data) + 200
-        batch.commit()
+        _commit(batch)
     client.stop()
     client.close()
+
+
+def _commit(batch: Any) -> None:
+    failed = [result for result in batch.commit() if isinstance(result, Exception)]
+    assert not failed, failed[:3]
 
 
 class _Run:
     """One way of reading the cluster."""
 
-    def __init__(self, mode: str, hosts: str, nodes: list[Node], options: argparse.Namespace) -> None:
+    def __init__(self, mode: str, hosts: str, nodes: list[Node], options: argparse.Namespace, real: RealController | None) -> None:
         from bench._fake_controller import FakeController
 
         self.mode, self.hosts, self.options, self.count = mode, hosts, options, options.segments
-        self.controller = FakeController(CLUSTER)
-        self.by_path = dict(nodes)
-        name = f"{paths_of().CLUSTER_CONFIGS}/{CLUSTER}"
-        self.controller.put(nodes if mode == "rest" else [(name, self.by_path[name])])
+        self.is_real, self.by_path = real is not None, dict(nodes)
+        self.controller: FakeController | RealController = real or FakeController(CLUSTER)
+        if isinstance(self.controller, FakeController):
+            name = f"{paths_of().CLUSTER_CONFIGS}/{CLUSTER}"
+            self.controller.put(nodes if mode == "rest" else [(name, self.by_path[name])])
 
     def measure(self) -> None:
         """Everything, then remove the cluster again."""
@@ -152,7 +171,7 @@ class _Run:
         from segments.services.context import Actor
         from segments.store import pinot_zookeeper
 
-        pinot_zookeeper._NEW = (99, 0) if self.mode == "old" else (3, 6)
+        pinot_zookeeper._NEW = (99, 0) if self.mode == "old" else (3, 6)  # that of a real 0.11.0 is from before 3.6 by itself
         name, actor = f"bench-{self.mode}", Actor("bench", "figures")
         address = {} if self.mode == "rest" else {"zookeeper": self.hosts}
         _compare_nothing()
@@ -168,7 +187,8 @@ class _Run:
         tell(self.mode, "change", [self._change(rows, n) for n in range(self.options.changes)], AIMS["change"])
         rested = [self._change(rows, self.options.changes + n, after_s=REST_S) for n in range(self.options.changes)]
         tell(self.mode, f"change after {REST_S:g} s without any", rested, AIMS["change"])
-        tell(self.mode, "refresh", [self._refresh(rows, n) for n in range(self.options.changes // 4 + 1)], AIMS["refresh"])
+        if not self.is_real:
+            tell(self.mode, "refresh", [self._refresh(rows, n) for n in range(self.options.changes // 4 + 1)], AIMS["refresh"])
         self._pages(name)
         self._idle()
         mirror.stop()
@@ -207,7 +227,7 @@ class _Run:
         return took
 
     def _put(self, nodes: list[Node]) -> None:
-        if self.mode == "rest":
+        if self.mode == "rest" and not isinstance(self.controller, RealController):
             self.controller.put(nodes)
             return
         from kazoo.client import KazooClient

@@ -52,6 +52,7 @@ class RealPinot:
 
     folder: Path
     servers: int = 2
+    has_broker: bool = True
     controller: str = ""
     broker: str = ""
     zookeeper: str = ""
@@ -69,7 +70,8 @@ class RealPinot:
         self.zookeeper = f"127.0.0.1:{zookeeper}"
         self._plan("zookeeper", "256m", "StartZookeeper", "-zkPort", str(zookeeper), "-dataDir", str(self.folder / "zk"))
         self._plan_controller()
-        self._plan_broker()
+        if self.has_broker:
+            self._plan_broker()
         for number in range(1, self.servers + 1):
             self._plan_server(f"server{number}")
         self._run("zookeeper")
@@ -205,12 +207,12 @@ class RealPinot:
 
 
 @contextmanager
-def running(has_failed: Callable[[], bool] = bool) -> Iterator[RealPinot]:
+def running(has_failed: Callable[[], bool] = bool, *, servers: int = 2, has_broker: bool = True) -> Iterator[RealPinot]:
     """A Pinot for the time of the block. Its folder, with the logs, is kept when it does not start or ``has_failed`` says so."""
     problem = PINOT.fetch()
     assert not problem, problem
     folder, is_kept = Path(tempfile.mkdtemp(prefix="realpinot-")), True
-    pinot = RealPinot(folder)
+    pinot = RealPinot(folder, servers, has_broker)
     try:
         pinot.start()
         yield pinot
