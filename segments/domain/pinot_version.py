@@ -148,7 +148,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
                "We read them so."),
     Capability(SEGMENT_LIST, "Lists without segments that are being deleted, and by time", _0_11, _1_2,
                "lists segments until the last trace of them is deleted, and takes no times", "We read the ideal state."),
-    Capability(RUN_BY_POST, "Starting a periodic pass with POST", _0_11, _1_2, "starts periodic passes with GET only", "We send a GET."),
+    Capability(RUN_BY_POST, "Starting a periodic pass with POST", _1_2, _1_5, "starts periodic passes with GET only", "We send a GET."),
     Capability(END_CHECKS_FROM, "End refused when the old side is gone", _1_5, _HEAD,
                "ends a replacement whose old side was deleted", "We look before the end."),
     Capability(KEEPS_SNAPSHOTS, "More than one snapshot to go back to", _HEAD, None,

@@ -104,12 +104,14 @@ def _submitted(ctx: Context, job_id: str) -> int:
 
 
 def _looked_at(ctx: Context, job: ZNRecord) -> dict[str, Any]:
+    """A segment is left until its record is done and the ideal state, which Pinot writes after it, consumes it no more."""
     body = json.loads(job.simple[_FIELD])
-    nodes = ctx.store.get_many([paths.segment(body["table"], s) for s in body["segments"]])
+    ideal, *nodes = ctx.store.get_many([paths.ideal_state(body["table"]), *(paths.segment(body["table"], s) for s in body["segments"])])
+    consuming = set(consuming_segments(ideal.record)) if ideal is not None and ideal.record is not None else set()
     left = [
         s
         for s, n in zip(body["segments"], nodes, strict=True)
-        if n is not None and n.record is not None and from_record(n.record).status not in COMPLETED_STATUSES
+        if n is not None and n.record is not None and (s in consuming or from_record(n.record).status not in COMPLETED_STATUSES)
     ]
     return {
         "jobId": job.id, "tableName": body["table"], "jobType": "FORCE_COMMIT", "submissionTimeMs": str(body["at"]),

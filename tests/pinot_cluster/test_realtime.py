@@ -197,6 +197,8 @@ def test_where_a_version_keeps_no_job_the_segments_are_looked_at(old: PinotClust
     assert force_commit.job_status(old.ctx, job)["jobId"] == job
     fields = SegmentMetadata(SEGMENT, {"segment.realtime.status": "DONE"}).to_record()
     update_record(old.inside.memory, paths.segment(TABLE.typed, SEGMENT), lambda _: fields)
+    assert force_commit.job_status(old.ctx, job)["segmentsYetToBeCommitted"] == [SEGMENT]  # Pinot writes the ideal state after it
+    committed(old)
     assert force_commit.job_status(old.ctx, job)["numberOfSegmentsYetToBeCommitted"] == 0
     with pytest.raises(NotFound, match="keeps no job"):
         force_commit.job_status(old.ctx, "somebody-elses")

@@ -20,6 +20,7 @@ from segments.services import consuming_info, consumption, force_commit, instanc
 from segments.services import segments as segment_lists
 from segments.services.consuming_segments import StartFrom
 from segments.services.force_commit import Wanted
+from segments.store import paths
 from tests.real_parts import wait_until
 from tests.real_pinot.controllers.driven import ANN, Driven
 from tests.real_pinot.controllers.test_services import make_tar
@@ -95,7 +96,8 @@ def test_what_a_version_lacks_is_refused_with_the_reason_before_anything_is_sent
 def test_a_force_commit_is_told_of_by_its_job_or_by_our_look(each: Driven) -> None:
     table = each.realtime_table()
     job = force_commit.force_commit(each.ctx, table, Wanted(), ALL_AT_ONCE, actor=ANN)["forceCommitJobId"]
-    assert job.startswith("looked-at-") is not can(each, versions.FORCE_COMMIT_STATUS)
+    is_ours = each.ctx.store.exists(paths.commit_job(job)) is not None
+    assert is_ours is not can(each, versions.FORCE_COMMIT_STATUS)
     status = force_commit.job_status(each.ctx, job)
     assert (status["tableName"], status["numberOfSegmentsYetToBeCommitted"]) == (table.typed, 2)
     with pytest.raises(NotFound, match="nobody"):
