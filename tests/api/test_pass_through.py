@@ -47,6 +47,7 @@ def test_what_an_old_version_can_not_do_is_done_here_and_a_newer_one_does_it_its
     """0.11.0 lists segments until the last trace of them is gone, has no answer with all records, and starts passes by GET only."""
     cluster.create("t")
     cluster.push("a")
+    pinot.version("1.5.1")
     listed, records = "/clusters/prod/segments/t", "/clusters/prod/segments/t/zkmetadata?type=OFFLINE"
     run = "/clusters/prod/periodictask/run?taskname=RetentionManager&tableName=t&type=OFFLINE"
     assert [cluster.http.get(path).json() for path in (listed, records)] == [{"from": "pinot"}] * 2
