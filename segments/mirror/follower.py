@@ -56,7 +56,7 @@ class Follower:
         self._is_costly = bool(getattr(store, "is_costly", False))
         self._prefixes = (*_PREFIXES, paths.ENTRY_NOTES) if self._is_pinot else _PREFIXES
         self._documents = tuple(prefix for prefix in self._prefixes if prefix != paths.SEGMENTS)
-        self._pending = Pending(self._prefixes, _SWEEP_S[self._is_costly])
+        self._pending = Pending(self._prefixes, _SWEEP_S[self._is_costly], is_hasty=self._is_pinot)
         self._unreadable: dict[str, str] = {}
         self._read_at: dict[str, float] = {}
         self._tables: dict[str, TableState] = {}
