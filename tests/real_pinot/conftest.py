@@ -6,6 +6,7 @@ Where REAL_PARTS_SECONDS is set, tests that would begin later than so many secon
 from __future__ import annotations
 
 import base64
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -37,6 +38,13 @@ def _has_time(_is_asked_for: None) -> None:
     seconds = float(os.environ.get("REAL_PARTS_SECONDS") or "inf")
     if time.monotonic() - _BEGAN > seconds:
         pytest.skip(f"the {seconds:.0f} s for tests with real parts are over on this machine")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _leaves_nothing_open() -> Iterator[None]:
+    """A connection that a module's tests left open is told here, by a warning that is an error; else when all is over, by no test."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

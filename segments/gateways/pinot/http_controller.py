@@ -30,6 +30,7 @@ from segments.gateways.pinot.client import open_client
 from segments.gateways.pinot.connection import Connection
 from segments.gateways.pinot.controller import Params, PinotReply
 from segments.gateways.pinot.refusals import DOWN, REFUSED, UNTRUSTED, WRONG_CLUSTER, ControllerFault
+from segments.gateways.pinot.shared_client import SharedClient
 
 _CLUSTER_INFO: Final = "/cluster/info"
 #: Seconds between two rounds over the addresses; for which an address counts as that of its cluster; for which a version is kept.
@@ -65,8 +66,8 @@ class HttpPinotController:
         self._connection, self._transport, self._sleep = connection, transport, sleep
         self._breaker = Breaker(connection.name, clock_ms)
         self._lock = threading.Lock()
-        self._clients: dict[bool, httpx.Client] = {}
-        self._retired: list[httpx.Client] = []
+        self._clients: dict[bool, SharedClient] = {}
+        self._is_closed = False
         self._first = 0
         self._verified: dict[str, float] = {}
         self._cluster = ""
@@ -150,10 +151,8 @@ class HttpPinotController:
 
     def close(self) -> None:
         with self._lock:
-            clients = [*self._clients.values(), *self._retired]
-            self._clients, self._retired = {}, []
-        for client in clients:
-            client.close()
+            self._is_closed = True
+            self._give_up_clients()
 
     # How a request meets the addresses
 
@@ -275,14 +274,13 @@ class HttpPinotController:
         return [(self._first + step) % count for step in range(count)]
 
     def _ask(self, url: str, request: _Request, *, keep_alive: bool) -> httpx.Response:
-        client = self._client(keep_alive)
+        client = self._joined_client(keep_alive)
         wait = request.timeout or self._connection.read_s
-        built = client.build_request(
+        self._calls += 1
+        return client.send(
             request.method, url + request.path, params=list(request.params) or None, content=request.content, files=request.files,
             headers=request.headers, timeout=httpx.Timeout(wait, connect=self._connection.connect_s),
         )  # fmt: skip
-        self._calls += 1
-        return client.send(built, stream=True)
 
     def _verify(self, url: str) -> None:
         """Ask an address which cluster it belongs to, before anything else and again now and then: it may be another one tomorrow."""
@@ -308,17 +306,23 @@ class HttpPinotController:
         self._verified.pop(url, None)
         if fault.state == REFUSED:
             with self._lock:
-                for client in self._retired:
-                    client.close()
-                # Not closed at once: others may be in the middle of an answer.
-                self._retired = list(self._clients.values())
-                self._clients.clear()
+                self._give_up_clients()
 
-    def _client(self, keep_alive: bool) -> httpx.Client:
+    def _give_up_clients(self) -> None:
+        for client in self._clients.values():
+            client.give_up()
+        self._clients.clear()
+
+    def _joined_client(self, keep_alive: bool) -> SharedClient:
         with self._lock:
-            if keep_alive not in self._clients:
-                self._clients[keep_alive] = open_client(self._connection, keep_alive=keep_alive, transport=self._transport)
-            return self._clients[keep_alive]
+            client = self._clients.get(keep_alive)
+            if client is None:
+                client = SharedClient(open_client(self._connection, keep_alive=keep_alive, transport=self._transport))
+                self._clients[keep_alive] = client
+            client.join()
+            if self._is_closed:  # who is in the middle of something goes on, and leaves nothing open
+                self._give_up_clients()
+            return client
 
 
 def _content(body: Any) -> tuple[bytes | Iterator[bytes] | None, dict[str, str]]:
