@@ -18,7 +18,7 @@ class RealController:
     @contextmanager
     def running(cls) -> Iterator[RealController]:
         """One for the time of the block."""
-        with running(servers=0, has_broker=False) as pinot:
+        with running(servers=0, has_broker=False, is_light=False) as pinot:
             yield cls(pinot)
 
     def calls(self) -> dict[str, int]:

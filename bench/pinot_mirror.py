@@ -2,10 +2,11 @@
 
 Usage: ``python -m bench.pinot_mirror [--segments 100000] [--modes zookeeper,old,rest] [--idle-s 60]``. Modes: ``zookeeper`` reads a real
 ZooKeeper with lasting watches, ``old`` the same one as if it were from before 3.6, ``rest`` a controller only. One table has 60 % of the
-segments, the others 1,000 each. A change is a new segment in the large table, one right after the other and each after some seconds in
-which nothing changed; a refresh is an upload over a segment of a small table. What is real: ZooKeeper, the mirror with its database, the
-pages. What is not: the controller, which answers from memory, and Pinot's servers, which are rows in the external views. ``--real`` has
-the ZooKeeper (3.5) and the controller of a real Pinot 0.11.0 instead; without brokers, so that nobody tells of uploads over a segment.
+segments, the others 1,000 each. A change is a new segment in the large table, or then its replicas, one right after the other and each
+after some seconds in which nothing changed; a refresh is an upload over a segment of a small table. What is real: ZooKeeper, the mirror
+with its database, the pages. What is not: the controller, which answers from memory, and Pinot's servers, which are rows in the external
+views. ``--real`` has the ZooKeeper (3.5) and the controller of a real Pinot 0.11.0 instead; without brokers, so that nobody tells of
+uploads over a segment.
 """
 
 from __future__ import annotations
@@ -184,9 +185,7 @@ class _Run:
         tell(self.mode, "first sync", [time.perf_counter() - began], AIMS["first sync"])
         calls = sum(self.controller.calls().values())
         print(f"  {'':<11}its processor time {time.process_time() - cpu:.1f} s, calls on the controller {calls}")
-        tell(self.mode, "change", [self._change(rows, n) for n in range(self.options.changes)], AIMS["change"])
-        rested = [self._change(rows, self.options.changes + n, after_s=REST_S) for n in range(self.options.changes)]
-        tell(self.mode, f"change after {REST_S:g} s without any", rested, AIMS["change"])
+        self._changes(rows)
         if not self.is_real:
             tell(self.mode, "refresh", [self._refresh(rows, n) for n in range(self.options.changes // 4 + 1)], AIMS["refresh"])
         self._pages(name)
@@ -205,8 +204,21 @@ class _Run:
         wait(lambda: rows.filter(name=name, crc=crc).exists(), 300)
         return time.perf_counter() - began
 
-    def _change(self, rows: Any, number: int, after_s: float = 0.0) -> float:
-        """A new segment in the large table, as an upload of Pinot writes it: record, ideal state, external view."""
+    def _changes(self, rows: Any) -> None:
+        """New segments in the large table: as Pinot makes them, one right after the other and each after a rest, and all at once."""
+        count = self.options.changes
+        for turn, after_s in enumerate((0.0, REST_S)):
+            rest = f", after {REST_S:g} s" if after_s else ""
+            took = [self._upload(rows, turn * count + n, after_s) for n in range(count)]
+            tell(self.mode, f"new segment{rest}", [wanted for wanted, _ in took], AIMS["change"])
+            tell(self.mode, f"its replicas{rest}", [served for _, served in took], AIMS["change"])
+        at_once = [self._upload(rows, 2 * count + n, REST_S, is_at_once=True) for n in range(count)]
+        tell(self.mode, "both at once: new segment", [wanted for wanted, _ in at_once], AIMS["change"])
+        tell(self.mode, "both at once: its replicas", [served for _, served in at_once], AIMS["change"])
+
+    def _upload(self, rows: Any, number: int, after_s: float, *, is_at_once: bool = False) -> tuple[float, float]:
+        """A new segment in the large table, as an upload of Pinot writes it: record and ideal state, and when servers have it the external
+        view; ``is_at_once``: no moment in between. Seconds until it is seen, and until its replicas are."""
         from segments.domain.ideal_state import external_view, with_rows
         from segments.domain.znrecord import decode, encode
 
@@ -214,17 +226,20 @@ class _Run:
         ideal = decode(self.by_path[paths.ideal_state(TABLE)])
         assert ideal is not None
         after = with_rows(ideal, {name: {"Server_a_8098": "ONLINE", "Server_b_8098": "ONLINE"}})
-        written = [
-            (paths.segment(TABLE, name), segment_node(name)), (paths.ideal_state(TABLE), encode(after)),
-            (paths.external_view(TABLE), encode(external_view(after, after.maps))),
-        ]  # fmt: skip
+        wanted = [(paths.segment(TABLE, name), segment_node(name)), (paths.ideal_state(TABLE), encode(after))]
+        served = [(paths.external_view(TABLE), encode(external_view(after, after.maps)))]
+        self.by_path.update([*wanted, *served])
         time.sleep(after_s)
-        self._put(written)
+        self._put([*wanted, *served] if is_at_once else wanted)
         began = time.perf_counter()
+        wait(lambda: rows.filter(name=name, replicas_wanted=2).exists(), 120)
+        seen = time.perf_counter() - began
+        if not is_at_once:
+            time.sleep(after_s)
+            self._put(served)
+            began = time.perf_counter()
         wait(lambda: rows.filter(name=name, replicas_online=2).exists(), 120)
-        took = time.perf_counter() - began
-        self.by_path.update(written)
-        return took
+        return seen, time.perf_counter() - began
 
     def _put(self, nodes: list[Node]) -> None:
         if self.mode == "rest" and not isinstance(self.controller, RealController):

@@ -36,6 +36,9 @@ _PAUSES_S: Final = (1.0, 30.0)
 _LARGE, _REREAD_S = 1_000, 3_600.0
 #: Seconds between two looks at everything, watches or not; where reading is costly the longer.
 _SWEEP_S: Final = (300.0, 1_800.0)
+#: Seconds in which changes gather. What is under way in our own cluster needs processor and database more than the mirror does; where
+#: somebody is asked for changes, all that one look found comes together anyway.
+_GATHER_OWN_S, _GATHER_TOLD_S, _GATHER_ASKED_S = (0.15, 0.15), (0.02, 0.15), (0.02, 0.02)
 #: Records that are read in one go of such a look.
 _PIECE: Final = 2_000
 
@@ -56,12 +59,17 @@ class Follower:
         self._is_costly = bool(getattr(store, "is_costly", False))
         self._prefixes = (*_PREFIXES, paths.ENTRY_NOTES) if self._is_pinot else _PREFIXES
         self._documents = tuple(prefix for prefix in self._prefixes if prefix != paths.SEGMENTS)
-        self._pending = Pending(self._prefixes, _SWEEP_S[self._is_costly], is_hasty=self._is_pinot)
+        self._pending = Pending(self._prefixes, _SWEEP_S[self._is_costly], self._gather_s())
         self._unreadable: dict[str, str] = {}
         self._read_at: dict[str, float] = {}
         self._tables: dict[str, TableState] = {}
         self._written: dict[str, database.Written] = {}
         self._watches: list[Watch] = []
+
+    def _gather_s(self) -> tuple[float, float]:
+        if not self._is_pinot:
+            return _GATHER_OWN_S
+        return _GATHER_ASKED_S if self._is_costly else _GATHER_TOLD_S
 
     def run(self) -> None:
         """Follow until stopped; what can not be read or written now is tried again."""
@@ -116,7 +124,15 @@ class Follower:
             # Documents first: what changed in them is shown before all records are looked at.
             self._pending.sweep(sorted(pieces, key=lambda piece: not piece[1].documents))
         for name, dirty in work.tables.items():
-            self._sync_table(name, dirty if name in self._tables else None)
+            for stage in self._stages(name, dirty):
+                self._sync_table(name, stage if name in self._tables else None)
+
+    def _stages(self, name: str, dirty: Dirty) -> list[Dirty]:
+        """Where each document of a large table takes its controller long, what was asked for is shown before what servers made of it."""
+        known, view = self._tables.get(name), {paths.EXTERNAL_VIEWS}
+        if not self._is_costly or known is None or len(known.ideal) <= _LARGE or not view < dirty.documents:
+            return [dirty]
+        return [Dirty(dirty.documents - view, dirty.segments), Dirty(view)]
 
     def _pieces(self, name: str, *, is_doubtful: bool) -> list[tuple[str, Dirty]]:
         """All of a table again, but records of large ones seldom: watches tell of them, unless they were lost. Where reading is costly its

@@ -12,9 +12,6 @@ from typing import Final
 from segments.names import TABLE_TYPES, split_table_name
 from segments.store import paths
 
-#: Seconds in which further changes join one: as long as the last work took, within these bounds. On our own cluster always the longest:
-#: what is under way there needs processor and database more than the mirror does.
-_GATHER_S: Final = (0.02, 0.15)
 #: Seconds that a piece of such a look waits at most while there are always changes.
 _PIECE_S: Final = 1.0
 #: Seconds for the first call of all watches.
@@ -45,10 +42,11 @@ class Work:
 
 class Pending:
     """Safe between the threads of watches and the one that works. ``prefixes`` are those that are watched; every ``sweep_s`` seconds it is
-    time for a look at everything, watches or not."""
+    time for a look at everything, watches or not. Further changes join one for ``gather_s`` seconds: as long as the last work took, within
+    these bounds."""
 
-    def __init__(self, prefixes: Sequence[str], sweep_s: float, *, is_hasty: bool = True) -> None:
-        self._prefixes, self._sweep_s, self._is_hasty = prefixes, sweep_s, is_hasty
+    def __init__(self, prefixes: Sequence[str], sweep_s: float, gather_s: tuple[float, float]) -> None:
+        self._prefixes, self._sweep_s, self._gather_s = prefixes, sweep_s, gather_s
         self._lock = threading.Condition()
         self._now = Work(everything=True)
         self._first_at = self._taken_at = time.monotonic()
@@ -103,7 +101,7 @@ class Pending:
             if wait and not self._pieces:
                 self._lock.wait_for(self._is_due, max(0.0, self._swept_at + self._sweep_s - time.monotonic()))
             if self._now.tables and not self._now.everything:
-                gather = min(max(took, _GATHER_S[0]), _GATHER_S[1]) if self._is_hasty else _GATHER_S[1]
+                gather = min(max(took, self._gather_s[0]), self._gather_s[1])
                 self._lock.wait_for(lambda: self.is_stopped, max(0.0, self._first_at + gather - time.monotonic()))
             work = self._take()
             self._taken_at = time.monotonic()

@@ -19,10 +19,10 @@ class Terms:
     idle ones. Who is asked spends at most the part ``share`` of his time on us; ``longest_s`` is the longest pause.
     """
 
-    idle_s: float = 1.2
+    idle_s: float = 1.0
     quick_s: float = 0.4
     quick_looks: int = 5
-    per_minute: float = 240.0
+    per_minute: float = 300.0
     burst: float = 40.0
     share: float = 0.1
     longest_s: float = 30.0

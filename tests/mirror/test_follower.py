@@ -16,7 +16,7 @@ from segments.domain.ideal_state import new_ideal_state, with_rows
 from segments.domain.pause import PauseState, with_pause
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.table_config import parse_table_config
-from segments.domain.znrecord import decode, encode
+from segments.domain.znrecord import ZNRecord, decode, encode
 from segments.mirror import database
 from segments.mirror import follower as follower_module
 from segments.mirror.follower import Follower
@@ -298,6 +298,28 @@ def test_where_reading_is_costly_a_look_at_everything_reads_no_document_again(
         store.paths.clear()
         wait_until(lambda: len(store.paths) >= 2, 30)
         assert set(store.paths) == {paths.segment(TABLE.typed, name) for name in ("a", "z")}
+
+
+def test_where_reading_is_costly_what_is_wanted_of_a_large_table_is_shown_before_what_servers_have(
+    world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower_module, "_LARGE", 1)
+    store, go = Reads(world), threading.Event()
+    store.is_costly = True  # type: ignore[attr-defined]
+    ideal, view = paths.ideal_state(TABLE.typed), paths.external_view(TABLE.typed)
+    with following(store, cluster) as follower:
+        store.then = lambda read: view in read and go.wait(60)
+        node = world.memory.get(ideal)
+        assert node is not None
+        assert node.record is not None
+        put_untold(world, ideal, encode(with_rows(node.record, {"n": {"Server_x_1": "ONLINE"}})))
+        put_untold(world, view, encode(ZNRecord(TABLE.typed, maps={"n": {"Server_x_1": "ONLINE"}})))
+        with follower._pending._lock:  # both are found by one look
+            follower._pending.mark(view)
+            follower._pending.mark(ideal)
+        wait_until(lambda: Segment.objects.filter(name="n", replicas_wanted=1, replicas_online=0).exists(), 60)
+        go.set()
+        wait_until(lambda: Segment.objects.filter(name="n", replicas_online=1).exists(), 60)
 
 
 def changed(world: World, segment: str, field: str, value: str) -> bytes:

@@ -37,12 +37,14 @@ _LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _PATIENCE = 180.0
 
 
-def java_command(jars: Jars | Sequence[Path | str], heap: str, main: str, *arguments: str) -> list[str]:
-    """The command that runs a main class of ``jars``, or of a class path, with the options that Pinot needs on Java 17."""
+def java_command(jars: Jars | Sequence[Path | str], heap: str, main: str, *arguments: str, is_light: bool = True) -> list[str]:
+    """The command that runs a main class of ``jars``, or of a class path, with the options that Pinot needs on Java 17. Not ``is_light``:
+    it compiles and collects as Java does by itself, for who measures it."""
     path = [f"{jars.lib}/*"] if isinstance(jars, Jars) else list(map(str, jars))
     opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS]
     java = str(find_java(os.environ).executable)
-    options = [f"-Xmx{heap}", "-Dpinot.admin.system.exit=true", *_LIGHT, *opens, "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
+    options = [f"-Xmx{heap}", "-Dpinot.admin.system.exit=true", *opens, "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
+    options += _LIGHT if is_light else ()
     return [java, *options, "-cp", os.pathsep.join(path), main, *arguments]
 
 
@@ -53,6 +55,7 @@ class RealPinot:
     folder: Path
     servers: int = 2
     has_broker: bool = True
+    is_light: bool = True
     controller: str = ""
     broker: str = ""
     zookeeper: str = ""
@@ -191,7 +194,7 @@ class RealPinot:
         self._plan(name, heap, command, "-configFileName", str(path))
 
     def _plan(self, name: str, heap: str, *arguments: str) -> None:
-        self._commands[name] = java_command(PINOT, heap, ADMINISTRATOR, *arguments)
+        self._commands[name] = java_command(PINOT, heap, ADMINISTRATOR, *arguments, is_light=self.is_light)
 
     def _run(self, name: str) -> None:
         with (self.folder / f"{name}.out").open("ab") as out:
@@ -207,12 +210,14 @@ class RealPinot:
 
 
 @contextmanager
-def running(has_failed: Callable[[], bool] = bool, *, servers: int = 2, has_broker: bool = True) -> Iterator[RealPinot]:
+def running(
+    has_failed: Callable[[], bool] = bool, *, servers: int = 2, has_broker: bool = True, is_light: bool = True
+) -> Iterator[RealPinot]:
     """A Pinot for the time of the block. Its folder, with the logs, is kept when it does not start or ``has_failed`` says so."""
     problem = PINOT.fetch()
     assert not problem, problem
     folder, is_kept = Path(tempfile.mkdtemp(prefix="realpinot-")), True
-    pinot = RealPinot(folder, servers, has_broker)
+    pinot = RealPinot(folder, servers, has_broker, is_light)
     try:
         pinot.start()
         yield pinot
