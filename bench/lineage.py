@@ -22,7 +22,8 @@ from pathlib import Path
 
 from bench import _large, _races
 from bench._snapshots import NEW, OLD, SNAPSHOTS, TABLE, PlainClient, Readers, Tars, in_processes, p99, row, tars
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
+from tests.waiting import poll
 
 #: Apache Pinot 1.5.1 on the same kind of machine (2 cores), ms, median and p99; end and revert include the first right answer.
 QUIET = {"start": (7, 18), "end + query": (39, 96), "revert + query": (38, 85)}

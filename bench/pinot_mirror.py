@@ -17,13 +17,14 @@ import statistics
 import tempfile
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from bench._real_controller import RealController
 from tests.real_pinot.cluster import CLUSTER
+from tests.waiting import wait_until
 
 TABLE = "large_OFFLINE"
 TABLE_SUFFIX = "_OFFLINE"
@@ -181,7 +182,7 @@ class _Run:
         cpu, began = time.process_time(), time.perf_counter()
         mirror.start()
         rows = Segment.objects.filter(table__cluster__name=name)
-        wait(lambda: rows.count() >= self.count and Cluster.objects.get(name=name).mirrored_at is not None, 600, every_s=0.5)
+        wait_until(lambda: rows.count() >= self.count and Cluster.objects.get(name=name).mirrored_at is not None, 600, every_s=0.5)
         tell(self.mode, "first sync", [time.perf_counter() - began], AIMS["first sync"])
         calls = sum(self.controller.calls().values())
         print(f"  {'':<11}its processor time {time.process_time() - cpu:.1f} s, calls on the controller {calls}")
@@ -201,7 +202,7 @@ class _Run:
         time.sleep(REST_S)
         self._put([(paths.segment(SMALL, name), segment_node(name, crc)), (f"{paths.messages(BROKER)}/{self.mode}{number}", b"{}")])
         began = time.perf_counter()
-        wait(lambda: rows.filter(name=name, crc=crc).exists(), 300)
+        wait_until(lambda: rows.filter(name=name, crc=crc).exists(), 300)
         return time.perf_counter() - began
 
     def _changes(self, rows: Any) -> None:
@@ -232,13 +233,13 @@ class _Run:
         time.sleep(after_s)
         self._put([*wanted, *served] if is_at_once else wanted)
         began = time.perf_counter()
-        wait(lambda: rows.filter(name=name, replicas_wanted=2).exists(), 120)
+        wait_until(lambda: rows.filter(name=name, replicas_wanted=2).exists(), 120)
         seen = time.perf_counter() - began
         if not is_at_once:
             time.sleep(after_s)
             self._put(served)
             began = time.perf_counter()
-        wait(lambda: rows.filter(name=name, replicas_online=2).exists(), 120)
+        wait_until(lambda: rows.filter(name=name, replicas_online=2).exists(), 120)
         return seen, time.perf_counter() - began
 
     def _put(self, nodes: list[Node]) -> None:
@@ -298,14 +299,6 @@ def paths_of() -> Any:
     from segments.store import paths
 
     return paths
-
-
-def wait(is_done: Callable[[], bool], seconds: float, every_s: float = 0.01) -> None:
-    """Look until it is so."""
-    deadline = time.perf_counter() + seconds
-    while not is_done():
-        assert time.perf_counter() < deadline, "it took too long"
-        time.sleep(every_s)
 
 
 def tell(mode: str, what: str, took: list[float], aim: float) -> None:

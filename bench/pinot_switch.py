@@ -14,9 +14,10 @@ from pathlib import Path
 import requests
 
 from bench._snapshots import p99
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
 from tests.maven import PINOT
 from tests.real_pinot.cluster import RealPinot, running
+from tests.waiting import poll
 
 OLD, NEW = ["a1", "a2"], ["b1", "b2"]
 

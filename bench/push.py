@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from segments.demo import flights
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
+from tests.waiting import poll
 
 TABLE = "pushbench"
 ROWS = 1_010_328

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.realtime_table import Feed, KafkaFeed, QuickSql, RedisFeed, Table, once, spread
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
+from tests.waiting import poll
 
 #: What Apache Pinot 1.5.1 took (Kafka).
 PINOT = {

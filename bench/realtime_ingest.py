@@ -26,8 +26,9 @@ from segments.domain.stream_config import StreamConfig, parse_stream_config
 from segments.domain.table_config import parse_table_config
 from segments.gateways.streams import Stream, open_stream
 from segments.processes.valkey import redis_binary
-from tests.real_parts import free_port, wait_until
+from tests.real_parts import free_port
 from tests.streams.kafka_broker import fetch_jars, running
+from tests.waiting import wait_until
 
 ROWS = 300_000
 BATCH = 10_000

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 
 import redis
 
-from tests.integration.running import Client, poll
+from tests.integration.running import Client
+from tests.waiting import poll
 
 #: Ten columns; one message is about 300 bytes.
 DIMENSIONS = {"id": "STRING", "p": "INT", "n": "LONG", "city": "STRING", "carrier": "STRING", "flight": "INT", "note": "STRING"}

@@ -6,14 +6,14 @@ import os
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from segments.processes.java import find_java
 from segments.processes.zookeeper import zookeeper_command
+from tests.waiting import wait_until
 
 
 def free_port() -> int:
@@ -29,14 +29,6 @@ def until_ended() -> Iterator[None]:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
         yield
-
-
-def wait_until(is_done: Callable[[], object], seconds: float = 60.0, what: str = "the condition") -> None:
-    """Poll until ``is_done`` is true; AssertionError after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while not is_done():
-        assert time.monotonic() < deadline, f"{what} did not come true within {seconds:g} s"
-        time.sleep(0.01)
 
 
 @dataclass

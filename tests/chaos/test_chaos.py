@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from bench.realtime_table import RedisFeed, Table
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
+from tests.waiting import poll
 
 pytestmark = pytest.mark.integration
 

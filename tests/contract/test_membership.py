@@ -15,7 +15,7 @@ from segments.store import instances, messages, paths
 from segments.store.base import Store
 from segments.store.cluster_setup import ensure_cluster
 from tests.contract.conftest import World
-from tests.real_parts import wait_until
+from tests.waiting import wait_until
 
 SERVER = "Server_127.0.0.1_8098"
 

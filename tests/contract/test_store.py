@@ -12,7 +12,7 @@ from segments.errors import Conflict, InvalidInput, RecordCorrupt, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Store
 from segments.store.update import RetryPolicy, update_record
 from tests.contract.conftest import World
-from tests.real_parts import wait_until
+from tests.waiting import wait_until
 
 A, B, C = ZNRecord("a", {"k": "1"}), ZNRecord("b", {"k": "2"}, {"m": {"x": "y"}}, {"l": ["1", "2"]}), ZNRecord("c")
 

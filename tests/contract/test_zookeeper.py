@@ -16,7 +16,8 @@ from segments.store import instances
 from segments.store.base import Create
 from segments.store.update import update_record
 from segments.store.zookeeper import ZooKeeperStore
-from tests.real_parts import ZooKeeperProcess, free_port, start_zookeeper, wait_until
+from tests.real_parts import ZooKeeperProcess, free_port, start_zookeeper
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.integration
 

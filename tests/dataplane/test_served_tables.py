@@ -8,7 +8,7 @@ from segments.store import paths
 from segments.store.instances import join
 from segments.store.memory import MemoryStore
 from tests.dataplane.world import TABLE, World
-from tests.real_parts import wait_until
+from tests.waiting import wait_until
 
 VIEW = paths.external_view("brokerResource")
 ONE, TWO, DEAD = "Broker_h_1", "Broker_h_2", "Broker_h_3"

@@ -26,19 +26,11 @@ from segments.store.base import Store, Versioned
 from segments.store.cluster_setup import ensure_cluster
 from segments.store.memory import MemoryStore
 from segments.store.update import update_record
+from tests.waiting import wait_until
 
 TABLE = "t_OFFLINE"
 SECRET = "s3cret-of-the-test-cluster"
 _ports = itertools.count(20_000)
-
-
-def poll(look: Callable[[], Any], seconds: float = 10.0, what: str = "the condition") -> Any:
-    """Look until the answer is true, then return it."""
-    deadline = time.monotonic() + seconds
-    while not (found := look()):
-        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
-        time.sleep(0.002)
-    return found
 
 
 def schema_of(raw: str = "t") -> Schema:
@@ -91,7 +83,7 @@ class World:
         server = Server(store, self.deep_store, given)
         server.start()
         self.servers[number] = server
-        poll(lambda: server.is_ready, what="server ready")
+        wait_until(lambda: server.is_ready, what="server ready")
         return server
 
     def gateway(self, secret: str = SECRET, **settings: Any) -> HttpServers:
@@ -150,7 +142,7 @@ class World:
             self.record(name, self.build(name, rows))
         self.assign(names, servers)
         row = {f"Server_127.0.0.1_{n}": "ONLINE" for n in servers}
-        poll(lambda: all(self.states(name) == row for name in names), what=f"{names} ONLINE")
+        wait_until(lambda: all(self.states(name) == row for name in names), what=f"{names} ONLINE")
 
     def states(self, segment: str, table: str = TABLE) -> Mapping[str, str]:
         """The segment's row of the external view."""

@@ -16,7 +16,8 @@ from segments.store.turns import in_turn
 from segments.store.zookeeper import ZooKeeperStore
 from tests.contract.conftest import zookeeper as zookeeper
 from tests.faults.controllers import RACES, Controller
-from tests.real_parts import ZooKeeperProcess, wait_until
+from tests.real_parts import ZooKeeperProcess
+from tests.waiting import wait_until
 
 _numbers = itertools.count(1)
 

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 import requests
@@ -19,26 +19,10 @@ import requests
 from segments.domain.schema import parse_schema
 from segments.domain.table_config import parse_table_config
 from segments.segmentfile import build_segment, write_tar
+from tests.waiting import poll
 
 ROOT = Path(__file__).resolve().parents[2]
 DAY0 = 19_000
-T = TypeVar("T")
-
-
-def poll(look: Callable[[], T], seconds: float, what: str) -> T:
-    """Look until the answer is true; an exception counts as false."""
-    deadline, last = time.monotonic() + seconds, None
-    while True:
-        try:
-            found = look()
-            if found:
-                return found
-            last = repr(found)
-        except Exception as error:  # noqa: BLE001  told when time is up
-            last = repr(error)
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what}: not within {seconds} s, last seen {last}")
-        time.sleep(0.03)
 
 
 class Installation:

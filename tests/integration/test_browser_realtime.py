@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bench.realtime_table import RedisFeed, Table
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
+from tests.waiting import poll
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.integration.running import Client, poll
+from tests.integration.running import Client
+from tests.waiting import poll
 
 pytestmark = pytest.mark.browser
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.running import DAY0, Client, Installation, poll
+from tests.integration.running import DAY0, Client, Installation
+from tests.waiting import poll
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 OVER = ("DONE", "FAILED", "CANCELLED", "BLOCKED")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
 from tests.integration.test_switches import NEW, OLD, SNAPSHOTS, Hammer, cycle, prepare
+from tests.waiting import poll
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
+from tests.waiting import poll
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
+from tests.waiting import poll
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.integration.running import DAY0, Client, Installation, poll
+from tests.integration.running import DAY0, Client, Installation
+from tests.waiting import poll
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 

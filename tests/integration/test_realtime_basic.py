@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import redis
 
-from tests.integration.running import Client, Installation, poll
+from tests.integration.running import Client, Installation
+from tests.waiting import poll
 
 pytestmark = pytest.mark.integration
 

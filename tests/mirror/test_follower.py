@@ -26,8 +26,8 @@ from segments.services.replacement import end_replace, revert_replace, start_rep
 from segments.store import paths
 from segments.store.base import Store, Versioned
 from tests.faults.faulty import FaultyStore
-from tests.real_parts import wait_until
 from tests.services.world import ANN, TABLE, World
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

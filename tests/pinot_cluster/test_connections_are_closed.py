@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from segments.gateways.pinot import Connection, ControllerFault, Credentials, HttpPinotController
-from tests.real_parts import wait_until
+from tests.waiting import wait_until
 
 
 class Controller(ThreadingHTTPServer):

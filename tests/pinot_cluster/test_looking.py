@@ -16,7 +16,7 @@ from segments.store.overwritten import Stat, StatReader, covering
 from segments.store.pace import Pace, Terms
 from segments.store.polling import Poller
 from tests.pinot_cluster.fake_rest import FakePinot, controller
-from tests.real_parts import wait_until
+from tests.waiting import wait_until
 
 TABLE = "flights_OFFLINE"
 TERMS = Terms()

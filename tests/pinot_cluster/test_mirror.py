@@ -29,7 +29,8 @@ from segments.services.context import Actor
 from segments.store import paths
 from segments.store.memory import MemoryStore
 from tests.pinot_cluster.fake_rest import FakePinot
-from tests.real_parts import start_zookeeper, wait_until
+from tests.real_parts import start_zookeeper
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,7 +12,7 @@ from segments.store import paths
 from segments.store.base import Create, Delete, Replace, Store
 from segments.store.memory import MemoryStore
 from segments.store.overlay import OverlayStore
-from tests.real_parts import wait_until
+from tests.waiting import wait_until
 
 TABLE = "flights_OFFLINE"
 

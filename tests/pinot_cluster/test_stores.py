@@ -20,7 +20,8 @@ from segments.store.controller import ControllerStore
 from segments.store.pace import Terms
 from segments.store.pinot_zookeeper import PinotZooKeeper
 from tests.pinot_cluster.fake_rest import CLUSTER, FakePinot, controller
-from tests.real_parts import ZooKeeperProcess, start_zookeeper, wait_until
+from tests.real_parts import ZooKeeperProcess, start_zookeeper
+from tests.waiting import wait_until
 
 TABLE = "flights_OFFLINE"
 #: As Helix leaves them: pretty-printed, keys of its own, fields that are null.

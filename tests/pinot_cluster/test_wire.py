@@ -18,7 +18,8 @@ import pytest
 from segments.errors import OutcomeUnknown
 from segments.gateways.pinot import Connection, ControllerFault, HttpPinotController, Tls
 from segments.gateways.pinot.circuit import Breaker
-from tests.real_parts import free_port, wait_until
+from tests.real_parts import free_port
+from tests.waiting import wait_until
 
 
 class Controller(BaseHTTPRequestHandler):

@@ -27,7 +27,8 @@ from segments.services.context import Actor
 from segments.store import paths, pinot_zookeeper
 from segments.store.memory import MemoryStore
 from segments.store.pinot_zookeeper import PinotZooKeeper
-from tests.real_parts import ZooKeeperProcess, start_zookeeper, wait_until
+from tests.real_parts import ZooKeeperProcess, start_zookeeper
+from tests.waiting import wait_until
 
 ANN = Actor("ann", "because")
 USER, PASSWORD = "reader", "pass:word of the zookeeper"

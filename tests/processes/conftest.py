@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from segments.processes.sessions import MARKER, is_running
+from tests.waiting import wait_until
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -62,15 +63,6 @@ while True:
 """
 
 
-def until(condition: Callable[[], Any], what: str, seconds: float = 15.0) -> Any:
-    """Poll until ``condition()`` is true and return its value; fail with ``what`` at the deadline."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.02)
-    return value
-
-
 def never(condition: Callable[[], Any], what: str, seconds: float) -> None:
     """Poll for ``seconds`` and fail with ``what`` as soon as ``condition()`` is true."""
     deadline = time.monotonic() + seconds
@@ -108,7 +100,7 @@ class Tiny:
 
     def healthy(self) -> dict[str, Any]:
         """Wait for health; the endpoints file."""
-        until(self.endpoints.exists, "endpoints.json")
+        wait_until(self.endpoints.exists, 15, "endpoints.json")
         return dict(json.loads(self.endpoints.read_text()))
 
     def running(self) -> list[int]:
@@ -135,4 +127,4 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tiny]:
         if process.poll() is None:
             process.send_signal(signal.SIGKILL)
         process.communicate()
-    until(lambda: not cluster.running(), "the end of all processes of this test")
+    wait_until(lambda: not cluster.running(), 15, "the end of all processes of this test")

@@ -12,7 +12,7 @@ import pytest
 
 from tests import maven
 from tests.maven import CAN_NOT_BE_HAD, Jars
-from tests.real_parts import wait_until
+from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 #: What a fake Maven does first: find out where the jars go, and put half of them there.

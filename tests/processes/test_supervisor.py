@@ -13,7 +13,8 @@ import pytest
 from segments.errors import PinotAdminError, Unavailable
 from segments.processes.control import ask
 from segments.processes.sessions import is_running
-from tests.processes.conftest import CRASHING, PARENT, STEADY, STUBBORN, Tiny, never, until
+from tests.processes.conftest import CRASHING, PARENT, STEADY, STUBBORN, Tiny, never
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="these tests look for processes in /proc")
 
@@ -45,7 +46,7 @@ def test_endpoints_name_all_processes_and_go_while_one_is_down(tiny: Tiny) -> No
     assert list(before["pids"]) == ["zookeeper"]
     assert before["controller"] == before["broker"] == "http://127.0.0.1:1"
     os.kill(before["pids"]["zookeeper"], signal.SIGKILL)
-    until(lambda: not tiny.endpoints.exists(), "removal of endpoints.json")
+    wait_until(lambda: not tiny.endpoints.exists(), 15, "removal of endpoints.json")
     after = tiny.healthy()
     assert after["pids"]["zookeeper"] != before["pids"]["zookeeper"]
     assert after["servers"] == before["servers"]
@@ -55,7 +56,7 @@ def test_a_child_that_does_not_answer_any_more_takes_the_endpoints_away_until_it
     tiny.up({"name": "web", "code": STEADY})
     pid = tiny.healthy()["pids"]["web"]
     (tiny.folder / "run" / "web.ready").unlink()
-    until(lambda: not tiny.endpoints.exists(), "removal of endpoints.json")
+    wait_until(lambda: not tiny.endpoints.exists(), 15, "removal of endpoints.json")
     (tiny.folder / "run" / "web.ready").touch()
     assert tiny.healthy()["pids"]["web"] == pid
 
@@ -63,7 +64,9 @@ def test_a_child_that_does_not_answer_any_more_takes_the_endpoints_away_until_it
 def test_a_child_that_keeps_dying_is_restarted_with_growing_delays(tiny: Tiny) -> None:
     tiny.up({"name": "broken", "code": CRASHING})
     starts = tiny.folder / "starts"
-    times = until(lambda: starts.exists() and len(lines := starts.read_text().split()) >= 5 and [float(t) for t in lines], "5 starts")
+    times = wait_until(
+        lambda: starts.exists() and len(lines := starts.read_text().split()) >= 5 and [float(t) for t in lines], 15, "5 starts"
+    )
     gaps = [later - earlier for earlier, later in pairwise(times)]
     assert all(gap >= wanted for gap, wanted in zip(gaps, (0.1, 0.2, 0.4, 0.4), strict=False)), gaps
     assert gaps[3] < 2.0, "the delay is bounded"
@@ -83,7 +86,7 @@ def test_a_second_ctrl_c_does_not_wait_for_the_grace(tiny: Tiny) -> None:
     process = tiny.up({"name": "stubborn", "code": STUBBORN, "grace": 60})
     tiny.healthy()
     process.send_signal(signal.SIGINT)
-    until(lambda: not tiny.endpoints.exists(), "the begin of the stop")
+    wait_until(lambda: not tiny.endpoints.exists(), 15, "the begin of the stop")
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
@@ -98,7 +101,7 @@ def test_kill_9_of_the_supervisor_leaves_no_process_behind(tiny: Tiny) -> None:
     assert all(map(is_running, family))
     process.send_signal(signal.SIGKILL)
     process.wait()
-    until(lambda: not any(map(is_running, family)) and not tiny.running(), "the end of all processes", 5)
+    wait_until(lambda: not any(map(is_running, family)) and not tiny.running(), 5, "the end of all processes")
     assert not tiny.endpoints.exists(), "nobody must take the cluster for healthy"
 
 
@@ -107,7 +110,7 @@ def test_after_kill_9_it_starts_again_on_the_same_directory(tiny: Tiny) -> None:
     before = tiny.healthy()["pids"]["web"]
     first.send_signal(signal.SIGKILL)
     first.wait()
-    until(lambda: not tiny.endpoints.exists(), "removal of endpoints.json")
+    wait_until(lambda: not tiny.endpoints.exists(), 15, "removal of endpoints.json")
     tiny.up()
     assert tiny.healthy()["pids"]["web"] != before
     assert not is_running(before)
@@ -118,7 +121,7 @@ def test_what_a_dead_child_left_in_its_session_is_ended_before_it_starts_again(t
     tiny.healthy()
     family = [int(pid) for pid in (tiny.folder / "family").read_text().split()]
     os.kill(family[0], signal.SIGKILL)
-    until(lambda: tiny.endpoints.exists() and tiny.healthy()["pids"]["worker"] != family[0], "the restart")
+    wait_until(lambda: tiny.endpoints.exists() and tiny.healthy()["pids"]["worker"] != family[0], 15, "the restart")
     assert not any(map(is_running, family))
 
 
@@ -127,10 +130,10 @@ def test_a_killed_guardian_is_replaced_and_still_does_its_work(tiny: Tiny) -> No
     known = {process.pid, tiny.healthy()["pids"]["stubborn"]}
     guardian = (set(tiny.running()) - known).pop()
     os.kill(guardian, signal.SIGKILL)
-    until(lambda: set(tiny.running()) - known - {guardian}, "a new guardian")
+    wait_until(lambda: set(tiny.running()) - known - {guardian}, 15, "a new guardian")
     process.send_signal(signal.SIGKILL)
     process.wait()
-    until(lambda: not tiny.running(), "the end of all processes")
+    wait_until(lambda: not tiny.running(), 15, "the end of all processes")
 
 
 def test_what_outlived_both_supervisor_and_guardian_is_ended_by_the_next_start(tiny: Tiny) -> None:

@@ -14,8 +14,8 @@ from segments.store.base import Store
 from segments.store.controller import ControllerStore
 from segments.store.pinot_zookeeper import PinotZooKeeper
 from tests.integration.running import Client
-from tests.real_parts import wait_until
 from tests.real_pinot.cluster import CLUSTER, RealPinot
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(400)]
 

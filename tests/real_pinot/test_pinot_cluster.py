@@ -12,8 +12,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from segments.domain.table_config import CONSISTENT_PUSH
-from tests.integration.running import ROOT, Client, Installation, config_of, poll, schema_of
+from tests.integration.running import ROOT, Client, Installation, config_of, schema_of
 from tests.real_pinot.cluster import RealPinot
+from tests.waiting import poll
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(400)]
 _numbers = itertools.count(1)

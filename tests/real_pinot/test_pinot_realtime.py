@@ -10,9 +10,10 @@ import pytest
 from confluent_kafka import Producer
 from playwright.sync_api import Page, expect
 
-from tests.integration.running import Client, poll
+from tests.integration.running import Client
 from tests.real_pinot.test_pinot_cluster import expect_on_page, shoot
 from tests.streams.kafka_broker import KafkaBroker
+from tests.waiting import poll
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(400)]
 _numbers = itertools.count(1)

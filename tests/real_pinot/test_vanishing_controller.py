@@ -10,9 +10,10 @@ import pytest
 import requests
 from playwright.sync_api import Page
 
-from tests.integration.running import Client, poll
+from tests.integration.running import Client
 from tests.real_pinot.cluster import RealPinot
 from tests.real_pinot.test_pinot_cluster import expect_on_page, new_table, shoot, state_of
+from tests.waiting import poll
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(600)]
 

@@ -25,8 +25,8 @@ from segments.services.table_record import read_table_config
 from segments.services.waiting_ends import kept_alive
 from segments.store import paths
 from tests.faults.faulty import Fault, FaultyStore, Plan
-from tests.real_parts import wait_until
 from tests.services.world import ANN, TABLE, World
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 

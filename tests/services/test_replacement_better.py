@@ -25,7 +25,7 @@ from segments.store.memory import MemoryStore
 from segments.store.update import update_record
 from tests.faults.controllers import BOB, SERVER, Controller, pushed, step
 from tests.faults.faulty import Fault, FaultyStore, Plan
-from tests.real_parts import wait_until
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 BROKER = "Broker_a_1"

@@ -17,8 +17,9 @@ from segments.domain.stream_config import StreamConfig, parse_stream_config
 from segments.gateways.streams import Stream, open_stream
 from segments.gateways.streams.memory import MemoryBroker
 from segments.processes.valkey import redis_binary
-from tests.real_parts import free_port, wait_until
+from tests.real_parts import free_port
 from tests.streams.kafka_broker import KafkaBroker, fetch_jars, running
+from tests.waiting import wait_until
 
 _names = itertools.count(1)
 

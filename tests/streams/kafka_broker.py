@@ -23,7 +23,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from segments.processes.java import find_java
 from tests.maven import KAFKA
-from tests.real_parts import free_port, until_ended, wait_until
+from tests.real_parts import free_port, until_ended
+from tests.waiting import wait_until
 
 
 def fetch_jars() -> str:

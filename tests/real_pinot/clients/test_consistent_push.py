@@ -13,9 +13,10 @@ import pytest
 from segments.domain.schema import parse_schema
 from segments.domain.table_config import parse_table_config
 from segments.segmentfile import build_segment, write_tar
-from tests.integration.running import DAY0, Client, Installation, config_of, poll, schema_of
+from tests.integration.running import DAY0, Client, Installation, config_of, schema_of
 from tests.maven import CLIENTS
 from tests.real_pinot.clients.jobs import Target, job_spec, run_script, write_spec
+from tests.waiting import poll
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(400)]
 SCRIPT = Path(__file__).with_name("consistent_push.groovy")

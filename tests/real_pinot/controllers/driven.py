@@ -19,8 +19,8 @@ from segments.store.memory import MemoryStore
 from segments.store.overlay import OverlayStore
 from segments.store.pinot_zookeeper import PinotZooKeeper
 from tests.integration.running import Client, config_of, schema_of
-from tests.real_parts import wait_until
 from tests.real_pinot.controllers.running import USERS, NewerController
+from tests.waiting import wait_until
 
 ANN = Actor("ann", "a test")
 

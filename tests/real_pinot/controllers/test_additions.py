@@ -16,9 +16,9 @@ from segments.services.replacement import end_replace, start_replace
 from segments.services.rollback import preview_rollback, roll_back
 from segments.services.snapshot_checks import read_checks
 from segments.services.uploads import upload_tar
-from tests.real_parts import wait_until
 from tests.real_pinot.controllers.driven import ANN, Driven
 from tests.real_pinot.controllers.test_services import entries, make_tar, visible
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(300), pytest.mark.django_db]
 

@@ -10,8 +10,8 @@ import pytest
 from segments.domain import pinot_version as versions
 from segments.domain.pinot_version import Has, parse_version
 from tests.integration.running import DAY0
-from tests.real_parts import wait_until
 from tests.real_pinot.controllers.driven import Driven, realtime_config
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(300)]
 #: Any status but those with which a controller says that it does not know the path.

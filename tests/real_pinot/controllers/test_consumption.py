@@ -21,9 +21,9 @@ from segments.services import segments as segment_lists
 from segments.services.consuming_segments import StartFrom
 from segments.services.force_commit import Wanted
 from segments.store import paths
-from tests.real_parts import wait_until
 from tests.real_pinot.controllers.driven import ANN, Driven
 from tests.real_pinot.controllers.test_services import make_tar
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(300), pytest.mark.django_db]
 ALL_AT_ONCE = BatchSettings(size=MAX_BATCH)

@@ -22,10 +22,10 @@ from segments.services.pinot_starts import all_intents
 from segments.services.replacement import end_replace, start_replace
 from segments.store.memory import MemoryStore
 from tests.integration.running import config_of, schema_of
-from tests.real_parts import wait_until
 from tests.real_pinot.controllers.driven import ANN, Driven
 from tests.real_pinot.controllers.running import USERS, NewerController
 from tests.real_pinot.controllers.test_services import make_tar
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(300), pytest.mark.django_db(transaction=True)]
 

@@ -32,8 +32,8 @@ from segments.services.pinot_operations import reset_table
 from segments.services.replacement import end_replace, preview_revert, revert_replace, start_replace
 from segments.services.upload_registration import UploadOptions
 from tests.integration.running import DAY0, config_of, schema_of
-from tests.real_parts import wait_until
 from tests.real_pinot.controllers.driven import ANN, Driven
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(300), pytest.mark.django_db]
 STEPS = ("startReplaceSegments", "endReplaceSegments", "revertReplaceSegments")
