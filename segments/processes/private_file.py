@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,3 +43,20 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise RecordCorrupt(f"{path} holds no JSON object.", remedy="Repair it or move it away.")
     return value
+
+
+@contextmanager
+def changing_json(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON object in ``path`` (empty when there is none), to be changed in the block and written at its end if it was; whoever else
+    wants to change it, in whichever thread or process, waits. The folder is made. Raises RecordCorrupt as ``read_json`` does."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path.with_name(f".{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        value = read_json(path)
+        before = dict(value)
+        yield value
+        if value != before:
+            write_private_json(path, value)
+    finally:
+        os.close(handle)

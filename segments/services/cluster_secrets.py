@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from segments.gateways.pinot.refusals import REFUSED, ControllerFault
-from segments.processes.private_file import read_json, write_private_json
+from segments.processes.private_file import changing_json, read_json
 
 FILE: Final = "clusters.json"
 #: Sources of a secret, as kept in ``Cluster.auth_source``.
@@ -22,16 +22,14 @@ FROM_FILE: Final = "file:"
 
 def store_secret(data_dir: Path, cluster: str, secret: str) -> None:
     """Keep it for this cluster."""
-    known = _read(data_dir)
-    data_dir.mkdir(parents=True, exist_ok=True)
-    write_private_json(data_dir / FILE, {**known, cluster: secret})
+    with changing_json(data_dir / FILE) as known:
+        known[cluster] = secret
 
 
 def forget_secret(data_dir: Path, cluster: str) -> None:
     """Keep it no longer; fine when there is none."""
-    known = _read(data_dir)
-    if known.pop(cluster, None) is not None:
-        write_private_json(data_dir / FILE, known)
+    with changing_json(data_dir / FILE) as known:
+        known.pop(cluster, None)
 
 
 def find_secret(data_dir: Path, cluster: str, source: str, environ: Mapping[str, str] = os.environ) -> str:
@@ -42,7 +40,7 @@ def find_secret(data_dir: Path, cluster: str, source: str, environ: Mapping[str,
     elif source.startswith(FROM_FILE):
         secret, where = _content(source.removeprefix(FROM_FILE)), f"the file {source.removeprefix(FROM_FILE)}"
     else:
-        secret, where = str(_read(data_dir).get(cluster, "")), f"the private file {FILE} of the data directory"
+        secret, where = str(read_json(data_dir / FILE).get(cluster, "")), f"the private file {FILE} of the data directory"
     if not secret:
         name, _, part = cluster.partition("/")
         text = f"The secret of cluster '{name}'{' for its ZooKeeper' if part else ''} is not in {where}."
@@ -55,7 +53,3 @@ def _content(path: str) -> str:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def _read(data_dir: Path) -> dict[str, Any]:
-    return read_json(data_dir / FILE)

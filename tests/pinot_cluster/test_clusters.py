@@ -6,6 +6,7 @@ import io
 import json
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Un
 from segments.gateways.pinot import http_controller
 from segments.models import AuditEvent, Cluster, Table
 from segments.services import cluster_parts, clusters
-from segments.services.cluster_secrets import find_secret
+from segments.services.cluster_secrets import find_secret, forget_secret, store_secret
 from segments.services.clusters import ClusterSpec
 from segments.services.context import Actor
 from segments.store import paths
@@ -127,6 +128,14 @@ def test_a_secret_lies_in_a_private_file_and_nowhere_else(installation: Path) ->
     assert SECRET not in seen
     clusters.change_cluster(spec(), ANN)
     assert SECRET not in file.read_text()
+
+
+def test_of_secrets_that_come_at_the_same_moment_none_is_lost(installation: Path) -> None:
+    names = [f"c{number}" for number in range(40)]
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda name: store_secret(installation, name, f"of {name}"), names))
+        list(threads.map(lambda name: forget_secret(installation, name), names[::2]))
+    assert json.loads((installation / "clusters.json").read_text()) == {name: f"of {name}" for name in names[1::2]}
 
 
 def test_a_secret_may_be_named_instead(installation: Path, monkeypatch: pytest.MonkeyPatch) -> None:
