@@ -195,8 +195,9 @@ def test_ci_names_what_failed_first_and_passed_then(tmp_path: Path) -> None:
 
 
 def test_ci_fails_when_real_parts_fail_without_a_failed_test(tmp_path: Path) -> None:
-    status, _, made = run_ci(tmp_path / "repository", mvn="", make='[ "$1" = test ]')
+    status, said, made = run_ci(tmp_path / "repository", mvn="", make='[ "$1" = test ]')
     assert (status, made) == (1, ["test", "test-real"])
+    assert "No single test with real parts failed, but their run did" in said
 
 
 def test_ci_fails_at_once_with_the_tests_that_need_nothing(tmp_path: Path) -> None:
