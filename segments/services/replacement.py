@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
@@ -18,7 +17,7 @@ from segments.names import TableName
 from segments.services import audit, deletion, pinot_end, pinot_replacement, pinot_revert, snapshot_checks, start_admission
 from segments.services.acknowledgement import wait_for_brokers
 from segments.services.context import Actor, Context
-from segments.services.end_readiness import require_ready
+from segments.services.end_readiness import EndRequest
 from segments.services.lineage_record import Observed, observe, read_lineage
 from segments.services.loading import once_loaded
 from segments.services.lost_links import newer_strangers
@@ -32,8 +31,6 @@ __all__ = ["end_replace", "preview_revert", "read_lineage", "revert_replace", "s
 
 log = logging.getLogger(__name__)
 
-#: How often an end waits and checks anew because segments were uploaded again meanwhile.
-_ROUNDS: Final = 3
 #: Names of segments that an audit record tells, of each list.
 _TOLD: Final = 100
 
@@ -142,66 +139,46 @@ def end_replace(
     or PreconditionFailed (lineage.md 5). ``cleanup`` is handled by the caller, which runs a retention pass. ``guard`` sees the entry as
     read in every attempt and raises when the caller no longer wants this end. While it waits, the lease of the entry's client is kept.
     """
+    asked = EndRequest(ctx, table, entry_id, tuple(segments_to), actor, override, progress, guard)
     if ctx.pinot is not None:
-        on_pinot = partial(pinot_end.end_replace, ctx, table, entry_id, segments_to=segments_to, cleanup=cleanup, actor=actor)
-        run = partial(on_pinot, progress=progress, override=override, guard=guard)
-        _audited(ctx, table, "endReplaceSegments", actor, entry_id, run)
+        _audited(ctx, table, "endReplaceSegments", actor, entry_id, partial(pinot_end.end_replace, asked, cleanup=cleanup))
         return
-    end = _End(ctx, table, entry_id, tuple(segments_to), actor, override, progress, guard)
-    _audited(ctx, table, "endReplaceSegments", actor, entry_id, end.run)
+    end = _End(asked)
+    _audited(ctx, table, "endReplaceSegments", actor, entry_id, lambda: asked.until_files_stay(end.attempt))
     _finish(ctx, table, "endReplaceSegments", actor, end.decided[0], cleanup=cleanup)
 
 
 @dataclass
 class _End:
-    """One end: first what it waits for, then the switch, decided afresh in every attempt. ``files`` are those that the checks read."""
+    """One end: first what it waits for, then the switch, decided afresh for every try to write. ``files``: those that the checks read."""
 
-    ctx: Context
-    table: TableName
-    entry_id: str
-    segments_to: tuple[str, ...]
-    actor: Actor
-    override: str
-    progress: Progress | None
-    guard: Callable[[Entry], object] | None
+    asked: EndRequest
     decided: list[Decision] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
 
-    def run(self) -> None:
-        """Until it is written; again when a segment was uploaded anew after the checks."""
-        for _ in range(_ROUNDS):
-            self._make_ready()
-            with suppress(snapshot_checks.FilesChanged):
-                update_transaction(self.ctx.store, self._attempt, turn=self.table.typed)
-                return
-        raise snapshot_checks.uploading_again(self.table, self.entry_id)
+    def attempt(self) -> None:
+        """Until it is written. Raises FilesChanged when a segment was uploaded anew after the checks."""
+        seen, first = self._decide()
+        if first.changed:
+            self.files = self.asked.require_ready(first.entry, seen.config)
+        update_transaction(self.asked.ctx.store, self._writes, turn=self.asked.table.typed)
 
     def _decide(self) -> tuple[Observed, Decision]:
-        seen = observe(self.ctx, self.table)
-        if self.guard is not None:
-            self.guard(seen.lineage.entry(self.entry_id))
+        asked, seen = self.asked, self.asked.observe()
         decision = replacement.end(
-            seen.lineage, self.entry_id, segments_to=self.segments_to, ideal=seen.ideal.maps, is_refresh=seen.config.is_refresh,
-            now_ms=self.ctx.clock(), settings=settings_or_default(seen.config),
+            seen.lineage, asked.entry_id, segments_to=asked.segments_to, ideal=seen.ideal.maps, is_refresh=seen.config.is_refresh,
+            now_ms=asked.ctx.clock(), settings=settings_or_default(seen.config),
         )  # fmt: skip
         return seen, decision
 
-    def _make_ready(self) -> None:
-        seen, first = self._decide()
-        if not first.changed:
-            return
-        self.files = require_ready(
-            self.ctx, self.table, first.entry, seen.config, is_part=bool(self.segments_to), actor=self.actor,
-            override=self.override, progress=self.progress,
-        )  # fmt: skip
-
-    def _attempt(self) -> Sequence[Write] | None:
+    def _writes(self) -> Sequence[Write] | None:
+        ctx, table = self.asked.ctx, self.asked.table
         seen, decision = self._decide()
         self.decided[:] = [decision]
         if not decision.changed:
             return None
-        same = snapshot_checks.same_files(self.ctx, self.table, self.files) if self.files else []
-        return [*_writes(self.ctx, self.table, seen, decision, decision.remove_now), *same]
+        same = snapshot_checks.same_files(ctx, table, self.files) if self.files else []
+        return [*_writes(ctx, table, seen, decision, decision.remove_now), *same]
 
 
 def revert_replace(ctx: Context, table: TableName, entry_id: str, *, force: bool = False, actor: Actor) -> None:

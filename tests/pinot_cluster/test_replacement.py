@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -177,7 +178,13 @@ def test_the_end_of_some_takes_out_what_it_leaves_before_anybody_sees_it(pinot: 
     assert [c.rpartition("/")[2] for c in pinot.rest.changes] == ["startReplaceSegments", "delete", "endReplaceSegments"]
 
 
+def wait_for_brokers(pinot: PinotCluster, seconds: float) -> None:
+    """So long, so that a machine that stands still for a moment changes nothing."""
+    pinot.ctx = replace(pinot.ctx, limits=replace(pinot.ctx.limits, broker_ack_s=seconds))
+
+
 def test_an_end_returns_when_brokers_answer_from_the_new_side(pinot: PinotCluster) -> None:
+    wait_for_brokers(pinot, 60.0)
     pinot.broker.old, pinot.broker.late = ["a"], 3
     replaced(pinot, ["a"], ["b"])
     assert len(pinot.broker.asked) >= 5
@@ -186,6 +193,7 @@ def test_an_end_returns_when_brokers_answer_from_the_new_side(pinot: PinotCluste
 
 def test_a_broker_that_missed_the_message_is_asked_to_look_itself(pinot: PinotCluster) -> None:
     """Pinot tells its brokers once, after the lineage is written; a controller that ends between the two never does."""
+    wait_for_brokers(pinot, 4.0)
     pinot.broker.old, pinot.broker.late = ["a"], 10_000
     entry = replaced(pinot, ["a"], ["b"])
     assert pinot.broker.rebuilt == [TABLE.typed]
@@ -198,6 +206,7 @@ def test_a_broker_that_missed_the_message_is_asked_to_look_itself(pinot: PinotCl
 
 
 def test_a_revert_that_is_asked_for_again_looks_after_the_brokers_too(pinot: PinotCluster) -> None:
+    wait_for_brokers(pinot, 4.0)
     entry = replaced(pinot, ["a"], ["b"])
     revert_replace(pinot.ctx, TABLE, entry, actor=ANN)
     pinot.broker.old, pinot.broker.late = ["b"], 10_000

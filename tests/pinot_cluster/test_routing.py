@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from segments.domain.lineage import Entry, Lineage, State
+from segments.services.context import Limits
 from segments.services.pinot_routing import wait_until_shown
 from segments.store import paths
 from tests.pinot_cluster.fake_broker import FakeBroker
@@ -43,7 +44,7 @@ def switched(pinot: PinotCluster) -> tuple[PinotCluster, Named]:
     for name in ("Broker_h1_1", "Broker_h2_1"):
         pinot.inside.memory.create(paths.live_instance(name), ZNRecord(name))
     broker = Named(pinot.inside)
-    pinot.ctx = replace(pinot.ctx, pinot_broker=broker)
+    pinot.ctx = replace(pinot.ctx, pinot_broker=broker, limits=Limits(broker_ack_s=60.0))
     return pinot, broker
 
 
