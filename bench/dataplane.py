@@ -15,9 +15,8 @@ from pathlib import Path
 
 from segments.store import paths
 from segments.store.zookeeper import ZooKeeperStore
-from tests.dataplane.world import TABLE, World, entry
+from tests.dataplane.world import TABLE, World, entry, poll
 from tests.real_parts import start_zookeeper
-from tests.waiting import wait_until
 
 
 def timed(rounds: int, act: Callable[[int], None]) -> str:
@@ -45,7 +44,7 @@ def measure(world: World, rounds: int) -> None:
 
     def online(number: int) -> None:
         world.assign([f"n{number}"], servers=(1, 2))
-        wait_until(lambda: len(world.states(f"n{number}")) == 2)
+        poll(lambda: len(world.states(f"n{number}")) == 2)
 
     def acknowledged(number: int) -> None:
         zxid = world.write_lineage(entry(["a1", "a2", "a3"], ["b1", "b2"], ("COMPLETED", "REVERTED")[number % 2]))
@@ -57,7 +56,7 @@ def measure(world: World, rounds: int) -> None:
 
     print("  ideal state write -> ONLINE on both servers", timed(rounds, online))
     world.unassign(*(f"n{number}" for number in range(rounds)))
-    wait_until(lambda: not any(n.startswith("n") for n in world.store.get(paths.external_view(TABLE)).record.maps))
+    poll(lambda: not any(n.startswith("n") for n in world.store.get(paths.external_view(TABLE)).record.maps))
     time.sleep(0.5)
     print("  lineage write alone                        ", timed(rounds, written))
     time.sleep(0.5)

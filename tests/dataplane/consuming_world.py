@@ -23,8 +23,7 @@ from segments.gateways.streams.memory import MemoryBroker
 from segments.services import completion
 from segments.services.context import Context
 from segments.store import paths
-from tests.dataplane.world import SECRET, World
-from tests.waiting import wait_until
+from tests.dataplane.world import SECRET, World, poll
 
 RT = "r_REALTIME"
 SCHEMA = parse_schema({
@@ -109,7 +108,7 @@ class ConsumingWorld(World):
         server = Server(store, self.deep_store, settings, controller=controller or self.controller, opener=self.stream.open)
         server.start()
         self.servers[number] = server
-        wait_until(lambda: server.is_ready, what="server ready")
+        poll(lambda: server.is_ready, what="server ready")
         return server
 
     def create_realtime(
@@ -163,7 +162,7 @@ class ConsumingWorld(World):
 
     def settled(self, seconds: float = 10.0) -> ConsumingWorld:
         """Wait for that."""
-        wait_until(self.is_settled, seconds, "external view as the ideal state")
+        poll(self.is_settled, seconds, "external view as the ideal state")
         return self
 
     def rows_of(self, number: int) -> dict[str, int]:
@@ -178,7 +177,7 @@ class ConsumingWorld(World):
 
     def exact(self, number: int, seconds: float = 10.0) -> None:
         """Wait until the server shows every row that was sent, and no row twice."""
-        wait_until(lambda: sum(self.rows_of(number).values()) >= self.sent, seconds, "every row")
+        poll(lambda: sum(self.rows_of(number).values()) >= self.sent, seconds, "every row")
         assert sorted(self.ids_of(number)) == sorted(f"i{n}" for n in range(self.sent))
 
     def chain_is_whole(self) -> None:

@@ -16,8 +16,7 @@ from segments.services.context import Actor, Context
 from segments.services.instances import set_instance_state
 from segments.store import paths
 from segments.store.update import update_record
-from tests.dataplane.world import SECRET, TABLE, World, codes, counts, entry, schema_of
-from tests.waiting import wait_until
+from tests.dataplane.world import SECRET, TABLE, World, codes, counts, entry, poll, schema_of
 
 OLD, NEW = ["a1", "a2", "a3"], ["b1", "b2"]
 SNAPSHOTS = ({"a1": 10, "a2": 10, "a3": 10}, {"b1": 10, "b2": 10})
@@ -62,10 +61,10 @@ def test_a_drained_server_is_asked_only_for_what_nobody_else_holds(world: World)
             set_instance_state(ctx, drained, is_enabled=is_enabled, actor=Actor("ann"))
 
     set_state(is_enabled=False)
-    wait_until(lambda: [s.instance for s in broker.routing(TABLE).replicas["a1"]] == [world.servers[2].instance])  # type: ignore[union-attr]
+    poll(lambda: [s.instance for s in broker.routing(TABLE).replicas["a1"]] == [world.servers[2].instance])  # type: ignore[union-attr]
     assert counts(broker) == {**SNAPSHOTS[0], "alone": 10}
     set_state(is_enabled=True)
-    wait_until(lambda: len(broker.routing(TABLE).replicas["a1"]) == 2)  # type: ignore[union-attr]
+    poll(lambda: len(broker.routing(TABLE).replicas["a1"]) == 2)  # type: ignore[union-attr]
 
 
 def test_unknown_and_dropped_tables_answer_190(world: World) -> None:
@@ -75,8 +74,8 @@ def test_unknown_and_dropped_tables_answer_190(world: World) -> None:
     assert codes(broker.query("select * from nothing")) == [190]
     assert broker.query("select count(*) from t")["resultTable"]["rows"] == [[0]]
     world.store.delete(paths.ideal_state(TABLE))
-    wait_until(lambda: codes(broker.query("select count(*) from t")) == [190], what="190 after the drop")
-    wait_until(lambda: world.acknowledged(broker) == -1, what="no acknowledgement of a dropped table")
+    poll(lambda: codes(broker.query("select count(*) from t")) == [190], what="190 after the drop")
+    poll(lambda: world.acknowledged(broker) == -1, what="no acknowledgement of a dropped table")
 
 
 @pytest.mark.parametrize(("sql", "code"), [("selct 1", 150), ("select zzz from t", 710), ("drop table t", 150)])
@@ -90,7 +89,7 @@ def test_a_visible_segment_that_nobody_serves_is_named_not_left_out(world: World
     two_servers(world)
     broker = world.start_broker()
     world.assign(["lost"], servers=(7,))
-    wait_until(lambda: codes(broker.query("select count(*) from t")) == [305], what="305")
+    poll(lambda: codes(broker.query("select count(*) from t")) == [305], what="305")
     answer = broker.query("select count(*) from t")
     assert "lost" in answer["exceptions"][0]["message"]
     assert "resultTable" not in answer
@@ -112,7 +111,7 @@ def test_uploads_do_not_make_queries_fail_for_the_moment_that_a_load_takes(world
     stop.set()
     reader.join()
     assert faults == []
-    wait_until(lambda: len(counts(broker)) == 11, what="all new segments")
+    poll(lambda: len(counts(broker)) == 11, what="all new segments")
 
 
 def test_hidden_segments_can_be_asked_by_name(world: World) -> None:
@@ -120,7 +119,7 @@ def test_hidden_segments_can_be_asked_by_name(world: World) -> None:
     broker = world.start_broker()
     world.write_lineage(entry(OLD, NEW, "IN_PROGRESS"))
     world.push(NEW, servers=(1, 2))
-    wait_until(lambda: broker.routing(TABLE) is not None and "b1" in broker.routing(TABLE).replicas)  # type: ignore[union-attr]
+    poll(lambda: broker.routing(TABLE) is not None and "b1" in broker.routing(TABLE).replicas)  # type: ignore[union-attr]
     assert counts(broker) == SNAPSHOTS[0]
     assert counts(broker, segments=NEW) == SNAPSHOTS[1]
     assert codes(broker.query("select count(*) from t", segments=["never"])) == [305]
@@ -133,7 +132,7 @@ def test_the_acknowledgement_follows_the_lineage_and_every_query_after_it_is_rig
     world.push(NEW, servers=(1, 2))
     for state, right in [("COMPLETED", SNAPSHOTS[1]), ("REVERTED", SNAPSHOTS[0])] * 5:
         zxid = world.write_lineage(entry(OLD, NEW, state))
-        wait_until(lambda zxid=zxid: world.acknowledged(broker) >= zxid, what="acknowledgement")
+        poll(lambda zxid=zxid: world.acknowledged(broker) >= zxid, what="acknowledgement")
         assert broker.wait_for(TABLE, zxid, 0.0)
         assert counts(broker) == right
 
@@ -142,9 +141,9 @@ def test_a_new_session_acknowledges_again(world: World) -> None:
     two_servers(world)
     broker = world.start_broker()
     zxid = world.write_lineage(entry(OLD, NEW, "IN_PROGRESS"))
-    wait_until(lambda: world.acknowledged(broker) == zxid, what="acknowledgement")
+    poll(lambda: world.acknowledged(broker) == zxid, what="acknowledgement")
     world.stores[-1].expire_session()  # type: ignore[attr-defined]
-    wait_until(lambda: world.acknowledged(broker) == zxid, what="acknowledgement in the new session")
+    poll(lambda: world.acknowledged(broker) == zxid, what="acknowledgement in the new session")
     node = world.store.get(paths.routing_ack(TABLE, broker.broker_id))
     assert format(node.owner, "x") == world.stores[-1].session_id()
 
@@ -154,7 +153,7 @@ def test_what_an_earlier_broker_of_that_name_acknowledged_does_not_stay(world: W
     two_servers(world)
     other = world.client()
     broker = world.start_broker()
-    wait_until(lambda: world.acknowledged(broker) == 0, what="acknowledgement")
+    poll(lambda: world.acknowledged(broker) == 0, what="acknowledgement")
     broker.stop()
     world.brokers.remove(broker)
     other.create(paths.routing_ack(TABLE, broker.broker_id), None, ephemeral=True)
@@ -163,7 +162,7 @@ def test_what_an_earlier_broker_of_that_name_acknowledged_does_not_stay(world: W
     again = Broker(world.client(), broker.broker_id, world.http, lambda: int(time.time() * 1000))
     again.start()
     world.brokers.append(again)
-    wait_until(lambda: world.acknowledged(again) == 0, what="acknowledgement")
+    poll(lambda: world.acknowledged(again) == 0, what="acknowledgement")
     other.close()
     assert world.acknowledged(again) == 0
 
@@ -190,7 +189,7 @@ def test_under_flipping_lineage_every_answer_is_exactly_one_snapshot(world: Worl
     for _ in range(30):
         for state in ("COMPLETED", "REVERTED"):
             zxid = world.write_lineage(entry(OLD, NEW, state))
-            wait_until(lambda zxid=zxid: world.acknowledged(broker) >= zxid, what="acknowledgement")
+            poll(lambda zxid=zxid: world.acknowledged(broker) >= zxid, what="acknowledgement")
     stop.set()
     for reader in readers:
         reader.join()
@@ -216,7 +215,7 @@ def test_a_server_that_comes_back_is_asked_again(world: World) -> None:
     world.servers[1].stop()
     assert counts(broker) == SNAPSHOTS[0]
     world.start_server(1)
-    wait_until(lambda: broker.query("select count(*) from t")["numServersQueried"] == 2, what="both servers again")
+    poll(lambda: broker.query("select count(*) from t")["numServersQueried"] == 2, what="both servers again")
 
 
 def test_a_frozen_server_delays_a_query_by_its_silence_only(world: World) -> None:
@@ -228,7 +227,7 @@ def test_a_frozen_server_delays_a_query_by_its_silence_only(world: World) -> Non
         port = str(frozen.getsockname()[1])
         path = paths.participant("Server_127.0.0.1_1")
         update_record(world.store, path, lambda found: found.record.with_simple(adminPort=port))  # type: ignore[union-attr]
-        wait_until(lambda: any(r.url.endswith(port) for r in broker.routing(TABLE).replicas["a1"]), what="new address")  # type: ignore[union-attr]
+        poll(lambda: any(r.url.endswith(port) for r in broker.routing(TABLE).replicas["a1"]), what="new address")  # type: ignore[union-attr]
         began = time.monotonic()
         for _ in range(5):
             assert counts(broker) == SNAPSHOTS[0]
@@ -301,7 +300,7 @@ def test_a_changed_schema_is_used_by_broker_and_servers_alike(world: World) -> N
     body = {**body, "dimensionFieldSpecs": [*body["dimensionFieldSpecs"], {"name": "extra", "dataType": "STRING"}]}
     record = parse_schema(body).to_record()
     update_record(world.store, paths.schema("t"), lambda _: record)
-    wait_until(lambda: not broker.query("select extra from t")["exceptions"], what="the new column")
+    poll(lambda: not broker.query("select extra from t")["exceptions"], what="the new column")
     answer = broker.query("select * from t limit 1")
     assert answer["resultTable"]["dataSchema"]["columnNames"] == ["extra", "n", "v"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import httpx
 
 from segments.domain.column_profile import merge
-from tests.dataplane.world import SECRET, TABLE, World
-from tests.waiting import wait_until
+from tests.dataplane.world import SECRET, TABLE, World, poll
 
 
 def test_columns_are_added_up_and_what_is_not_held_is_named(world: World) -> None:
@@ -36,5 +35,5 @@ def test_the_reason_of_a_failed_load_is_told(world: World) -> None:
     crc = world.build("a")
     world.record("a", crc + 1)
     world.assign(["a"])
-    wait_until(lambda: "a" in world.http.errors(server.admin_url, TABLE), what="the reason")
+    poll(lambda: "a" in world.http.errors(server.admin_url, TABLE), what="the reason")
     assert str(crc + 1) in world.http.errors(server.admin_url, TABLE)["a"]

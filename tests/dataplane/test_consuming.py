@@ -15,7 +15,7 @@ from segments.gateways.controller_protocol import Answer, Report
 from segments.store import messages, paths
 from segments.store.messages import send
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
-from tests.waiting import wait_until
+from tests.dataplane.world import poll
 
 
 @pytest.fixture
@@ -41,14 +41,14 @@ def test_rows_are_visible_at_once_and_the_segment_is_reported_consuming(world: C
     world.send(10)
     world.exact(1)
     broker = world.start_broker()
-    wait_until(lambda: broker.query("select count(*), distinctcount(id) from r")["resultTable"]["rows"] == [[10, 10]], what="rows by SQL")
+    poll(lambda: broker.query("select count(*), distinctcount(id) from r")["resultTable"]["rows"] == [[10, 10]], what="rows by SQL")
 
 
 def test_a_segment_ends_at_exactly_its_row_limit_and_the_next_one_goes_on(world: ConsumingWorld) -> None:
     world.create_realtime(rows=100)
     world.start_server()
     world.send(350)
-    wait_until(lambda: len(world.chain()) == 4, what="four segments")
+    poll(lambda: len(world.chain()) == 4, what="four segments")
     world.settled()
     world.exact(1)
     world.chain_is_whole()
@@ -64,7 +64,7 @@ def test_replicas_build_the_same_file_and_nobody_downloads(world: ConsumingWorld
     world.start_server(1)
     world.start_server(2)
     world.send(250)
-    wait_until(lambda: len(world.chain()) == 3, what="three segments")
+    poll(lambda: len(world.chain()) == 3, what="three segments")
     world.settled()
     for number in (1, 2):
         world.exact(number)
@@ -77,7 +77,7 @@ def test_rows_never_go_back_while_segments_roll(world: ConsumingWorld) -> None:
     world.start_server(1)
     world.start_server(2)
     broker = world.start_broker()
-    wait_until(lambda: broker.routing(RT) is not None and broker.routing(RT).wanted, what="routing")  # type: ignore[union-attr]
+    poll(lambda: broker.routing(RT) is not None and broker.routing(RT).wanted, what="routing")  # type: ignore[union-attr]
     stop, faults, seen = threading.Event(), list[object](), [0]
 
     def read() -> None:
@@ -95,8 +95,8 @@ def test_rows_never_go_back_while_segments_roll(world: ConsumingWorld) -> None:
     reader.start()
     for _ in range(60):
         world.send(25)
-        wait_until(lambda: sum(world.rows_of(1).values()) >= world.sent - 400, what="the server keeps up")
-    wait_until(lambda: seen[0] == world.sent, what="all rows seen")
+        poll(lambda: sum(world.rows_of(1).values()) >= world.sent - 400, what="the server keeps up")
+    poll(lambda: seen[0] == world.sent, what="all rows seen")
     stop.set()
     reader.join()
     assert faults == []
@@ -113,7 +113,7 @@ def test_a_force_commit_commits_within_a_second_and_the_next_segment_consumes(wo
     for number in servers:
         world.exact(number)
         force(world, segment, number=number)
-    wait_until(lambda: world.fields(segment)["segment.realtime.status"] == "DONE", 1.0, "DONE")
+    poll(lambda: world.fields(segment)["segment.realtime.status"] == "DONE", 1.0, "DONE")
     world.settled(1.0)
     world.send(5)
     for number in servers:
@@ -129,21 +129,21 @@ def test_rows_behind_a_full_segment_are_seen_while_it_waits_for_its_commit_and_c
     world.start_server(1)
     world.start_server(2)
     broker = world.start_broker()
-    wait_until(lambda: broker.routing(RT) is not None and broker.routing(RT).wanted, what="routing")  # type: ignore[union-attr]
+    poll(lambda: broker.routing(RT) is not None and broker.routing(RT).wanted, what="routing")  # type: ignore[union-attr]
 
     def seen() -> list[int]:
         rows: list[list[int]] = broker.query("select count(*), distinctcount(id), max(n) from r")["resultTable"]["rows"]
         return rows[0]
 
     world.send(130)
-    wait_until(lambda: seen() == [130, 130, 129], what="rows behind the end")
+    poll(lambda: seen() == [130, 130, 129], what="rows behind the end")
     assert len(world.chain()) == 1
     assert broker.query("select count(*) from r")["numSegmentsProcessed"] == 1
     world.send(20)
-    wait_until(lambda: seen() == [150, 150, 149], what="later rows behind the end")
+    poll(lambda: seen() == [150, 150, 149], what="later rows behind the end")
     held.set()
     found = [seen() for _ in range(20)]
-    wait_until(lambda: len(world.chain()) == 2, what="the next segment")
+    poll(lambda: len(world.chain()) == 2, what="the next segment")
     found += [seen() for _ in range(50)]
     assert {tuple(rows) for rows in found} == {(150, 150, 149)}
     world.settled()
@@ -157,20 +157,20 @@ def test_rows_of_deleted_segments_do_not_come_back_as_the_tail_of_what_is_left(w
     world.start_server(1)
     broker = world.start_broker()
     world.send(65)
-    wait_until(lambda: len(world.chain()) == 4, what="four segments")
+    poll(lambda: len(world.chain()) == 4, what="four segments")
     world.settled()
     world.unassign(*world.chain()[2:], table=RT)
-    wait_until(lambda: broker.query("select count(*) from r")["resultTable"]["rows"] == [[40]], what="the rows that are left")
+    poll(lambda: broker.query("select count(*) from r")["resultTable"]["rows"] == [[40]], what="the rows that are left")
 
 
 def test_a_force_commit_that_comes_before_the_segment_is_not_lost(world: ConsumingWorld) -> None:
     world.start_server()
     force(world, "r__0__0__20260101T0000Z")
-    wait_until(lambda: not world.store.children(paths.messages(instance(1))), what="message taken")
+    poll(lambda: not world.store.children(paths.messages(instance(1))), what="message taken")
     segment = world.create_realtime()
     assert segment != "r__0__0__20260101T0000Z"
     force(world, segment)
-    wait_until(lambda: len(world.chain()) == 2, what="committed")
+    poll(lambda: len(world.chain()) == 2, what="committed")
 
 
 def test_a_pause_in_the_ideal_state_is_enough_and_nothing_new_begins(world: ConsumingWorld) -> None:
@@ -183,7 +183,7 @@ def test_a_pause_in_the_ideal_state_is_enough_and_nothing_new_begins(world: Cons
     world.exact(1)
     node = world.store.get(paths.ideal_state(RT))
     world.store.replace(paths.ideal_state(RT), with_pause(node.record, PauseState(paused=True)), node.version)
-    wait_until(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "ONLINE"), 1.5, "nothing consumes")
+    poll(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "ONLINE"), 1.5, "nothing consumes")
     assert world.chain() == [segment]
     world.exact(1)
 
@@ -192,7 +192,7 @@ def test_a_restarted_server_reads_again_from_the_records_start(world: ConsumingW
     world.create_realtime(rows=100)
     world.start_server()
     world.send(150)
-    wait_until(lambda: len(world.chain()) == 2, what="a commit")
+    poll(lambda: len(world.chain()) == 2, what="a commit")
     world.settled()
     world.exact(1)
     world.servers[1].stop()
@@ -201,7 +201,7 @@ def test_a_restarted_server_reads_again_from_the_records_start(world: ConsumingW
     world.settled()
     world.exact(1)
     world.send(100)
-    wait_until(lambda: len(world.chain()) == 3, what="the next commit")
+    poll(lambda: len(world.chain()) == 3, what="the next commit")
     world.settled()
     world.exact(1)
     world.chain_is_whole()
@@ -229,10 +229,10 @@ def test_a_replica_that_begins_again_is_kept_out_of_queries_until_it_has_caught_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MemoryConsumer, "fetch", slow)
         world.start_server(2)
-        wait_until(lambda: world.servers[2].slots.consuming(RT), what="consuming again")
+        poll(lambda: world.servers[2].slots.consuming(RT), what="consuming again")
         assert world.view(segment) == {instance(1): "CONSUMING"}
         gate.set()
-        wait_until(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "CONSUMING"), what="both")
+        poll(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "CONSUMING"), what="both")
     assert server.is_ready
     world.exact(2)
 
@@ -242,7 +242,7 @@ def test_a_stream_that_is_down_is_waited_for(world: ConsumingWorld) -> None:
     world.stream.is_down = True
     world.start_server()
     world.settled()
-    wait_until(lambda: world.servers[1].slots.consuming(RT), what="worker")
+    poll(lambda: world.servers[1].slots.consuming(RT), what="worker")
     world.stream.is_down = False
     world.send(10)
     world.exact(1)
@@ -255,8 +255,8 @@ def test_expired_offsets_are_recorded_as_a_loss_with_their_range(world: Consumin
     world.send(100)
     world.stream.expire("topic", 0, 40)
     world.start_server()
-    wait_until(lambda: sum(world.rows_of(1).values()) == 60, what="the rows that are left")
-    found = wait_until(lambda: read_data_loss(world.store, RT), what="the loss on record")
+    poll(lambda: sum(world.rows_of(1).values()) == 60, what="the rows that are left")
+    found = poll(lambda: read_data_loss(world.store, RT), what="the loss on record")
     assert [(x.partition, x.start, x.end, x.segment) for x in found] == [(0, "0", "40", segment)]
 
 
@@ -297,7 +297,7 @@ def test_a_lost_message_or_reply_delays_a_commit_and_nothing_else(world: Consumi
     world.start_server(1)
     world.start_server(2)
     world.send(250)
-    wait_until(lambda: len(world.chain()) == 3, 20, "three segments")
+    poll(lambda: len(world.chain()) == 3, 20, "three segments")
     world.settled()
     assert lost
     for number in (1, 2):
@@ -317,7 +317,7 @@ def test_a_replica_that_read_too_much_answers_with_no_more_than_was_committed(wo
         Answer(protocol.HOLD) if kind is Kind.CONSUMED and report.instance == instance(2) else None
     )
     commit_elsewhere(world, segment, "30")
-    wait_until(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "ONLINE"), what="ONLINE")
+    poll(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "ONLINE"), what="ONLINE")
     for number in (1, 2):
         assert world.rows_of(number)[segment] == 30
         world.exact(number)

@@ -17,7 +17,7 @@ from segments.domain.stream_offset import parse_offset
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Answer, HttpController, Report
 from segments.gateways.deepstore import DeepStore
-from tests.waiting import wait_until
+from tests.dataplane.world import poll
 
 HOUR = 3_600_000
 REPORT = Report("r__0__0__20260101T0000Z", "Server_a_1", "7")
@@ -111,7 +111,7 @@ def test_a_lease_is_extended_before_it_ends_and_no_more_afterwards() -> None:
     controller: Any = Asked()
     with Lease(controller, lambda: REPORT, build_time_s=1) as lease:
         lease._first_s = 0.0
-        wait_until(lambda: controller.extended, 2.0, "an extension")
+        poll(lambda: controller.extended, 2.0, "an extension")
     assert controller.extended == 1
 
 
@@ -136,7 +136,7 @@ def test_an_upload_that_takes_too_long_counts_as_failed_and_leaves_nothing_behin
     assert uploader.upload("r", segment, tmp_path, REPORT, through_controller=False) is None
     assert time.monotonic() - began < 5
     release.set()
-    wait_until(lambda: removed and not list((tmp_path / "store" / "r").iterdir()), what="the late file is removed")
+    poll(lambda: removed and not list((tmp_path / "store" / "r").iterdir()), what="the late file is removed")
     uploader.close()
     assert Uploader(None, Asked(), 1.0).upload("r", segment, tmp_path, REPORT, through_controller=False) is None  # type: ignore[arg-type]
 

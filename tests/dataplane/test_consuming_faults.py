@@ -35,7 +35,7 @@ from segments.services.context import Actor
 from segments.store import paths
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
 from tests.dataplane.test_consuming import commit_elsewhere, force
-from tests.waiting import wait_until
+from tests.dataplane.world import poll
 
 RETRIES = {"ingestionConfig": {
     "retryOnSegmentBuildPrecheckFailure": True,
@@ -67,9 +67,9 @@ def test_a_committer_killed_right_after_a_commit_without_deep_store_comes_back_w
     world.create_realtime(rows=100, segments={"peerSegmentDownloadScheme": "http"})
     world.start_server(1, segment_store_url="")
     world.send(130)
-    wait_until(lambda: len(world.chain()) == 2, what="a commit")
+    poll(lambda: len(world.chain()) == 2, what="a commit")
     assert world.fields(world.chain()[0])["segment.download.url"] == ""
-    wait_until(kept.exists, what="the disk at that moment")
+    poll(kept.exists, what="the disk at that moment")
     world.servers[1].stop()
     shutil.rmtree(folder)
     kept.rename(folder)
@@ -93,8 +93,8 @@ def test_rows_that_can_not_be_built_lower_the_limit_and_the_replica_begins_anew(
     first = world.create_realtime(rows=100, **RETRIES)  # type: ignore[arg-type]
     world.start_server()
     world.send(120)
-    wait_until(ids.is_set, what="a failed build")
-    wait_until(lambda: len(world.chain()) == 2, what="a commit")
+    poll(ids.is_set, what="a failed build")
+    poll(lambda: len(world.chain()) == 2, what="a commit")
     world.settled()
     world.exact(1)
     assert world.fields(first)["segment.total.docs"] == "50"
@@ -110,7 +110,7 @@ def test_the_controller_hears_why_a_segment_ended_with_its_commit(world: Consumi
     world.send(5)
     world.exact(1)
     force(world, segment)
-    wait_until(lambda: len(world.chain()) == 2, what="committed")
+    poll(lambda: len(world.chain()) == 2, what="committed")
     assert reasons == ["forceCommitMessageReceived"]
 
 
@@ -155,14 +155,14 @@ def test_a_replica_that_can_not_catch_up_downloads_what_was_committed(world: Con
     world.send(10)
     world.exact(1)
     force(world, first, number=1)
-    wait_until(waiting.is_set, what="the first replica stands at 10")
+    poll(waiting.is_set, what="the first replica stands at 10")
     world.send(90)
     world.exact(2)
     world.stream.expire("topic", 0, 60)
     is_free.set()
-    wait_until(lambda: ("segmentConsumed", instance(1), "HOLD") in world.controller.heard, what="it reported")
+    poll(lambda: ("segmentConsumed", instance(1), "HOLD") in world.controller.heard, what="it reported")
     force(world, first, number=2)
-    wait_until(lambda: len(world.chain()) == 2, 15, what="committed")
+    poll(lambda: len(world.chain()) == 2, 15, what="committed")
     world.settled(15)
     assert world.fields(first)["segment.realtime.endOffset"] == "100"
     for number in (1, 2):
@@ -182,7 +182,7 @@ def test_rows_read_ahead_that_had_no_time_are_read_again(world: ConsumingWorld) 
         row = {"id": f"x{number}", "n": 1, **({"ts": 1_700_000_000_000} if has_time else {})}
         world.stream.send("topic", 0, [json.dumps(row).encode()], 1)
         world.sent += 1
-        wait_until(lambda intake=start: intake.segment.rows == 1, what="a row ahead")  # type: ignore[misc]
+        poll(lambda intake=start: intake.segment.rows == 1, what="a row ahead")  # type: ignore[misc]
         taken = ahead.take(replace_start(start))
         assert (taken is not None) is has_time
 
@@ -260,7 +260,7 @@ def test_no_query_sees_rows_twice_while_a_replica_has_not_heard_that_its_segment
     for number in (1, 2):
         world.exact(number)
     answers = list[object]()
-    wait_until(lambda: broker.query("select count(*) from r")["resultTable"]["rows"] == [[60]], what="all rows by SQL")
+    poll(lambda: broker.query("select count(*) from r")["resultTable"]["rows"] == [[60]], what="all rows by SQL")
     broker._progress._server["r__0"] = instance(1)
     commit_elsewhere(world, segment, "40")
     until = time.monotonic() + 1.5
@@ -293,14 +293,14 @@ def test_a_pause_ends_within_a_second_also_when_replicas_stand_at_different_offs
         return 0
 
     slow.read = reads_only_to_catch_up
-    wait_until(is_slow.is_set, what="the last fetch of the slow one is over")
+    poll(is_slow.is_set, what="the last fetch of the slow one is over")
     world.send(500)
     world.exact(1)
     assert world.rows_of(2) == {segment: 10}
     began = time.monotonic()
     consumption.pause_table(world.ctx, TableName("r", "REALTIME"), actor=Actor("ann"))
     assert time.monotonic() - began < 0.3
-    wait_until(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "ONLINE"), 1.5, "nothing consumes")
+    poll(lambda: world.view(segment) == dict.fromkeys([instance(1), instance(2)], "ONLINE"), 1.5, "nothing consumes")
     assert (world.chain(), world.fields(segment)["segment.realtime.endOffset"]) == ([segment], "510")
     for number in (1, 2):
         world.exact(number)
@@ -324,15 +324,15 @@ def test_a_pause_that_comes_while_a_segment_is_begun_is_not_missed(world: Consum
     monkeypatch.setattr("segments.dataplane.server.consuming.worker.read_source", slow)
     segment = world.create_realtime()
     server = world.start_server()
-    wait_until(begun.is_set, what="the segment is being begun")
+    poll(begun.is_set, what="the segment is being begun")
     looked = list[bool]()
     mind = server.consumers._mind_pause
     monkeypatch.setattr(server.consumers, "_mind_pause", lambda t, pause, w: (mind(t, pause, w), looked.append(pause.paused)))
     node = world.store.get(paths.ideal_state(RT))
     world.store.replace(paths.ideal_state(RT), with_pause(node.record, PauseState(paused=True)), node.version)
-    wait_until(lambda: any(looked), what="the server saw the pause")
+    poll(lambda: any(looked), what="the server saw the pause")
     may_go.set()
-    wait_until(lambda: world.view(segment) == {instance(1): "ONLINE"}, 3.0, "nothing consumes")
+    poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, 3.0, "nothing consumes")
 
 
 def test_a_committer_with_a_full_disk_makes_way_and_its_rows_stay_visible(world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -355,8 +355,8 @@ def test_a_committer_with_a_full_disk_makes_way_and_its_rows_stay_visible(world:
     for number in (1, 2):
         world.start_server(number)
     world.send(130)
-    wait_until(lambda: len(world.chain()) == 2, 10, "the other replica committed")
-    wait_until(lambda: ("segmentCommitEndWithMetadata", instance(2), "COMMIT_SUCCESS") in world.controller.heard, what="its commit's end")
+    poll(lambda: len(world.chain()) == 2, 10, "the other replica committed")
+    poll(lambda: ("segmentCommitEndWithMetadata", instance(2), "COMMIT_SUCCESS") in world.controller.heard, what="its commit's end")
     for number in (1, 2):
         world.exact(number)
-    wait_until(lambda: world.view(first)[instance(2)] == "ONLINE", what="ONLINE")
+    poll(lambda: world.view(first)[instance(2)] == "ONLINE", what="ONLINE")

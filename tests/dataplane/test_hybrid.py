@@ -15,8 +15,7 @@ from segments.domain.table_config import TableConfig, parse_table_config
 from segments.segmentfile import build_segment, write_tar
 from segments.store import paths
 from segments.store.update import update_record
-from tests.dataplane.world import World, codes, entry
-from tests.waiting import wait_until
+from tests.dataplane.world import World, codes, entry, poll
 
 DAY = 86_400_000
 DAY_1 = 1_700_000_000_000 // DAY * DAY
@@ -65,7 +64,7 @@ def load(world: World, kind: str, name: str, days: Sequence[int], *, wait: bool 
     update_record(world.store, paths.segment(table, name), lambda _: SegmentMetadata(name, fields).to_record())
     world.assign([name], (1,), table)
     if wait:
-        wait_until(lambda: world.states(name, table) == {"Server_127.0.0.1_1": "ONLINE"}, what=f"{name} ONLINE")
+        poll(lambda: world.states(name, table) == {"Server_127.0.0.1_1": "ONLINE"}, what=f"{name} ONLINE")
 
 
 def rows(broker: Any, sql: str = SQL) -> dict[str, int]:
@@ -83,7 +82,7 @@ def test_each_row_comes_from_one_side_and_typed_names_see_all_of_theirs(hybrid: 
     broker = hybrid.start_broker()
     load(hybrid, "OFFLINE", "o1", range(1, 4))
     # Three days offline: the boundary is 23:00 of day 2.
-    wait_until(lambda: rows(broker) == {"OFFLINE": 48, "REALTIME": 48}, what="both sides")
+    poll(lambda: rows(broker) == {"OFFLINE": 48, "REALTIME": 48}, what="both sides")
     assert rows(broker, SQL.replace(" h ", " h_OFFLINE ")) == {"OFFLINE": 72}
     assert rows(broker, SQL.replace(" h ", " h_REALTIME ")) == {"REALTIME": 96}
     answer = broker.query("select count(*), max(ts), min(ts) from h")
@@ -97,7 +96,7 @@ def test_each_row_comes_from_one_side_and_typed_names_see_all_of_theirs(hybrid: 
 def test_the_boundary_moves_only_when_the_new_offline_data_is_visible(hybrid: World) -> None:
     broker = hybrid.start_broker()
     load(hybrid, "OFFLINE", "o1", range(1, 3))
-    wait_until(lambda: rows(broker) == {"OFFLINE": 24, "REALTIME": 72}, what="the first boundary")
+    poll(lambda: rows(broker) == {"OFFLINE": 24, "REALTIME": 72}, what="the first boundary")
     hybrid.write_lineage(entry(["o1"], ["o2"], "IN_PROGRESS"), table="h_OFFLINE")
     load(hybrid, "OFFLINE", "o2", range(1, 5))
     assert rows(broker) == {"OFFLINE": 24, "REALTIME": 72}
@@ -109,15 +108,15 @@ def test_the_boundary_moves_only_when_the_new_offline_data_is_visible(hybrid: Wo
 def test_a_refreshed_record_moves_the_boundary(hybrid: World) -> None:
     broker = hybrid.start_broker()
     load(hybrid, "OFFLINE", "o1", range(1, 3))
-    wait_until(lambda: rows(broker) == {"OFFLINE": 24, "REALTIME": 72}, what="the first boundary")
+    poll(lambda: rows(broker) == {"OFFLINE": 24, "REALTIME": 72}, what="the first boundary")
     load(hybrid, "OFFLINE", "o1", range(1, 4))
-    wait_until(lambda: rows(broker) == {"OFFLINE": 48, "REALTIME": 48}, what="the moved boundary")
+    poll(lambda: rows(broker) == {"OFFLINE": 48, "REALTIME": 48}, what="the moved boundary")
 
 
 def test_one_side_that_can_not_be_read_fails_the_query_by_name(hybrid: World) -> None:
     broker = hybrid.start_broker()
     load(hybrid, "OFFLINE", "o1", range(1, 3))
-    wait_until(lambda: len(rows(broker)) == 2, what="both sides")
+    poll(lambda: len(rows(broker)) == 2, what="both sides")
     hybrid.assign(["gone"], (9,), "h_REALTIME")
-    wait_until(lambda: codes(broker.query(SQL)) == [305], what="305")
+    poll(lambda: codes(broker.query(SQL)) == [305], what="305")
     assert "h_REALTIME" in broker.query(SQL)["exceptions"][0]["message"]

@@ -19,8 +19,7 @@ from segments.store import messages, paths
 from segments.store.messages import send
 from segments.store.update import update_record
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
-from tests.dataplane.world import SECRET, TABLE
-from tests.waiting import wait_until
+from tests.dataplane.world import SECRET, TABLE, poll
 
 PEERS = {"peerSegmentDownloadScheme": "http"}
 HEADERS = {"Authorization": f"Bearer {SECRET}"}
@@ -42,7 +41,7 @@ def commit(world: ConsumingWorld, segment: str) -> None:
         send(
             world.store, instance(number), messages.FORCE_COMMIT, resource=RT, session="*", new_id=world.ctx.new_id, now_ms=1, fields=fields
         )
-    wait_until(lambda: world.fields(segment)["segment.realtime.status"] == "DONE", what="DONE")
+    poll(lambda: world.fields(segment)["segment.realtime.status"] == "DONE", what="DONE")
 
 
 def test_without_a_deep_store_the_commit_succeeds_and_is_on_servers_only(world: ConsumingWorld) -> None:
@@ -66,7 +65,7 @@ def test_case_1_an_upload_that_fails_does_not_stop_the_commit_and_the_other_down
     world.send(20)
     commit(world, segment)
     assert world.fields(segment)["segment.download.url"] == ""
-    wait_until(lambda: world.view(segment) == BOTH, what="both ONLINE")
+    poll(lambda: world.view(segment) == BOTH, what="both ONLINE")
     assert world.http.crcs(world.servers[1].admin_url, RT) == world.http.crcs(world.servers[2].admin_url, RT)
     assert {world.fields(segment)["segment.crc"]} == set(world.http.crcs(world.servers[1].admin_url, RT).values())
     for number in (1, 2):
@@ -81,11 +80,11 @@ def test_without_a_peer_scheme_a_failed_upload_is_tried_again_until_it_works(wor
     world.send(20)
     fields = {"tableName": RT, "segmentNames": segment}
     send(world.store, instance(1), messages.FORCE_COMMIT, resource=RT, session="*", new_id=world.ctx.new_id, now_ms=1, fields=fields)
-    wait_until(lambda: [h for h in world.controller.heard if h[0] == Kind.COMMIT_START], what="a try")
+    poll(lambda: [h for h in world.controller.heard if h[0] == Kind.COMMIT_START], what="a try")
     assert world.fields(segment)["segment.realtime.status"] == "IN_PROGRESS"
     (world.folder / "deepstore").unlink()
     (world.folder / "deepstore").mkdir(exist_ok=True)  # the server that tries again may have been quicker
-    wait_until(lambda: world.fields(segment)["segment.realtime.status"] == "DONE", 15, "DONE")
+    poll(lambda: world.fields(segment)["segment.realtime.status"] == "DONE", 15, "DONE")
     world.settled()
     world.exact(1)
 
@@ -109,17 +108,17 @@ def test_case_2_the_committer_crashes_with_the_only_copy(world: ConsumingWorld, 
     world.exact(1)
     world.exact(2)
     commit(world, segment)
-    committer = wait_until(lambda: crashed, what="the crash")[0]
+    committer = poll(lambda: crashed, what="the crash")[0]
     other = 3 - committer
     if mode == "DEFAULT":
-        wait_until(lambda: world.view(segment).get(instance(other)) == "ONLINE", what="the other built it")
+        poll(lambda: world.view(segment).get(instance(other)) == "ONLINE", what="the other built it")
     else:
-        wait_until(lambda: segment in world.servers[other].slots.errors(RT), what="a failed download")
+        poll(lambda: segment in world.servers[other].slots.errors(RT), what="a failed download")
         assert segment not in world.servers[other].slots.serving(RT)
     world.exact(other)  # what it read answers all the time
     world.servers[committer].stop()
     world.start_server(committer, segment_store_url="")
-    wait_until(lambda: world.view(segment) == BOTH, 15, what="both ONLINE")
+    poll(lambda: world.view(segment) == BOTH, 15, what="both ONLINE")
     world.exact(committer)
     world.exact(other)
 
@@ -131,12 +130,12 @@ def test_case_3_the_committer_is_gone_but_the_deep_store_has_it(world: Consuming
     world.send(20)
     commit(world, segment)
     assert world.fields(segment)["segment.download.url"]
-    wait_until(lambda: world.view(segment) == BOTH, what="both ONLINE")
+    poll(lambda: world.view(segment) == BOTH, what="both ONLINE")
     world.servers[1].stop()
     world.servers[2].stop()
     shutil.rmtree(world.folder / "server-2")
     world.start_server(2)
-    wait_until(lambda: world.view(segment) == {instance(2): "ONLINE"}, what="from the deep store")
+    poll(lambda: world.view(segment) == {instance(2): "ONLINE"}, what="from the deep store")
     world.exact(2)
 
 
@@ -174,9 +173,9 @@ def test_case_5_a_download_that_comes_too_early_is_tried_again(world: ConsumingW
     update_record(world.store, paths.segment(TABLE, "a"), lambda _: record)
     world.start_server(2)
     world.assign(["a"], servers=(1, 2))
-    wait_until(lambda: world.states("a") == {instance(2): "ERROR"}, what="nobody has it yet")
+    poll(lambda: world.states("a") == {instance(2): "ERROR"}, what="nobody has it yet")
     world.start_server(1)
-    wait_until(lambda: world.states("a") == BOTH, what="both ONLINE")
+    poll(lambda: world.states("a") == BOTH, what="both ONLINE")
 
 
 def edit_config(world: ConsumingWorld, segments: dict[str, str]) -> None:
@@ -201,7 +200,7 @@ def test_an_offline_table_never_takes_an_old_version_from_a_peer(world: Consumin
     record = SegmentMetadata("a", {"segment.crc": "123", "segment.download.url": world.deep_store.uri("t/nothing")}).to_record()
     update_record(world.store, paths.segment(TABLE, "a"), lambda _: record)
     for number in (1, 2):
-        wait_until(lambda number=number: world.servers[number].slots.errors(TABLE).get("a"), what="the refresh fails")
+        poll(lambda number=number: world.servers[number].slots.errors(TABLE).get("a"), what="the refresh fails")
         held = world.servers[number].slots.serving(TABLE)["a"]
         assert str(held.crc) == before
 
@@ -248,7 +247,7 @@ def test_a_segment_is_uploaded_when_the_controller_asks(world: ConsumingWorld) -
     assert httpx.post(f"{url}/segments/{RT}/{segment}/upload", headers=HEADERS).status_code == 503  # it has no place to put it
     world.servers[1].stop()
     world.start_server(1)
-    wait_until(lambda: world.view(segment) == BOTH, what="both again")
+    poll(lambda: world.view(segment) == BOTH, what="both again")
     url = world.servers[1].admin_url
     location = httpx.post(f"{url}/segments/{RT}/{segment}/upload", headers=HEADERS).text
     tar = world.folder / "fetched"

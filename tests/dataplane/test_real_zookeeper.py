@@ -8,9 +8,8 @@ import pytest
 
 from segments.store import paths
 from segments.store.zookeeper import ZooKeeperStore
-from tests.dataplane.world import TABLE, World, codes, counts, entry
+from tests.dataplane.world import TABLE, World, codes, counts, entry, poll
 from tests.real_parts import start_zookeeper
-from tests.waiting import wait_until
 
 OLD, NEW = ["a1", "a2"], ["b1"]
 
@@ -35,13 +34,13 @@ def test_queries_go_on_without_zookeeper_and_switches_work_again_when_it_is_back
         assert counts(broker) == {"a1": 10, "a2": 10}
         zookeeper.start()
         zxid = world.write_lineage(entry(OLD, NEW, "COMPLETED"))
-        wait_until(lambda: world.acknowledged(broker) >= zxid, 20.0, "acknowledgement")
+        poll(lambda: world.acknowledged(broker) >= zxid, 20.0, "acknowledgement")
         assert counts(broker) == {"b1": 10}
         world.push(["c1"], servers=(1, 2))
-        wait_until(lambda: counts(broker) == {"b1": 10, "c1": 10}, what="the new segment")
+        poll(lambda: counts(broker) == {"b1": 10, "c1": 10}, what="the new segment")
         world.store.delete(paths.ideal_state(TABLE))
-        wait_until(lambda: codes(broker.query("select count(*) from t")) == [190], what="190")
-        wait_until(lambda: world.store.get(paths.external_view(TABLE)) is None, what="no external view")
+        poll(lambda: codes(broker.query("select count(*) from t")) == [190], what="190")
+        poll(lambda: world.store.get(paths.external_view(TABLE)) is None, what="no external view")
     finally:
         world.close()
         zookeeper.stop()

@@ -8,8 +8,7 @@ import pytest
 from segments.errors import NotAuthenticated, Rejected
 from segments.store import paths
 from segments.store.messages import REFRESH_SEGMENT, RELOAD_SEGMENT, send
-from tests.dataplane.world import SECRET, TABLE, World, schema_of
-from tests.waiting import wait_until
+from tests.dataplane.world import SECRET, TABLE, World, poll, schema_of
 
 ME = "Server_127.0.0.1_1"
 COUNT = "select v, count(*) from t group by v"
@@ -45,11 +44,11 @@ def test_a_segment_with_a_wrong_crc_is_in_error_and_never_served_until_the_recor
     crc = world.build("a")
     world.record("a", crc + 1)
     world.assign(["a"])
-    wait_until(lambda: world.states("a") == {ME: "ERROR"}, what="ERROR")
+    poll(lambda: world.states("a") == {ME: "ERROR"}, what="ERROR")
     assert str(crc + 1) in server.slots.errors(TABLE)["a"]
     assert ask(world, 1, "a").missing == ("a",)  # type: ignore[attr-defined]
     world.record("a", crc)
-    wait_until(lambda: world.states("a") == {ME: "ONLINE"}, what="ONLINE after the repair")
+    poll(lambda: world.states("a") == {ME: "ONLINE"}, what="ONLINE after the repair")
     assert not server.slots.errors(TABLE)
 
 
@@ -69,7 +68,7 @@ def test_bytes_that_do_not_have_the_claimed_crc_are_refused(world: World) -> Non
     world.deep_store.put(world.folder / "bad.tar.gz", world.deep_store.segment_path("t", "a"))
     world.record("a", crc)
     world.assign(["a"])
-    wait_until(lambda: world.states("a") == {ME: "ERROR"}, what="ERROR")
+    poll(lambda: world.states("a") == {ME: "ERROR"}, what="ERROR")
     assert "CRC" in server.slots.errors(TABLE)["a"]
 
 
@@ -82,10 +81,10 @@ def test_a_refreshed_segment_is_swapped(world: World, has_message: bool) -> None
     world.record("a", crc)
     if has_message:
         send(world.store, ME, REFRESH_SEGMENT, resource=TABLE, partition="a", session="*", new_id=lambda: "m1", now_ms=1)
-    wait_until(lambda: server.slots.serving(TABLE)["a"].crc == crc, what="the new file")
+    poll(lambda: server.slots.serving(TABLE)["a"].crc == crc, what="the new file")
     assert server.slots.serving(TABLE)["a"].num_docs == 5
     assert world.states("a") == {ME: "ONLINE"}
-    wait_until(lambda: world.store.children(paths.messages(ME)) == [], what="an empty queue")
+    poll(lambda: world.store.children(paths.messages(ME)) == [], what="an empty queue")
 
 
 def test_a_forced_reload_downloads_again(world: World) -> None:
@@ -95,7 +94,7 @@ def test_a_forced_reload_downloads_again(world: World) -> None:
     before = server.slots.serving(TABLE)["a"]
     fields = {"forceDownload": "true"}
     send(world.store, ME, RELOAD_SEGMENT, resource=TABLE, session="*", new_id=lambda: "m1", now_ms=1, fields=fields)
-    wait_until(lambda: server.slots.serving(TABLE)["a"] is not before, what="another copy")
+    poll(lambda: server.slots.serving(TABLE)["a"] is not before, what="another copy")
     assert world.states("a") == {ME: "ONLINE"}
 
 
@@ -104,13 +103,13 @@ def test_a_dropped_segment_leaves_the_view_at_once_and_answers_for_the_grace_tim
     server = world.start_server(drop_grace_s=0.6)
     world.push(["a", "b"])
     world.unassign("a")
-    wait_until(lambda: world.states("a") == {}, what="out of the view")
+    poll(lambda: world.states("a") == {}, what="out of the view")
     assert ask(world, 1, "a").partial  # type: ignore[attr-defined]
-    wait_until(lambda: ask(world, 1, "a").missing == ("a",), what="gone")  # type: ignore[attr-defined]
-    wait_until(lambda: not (world.folder / "server-1" / TABLE / "a").exists(), what="off the disk")
+    poll(lambda: ask(world, 1, "a").missing == ("a",), what="gone")  # type: ignore[attr-defined]
+    poll(lambda: not (world.folder / "server-1" / TABLE / "a").exists(), what="off the disk")
     assert sorted(server.slots.serving(TABLE)) == ["b"]
     world.assign(["a"])
-    wait_until(lambda: world.states("a") == {ME: "ONLINE"}, what="back again")
+    poll(lambda: world.states("a") == {ME: "ONLINE"}, what="back again")
 
 
 def test_a_name_that_comes_back_with_another_file_never_shows_the_old_one(world: World) -> None:
@@ -118,10 +117,10 @@ def test_a_name_that_comes_back_with_another_file_never_shows_the_old_one(world:
     server = world.start_server()
     world.push(["a"], rows=3)
     world.unassign("a")
-    wait_until(lambda: world.states("a") == {}, what="out of the view")
+    poll(lambda: world.states("a") == {}, what="out of the view")
     world.record("a", world.build("a", rows=7))
     world.assign(["a"])
-    wait_until(lambda: world.states("a") == {ME: "ONLINE"}, what="back again")
+    poll(lambda: world.states("a") == {ME: "ONLINE"}, what="back again")
     assert server.slots.serving(TABLE)["a"].num_docs == 7
 
 
@@ -130,8 +129,8 @@ def test_a_dropped_table_leaves_nothing(world: World) -> None:
     world.start_server(drop_grace_s=0.1)
     world.push(["a"])
     world.store.delete(paths.ideal_state(TABLE))
-    wait_until(lambda: world.store.get(paths.external_view(TABLE)) is None, what="no external view")
-    wait_until(lambda: not (world.folder / "server-1" / TABLE).exists(), what="no folder")
+    poll(lambda: world.store.get(paths.external_view(TABLE)) is None, what="no external view")
+    poll(lambda: not (world.folder / "server-1" / TABLE).exists(), what="no folder")
     assert world.store.children(paths.current_states(ME, world.stores[0].session_id())) == []
 
 
@@ -145,7 +144,7 @@ def test_a_restarted_server_reuses_what_is_right_and_removes_what_nobody_wants(w
     world.record("c", world.build("c", rows=2))
     world.deep_store.delete(world.deep_store.segment_path("t", "a"))
     server = world.start_server()
-    wait_until(lambda: [world.states(n) for n in "abc"] == [{ME: "ONLINE"}, {}, {ME: "ONLINE"}], what="a and c ONLINE")
+    poll(lambda: [world.states(n) for n in "abc"] == [{ME: "ONLINE"}, {}, {ME: "ONLINE"}], what="a and c ONLINE")
     assert server.slots.serving(TABLE)["c"].num_docs == 2
     assert not (world.folder / "server-1" / TABLE / "b").exists()
 
@@ -158,10 +157,10 @@ def test_a_new_session_reports_everything_again(world: World) -> None:
     world.stores[0].expire_session()  # type: ignore[attr-defined]
     session = world.stores[0].session_id()
     assert session != before
-    wait_until(lambda: world.store.get(paths.live_instance(ME)) is not None, what="joined again")
-    wait_until(lambda: world.store.get(paths.current_state(ME, session, TABLE)) is not None, what="reported again")
-    wait_until(lambda: world.states("a") == {ME: "ONLINE"}, what="in the view again")
-    wait_until(lambda: world.store.children(f"/INSTANCES/{ME}/CURRENTSTATES") == [session], what="old session removed")
+    poll(lambda: world.store.get(paths.live_instance(ME)) is not None, what="joined again")
+    poll(lambda: world.store.get(paths.current_state(ME, session, TABLE)) is not None, what="reported again")
+    poll(lambda: world.states("a") == {ME: "ONLINE"}, what="in the view again")
+    poll(lambda: world.store.children(f"/INSTANCES/{ME}/CURRENTSTATES") == [session], what="old session removed")
 
 
 def test_survivors_prune_the_rows_of_a_dead_server(world: World) -> None:
@@ -170,7 +169,7 @@ def test_survivors_prune_the_rows_of_a_dead_server(world: World) -> None:
     world.start_server(2)
     world.push(["a"], servers=(1, 2))
     world.stores[0].close()
-    wait_until(lambda: world.states("a") == {"Server_127.0.0.1_2": "ONLINE"}, what="only the survivor")
+    poll(lambda: world.states("a") == {"Server_127.0.0.1_2": "ONLINE"}, what="only the survivor")
 
 
 def test_a_failed_download_is_tried_again(world: World) -> None:
@@ -181,9 +180,9 @@ def test_a_failed_download_is_tried_again(world: World) -> None:
     world.deep_store.move(path, "elsewhere/a")
     world.record("a", crc)
     world.assign(["a"])
-    wait_until(lambda: world.states("a") == {ME: "ERROR"}, what="ERROR")
+    poll(lambda: world.states("a") == {ME: "ERROR"}, what="ERROR")
     world.deep_store.move("elsewhere/a", path)
-    wait_until(lambda: world.states("a") == {ME: "ONLINE"}, what="ONLINE once the file is there")
+    poll(lambda: world.states("a") == {ME: "ONLINE"}, what="ONLINE once the file is there")
 
 
 def test_nothing_but_health_is_open_to_strangers(world: World) -> None:

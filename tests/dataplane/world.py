@@ -33,6 +33,11 @@ SECRET = "s3cret-of-the-test-cluster"
 _ports = itertools.count(20_000)
 
 
+def poll(look: Callable[[], Any], seconds: float = 10.0, what: str = "the condition") -> Any:
+    """As ``wait_until``, for what happens within this process: soon, and timed by benches."""
+    return wait_until(look, seconds, what, every_s=0.002)
+
+
 def schema_of(raw: str = "t") -> Schema:
     """v STRING, n INT."""
     dimensions, metrics = [{"name": "v", "dataType": "STRING"}], [{"name": "n", "dataType": "INT"}]
@@ -83,7 +88,7 @@ class World:
         server = Server(store, self.deep_store, given)
         server.start()
         self.servers[number] = server
-        wait_until(lambda: server.is_ready, what="server ready")
+        poll(lambda: server.is_ready, what="server ready")
         return server
 
     def gateway(self, secret: str = SECRET, **settings: Any) -> HttpServers:
@@ -142,7 +147,7 @@ class World:
             self.record(name, self.build(name, rows))
         self.assign(names, servers)
         row = {f"Server_127.0.0.1_{n}": "ONLINE" for n in servers}
-        wait_until(lambda: all(self.states(name) == row for name in names), what=f"{names} ONLINE")
+        poll(lambda: all(self.states(name) == row for name in names), what=f"{names} ONLINE")
 
     def states(self, segment: str, table: str = TABLE) -> Mapping[str, str]:
         """The segment's row of the external view."""

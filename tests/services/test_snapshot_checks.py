@@ -19,8 +19,7 @@ from segments.services import check_settings, snapshot_checks
 from segments.services.context import Actor, Context, Limits
 from segments.services.replacement import end_replace, read_lineage, revert_replace, start_replace
 from segments.store import paths
-from tests.dataplane.world import TABLE, World
-from tests.waiting import wait_until
+from tests.dataplane.world import TABLE, World, poll
 
 pytestmark = pytest.mark.django_db
 T = TableName("t", "OFFLINE")
@@ -63,7 +62,7 @@ def open_entry(world: World, ctx: Context, name: str = "new", rows: int = 5, old
     entry = start_replace(ctx, T, [old], [name], actor=ANN)
     world.record(name, world.build(name, rows, value))
     world.assign([name])
-    wait_until(lambda: "ONLINE" in world.states(name).values(), what=f"{name} online")
+    poll(lambda: "ONLINE" in world.states(name).values(), what=f"{name} online")
     return entry
 
 
