@@ -53,7 +53,7 @@ class SharedClient:
 
 
 class _Told(httpx.SyncByteStream):
-    """The bytes of an answer; ``closed`` is called once, when nobody reads them any more."""
+    """The bytes of an answer; ``closed`` is called when nobody reads them any more, once: httpx closes an answer once."""
 
     def __init__(self, stream: httpx.SyncByteStream, closed: Callable[[], None]) -> None:
         self._stream, self._closed = stream, closed
@@ -65,9 +65,4 @@ class _Told(httpx.SyncByteStream):
         try:
             self._stream.close()
         finally:
-            closed, self._closed = self._closed, _nothing
-            closed()
-
-
-def _nothing() -> None:
-    pass
+            self._closed()
