@@ -1,12 +1,8 @@
-"""Who asks: HTTP Basic against the users, with checked passwords remembered for a minute, and the cluster's own secret."""
+"""Who asks: HTTP Basic against the users, and the cluster's own secret."""
 
 from __future__ import annotations
 
-import hashlib
 import hmac
-import os
-import threading
-import time
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,14 +12,11 @@ from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
 from segments import wiring
+from segments.api.checked_passwords import CheckedPasswords
 from segments.domain.basic_auth import parse_basic
 from segments.services.context import Actor
 
-#: Seconds for which a checked password is not checked again: PBKDF2 takes 100 ms and more by design.
-_REMEMBERED_S: Final = 60.0
-_MAX_REMEMBERED: Final = 1000
 _MAX_REASON: Final = 500
-_process_secret = os.urandom(32)
 
 
 class ClusterUser:
@@ -47,28 +40,7 @@ class ClusterUser:
         return True
 
 
-class _Remembered:
-    """Checked passwords as HMACs under a secret of this process, each bound to the user's password hash. Failures are never kept."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._until: dict[bytes, float] = {}
-
-    def has(self, key: bytes) -> bool:
-        with self._lock:
-            return self._until.get(key, 0.0) > time.monotonic()
-
-    def add(self, key: bytes) -> None:
-        with self._lock:
-            if len(self._until) >= _MAX_REMEMBERED:
-                now = time.monotonic()
-                self._until = {k: u for k, u in self._until.items() if u > now}
-            if len(self._until) >= _MAX_REMEMBERED:
-                self._until.clear()
-            self._until[key] = time.monotonic() + _REMEMBERED_S
-
-
-_remembered = _Remembered()
+_checked = CheckedPasswords()
 
 
 class WrongPassword(exceptions.AuthenticationFailed):
@@ -100,12 +72,7 @@ class BasicAuthentication(authentication.BasicAuthentication):
         """(user, None), or AuthenticationFailed, which does not tell whether the user exists."""
         user = user_named(userid)
         if user is not None and user.is_active:
-            key = _key(userid, password, user.password)
-            if _remembered.has(key):
-                return user, None
-            if user.check_password(password):
-                # The hash may just have been upgraded by the check.
-                _remembered.add(_key(userid, password, user.password))
+            if _checked.is_right(userid, password, user.password, lambda: user.password if user.check_password(password) else None):
                 return user, None
         else:
             get_user_model()().set_password(password)  # takes as long as a check: names can not be told apart by time
@@ -165,9 +132,3 @@ def user_named(name: str) -> Any:
         return None
     values = [field.to_python(value) for field, value in zip(fields, row, strict=True)]
     return model.from_db(using, [field.attname for field in fields], values)
-
-
-def _key(user: str, password: str, stored_hash: str) -> bytes:
-    parts = (user.encode(), password.encode(), stored_hash.encode())
-    message = b"".join(len(p).to_bytes(4, "big") + p for p in parts)
-    return hmac.new(_process_secret, message, hashlib.sha256).digest()

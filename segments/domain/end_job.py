@@ -11,6 +11,8 @@ from segments.errors import RecordCorrupt
 
 #: Note of a lineage entry: the job that is to end it.
 END_JOB: Final = "end.job"
+#: Note of a lineage entry: the job that was to end it and failed or was cancelled.
+END_LAST: Final = "end.last"
 #: Finished jobs can be asked about for this long.
 KEPT_MS: Final = 7 * 86_400_000
 

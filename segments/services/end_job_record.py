@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from segments.domain import end_job
-from segments.domain.end_job import EndJob
-from segments.domain.lineage import Entry
+from segments.domain.end_job import END_JOB, END_LAST, EndJob
+from segments.domain.lineage import Entry, State
 from segments.errors import NotFound
 from segments.names import TableName, split_table_name
 from segments.services.context import Context
@@ -30,6 +30,15 @@ def all_jobs(ctx: Context) -> list[EndJob]:
     """Every job on record, oldest first."""
     nodes = ctx.store.get_many([paths.job(j) for j in ctx.store.children(paths.JOBS)])
     return sorted((end_job.from_record(n.record) for n in nodes if n and n.record), key=lambda j: (j.requested_ms, j.id))
+
+
+def job_of_entry(ctx: Context, entry: Entry) -> EndJob | None:
+    """The background end that runs or has ended the entry, or, while it is IN_PROGRESS, the one that failed last or was cancelled.
+
+    None when there was none or its record is gone.
+    """
+    job_id = entry.notes.get(END_JOB) or (entry.notes.get(END_LAST) if entry.state is State.IN_PROGRESS else None)
+    return read_job(ctx, job_id) if job_id else None
 
 
 def table_of(job: EndJob) -> TableName:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from segments.domain import lease, replacement
-from segments.domain.end_job import END_JOB, EndJob, JobState
+from segments.domain.end_job import END_JOB, END_LAST, EndJob, JobState
 from segments.domain.lineage import END_REQUESTED, Entry, State
 from segments.domain.replacement_settings import settings_or_default
 from segments.domain.table_config import TableConfig
@@ -76,7 +76,7 @@ def request_end(
             found[:] = [job.finished(JobState.DONE, "It was ended already.", now)]
             return [Create(paths.job(job_id), found[0].to_record())]
         found[:] = [job]
-        noted = entry.noted({END_JOB: job_id, END_REQUESTED: str(now), lease.WATCHED: None})
+        noted = entry.noted({END_JOB: job_id, END_LAST: None, END_REQUESTED: str(now), lease.WATCHED: None})
         return [Create(paths.job(job_id), job.to_record()), seen.write_lineage(seen.lineage.having(noted))]
 
     try:
@@ -229,7 +229,7 @@ def _finish(ctx: Context, job: EndJob, state: JobState, message: str) -> EndJob:
         writes: list[Write] = [Replace(paths.job(job.id), closed[0].to_record(), node.version)]
         if seen is None or entry is None or is_done:
             return writes
-        let_go = entry.noted({END_JOB: None, END_REQUESTED: None, lease.END_FINISHED: str(ctx.clock())})
+        let_go = entry.noted({END_JOB: None, END_LAST: job.id, END_REQUESTED: None, lease.END_FINISHED: str(ctx.clock())})
         return [*writes, seen.write_lineage(seen.lineage.having(let_go))]
 
     update_transaction(ctx.store, attempt)

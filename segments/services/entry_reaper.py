@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from segments.domain import lease, replacement
-from segments.domain.end_job import END_JOB
 from segments.domain.lease import LeaseTerms, Verdict
 from segments.domain.lineage import Entry, State
 from segments.errors import NotFound, PinotAdminError
@@ -106,8 +105,7 @@ def _of_push(ctx: Context, table: TableName, entry: Entry, push: Push, terms: Le
 
 
 def _is_being_ended(ctx: Context, entry: Entry) -> bool:
-    job_id = entry.notes.get(END_JOB)
-    job = end_job_record.read_job(ctx, job_id) if job_id else None
+    job = end_job_record.job_of_entry(ctx, entry)
     return job is not None and job.is_open
 
 

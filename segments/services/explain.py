@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from segments.domain import lease, replacement
-from segments.domain.end_job import END_JOB
 from segments.domain.lineage import ACTOR, PIN_ACTOR, PIN_REASON, Entry, State
 from segments.domain.replacement_settings import settings_or_default
 from segments.domain.retention import plan_lineage
@@ -18,7 +17,7 @@ from segments.models import AuditEvent, Push
 from segments.names import TableName
 from segments.services import pinot_rules
 from segments.services.context import Context
-from segments.services.end_job_record import read_job
+from segments.services.end_job_record import job_of_entry
 from segments.services.entry_lease import LeaseState, lease_state, lease_terms
 from segments.services.lineage_record import Observed, observe
 from segments.services.lost_links import newer_strangers
@@ -63,7 +62,10 @@ class Blocked:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Everything about one entry. ``summary`` is one sentence; ``replicas`` are those of the new side, listed where they are missing."""
+    """Everything about one entry. ``summary`` is one sentence; ``replicas`` are those of the new side, listed where they are missing.
+
+    ``job_id``: the background end that runs or ended it, or that failed last; empty: none.
+    """
 
     table: str
     entry_id: str
@@ -122,7 +124,7 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
     report = report_replicas(ctx, table, new_side, read_errors, required=settings_or_default(config).replicas_required)
     events = _events(ctx, table, entry_id)
     push = Push.objects.filter(cluster=ctx.cluster, entry_id=entry_id).only("pk").first()
-    job = read_job(ctx, entry.notes[END_JOB]) if END_JOB in entry.notes else None
+    job = job_of_entry(ctx, entry)
     is_open = entry.state is State.IN_PROGRESS
     return Explanation(
         table=table.typed,
@@ -143,7 +145,7 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
         later_entries=tuple(e.id for e in plan.steps if e.id != entry_id),
         replicas=report,
         lease=lease_state(entry, lease_terms(ctx, config), table) if is_open else None,
-        job_id=job.id if job and job.is_open else "",
+        job_id=job.id if job else "",
         push_id=str(push.pk) if push else "",
         next_steps=tuple(_next_steps(ctx, config, seen, entry, is_ending=bool(job and job.is_open), has_push=push is not None)),
         events=tuple(events),

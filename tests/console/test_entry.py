@@ -10,11 +10,13 @@ from django.test import Client
 
 from segments import wiring
 from segments.domain.checks import CheckReport, Level, Outcome
-from segments.domain.end_job import END_JOB
-from segments.domain.lineage import State
+from segments.domain.end_job import END_JOB, EndJob
+from segments.domain.lineage import Entry, State
 from segments.gateways.servers import Profile
-from segments.models import AuditEvent, LineageEntry
-from segments.services import end_jobs, pins, replacement, snapshot_checks
+from segments.models import AuditEvent
+from segments.services import end_jobs, explain, pins, replacement, snapshot_checks
+from segments.services.context import Context
+from segments.services.end_job_record import job_of_entry
 from segments.services.lineage_record import observe
 from segments.store import paths
 from tests.factories import make_entry, make_segments, make_table
@@ -88,19 +90,51 @@ def test_ending_from_the_console_is_a_background_job_that_the_page_follows(opera
     text = operator.get(f"{LINEAGE}{opened}/").content.decode()
     assert "1 of 1 replicas are online" in text
     assert 'hx-trigger="every 1s"' in text
-    LineageEntry.objects.update(notes={END_JOB: job})
+    assert "1 of 1 replicas" in operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).content.decode()
     end_jobs.advance(world.ctx, job)
     assert state(world, opened) is State.COMPLETED
     assert operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
     assert "Queries see the new segments" in operator.get(f"{LINEAGE}{opened}/").content.decode()
 
 
+def test_a_switch_that_happens_while_the_page_is_made_is_shown_by_its_next_look(
+    operator: Client, world: World, opened: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entry was read before the switch, its job after it: the page must not stay with an entry that is IN_PROGRESS for ever."""
+    operator.post(f"{LINEAGE}{opened}/end/", {"reason": "ready"})
+    job = observe(world.ctx, TABLE).lineage.entry(opened).notes[END_JOB]
+
+    def switched_before(ctx: Context, entry: Entry) -> EndJob | None:
+        end_jobs.advance(ctx, job)
+        return job_of_entry(ctx, entry)
+
+    monkeypatch.setattr(explain, "job_of_entry", switched_before)
+    text = operator.get(f"{LINEAGE}{opened}/").content.decode()
+    assert "is under way" in text
+    assert 'hx-trigger="every 1s"' in text
+    assert operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+    text = operator.get(f"{LINEAGE}{opened}/").content.decode()
+    assert "is done: queries see the new side" in text
+    assert "Queries see the new segments" in text
+    assert 'hx-trigger="every 1s"' not in text
+
+
+def test_why_a_background_end_failed_stays_on_the_page(operator: Client, world: World, opened: str) -> None:
+    operator.post(f"{LINEAGE}{opened}/end/", {"reason": "ready"})
+    world.breaks("b")
+    end_jobs.advance_all(world.ctx)
+    assert operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+    text = operator.get(f"{LINEAGE}{opened}/").content.decode()
+    assert "could not be loaded by any server" in text
+    assert 'hx-trigger="every 1s"' not in text
+
+
 def test_a_background_end_can_be_cancelled(operator: Client, world: World, opened: str) -> None:
     operator.post(f"{LINEAGE}{opened}/end/", {"reason": "ready"})
-    LineageEntry.objects.update(notes=dict(observe(world.ctx, TABLE).lineage.entry(opened).notes))
     assert operator.post(f"{LINEAGE}{opened}/end/cancel/", {"reason": "not yet"}).status_code == 302
     assert end_jobs.advance_all(world.ctx) == []
     assert state(world, opened) is State.IN_PROGRESS
+    assert "not yet" in operator.get(f"{LINEAGE}{opened}/").content.decode()
 
 
 def test_results_of_checks_are_shown_with_measured_and_allowed_values(operator: Client, world: World, opened: str) -> None:

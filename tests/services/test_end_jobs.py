@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from segments.domain.end_job import END_JOB, KEPT_MS, JobState
-from segments.domain.ideal_state import external_view
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, PreconditionFailed, StateConflict, Unavailable
 from segments.models import AuditEvent
@@ -35,15 +34,6 @@ def prepare(folder: Path) -> World:
     made = World(folder / "store").upload("a")
     start_replace(made.ctx, TABLE, ["a"], ["b"], actor=ANN, entry_id="open")
     return made.upload("b", online=False)
-
-
-def broken(world: World, segment: str) -> None:
-    """Its only replica is in ERROR."""
-    node = world.memory.get(paths.external_view(TABLE.typed))
-    assert node is not None
-    assert node.record is not None
-    rows = {**node.record.maps, segment: {"Server_a_1": "ERROR"}}
-    world.memory.replace(paths.external_view(TABLE.typed), external_view(node.record, rows), node.version)
 
 
 def test_a_job_waits_for_replicas_tells_how_many_and_switches_when_they_are_online(world: World) -> None:
@@ -91,7 +81,7 @@ def test_what_can_be_refused_at_once_is(world: World) -> None:
 def test_a_job_whose_segment_can_not_be_loaded_fails_with_the_servers_reason(world: World) -> None:
     job = request_end(world.ctx, TABLE, "open", actor=ANN)
     world.serve()
-    broken(world, "b")
+    world.breaks("b")
     world.memory.create(
         paths.participant("Server_a_1"), ZNRecord("Server_a_1", {"HELIX_HOST": "h", "HELIX_PORT": "1", "HELIX_ENABLED": "true"})
     )

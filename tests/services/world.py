@@ -84,6 +84,14 @@ class World:
             self.memory.replace(paths.external_view(TABLE.typed), record, node.version)
         return self
 
+    def breaks(self, segment: str) -> None:
+        """Its only replica is in ERROR."""
+        node = self.memory.get(paths.external_view(TABLE.typed))
+        assert node is not None
+        assert node.record is not None
+        rows = {**node.record.maps, segment: {"Server_a_1": "ERROR"}}
+        self.memory.replace(paths.external_view(TABLE.typed), external_view(node.record, rows), node.version)
+
     @property
     def ideal(self) -> list[str]:
         """Segments of the ideal state."""

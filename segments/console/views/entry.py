@@ -21,14 +21,17 @@ from segments.console.presenters.checks import entry_report
 from segments.console.presenters.tones import mark
 from segments.console.views.lineage_pins import pin_explained
 from segments.console.views.tables import head
-from segments.domain.end_job import END_JOB
-from segments.domain.lineage import State
+from segments.domain.end_job import EndJob, JobState
+from segments.domain.lineage import Entry, State
 from segments.errors import InvalidInput, NotFound
 from segments.models import LineageEntry, Table
+from segments.names import TableName
 from segments.services import end_jobs, end_queue, pins, rollback, snapshot_checks
 from segments.services.context import Actor, Context
-from segments.services.end_job_status import JobStatus, job_status
+from segments.services.end_job_record import job_of_entry
+from segments.services.end_job_status import job_status
 from segments.services.explain import explain_entry
+from segments.services.lineage_record import read_lineage
 from segments.services.snapshot_diff import diff_snapshots
 
 _OVERRIDE_HELP = "Only if a check refuses the switch and you want it all the same: say why. It goes into the audit record."
@@ -47,7 +50,7 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         "entry_id": entry_id,
         "mark": mark(explanation.state),
         "checks": entry_report(ctx, name, entry_id),
-        "job": _job(ctx, explanation.job_id or _noted_job(table, entry_id)),
+        **_ending(ctx, explanation.job_id, State(explanation.state)),
         "is_open": explanation.state == State.IN_PROGRESS,
         "is_reverted": explanation.state == State.REVERTED,
         "roll_back_steps": f"Roll back {len(explanation.later_entries) + 1} steps…",
@@ -59,13 +62,14 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @page
 @require_safe
 def job_progress(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """The fragment that shows how far a background end is; asks for itself again until it is over."""
-    table, _ = find_table(request, typed)
+    """The fragment that shows how far a background end is; asks for itself again until the page can show what became of it."""
+    table, name = find_table(request, typed)
     ctx = wiring.context(table.cluster.name)
-    job = _job(ctx, _noted_job(table, entry_id))
-    if job is not None and not job.job.is_open:
+    entry, job = _entry_and_job(ctx, name, entry_id)
+    context = _ending(ctx, job.id, entry.state) if entry and job else {}
+    if not context.get("is_followed"):
         return HttpResponse(headers={"HX-Refresh": "true"})
-    return render(request, "console/partials/end_job.html", {"job": job, "table": table, "entry_id": entry_id})
+    return render(request, "console/partials/end_job.html", {**context, "table": table, "entry_id": entry_id})
 
 
 @page
@@ -100,13 +104,13 @@ def end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def cancel_end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """Give up a background end that has not switched."""
-    table, _ = find_table(request, typed)
-    job_id = _noted_job(table, entry_id)
-    if not job_id:
+    table, name = find_table(request, typed)
+    _, job = _entry_and_job(wiring.context(table.cluster.name), name, entry_id)
+    if job is None:
         raise NotFound(f"Entry '{entry_id}' has no background end.", remedy="Look at its page.")
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        end_jobs.cancel_job(ctx, job_id, actor)
+        end_jobs.cancel_job(ctx, job.id, actor)
         return Outcome(
             "The switch is cancelled; the entry stays open.", reverse("console:end_entry", args=[table.name, entry_id]), "End it"
         )
@@ -252,19 +256,25 @@ def _snapshots(table: Table, *chosen: str) -> list[tuple[str, str]]:
     return [*found, *((name, name) for name in chosen if name and name not in dict(found))]
 
 
-def _noted_job(table: Table, entry_id: str) -> str:
-    """The background end that the mirrored entry names, empty when there is none."""
-    row = LineageEntry.objects.filter(table=table, entry_id=entry_id).first()
-    return str(row.notes.get(END_JOB) or "") if row else ""
+def _entry_and_job(ctx: Context, table: TableName, entry_id: str) -> tuple[Entry | None, EndJob | None]:
+    """The entry as it is on record now, not as it was mirrored, and its background end."""
+    lineage = read_lineage(ctx, table)
+    entry = lineage.entries.get(entry_id) if lineage else None
+    return entry, job_of_entry(ctx, entry) if entry else None
 
 
-def _job(ctx: Context, job_id: str) -> JobStatus | None:
-    if not job_id:
-        return None
+def _ending(ctx: Context, job_id: str, state: State) -> dict[str, Any]:
+    """What the fragment of the background end shows of an entry that was seen in this state.
+
+    Entry and job are read one after the other: a job that is DONE by then belongs to an entry that the page still shows IN_PROGRESS, so
+    it is followed until the page can show both as they are.
+    """
     try:
-        return job_status(ctx, job_id, wiring.replica_errors(ctx))
+        job = job_status(ctx, job_id, wiring.replica_errors(ctx)) if job_id else None
     except NotFound:
-        return None
+        job = None
+    is_behind = job is not None and job.job.state is JobState.DONE and state is State.IN_PROGRESS
+    return {"job": job, "is_followed": is_behind or (job is not None and job.job.is_open)}
 
 
 def _address(table: Table, entry_id: str) -> str:
