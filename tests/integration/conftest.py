@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """A healthy ``up`` with two servers; a client that sends heartbeats may be silent for two seconds."""
     folder: Path = tmp_path_factory.mktemp("installation") / "data"
-    started = Installation(folder, settings={"PINOTADMIN_ENTRY_LEASE_S": "2"}).start()
+    started = Installation(folder, settings={"PINOTADMIN_ENTRY_LEASE_S": "4"}).start()
     yield started
     assert started.stop() == 0, started.log.read_text()[-4000:]
 

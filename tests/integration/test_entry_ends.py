@@ -21,7 +21,7 @@ def state_of(client: Client, table: str, entry: str) -> str:
 
 
 def test_a_client_that_stops_its_heartbeats_is_reverted(client: Client, table: str) -> None:
-    """The lease is two seconds here (``conftest``); the look of every five seconds is as in production."""
+    """The lease is four seconds here (``conftest``), six with the suspicion; the look of every five seconds is as in production."""
     client.upload(table, "a1")
     client.online(table, "a1")
     entry = client.start(table, ["a1"], ["b1"])
