@@ -35,9 +35,10 @@ def all_jobs(ctx: Context) -> list[EndJob]:
 def job_of_entry(ctx: Context, entry: Entry) -> EndJob | None:
     """The background end that runs or has ended the entry, or, while it is IN_PROGRESS, the one that failed last or was cancelled.
 
-    None when there was none or its record is gone.
+    None when there was none, its record is gone, or the entry was reverted: what the job says of the new side is no longer so.
     """
-    job_id = entry.notes.get(END_JOB) or (entry.notes.get(END_LAST) if entry.state is State.IN_PROGRESS else None)
+    noted = {State.IN_PROGRESS: (END_JOB, END_LAST), State.COMPLETED: (END_JOB,), State.REVERTED: ()}[entry.state]
+    job_id = next((entry.notes[name] for name in noted if name in entry.notes), None)
     return read_job(ctx, job_id) if job_id else None
 
 

@@ -95,6 +95,8 @@ def test_ending_from_the_console_is_a_background_job_that_the_page_follows(opera
     assert state(world, opened) is State.COMPLETED
     assert operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
     assert "Queries see the new segments" in operator.get(f"{LINEAGE}{opened}/").content.decode()
+    replacement.revert_replace(world.ctx, TABLE, opened, actor=ANN)
+    assert "Queries see the new segments" not in operator.get(f"{LINEAGE}{opened}/").content.decode()
 
 
 def test_a_switch_that_happens_while_the_page_is_made_is_shown_by_its_next_look(
