@@ -30,7 +30,7 @@ from segments.services import end_jobs, end_queue, pins, rollback, snapshot_chec
 from segments.services.context import Actor, Context
 from segments.services.end_job_record import job_of_entry
 from segments.services.end_job_status import job_status
-from segments.services.explain import explain_entry
+from segments.services.explain import Explanation, explain_entry
 from segments.services.lineage_record import read_lineage
 from segments.services.snapshot_diff import diff_snapshots
 
@@ -43,14 +43,16 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """Everything about one replacement."""
     table, name = find_table(request, typed)
     ctx = wiring.context(table.cluster.name)
-    explanation = explain_entry(ctx, name, entry_id, read_errors=wiring.replica_errors(ctx))
+    explanation, ending = _explained(ctx, name, entry_id)
+    if ending["is_behind"]:
+        explanation, ending = _explained(ctx, name, entry_id)
     context = {
         **head(request, table, "lineage"),
         "entry": explanation,
         "entry_id": entry_id,
         "mark": mark(explanation.state),
         "checks": entry_report(ctx, name, entry_id),
-        **_ending(ctx, explanation.job_id, State(explanation.state)),
+        **ending,
         "is_open": explanation.state == State.IN_PROGRESS,
         "is_reverted": explanation.state == State.REVERTED,
         "roll_back_steps": f"Roll back {len(explanation.later_entries) + 1} steps…",
@@ -263,18 +265,23 @@ def _entry_and_job(ctx: Context, table: TableName, entry_id: str) -> tuple[Entry
     return entry, job_of_entry(ctx, entry) if entry else None
 
 
+def _explained(ctx: Context, table: TableName, entry_id: str) -> tuple[Explanation, dict[str, Any]]:
+    explanation = explain_entry(ctx, table, entry_id, read_errors=wiring.replica_errors(ctx))
+    return explanation, _ending(ctx, explanation.job_id, State(explanation.state))
+
+
 def _ending(ctx: Context, job_id: str, state: State) -> dict[str, Any]:
     """What the fragment of the background end shows of an entry that was seen in this state.
 
-    Entry and job are read one after the other: a job that is DONE by then belongs to an entry that the page still shows IN_PROGRESS, so
-    it is followed until the page can show both as they are.
+    Entry and job are read one after the other: where a job is DONE by then and its entry was still IN_PROGRESS, what was seen
+    ``is_behind`` and is to be looked at again. On a Pinot cluster that may take a while, so the page follows it.
     """
     try:
         job = job_status(ctx, job_id, wiring.replica_errors(ctx)) if job_id else None
     except NotFound:
         job = None
     is_behind = job is not None and job.job.state is JobState.DONE and state is State.IN_PROGRESS
-    return {"job": job, "is_followed": is_behind or (job is not None and job.job.is_open)}
+    return {"job": job, "is_behind": is_behind, "is_followed": is_behind or (job is not None and job.job.is_open)}
 
 
 def _address(table: Table, entry_id: str) -> str:
