@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.domain.end_job import EndJob
+from segments.domain.lineage import Entry
 from segments.domain.replacement_settings import settings_or_default
 from segments.errors import NotFound
 from segments.services.context import Context
@@ -44,12 +45,15 @@ class JobStatus:
 def job_status(ctx: Context, job_id: str, read_errors: ErrorReader | None = None) -> JobStatus:
     """The job as it stands, and which replicas it waits for. NotFound when there is none."""
     job = find_job(ctx, job_id)
-    if not job.is_open:
+    return status_of(ctx, job, entry_of(ctx, job) if job.is_open else None, read_errors)
+
+
+def status_of(ctx: Context, job: EndJob, entry: Entry | None, read_errors: ErrorReader | None = None) -> JobStatus:
+    """The same of a job and its entry that were read already; without the entry (it is gone) no replicas are told."""
+    if not job.is_open or entry is None:
         return JobStatus(job)
     try:
-        entry, table = entry_of(ctx, job), table_of(job)
-        if entry is None:
-            return JobStatus(job)
+        table = table_of(job)
         required = settings_or_default(read_table_config(ctx, table)).replicas_required
         return JobStatus(job, report_replicas(ctx, table, final_segments(job, entry), read_errors, required=required))
     except NotFound:

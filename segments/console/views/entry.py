@@ -29,7 +29,7 @@ from segments.names import TableName
 from segments.services import end_jobs, end_queue, pins, rollback, snapshot_checks
 from segments.services.context import Actor, Context
 from segments.services.end_job_record import job_of_entry
-from segments.services.end_job_status import job_status
+from segments.services.end_job_status import status_of
 from segments.services.explain import Explanation, explain_entry
 from segments.services.lineage_record import read_lineage
 from segments.services.snapshot_diff import diff_snapshots
@@ -68,8 +68,8 @@ def job_progress(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
     table, name = find_table(request, typed)
     ctx = wiring.context(table.cluster.name)
     entry, job = _entry_and_job(ctx, name, entry_id)
-    context = _ending(ctx, job.id, entry.state) if entry and job else {}
-    if not context.get("is_followed"):
+    context = _ending(ctx, entry, job, entry.state if entry else None)
+    if not context["is_followed"]:
         return HttpResponse(headers={"HX-Refresh": "true"})
     return render(request, "console/partials/end_job.html", {**context, "table": table, "entry_id": entry_id})
 
@@ -267,21 +267,20 @@ def _entry_and_job(ctx: Context, table: TableName, entry_id: str) -> tuple[Entry
 
 def _explained(ctx: Context, table: TableName, entry_id: str) -> tuple[Explanation, dict[str, Any]]:
     explanation = explain_entry(ctx, table, entry_id, read_errors=wiring.replica_errors(ctx))
-    return explanation, _ending(ctx, explanation.job_id, State(explanation.state))
+    return explanation, _ending(ctx, *_entry_and_job(ctx, table, entry_id), State(explanation.state))
 
 
-def _ending(ctx: Context, job_id: str, state: State) -> dict[str, Any]:
+def _ending(ctx: Context, entry: Entry | None, job: EndJob | None, state: State | None) -> dict[str, Any]:
     """What the fragment of the background end shows of an entry that was seen in this state.
 
     Entry and job are read one after the other: where a job is DONE by then and its entry was still IN_PROGRESS, what was seen
     ``is_behind`` and is to be looked at again. On a Pinot cluster that may take a while, so the page follows it.
     """
-    try:
-        job = job_status(ctx, job_id, wiring.replica_errors(ctx)) if job_id else None
-    except NotFound:
-        job = None
-    is_behind = job is not None and job.job.state is JobState.DONE and state is State.IN_PROGRESS
-    return {"job": job, "is_behind": is_behind, "is_followed": is_behind or (job is not None and job.job.is_open)}
+    if job is None:
+        return {"job": None, "is_behind": False, "is_followed": False}
+    is_behind = job.state is JobState.DONE and state is State.IN_PROGRESS
+    status = status_of(ctx, job, entry, wiring.replica_errors(ctx))
+    return {"job": status, "is_behind": is_behind, "is_followed": is_behind or job.is_open}
 
 
 def _address(table: Table, entry_id: str) -> str:
