@@ -58,6 +58,7 @@ def delete_and_restore(page: Page, client: Client, table: str, segment: str) -> 
     page.get_by_role("button", name="Delete 1 segments").click()
     expect(page.get_by_text("1 segments are deleted.")).to_be_visible()
     poll(lambda: segment not in client.counts(table), 10, "the rows are gone")
+    poll(lambda: f'"{segment}"' in client.call("GET", f"/api/v1/segments/{table}/deleted").text, 30, "its file put away")
     page.get_by_role("link", name="Restore them").click()
     page.get_by_label("Reason").fill("needed after all")
     page.get_by_label("Type to confirm").fill("restore 1")
