@@ -80,6 +80,8 @@ REDIS_URL = _text("REDIS_URL", "redis://127.0.0.1:6390/0")
 KAFKA_BOOTSTRAP = _text("KAFKA_BOOTSTRAP", "")
 DEEP_STORE_URL = _text("DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore")
 SPARK_MASTER = _text("SPARK_MASTER", "local[*]")
+#: Reading and querying a table takes a grant for it; otherwise every active user reads all.
+READ_BY_GRANT = _bool("PINOTADMIN_READ_BY_GRANT", False)
 #: /metrics without credentials.
 OPEN_METRICS = _bool("PINOTADMIN_OPEN_METRICS", False)
 

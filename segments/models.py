@@ -113,6 +113,7 @@ class Table(models.Model):
         unique_together = [("cluster", "name")]
         ordering = ["name"]
         permissions = [
+            ("read", "Can read and query every table when reading is restricted"),
             ("operate", "Can push, end, revert and run passes"),
             ("administer", "Can create, change and delete tables, schemas and segments"),
         ]
@@ -371,6 +372,7 @@ class Grant(models.Model):
     """A right for some tables of some cluster, given to a user or a group. ``segments.services.rights`` says what it allows."""
 
     class Right(models.TextChoices):
+        READ = "read", "read and query (counts when reading is restricted)"
         OPERATE = "operate", "operate: push, end, revert, pause, run passes"
         ADMINISTER = "administer", "administer: also create, change and delete"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -30,6 +30,9 @@ class ApiView(APIView):
 
     rights: ClassVar[dict[str, Right]] = {}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {}
+    #: What reading takes where it is restricted. "table": the right to read the table asked for, or without one the whole cluster;
+    #: "filtered": the view leaves out, or refuses, what its asker may not read; "open": it tells nothing of any table.
+    reading: ClassVar[Literal["table", "filtered", "open"]] = "table"
     schema = PinotSchema()
     cluster: str | None = None
     #: Methods that have a use case on a real Pinot; the others of Pinot's own paths are passed on to it.

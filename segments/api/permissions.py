@@ -1,4 +1,4 @@
-"""What a request needs: any active user reads and queries; changes need a right that the view names, for the table that it is about.
+"""What a request needs: reading is for any active user unless it is restricted; changes need a right that the view names, for its table.
 
 Who has it is asked in ``segments.services.rights``; what is not named is denied.
 """
@@ -26,7 +26,8 @@ _SAFE: Final = ("GET", "HEAD", "OPTIONS")
 class RightsPermission(BasePermission):
     """A view's ``rights`` is {HTTP method: right}; GET, HEAD and OPTIONS are "read" unless it says otherwise.
 
-    ``administer`` includes ``operate``. A changing method without a named right is denied to everybody but superusers.
+    ``administer`` includes ``operate``. A changing method without a named right is denied to everybody but superusers. Where reading is
+    restricted, what is read needs the right for its table; for what names none, ``reading`` of the view says what then: see ``ApiView``.
     """
 
     message = "You do not have the right to do this."
@@ -39,7 +40,8 @@ class RightsPermission(BasePermission):
         method = "GET" if request.method == "HEAD" else str(request.method)
         right, table = self._needed(request, view, method)
         if right == "read":
-            return True
+            is_checked = getattr(view, "reading", "table") != "table"  # by the view itself, or there is nothing to check
+            return is_checked or has_right_everywhere(user, "read") or has_right(user, "read", _cluster(view), table())
         if method in _SAFE and isinstance(request.successful_authenticator, SessionAuthentication):
             return False  # a link on a foreign page must not change anything; POST is protected against that
         if user.is_superuser:
