@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hmac
-from functools import lru_cache
 from typing import Any, Final
 
-from django.contrib.auth import get_user_model
-from django.db import connections, router
 from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
 from segments import wiring
-from segments.api.checked_passwords import CheckedPasswords
 from segments.domain.basic_auth import parse_basic
+from segments.services import sign_in
 from segments.services.context import Actor
 
 _MAX_REASON: Final = 500
@@ -38,9 +35,6 @@ class ClusterUser:
     def has_perm(self, perm: str, obj: object = None) -> bool:
         """Everything is allowed."""
         return True
-
-
-_checked = CheckedPasswords()
 
 
 class WrongPassword(exceptions.AuthenticationFailed):
@@ -70,13 +64,11 @@ class BasicAuthentication(authentication.BasicAuthentication):
 
     def authenticate_credentials(self, userid: str, password: str, request: Any = None) -> tuple[Any, None]:
         """(user, None), or AuthenticationFailed, which does not tell whether the user exists."""
-        user = user_named(userid)
-        if user is not None and user.is_active:
-            if _checked.is_right(userid, password, user.password, lambda: user.password if user.check_password(password) else None):
-                return user, None
-        else:
-            get_user_model()().set_password(password)  # takes as long as a check: names can not be told apart by time
-        raise WrongPassword(userid if user is not None else "")
+        address = str(request.META.get("REMOTE_ADDR") or "") if request is not None else ""
+        try:
+            return sign_in.check_password(userid, password, address), None
+        except sign_in.WrongPassword as error:
+            raise WrongPassword(error.user) from None
 
 
 class ClusterSecretAuthentication(authentication.BaseAuthentication):
@@ -105,30 +97,3 @@ def actor_of(request: Request, reason: str = "") -> Actor:
         name = "anonymous"  # asking for the user is what failed
     given = reason or request.headers.get("X-Reason") or request.query_params.get("reason") or ""
     return Actor(name, given[:_MAX_REASON], str(request.META.get("REMOTE_ADDR") or ""))
-
-
-#: The fields that every request needs; Django reads the others when somebody asks for them.
-_FIELDS: Final = frozenset(("id", "username", "password", "is_active", "is_superuser", "is_staff"))
-
-
-@lru_cache(maxsize=4)
-def _user_query(using: str) -> tuple[str, tuple[Any, ...]]:
-    """The question as Django writes it, and its fields in their order; writing it anew takes five times as long as asking it."""
-    model = get_user_model()
-    fields = tuple(field for field in model._meta.concrete_fields if field.name in _FIELDS)
-    query = model._default_manager.using(using).filter(username="?").only(*(field.name for field in fields)).query
-    return query.get_compiler(using).as_sql()[0], fields
-
-
-def user_named(name: str) -> Any:
-    """The user as the database has it now, or None."""
-    model = get_user_model()
-    using = router.db_for_read(model)
-    question, fields = _user_query(using)
-    with connections[using].cursor() as cursor:
-        cursor.execute(question, [name])
-        row = cursor.fetchone()
-    if row is None:
-        return None
-    values = [field.to_python(value) for field, value in zip(fields, row, strict=True)]
-    return model.from_db(using, [field.attname for field in fields], values)

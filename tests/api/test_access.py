@@ -9,9 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from segments import wiring
-from segments.api import authentication
 from segments.models import AuditEvent
-from segments.services import refusals
+from segments.services import refusals, sign_in
 from tests.api.cluster import ApiCluster, basic, schema_of
 
 JSON = "application/json"
@@ -97,9 +96,9 @@ def test_a_foreign_host_name_answers_a_client_json(client: Client) -> None:
 def test_a_wrong_password_is_never_remembered(cluster: ApiCluster) -> None:
     cluster.as_user("ann", password="the right secret")
     wrong = Client(headers={"Authorization": basic("ann", "the wrong secret")})
-    before = len(authentication._checked)
+    before = len(sign_in._checked)
     assert [wrong.get("/tables").status_code for _ in range(2)] == [401, 401]
-    assert len(authentication._checked) == before
+    assert len(sign_in._checked) == before
 
 
 @pytest.mark.parametrize("password", ["a", "ab", "abc", "größer", "with:colon"])
