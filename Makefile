@@ -8,7 +8,7 @@ CONFORMANCE ?= ../shared/conformance
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart up test test-real lint conformance conformance-real chaos bench clean
+.PHONY: help install lock advisories quickstart up test test-real lint conformance conformance-real chaos bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,22 +22,38 @@ $(VENV)/.made:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.run-time: requirements.txt | $(VENV)/.made
+# Every package, also those that others ask for, in the version and with one of the hashes that the locks name; nothing is built with
+# anything that is not in a lock either.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-build-isolation
+
+$(VENV)/.run-time: requirements-build.lock requirements.lock | $(VENV)/.made
 	@echo "Installing what it needs to run; the first time this takes some minutes"
-	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements.txt
+	@$(PIP) -q -r requirements-build.lock
+	@$(PIP) -r requirements.lock
 	@touch $@
 
-$(VENV)/.demo: requirements-demo.txt $(VENV)/.run-time
-	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements-demo.txt
+$(VENV)/.demo: requirements-demo.lock $(VENV)/.run-time
+	@$(PIP) -r requirements-demo.lock
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.run-time
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.run-time
 	@echo "Installing what tests and checks need"
-	@$(BIN)/python -m pip install --disable-pip-version-check -r requirements-dev.txt
+	@$(PIP) -r requirements-dev.lock
 	@touch $@
 
 install: $(VENV)/.run-time ## Install into .venv; nothing outside of it changes
 	@echo "Installed in $(VENV)"
+
+LOCK := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock"
+
+lock: $(VENV)/.dev ## Resolve the requirements again and write the locks with their hashes (needs the package index)
+	$(LOCK) requirements-build.txt -o requirements-build.lock
+	$(LOCK) requirements.txt -o requirements.lock
+	$(LOCK) -c requirements.lock requirements-demo.txt -o requirements-demo.lock
+	$(LOCK) -c requirements.lock requirements-dev.txt -o requirements-dev.lock
+
+advisories: $(VENV)/.dev ## Check the locks against the known advisories kept in tests/advisories.json, offline
+	$(BIN)/python -m tests.advisories
 
 # -- running
 
