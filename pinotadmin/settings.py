@@ -119,6 +119,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "segments.console.too_many_attempts.TooManyAttempts",
 ]
 ROOT_URLCONF = "pinotadmin.urls"
 #: Of pages that name a cluster in their address.
@@ -142,6 +143,8 @@ TEMPLATES = [
 DATABASES = {
     "default": {**_database(_text("DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3")), "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
 }
+#: Checks passwords for REST and forms alike, and slows guessing down.
+AUTHENTICATION_BACKENDS = ["segments.services.sign_in.SignInBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},

@@ -104,6 +104,13 @@ class PayloadTooLarge(Rejected):
     status = 413
 
 
+class TooManyRequests(PinotAdminError):
+    """More than is taken in a while; ``data["retry_after_s"]`` says in how many seconds to try again."""
+
+    status = 429
+    permanent = False
+
+
 class SegmentCorrupt(PinotAdminError):
     """A segment file is not what it claims to be; names file, column and offset where known."""
 

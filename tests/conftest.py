@@ -1,4 +1,5 @@
-"""The one browser of a run, shared by all tests that drive it: Playwright allows one event loop per thread."""
+"""What every test has: attempts to sign in that are counted for it alone; and the one browser of a run, shared by all tests that drive it:
+Playwright allows one event loop per thread."""
 
 from __future__ import annotations
 
@@ -8,6 +9,18 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+
+from segments.gateways.attempt_counters import AttemptCounters
+from segments.services import refusals
+
+
+@pytest.fixture(autouse=True)
+def attempts(monkeypatch: pytest.MonkeyPatch) -> AttemptCounters:
+    """Counters in memory, empty at first: tests neither share them nor need Redis. Refusals are counted from nothing, too."""
+    counters = AttemptCounters("")
+    monkeypatch.setattr("segments.gateways.attempt_counters.shared", lambda url: counters)
+    monkeypatch.setattr("segments.services.refusals._window", refusals.Window())
+    return counters
 
 
 @pytest.fixture(scope="session")

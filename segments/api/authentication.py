@@ -10,8 +10,9 @@ from rest_framework.request import Request
 
 from segments import wiring
 from segments.domain.basic_auth import parse_basic
-from segments.services import sign_in
+from segments.errors import NotAuthenticated, PinotAdminError
 from segments.services.context import Actor
+from segments.services.sign_in import WrongPassword, check_password
 
 _MAX_REASON: Final = 500
 
@@ -37,11 +38,11 @@ class ClusterUser:
         return True
 
 
-class WrongPassword(exceptions.AuthenticationFailed):
-    """``user`` is the name of the user it was tried for, for the audit record only; empty for a name that nobody has."""
+class WrongCredentials(exceptions.AuthenticationFailed):
+    """``user`` is the name of the user that a password was tried for, for the audit record only."""
 
-    def __init__(self, user: str) -> None:
-        super().__init__("User name or password is wrong.")
+    def __init__(self, error: NotAuthenticated, user: str = "") -> None:
+        super().__init__(str(error))
         self.user = user
 
 
@@ -63,12 +64,11 @@ class BasicAuthentication(authentication.BasicAuthentication):
         return self.authenticate_credentials(*found, request)
 
     def authenticate_credentials(self, userid: str, password: str, request: Any = None) -> tuple[Any, None]:
-        """(user, None), or AuthenticationFailed, which does not tell whether the user exists."""
-        address = str(request.META.get("REMOTE_ADDR") or "") if request is not None else ""
+        """(user, None), or AuthenticationFailed, which does not tell whether the user exists; TooManyRequests for who guesses."""
         try:
-            return sign_in.check_password(userid, password, address), None
-        except sign_in.WrongPassword as error:
-            raise WrongPassword(error.user) from None
+            return check_password(userid, password, address_of(request)), None
+        except WrongPassword as error:
+            raise WrongCredentials(error, error.user) from error
 
 
 class ClusterSecretAuthentication(authentication.BaseAuthentication):
@@ -93,7 +93,12 @@ def actor_of(request: Request, reason: str = "") -> Actor:
     """Who asks and from where; the reason is given, or the header ``X-Reason``, or the parameter ``reason``."""
     try:
         name = request.user.get_username() if request.user and request.user.is_authenticated else "anonymous"
-    except exceptions.APIException:
+    except (exceptions.APIException, PinotAdminError):
         name = "anonymous"  # asking for the user is what failed
     given = reason or request.headers.get("X-Reason") or request.query_params.get("reason") or ""
-    return Actor(name, given[:_MAX_REASON], str(request.META.get("REMOTE_ADDR") or ""))
+    return Actor(name, given[:_MAX_REASON], address_of(request))
+
+
+def address_of(request: Any) -> str:
+    """The IP address that a request comes from; empty when it is not known."""
+    return str(request.META.get("REMOTE_ADDR") or "") if request is not None else ""

@@ -1,8 +1,8 @@
 """The short way of requests that come all the time: queries, the replacement protocol, messages of the completion protocol.
 
 The same views, authentication, rights and error answers as everywhere, without the rest of what Django and DRF do around a view, which
-costs more than these views themselves (``bench/lineage.py``). Only a request with an ``Authorization`` header of a user who may make it is
-answered here; every other one, refusals with their audit records included, goes Django's way.
+costs more than these views themselves (``bench/lineage.py``). Only a request with an ``Authorization`` header is answered here. Wrong
+credentials are refused here, too, so that they are checked once; what a known user may not do goes Django's way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest, QueryDict
 from django.http.request import HttpHeaders
 from django.http.response import HttpResponseBase
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -105,7 +105,7 @@ def has_route(scope: Mapping[str, Any]) -> bool:
 
 
 def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
-    """Answer it; None when it is to go Django's way: not authenticated, not allowed."""
+    """Answer it; None when it is to go Django's way: no credentials of a kind that is checked here, or not allowed."""
     found = _match(scope)
     if found is None:
         return None
@@ -114,9 +114,9 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     asked = DirectRequest(scope, body)
     request = cast("Request", asked)
     view.request, view.args, view.kwargs = request, (), arguments
-    if not _is_allowed(request, view, asked):
-        return None
     try:
+        if not _is_allowed(request, view, asked):
+            return None
         response = getattr(view, asked.method.lower())(request, **arguments)
     except Exception as error:  # noqa: BLE001  # as in DRF: the handler answers every fault and logs ours
         response = errors.handle(error, {"request": request, "view": view})
@@ -132,14 +132,17 @@ def _match(scope: Mapping[str, Any]) -> tuple[type[ApiView], dict[str, Any], dic
 
 
 def _is_allowed(request: Request, view: ApiView, asked: DirectRequest) -> bool:
-    try:
-        for authenticator in _authenticators:
+    """False for credentials of another kind, and for who may not. AuthenticationFailed for wrong ones, with the header that DRF sends;
+    TooManyRequests for guessing."""
+    for authenticator in _authenticators:
+        try:
             who = authenticator.authenticate(request)
-            if who is not None:
-                asked.user, asked.successful_authenticator = who[0], authenticator
-                return _permission.has_permission(request, view)
-    except APIException:
-        return False
+        except AuthenticationFailed as error:
+            error.auth_header = _authenticators[0].authenticate_header(request)  # type: ignore[attr-defined]  # as APIView does
+            raise
+        if who is not None:
+            asked.user, asked.successful_authenticator = who[0], authenticator
+            return _permission.has_permission(request, view)
     return False
 
 

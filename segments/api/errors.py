@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.authentication import actor_of
-from segments.errors import PinotAdminError
+from segments.errors import PinotAdminError, TooManyRequests
 from segments.services.refusals import record_refusal
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,10 @@ def _ours(error: PinotAdminError) -> Response:
     if error.status >= 500:
         log.error("%s: %s", type(error).__name__, error)
     details = {**error.data, **({"remedy": error.remedy} if error.remedy else {})}
-    return _body(error.status, str(error), details)
+    response = _body(error.status, str(error), details)
+    if isinstance(error, TooManyRequests) and "retry_after_s" in error.data:
+        response["Retry-After"] = str(error.data["retry_after_s"])
+    return response
 
 
 def _of_framework(error: APIException) -> Response:

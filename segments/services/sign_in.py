@@ -1,6 +1,7 @@
-"""Who asks, by the credentials that came with a request: the one place that the web process and the embedded servers ask.
+"""Who is it? Checks user name and password wherever somebody signs in: REST, console, admin, the servers' ports.
 
-The user is read from the database on every request: a changed password, a deactivated user count at once, in every process.
+The user is read on every request: a changed password, a deactivated user count at once. Guessing is slowed down before anything slow is
+computed; what this process remembers as right is neither slow nor slowed down.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from functools import lru_cache
 from typing import Any, Final
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.backends import ModelBackend
 from django.db import connections, router
+from django.http import HttpRequest
 
 from segments.domain.basic_auth import parse_basic
 from segments.errors import NotAuthenticated
 from segments.services.checked_passwords import CheckedPasswords
-
-#: The fields that every request needs; Django reads the others when somebody asks for them.
-_FIELDS: Final = frozenset(("id", "username", "password", "is_active", "is_superuser", "is_staff"))
+from segments.services.sign_in_throttle import throttle
 
 _checked = CheckedPasswords()
+#: The fields that every request needs; Django reads the others when somebody asks for them.
+_FIELDS: Final = frozenset(("id", "username", "password", "is_active", "is_superuser", "is_staff"))
 
 
 class WrongPassword(NotAuthenticated):
@@ -29,8 +32,32 @@ class WrongPassword(NotAuthenticated):
         self.user = user
 
 
+def check_password(name: str, password: str, address: str) -> Any:
+    """The active user of this name and password, who asks from ``address`` (an IP address as text).
+
+    WrongPassword, which does not tell whether the user exists; TooManyRequests (429, ``retry_after_s``) after too many attempts.
+    """
+    user = user_named(name)
+    if user is None or not user.is_active:
+        throttle().admit(name, address)
+        get_user_model()().set_password(password)  # takes as long as a check: names can not be found out by time
+        raise WrongPassword(name if user is not None else "")
+
+    def check() -> str | None:
+        throttle().admit(name, address)
+        if not user.check_password(password):
+            return None
+        throttle().succeeded(name, address)
+        return str(user.password)
+
+    if not _checked.is_right(name, password, user.password, check):
+        raise WrongPassword(name)
+    return user
+
+
 def who_asks(authorization: str, address: str) -> Any:
-    """The user that a whole ``Authorization`` header stands for, asked from ``address``. NotAuthenticated when it stands for nobody."""
+    """The user that a whole ``Authorization`` header stands for, asked from ``address``. NotAuthenticated when it stands for nobody;
+    TooManyRequests after too many attempts."""
     scheme, _, token = authorization.strip().partition(" ")
     if scheme.lower() != "basic":
         raise NotAuthenticated("Credentials are missing.", remedy="Send HTTP Basic.")
@@ -40,15 +67,30 @@ def who_asks(authorization: str, address: str) -> Any:
     return check_password(*found, address)
 
 
-def check_password(name: str, password: str, address: str) -> Any:
-    """The active user whose password this is, asked from ``address``. WrongPassword, which does not say whether the user exists."""
-    user = user_named(name)
-    if user is not None and user.is_active:
-        if _checked.is_right(name, password, user.password, lambda: user.password if user.check_password(password) else None):
-            return user
-    else:
-        get_user_model()().set_password(password)  # takes as long as a check: names can not be told apart by time
-    raise WrongPassword(name if user is not None else "")
+class SignInBackend(ModelBackend):
+    """What Django's own forms ask (console, admin): the same check. TooManyRequests goes through to the page."""
+
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
+    ) -> Any | None:
+        """The user, or None for a wrong password."""
+        name = username if username is not None else kwargs.get(get_user_model().USERNAME_FIELD)
+        if not isinstance(name, str) or password is None:
+            return None
+        address = str(request.META.get("REMOTE_ADDR") or "") if request is not None else ""
+        try:
+            return check_password(name, password, address)
+        except WrongPassword:
+            return None
+
+
+@lru_cache(maxsize=4)
+def _user_query(using: str) -> tuple[str, tuple[Any, ...]]:
+    """The question as Django writes it, and its fields in their order; writing it anew takes five times as long as asking it."""
+    model = get_user_model()
+    fields = tuple(field for field in model._meta.concrete_fields if field.name in _FIELDS)
+    query = model._default_manager.using(using).filter(username="?").only(*(field.name for field in fields)).query
+    return query.get_compiler(using).as_sql()[0], fields
 
 
 def user_named(name: str) -> Any:
@@ -63,12 +105,3 @@ def user_named(name: str) -> Any:
         return None
     values = [field.to_python(value) for field, value in zip(fields, row, strict=True)]
     return model.from_db(using, [field.attname for field in fields], values)
-
-
-@lru_cache(maxsize=4)
-def _user_query(using: str) -> tuple[str, tuple[Any, ...]]:
-    """The question as Django writes it, and its fields in their order; writing it anew takes five times as long as asking it."""
-    model = get_user_model()
-    fields = tuple(field for field in model._meta.concrete_fields if field.name in _FIELDS)
-    query = model._default_manager.using(using).filter(username="?").only(*(field.name for field in fields)).query
-    return query.get_compiler(using).as_sql()[0], fields

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import resolve
 
@@ -90,20 +91,37 @@ def test_a_start_by_the_short_way_is_on_the_audit_record_with_actor_reason_and_a
     assert (event.actor, event.reason, event.outcome) == ("root", "the first load", "done")
 
 
-def test_who_is_not_known_or_may_not_goes_the_long_way_which_refuses_and_records_it(cluster: ApiCluster) -> None:
+START = ("POST", "/segments/t/startReplaceSegments?type=OFFLINE", b'{"segmentsTo": ["b"]}')
+
+
+def test_who_may_not_goes_the_long_way_which_refuses_and_records_it(cluster: ApiCluster) -> None:
     cluster.create().as_user("reader")
-    start = ("POST", "/segments/t/startReplaceSegments?type=OFFLINE", b'{"segmentsTo": ["b"]}')
-    for authorization, status in (
-        (basic("root", "a wrong secret for root"), 401),
-        (basic("nobody", "a long enough secret"), 401),
-        ("Bearer nonsense", 401),
-        ("Digest nonsense", 401),
-        ("Basic !!", 401),
-        (basic("reader", "a long enough secret"), 403),
-    ):
-        assert directly(*start, authorization=authorization) is None
-        assert by_django(*start, authorization=authorization).status_code == status
+    for authorization, status in (("Digest nonsense", 401), (basic("reader", "a long enough secret"), 403)):
+        assert directly(*START, authorization=authorization) is None
+        assert by_django(*START, authorization=authorization).status_code == status
     assert directly("POST", "/sql", b'{"sql": "select 1"}', authorization=basic("reader", "a long enough secret")) is not None
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [basic("root", "a wrong secret for root"), basic("nobody", "a long enough secret"), "Bearer nonsense", "Basic !!"],
+)
+def test_wrong_credentials_are_refused_by_the_short_way_just_as_by_the_long_one(cluster: ApiCluster, authorization: str) -> None:
+    cluster.create()
+    refused, expected = directly(*START, authorization=authorization), by_django(*START, authorization=authorization)
+    assert refused is not None
+    assert (refused.status, refused.body) == (expected.status_code, expected.content) == (401, expected.content)
+    heads = {k.decode(): v.decode() for k, v in refused.headers}
+    assert heads == {k.lower(): v for k, v in expected.headers.items() if k.lower() not in OF_DJANGO}
+
+
+def test_a_wrong_password_for_a_query_is_checked_once(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = []
+    monkeypatch.setattr(User, "check_password", lambda user, password: checks.append(password))
+    refused = directly("POST", "/query/sql", b'{"sql": "select 1"}', authorization=basic("root", "a wrong secret for root"))
+    assert refused is not None
+    assert (refused.status, len(checks)) == (401, 1)
+    assert AuditEvent.objects.filter(outcome="refused", target="/query/sql").count() == 1
 
 
 def test_what_it_can_not_judge_goes_the_long_way() -> None:
@@ -129,10 +147,8 @@ def test_every_route_is_the_one_that_django_knows_at_this_address() -> None:
 
 
 def test_a_user_is_read_anew_for_every_request(cluster: ApiCluster) -> None:
-    from django.contrib.auth.models import User
-
     cluster.as_user("ann")
     ann, ask = basic("ann", "a long enough secret"), ("POST", "/sql", b'{"sql": "select 1"}')
-    assert directly(*ask, authorization=ann) is not None
+    assert (directly(*ask, authorization=ann) or pytest.fail("not answered")).status == 200
     User.objects.filter(username="ann").update(is_active=False)
-    assert directly(*ask, authorization=ann) is None
+    assert (directly(*ask, authorization=ann) or pytest.fail("not answered")).status == 401

@@ -12,6 +12,8 @@ from django.contrib.auth.views import LoginView
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 
+from segments.console.too_many_attempts import as_refusal
+from segments.errors import TooManyRequests
 from segments.services.context import Actor
 from segments.services.refusals import record_refusal
 
@@ -23,6 +25,14 @@ class Login(LoginView):
 
     template_name = "console/login.html"
     redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Log in; after too many attempts the form again, with 429 and how long to wait."""
+        try:
+            return super().post(request, *args, **kwargs)
+        except TooManyRequests as error:
+            response = self.render_to_response(self.get_context_data(form=self.get_form_class()(request), too_many=error))
+            return as_refusal(response, error)
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         """The form again, saying what is wrong."""

@@ -8,15 +8,16 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import authenticate
 from django.core.management.base import BaseCommand
 from django.db import close_old_connections
 
 from segments import wiring
 from segments.dataplane.server import Server, ServerSettings
+from segments.errors import NotAuthenticated, TooManyRequests
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.streams import StreamDefaults
 from segments.names import check_segment_name
+from segments.services.sign_in import check_password
 
 
 class Command(BaseCommand):
@@ -64,6 +65,9 @@ def _check_password(user: str, password: str) -> bool:
     """Active users of the web application may read from servers."""
     close_old_connections()
     try:
-        return authenticate(username=user, password=password) is not None
+        check_password(user, password, "")
+        return True
+    except (NotAuthenticated, TooManyRequests):
+        return False
     finally:
         close_old_connections()
