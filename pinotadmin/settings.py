@@ -68,6 +68,8 @@ PORT = _int("PINOTADMIN_PORT", 9000)
 CLUSTER_SECRET = _text("PINOTADMIN_CLUSTER_SECRET", "")
 #: Folders that pushes may read, beside DATA_DIR/input.
 INPUT_ROOTS = [str(DATA_DIR / "input"), *(p for p in _text("PINOTADMIN_INPUT_ROOTS", "").split(os.pathsep) if p)]
+#: Folders below which stream configs may name files, such as certificates; DATA_DIR/stream-files when none is given.
+STREAM_FILE_ROOTS = [p for p in _text("PINOTADMIN_STREAM_FILE_ROOTS", str(DATA_DIR / "stream-files")).split(os.pathsep) if p]
 #: Addresses below which URI and metadata pushes may name files, separated by spaces; empty: any http and https host.
 URI_PUSH_ROOTS = _text("PINOTADMIN_URI_PUSH_ROOTS", "").split()
 ZOOKEEPER_URL = _text("ZOOKEEPER_URL", "127.0.0.1:2191")

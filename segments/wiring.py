@@ -20,7 +20,7 @@ from segments.errors import NotFound, Unavailable
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
-from segments.gateways.streams import Stream, StreamDefaults, open_stream
+from segments.gateways.streams import Stream, StreamAccess, check_stream, open_stream
 from segments.models import Cluster
 from segments.names import instance_name
 from segments.services import cluster_parts
@@ -101,6 +101,7 @@ def context(cluster: str | None = None) -> Context:
             cluster_secret=settings.CLUSTER_SECRET,
             limits=_limits(),
             streams=_open_stream,
+            check_stream=_check_stream,
             servers=servers(),
             snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),
             local_broker=lambda: _parts.broker,
@@ -172,8 +173,18 @@ def column_profiles(ctx: Context) -> ProfileReader | None:
 
 
 def _open_stream(config: StreamConfig) -> Stream:
-    defaults = StreamDefaults(settings.REDIS_URL, settings.KAFKA_BOOTSTRAP)
-    return open_stream(config, defaults)
+    return open_stream(config, stream_access())
+
+
+def _check_stream(config: StreamConfig) -> None:
+    check_stream(config, stream_access())
+
+
+def stream_access() -> StreamAccess:
+    """Where this installation's streams are, and what a table's stream config may name beside them."""
+    return StreamAccess(
+        redis_url=settings.REDIS_URL, kafka_bootstrap=settings.KAFKA_BOOTSTRAP, file_roots=tuple(settings.STREAM_FILE_ROOTS)
+    )
 
 
 def broker() -> Broker:

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from segments.domain.kafka_settings import check_client
+
 if TYPE_CHECKING:
     from segments.domain.stream_config import StreamConfig
     from segments.gateways.deepstore import DeepStore
@@ -76,6 +78,8 @@ class Context:
     cluster_secret: str = ""
     #: Opens the stream of a config; the caller closes it.
     streams: Callable[[StreamConfig], Stream] = field(default_factory=lambda: _open_stream)
+    #: Refuses (InvalidInput) a stream config that may not be opened here; connects nowhere.
+    check_stream: Callable[[StreamConfig], None] = check_client
     #: HTTP to the cluster's servers; None where no use case asks them.
     servers: Servers | None = None
     #: Reads exactly the named segments of a typed table, hidden ones too; None where no use case does.

@@ -68,7 +68,8 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     config = configs.parse_table_config(body)
     check_peer_scheme(config)
     if config.table.type == REALTIME:
-        check_realtime(config)
+        for stream in check_realtime(config):
+            ctx.check_stream(stream)
     try:
         schema = read_schema(ctx, config.table.raw)
     except NotFound as error:

@@ -7,10 +7,10 @@ import time
 import pytest
 from confluent_kafka import KafkaError
 
-from segments.domain.stream_config import parse_stream_config
+from segments.domain.stream_config import StreamConfig, parse_stream_config
 from segments.domain.stream_offset import parse_offset
 from segments.errors import InvalidInput, Unavailable
-from segments.gateways.streams import StreamDefaults, open_stream
+from segments.gateways.streams import StreamAccess, open_stream
 from segments.gateways.streams.kafka import KafkaConsumer
 from segments.gateways.streams.kafka_settings import client_settings
 from tests.real_parts import free_port
@@ -18,53 +18,26 @@ from tests.streams.conftest import KafkaWorld
 from tests.streams.kafka_broker import KafkaBroker
 
 
-def settings(**keys: str) -> dict[str, object]:
+def config_of(**keys: str) -> StreamConfig:
     own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}
-    return client_settings(parse_stream_config({**own, **keys}), "host:9092")
+    return parse_stream_config({**own, **keys})
 
 
 def test_the_installations_broker_is_used_when_the_table_names_none() -> None:
-    assert settings()["bootstrap.servers"] == "host:9092"
-    assert settings(**{"stream.kafka.broker.list": "a:1,b:2"})["bootstrap.servers"] == "a:1,b:2"
+    assert client_settings(config_of(), "host:9092")["bootstrap.servers"] == "host:9092"
+    named = config_of(**{"stream.kafka.broker.list": "a:1,b:2"})
+    assert client_settings(named, "host:9092")["bootstrap.servers"] == "a:1,b:2"
     with pytest.raises(InvalidInput, match=r"broker\.list"):
-        open_stream(parse_stream_config({"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}))
-
-
-def test_a_java_login_becomes_user_and_password() -> None:
-    jaas = r'org.apache.kafka.common.security.scram.ScramLoginModule required username="ann" password="a \"b\" c";'
-    found = settings(**{"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config": jaas})
-    assert (found["sasl.username"], found["sasl.password"], found["sasl.mechanism"]) == ("ann", 'a "b" c', "SCRAM-SHA-256")
-    assert found["security.protocol"] == "SASL_SSL"
-    assert "sasl.jaas.config" not in found
-
-
-def test_key_stores_are_passed_on_where_they_can_be_read() -> None:
-    found = settings(**{"ssl.truststore.location": "/ca.pem", "ssl.keystore.location": "/me.p12", "ssl.keystore.type": "PKCS12"})
-    assert (found["ssl.ca.location"], found["ssl.keystore.location"]) == ("/ca.pem", "/me.p12")
-    with pytest.raises(InvalidInput, match="Java key store"):
-        settings(**{"ssl.truststore.location": "/ca.jks"})
-
-
-def test_consumer_properties_are_passed_on_but_offsets_are_never_committed_there() -> None:
-    found = settings(**{"stream.kafka.consumer.prop.fetch.max.wait.ms": "7", "enable.auto.commit": "true", "group.id": "theirs"})
-    assert found["fetch.wait.max.ms"] == "7"
-    assert found["enable.auto.commit"] is False
-    assert found["group.id"] != "theirs"
-
-
-def test_a_setting_that_kafka_does_not_know_is_refused_by_name() -> None:
-    own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json", "no.such.key": "1"}
-    with pytest.raises(InvalidInput, match=r"no\.such\.key"):
-        open_stream(parse_stream_config(own), StreamDefaults(kafka_bootstrap=f"127.0.0.1:{free_port()}")).partitions()
+        open_stream(config_of())
 
 
 def test_no_broker_is_unavailable() -> None:
     own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}
     config = parse_stream_config({**own, "stream.kafka.connection.timeout.millis": "1000"})
     with pytest.raises(Unavailable, match="'t'"):
-        open_stream(config, StreamDefaults(kafka_bootstrap=f"127.0.0.1:{free_port()}")).partitions()
+        open_stream(config, StreamAccess(kafka_bootstrap=f"127.0.0.1:{free_port()}")).partitions()
     with pytest.raises(Unavailable, match=r"no-such-host\.invalid"):
-        open_stream(config, StreamDefaults(kafka_bootstrap="no-such-host.invalid:9092")).partitions()
+        open_stream(config, StreamAccess(kafka_bootstrap="no-such-host.invalid:9092")).partitions()
 
 
 @pytest.mark.integration

@@ -33,7 +33,7 @@ from segments.dataplane.server.slots import Slots
 from segments.errors import PinotAdminError
 from segments.gateways.controller_protocol import Controller, HttpController
 from segments.gateways.deepstore import DeepStore
-from segments.gateways.streams import StreamDefaults, open_stream
+from segments.gateways.streams import StreamAccess, open_stream
 from segments.names import instance_name
 from segments.store import paths
 from segments.store.base import Store
@@ -68,7 +68,7 @@ class ServerSettings:
     join_patience_s: float = 15.0
     segment_store_url: str = ""
     peer_scheme: str = ""
-    streams: StreamDefaults = field(default_factory=StreamDefaults)
+    streams: StreamAccess = field(default_factory=StreamAccess)
     consuming: ConsumingSettings = field(default_factory=ConsumingSettings)
 
 

@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from segments.domain.stream_config import StreamConfig
 from segments.domain.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
+from segments.gateways.streams.access import StreamAccess
 from segments.gateways.streams.base import Batch
 from segments.gateways.streams.kafka_settings import client_settings
 from segments.gateways.streams.pace import Pace
@@ -20,16 +21,18 @@ from segments.gateways.streams.pace import Pace
 T = TypeVar("T")
 #: Why brokers are down, when it is known.
 _CAUSES: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE})
+#: A config may ask for more patience than a request here has.
+_LONGEST_WAIT_S: Final = 60.0
 _OUT_OF_RANGE: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 
 class KafkaStream:
     """One topic; see :class:`segments.gateways.streams.base.Stream`. Safe to use from several threads."""
 
-    def __init__(self, config: StreamConfig, bootstrap: str = "") -> None:
+    def __init__(self, config: StreamConfig, access: StreamAccess) -> None:
         self.config = config
-        self._settings = client_settings(config, bootstrap)
-        self._timeout = max(1.0, config.connection_timeout_ms / 1_000)
+        self._settings = client_settings(config, access.kafka_bootstrap, access.file_roots)
+        self._timeout = min(_LONGEST_WAIT_S, max(1.0, config.connection_timeout_ms / 1_000))
         self._lock = threading.Lock()
         self._client: Any = None
         self._heard: list[Any] = []

@@ -15,7 +15,6 @@ from segments import wiring
 from segments.dataplane.server import Server, ServerSettings
 from segments.errors import NotAuthenticated, TooManyRequests
 from segments.gateways.deepstore import DeepStore
-from segments.gateways.streams import StreamDefaults
 from segments.names import check_segment_name
 from segments.services.sign_in import check_password
 
@@ -55,7 +54,7 @@ def _settings(options: dict[str, Any]) -> ServerSettings:
         controller_url=f"http://{host}:{settings.PORT}",
         check_password=_check_password,
         segment_store_url=settings.DEEP_STORE_URL,
-        streams=StreamDefaults(settings.REDIS_URL, settings.KAFKA_BOOTSTRAP),
+        streams=wiring.stream_access(),
         # A process that died silently is taken for dead after this; wait longer before giving up on its name.
         join_patience_s=settings.ZOOKEEPER_SESSION_S + 10.0,
     )
