@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from segments.domain import first_starts
 from segments.domain.ideal_state import CONSUMING
 from segments.domain.llc_name import parse_llc_name
 from segments.domain.partition_metadata import stream_partition_metadata
@@ -89,16 +90,20 @@ def ensure_consuming(
                 return Ensured(job.ideal, tuple(done), tuple(job.cases), job.stream_error)
 
 
-def first_segments(ctx: Context, config: TableConfig, ideal: ZNRecord) -> Changes:
-    """Rows and records of the first segments of a new table, as many as fit into its creation; ``ensure_consuming`` makes the rest.
+def first_segments(ctx: Context, config: TableConfig, ideal: ZNRecord) -> tuple[ZNRecord, Changes]:
+    """The ideal state of a new table, and the rows and records of its first segments, as many as fit into its creation.
 
+    Where the others begin is noted in the ideal state, so that ``ensure_consuming`` makes them from there whenever it comes to them.
     Raises StateConflict when there are too few servers, Unavailable when a stream does not answer.
     """
     with stream_facts(ctx, check_realtime(config)) as facts:
-        partitions = sorted(facts.partitions())[:_PER_TRANSACTION]
-        cases = [Case(p, Kind.FIRST) for p in partitions]
-        starts = {p: Start(facts.first(p).text) for p in partitions}
-        return plan_changes(cases, ideal, blueprint(ctx, config, facts, ideal), starts, (), ctx.clock())
+        partitions = sorted(facts.partitions())
+        starts = {p: facts.first(p).text for p in partitions}
+        made, later = partitions[:_PER_TRANSACTION], partitions[_PER_TRANSACTION:]
+        noted = first_starts.noted(ideal, {p: starts[p] for p in later})
+        cases = [Case(p, Kind.FIRST) for p in made]
+        plan = blueprint(ctx, config, facts, ideal)
+        return noted, plan_changes(cases, ideal, plan, {p: Start(starts[p]) for p in made}, (), ctx.clock())
 
 
 def make_remaining_segments(ctx: Context, table: TableName) -> None:
@@ -165,7 +170,8 @@ class _Attempt:
         self.cases, self.changes, self.is_cut = self._diagnose(state), Changes(), False
         if self.cases:
             self._plan(state)
-        after = self.changes.apply(self.ideal)
+        made = {parse_llc_name(s).partition for s in self.changes.created}
+        after = first_starts.without(self.changes.apply(self.ideal), made)
         if after == state.ideal and self.changes.is_empty:
             return None
         self.ideal = after
@@ -203,7 +209,7 @@ class _Attempt:
         making = [c for c in self.cases if c.kind.makes_segment]
         self.is_cut = len(making) > _PER_TRANSACTION
         making = making[:_PER_TRANSACTION]
-        starts = {c.partition: start_of(self.facts, c, self.start) for c in making}
+        starts = {c.partition: start_of(self.facts, c, self.start, self.ideal) for c in making}
         plan = blueprint(self.ctx, config, self.facts, self.ideal)
         self.changes = plan_changes([*wanted, *making], self.ideal, plan, starts, state.taken, self.now_ms)
 
@@ -223,8 +229,9 @@ def check_offsets(table: TableName, start: StartFrom, cases: Sequence[Case], sta
         )
 
 
-def start_of(facts: StreamFacts, case: Case, start: StartFrom) -> Start:
-    """Where the new segment of a case begins: the caller's offset or word, else the end of what is committed, else the smallest.
+def start_of(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) -> Start:
+    """Where the new segment of a case begins: the caller's offset or word, else the end of what is committed, else the offset noted
+    when the table was created, else (a partition that the stream got later) the smallest.
 
     Rows between that end and the first offset the stream still has are a loss (realtime-ops.md 5). While the stream does not answer,
     the end of what is committed is taken as it is.
@@ -234,9 +241,10 @@ def start_of(facts: StreamFacts, case: Case, start: StartFrom) -> Start:
         return Start(facts.parse(partition, start.offsets[partition]).text)
     if start.word == "largest":
         return Start(facts.latest(partition).text)
-    if start.word == "smallest" or case.base_offset is None:
+    known = case.base_offset or first_starts.of(ideal).get(partition)
+    if start.word == "smallest" or known is None:
         return Start(facts.earliest(partition).text)
-    base = facts.parse(partition, case.base_offset)
+    base = facts.parse(partition, known)
     first = _earliest_or_none(facts, partition)
     if first is not None and first > base:
         return Start(first.text, lost_from=base.text)

@@ -9,6 +9,7 @@ from segments.domain.pause import pause_of, with_pause
 from segments.domain.realtime_repair import Case, diagnose
 from segments.domain.realtime_table import check_realtime
 from segments.domain.stream_offset import Offset
+from segments.domain.znrecord import ZNRecord
 from segments.errors import Unavailable
 from segments.names import TableName
 from segments.services.consuming_segments import StartFrom, check_offsets, start_of
@@ -63,11 +64,11 @@ def plan_resume(ctx: Context, table: TableName, start: StartFrom) -> list[Planne
             partitions = None
         cases = diagnose(state.seen(partitions, facts.topics).with_ideal(unpaused), ctx.clock())
         check_offsets(table, start, cases, state)
-        return [_planned(facts, c, start) for c in cases if c.kind.makes_segment]
+        return [_planned(facts, c, start, unpaused) for c in cases if c.kind.makes_segment]
 
 
-def _planned(facts: StreamFacts, case: Case, start: StartFrom) -> PlannedStart:
-    begin = facts.parse(case.partition, start_of(facts, case, start).offset)
+def _planned(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) -> PlannedStart:
+    begin = facts.parse(case.partition, start_of(facts, case, start, ideal).offset)
     base = facts.parse(case.partition, case.base_offset) if case.base_offset is not None else None
     earliest, latest = _bounds(facts, case.partition)
     skips, repeats = base is not None and begin > base, base is not None and begin < base

@@ -93,7 +93,7 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     config, _ = validate_table(ctx, body)
     table = config.table
     empty = new_ideal_state(table.typed, config.replication)
-    first = first_segments(ctx, config, empty) if table.type == REALTIME else Changes()
+    ideal, first = first_segments(ctx, config, empty) if table.type == REALTIME else (empty, Changes())
 
     def attempt() -> Sequence[Write]:
         if ctx.store.exists(paths.table_config(table.typed)) is not None:
@@ -109,7 +109,7 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
             # Written as it is: its version grows, so that a deletion of the schema that is under way looks again.
             Replace(paths.schema(table.raw), schema.record, schema.version),
             Create(paths.table_config(table.typed), config.to_record()),
-            Create(paths.ideal_state(table.typed), first.apply(empty)),
+            Create(paths.ideal_state(table.typed), first.apply(ideal)),
             *(Create(paths.segment(table.typed, s), r) for s, r in sorted(first.created.items())),
             _broker_row(ctx, table),
         ]

@@ -10,6 +10,7 @@ import pytest
 from segments.domain.llc_name import parse_llc_name
 from segments.errors import InvalidInput, StateConflict, Unavailable
 from segments.services import tables
+from segments.services.consuming_segments import ensure_consuming
 from segments.services.table_removal import delete_table
 from segments.store import paths
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
@@ -56,6 +57,28 @@ def test_partitions_of_two_topics_have_ids_ten_thousand_apart(tmp_path: Path) ->
 def test_more_partitions_than_fit_one_transaction_all_consume(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=650)
     assert sorted(parse_llc_name(s).partition for s in world.consuming) == list(range(650))
+
+
+def test_partitions_beyond_one_transaction_begin_where_the_table_says_too(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, create=False)
+    world.streams.topics["a"] = {p: [5, 9] for p in range(650)}
+    world.create(stream={"stream.memory.consumer.prop.auto.offset.reset": "largest"})
+    assert {world.fields(s)["segment.realtime.startOffset"] for s in world.consuming} == {"9"}
+    assert world.ideal.lists == {}
+
+
+def test_partitions_whose_creation_was_cut_begin_where_the_table_said_when_it_was_created(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, create=False)
+    world.streams.topics["a"] = {p: [5, 9] for p in range(301)}
+    config = config_of(stream={"stream.memory.consumer.prop.auto.offset.reset": "largest"})
+    store = FaultyStore(world.memory, Plan(faults={2: Fault.CUT_BEFORE}))
+    with pytest.raises(Cut):
+        tables.create_table(world.over(store), config, actor=ANN)
+    assert len(world.consuming) == 300
+    world.streams.topics["a"] = {p: [5, 20] for p in range(302)}  # the last one is new
+    ensure_consuming(world.ctx, TABLE)
+    starts = {parse_llc_name(s).partition: world.fields(s)["segment.realtime.startOffset"] for s in world.consuming}
+    assert (starts[299], starts[300], starts[301]) == ("9", "9", "5")
 
 
 def test_rows_of_the_flush_threshold_are_shared_by_the_partitions_of_a_server(tmp_path: Path) -> None:
