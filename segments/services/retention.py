@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import unquote
 
-from segments.domain import lineage as lineages
 from segments.domain import retention
 from segments.domain.archive import RECORDS
 from segments.domain.retention import LineagePlan
-from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound, PinotAdminError
 from segments.gateways.deepstore import DELETED, encode
 from segments.names import REALTIME, TABLE_TYPES, TableName, split_table_name
@@ -23,8 +21,8 @@ from segments.services.lineage_record import Observed, observe
 from segments.services.segments import read_segments
 from segments.services.table_record import read_table_config
 from segments.store import paths
-from segments.store.base import Versioned
-from segments.store.update import update_record
+from segments.store.base import Check, Write
+from segments.store.update import update_transaction
 
 log = logging.getLogger(__name__)
 
@@ -102,17 +100,19 @@ def _plan(ctx: Context, table: TableName, seen: Observed) -> LineagePlan:
 
 
 def _drop_entries(ctx: Context, table: TableName) -> None:
-    """Remove spent entries; which they are is decided afresh on every attempt, and an unchanged record is not written."""
+    """Remove spent entries, in one transaction with the ideal state that they were found spent in: a segment that comes back meanwhile
+    (a restore, say) is still hidden by its entry, so the entry stays. What is spent is decided again in every attempt.
+    """
 
-    def decide(node: Versioned | None) -> ZNRecord | None:
-        if node is None or node.record is None:
-            return None
-        lineage = lineages.from_record(node.record)
+    def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
-        plan = _plan(ctx, table, Observed(lineage, node, seen.ideal, seen.ideal_version))
-        return lineages.to_record(lineage.having(without=plan.drop)) if plan.drop else None
+        plan = _plan(ctx, table, seen)
+        if seen.lineage_node is None or not plan.drop:
+            return None
+        after = seen.lineage.having(without=plan.drop)
+        return [seen.write_lineage(after), Check(paths.ideal_state(table.typed), seen.ideal_version)]
 
-    update_record(ctx.store, paths.lineage(table.typed), decide)
+    update_transaction(ctx.store, attempt)
 
 
 def _aged_files(ctx: Context, table: TableName) -> list[str]:

@@ -125,3 +125,12 @@ def test_a_file_that_is_just_being_restored_is_not_taken_for_a_stranded_upload(w
     store = FaultyStore(world.memory, Plan(before={2: pass_in_between}))
     (outcome,) = restore_segments(world.with_store(store), TABLE, ["a"], actor=ANN)
     assert (outcome.outcome, seen, world.files) == ("done", [["a.tmp.1"]], ["a"])
+
+
+def test_an_entry_stays_whose_segment_comes_back_while_its_clean_up_is_decided(world: World) -> None:
+    """The clean-up decided on an ideal state without the segment; dropping the entry would show reverted rows."""
+    start_replace(world.ctx, TABLE, [], ["b"], actor=ANN, entry_id="e1")
+    revert_replace(world.ctx, TABLE, "e1", force=True, actor=ANN)
+    store = FaultyStore(world.memory, Plan(before={1: lambda: world.upload("b")}))
+    retention.run(world.with_store(store), TABLE)
+    assert (world.state("e1"), world.visible) == ("REVERTED", [])
