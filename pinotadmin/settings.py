@@ -26,6 +26,16 @@ def _int(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}.") from error
 
 
+def _bytes(name: str, default: str) -> int:
+    """``512M``, ``20G``, or plain bytes."""
+    text = (os.environ.get(name) or default).strip().upper().removesuffix("B").removesuffix("I")
+    unit = {"K": 10, "M": 20, "G": 30, "T": 40}.get(text[-1:], 0)
+    digits = text[:-1] if unit else text
+    if not digits.isdecimal():
+        raise ImproperlyConfigured(f"{name} must be a number of bytes such as 512M or 20G, not {text!r}.")
+    return int(digits) << unit
+
+
 def _bool(name: str, default: bool) -> bool:
     text = os.environ.get(name, "").lower()
     if text in ("", "true", "false", "1", "0"):
@@ -86,6 +96,11 @@ SPARK_MASTER = _text("SPARK_MASTER", "local[*]")
 READ_BY_GRANT = _bool("PINOTADMIN_READ_BY_GRANT", False)
 #: /metrics without credentials.
 OPEN_METRICS = _bool("PINOTADMIN_OPEN_METRICS", False)
+
+# -- limits; docs/operations.md lists them with what is answered beyond
+#: The largest tar of a segment that is taken in, and what it may unpack to.
+MAX_UPLOAD_BYTES = _bytes("PINOTADMIN_MAX_UPLOAD_BYTES", "5G")
+MAX_UNPACKED_BYTES = _bytes("PINOTADMIN_MAX_UNPACKED_BYTES", "20G")
 
 # -- Django
 #: Without one, sessions end with the process: fit for tests and one-off commands.

@@ -117,6 +117,12 @@ class SegmentCorrupt(PinotAdminError):
     status = 400
 
 
+class SegmentTooLarge(SegmentCorrupt):
+    """A segment file, or what it unpacks to, is larger than is taken in."""
+
+    status = 413
+
+
 class RecordCorrupt(PinotAdminError):
     """A znode holds bytes that are no valid record. Corrupt is never taken for missing."""
 

@@ -146,6 +146,8 @@ def _limits() -> Limits:
         # An installation that listens on its own machine only may also read from there.
         fetch_from_loopback=settings.HOST in ("127.0.0.1", "localhost", "::1"),
         fetch_roots=tuple(settings.URI_PUSH_ROOTS),
+        upload_bytes=settings.MAX_UPLOAD_BYTES,
+        unpacked_bytes=settings.MAX_UNPACKED_BYTES,
     )
 
 

@@ -20,7 +20,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, bool_param, parse_bool, status, text_param
 from segments.domain.admission import Conditions
 from segments.domain.upload import parse_modifier
-from segments.errors import Forbidden, InvalidInput
+from segments.errors import Forbidden, InvalidInput, PayloadTooLarge
 from segments.names import TableName, resolve_table
 from segments.services import uploads
 from segments.services.batch_tar import read_batch
@@ -74,7 +74,7 @@ class UploadView(ApiView):
                 raise InvalidInput("Invalid multi-part form: exactly one part with a file is allowed.", remedy="Send one request per file.")
             file = cast(TemporaryUploadedFile, files[0])
             if (file.size or 0) > self.ctx.limits.upload_bytes:
-                raise InvalidInput(f"The file is larger than {self.ctx.limits.upload_bytes} bytes.")
+                raise _too_large(f"The file has {file.size} bytes", self.ctx.limits.upload_bytes)
             yield Path(file.temporary_file_path())
         finally:
             for file in files:
@@ -88,7 +88,13 @@ class UploadView(ApiView):
     def _check_length(self, request: Request) -> None:
         length = str(request.META.get("CONTENT_LENGTH") or "0")
         if length.isdigit() and int(length) > self.ctx.limits.upload_bytes + (1 << 20):
-            raise InvalidInput(f"The upload has {length} bytes, more than {self.ctx.limits.upload_bytes}.", remedy="Split the segment.")
+            raise _too_large(f"The upload has {length} bytes", self.ctx.limits.upload_bytes)
+
+
+def _too_large(what: str, most: int) -> PayloadTooLarge:
+    return PayloadTooLarge(
+        f"{what}, more than the {most} that are taken in.", remedy="Split the segment, or raise PINOTADMIN_MAX_UPLOAD_BYTES."
+    )
 
 
 class UploadSegment(UploadView):

@@ -20,7 +20,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from segments.errors import InvalidInput, Unavailable
+from segments.errors import InvalidInput, PayloadTooLarge, Unavailable
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -238,7 +238,9 @@ def _save(chunks: Iterator[bytes], uri: str, target: Path, rules: FetchRules, de
         for chunk in chunks:
             size += len(chunk)
             if size > rules.max_bytes:
-                raise InvalidInput(f"'{uri}' is larger than {rules.max_bytes} bytes.", remedy="Split the segment or raise the limit.")
+                raise PayloadTooLarge(
+                    f"'{uri}' is larger than {rules.max_bytes} bytes.", remedy="Split it, or raise PINOTADMIN_MAX_UPLOAD_BYTES."
+                )
             if time.monotonic() > deadline:
                 raise Unavailable(f"'{uri}' took too long.", remedy="Try again, or upload the file.")
             out.write(chunk)

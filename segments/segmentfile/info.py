@@ -19,6 +19,8 @@ INDEX_MAP: Final = "index_map"
 COLUMNS: Final = "columns.psf"
 _LISTS: Final = ("dimension", "metric", "datetime", "complex")
 _MAX_DOCS: Final = 2**31 - 1
+#: Partition ids of one column; a range of a few characters would else stand for a list that fills the memory.
+_MAX_PARTITIONS: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class _Reader:
     def text(self, key: str) -> str | None:
         value = self.values.get(key)
         if isinstance(value, list):
-            raise SegmentCorrupt(f"{METADATA}: '{key}' must be one value, but holds an unescaped comma or is repeated: {value!r}.")
+            raise SegmentCorrupt(f"{METADATA}: '{key}' must be one value, but holds an unescaped comma or is repeated: {value[:3]!r}.")
         return value
 
     def need(self, key: str) -> str:
@@ -137,7 +139,7 @@ class _Reader:
     def names(self, key: str) -> list[str]:
         value = self.values.get(key)
         items = value if isinstance(value, list) else [value or ""]
-        return [i for i in items if i]
+        return [i for i in dict.fromkeys(items) if i]
 
 
 def parse_info(metadata_properties: bytes, creation_meta: bytes) -> SegmentInfo:
@@ -249,7 +251,7 @@ def _partitions(reader: _Reader, key: str) -> tuple[int, ...]:
             first, last = int(low), int(high or low)
         except ValueError as error:
             raise SegmentCorrupt(f"{METADATA}: '{key}' is no list of partition ids: '{item[:80]}'.") from error
-        if not 0 <= first <= last <= first + 1_000_000:
+        if not 0 <= first <= last <= first + _MAX_PARTITIONS - len(found):
             raise SegmentCorrupt(f"{METADATA}: '{key}' is no list of partition ids: '{item[:80]}'.")
         found.extend(range(first, last + 1))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Packs a segment directory into a tar.gz that every Pinot accepts, and unpacks foreign ones safely (segment-format.md 1).
+"""Packs a segment directory into a tar.gz that every Pinot accepts, and unpacks foreign ones safely.
 
 Pinot tells the compressor by magic bytes and reads one gzip member; servers take the first entry as the segment's directory.
 What Pinot's servers would choke on later is refused here with the reason.
@@ -7,32 +7,25 @@ What Pinot's servers would choke on later is refused here with the reason.
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import shutil
 import tarfile
 import tempfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, Final, cast
+from typing import Final
 
-import lz4.frame
-import zstandard
-
-from segments.errors import SegmentCorrupt
+from segments.errors import SegmentCorrupt, SegmentTooLarge, Unavailable
 from segments.segmentfile.crc import CREATION_META
-from segments.segmentfile.info import METADATA, SegmentInfo, parse_info
+from segments.segmentfile.file_names import is_segment_file, is_segment_folder
+from segments.segmentfile.foreign_tar import BLOCK, Bounds, ForeignTar, open_foreign
+from segments.segmentfile.info import INDEX_MAP, METADATA, SegmentInfo, parse_info
 
-_BLOCK: Final = 1 << 20
-_GZIP: Final = b"\x1f\x8b"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
-_LZ4: Final = b"\x04\x22\x4d\x18"
-_USTAR_AT: Final = 257
-_MAX_HEADER: Final = 1 << 20
-_MAX_META: Final = 64 << 20
-_BAD_STREAM = (tarfile.TarError, zlib.error, zstandard.ZstdError, EOFError, OSError, RuntimeError, ValueError, OverflowError)
+#: What a segment may unpack to where nobody says otherwise, and what unpacking leaves free on the disk, in bytes.
+UNPACKED_BYTES: Final = 20 << 30
+KEPT_FREE_BYTES: Final = 256 << 20
+#: The largest ``metadata.properties``; one column takes about a kilobyte.
+MAX_DESCRIPTION_BYTES: Final = 8 << 20
+_MAX_MEMBERS: Final = 10_000
 
 
 def write_tar(segment_dir: Path, tar_path: Path) -> int:
@@ -46,7 +39,7 @@ def write_tar(segment_dir: Path, tar_path: Path) -> int:
     with tar_path.open("wb") as target:
         with (
             gzip.GzipFile("", "wb", compresslevel=1, fileobj=target, mtime=0) as packed,
-            tarfile.TarFile(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT, copybufsize=_BLOCK) as tar,
+            tarfile.TarFile(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT, copybufsize=BLOCK) as tar,
         ):
             for path in [segment_dir, *paths]:
                 _add(tar, path, segment_dir.parent)
@@ -65,18 +58,19 @@ def _add(tar: tarfile.TarFile, path: Path, base: Path) -> None:
         tar.addfile(entry, file)
 
 
-def extract_tar(tar_path: Path, dest: Path, *, max_bytes: int | None = None, max_members: int = 10_000) -> Path:
-    """Unpack below ``dest`` and return the segment's directory there.
+def extract_tar(tar_path: Path, dest: Path, *, max_bytes: int = UNPACKED_BYTES, max_members: int = _MAX_MEMBERS) -> Path:
+    """Unpack below ``dest`` and return the segment's directory there. Files are never executable.
 
     Takes gzip, zstd and framed LZ4, told by their magic bytes. Raises SegmentCorrupt, and leaves nothing new in ``dest``, for links,
-    special files, paths that leave ``dest``, a missing directory entry, damaged or cut streams, several gzip members, a bare tar, and
-    when ``max_bytes`` (sum of file sizes) or ``max_members`` is exceeded.
+    special files, files that no segment has, paths that leave ``dest``, a missing directory entry, damaged or cut streams, several gzip
+    members, a bare tar. Raises SegmentTooLarge (which is one) for more than ``max_bytes`` (sum of file sizes), many times the tar's own
+    size, or ``max_members``; Unavailable when the disk would be left with less than ``KEPT_FREE_BYTES``.
     """
     dest.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=".unpack-", dir=dest))
     try:
-        with _open(tar_path) as tar:
-            top = _extract_all(tar, work, tar_path.name, max_bytes, max_members)
+        with open_foreign(tar_path, Bounds(max_bytes, max_members)) as tar:
+            top = _extract_all(tar, work, tar_path.name)
         final = dest / top
         if final.is_symlink() or final.is_file():
             final.unlink()
@@ -103,18 +97,15 @@ def read_descriptions(tar_path: Path) -> dict[str, bytes]:
     Raises as ``read_info_from_tar``.
     """
     found: dict[str, tuple[bool, bytes]] = {}
-    with _open(tar_path) as tar:
+    with open_foreign(tar_path, Bounds(UNPACKED_BYTES, _MAX_MEMBERS)) as tar:
         for entry in tar:
             path = PurePosixPath(entry.name)
             if not entry.isreg() or entry.issparse() or path.name not in (METADATA, CREATION_META):
                 continue
-            if entry.size > _MAX_META:
-                raise SegmentCorrupt(f"{tar_path.name}: '{entry.name}' has {entry.size} bytes, at most {_MAX_META} are allowed.")
+            _check_description(entry, tar_path.name)
             in_v3 = path.parent.name == "v3"
             if path.name not in found or (in_v3 and not found[path.name][0]):
-                file = tar.extractfile(entry)
-                assert file is not None  # a regular file
-                found[path.name] = (in_v3, file.read())
+                found[path.name] = (in_v3, tar.contents(entry).read())
             if len(found) == 2 and len({place for place, _ in found.values()}) == 1 and (in_v3 or path.parent.name == ""):
                 break
     if METADATA not in found:
@@ -122,8 +113,8 @@ def read_descriptions(tar_path: Path) -> dict[str, bytes]:
     return {name: data for name, (_, data) in found.items()}
 
 
-def _extract_all(tar: tarfile.TarFile, work: Path, name: str, max_bytes: int | None, max_members: int) -> str:
-    top, total, count, seen = "", 0, 0, set[str]()
+def _extract_all(tar: ForeignTar, work: Path, name: str) -> str:
+    top, seen = "", set[str]()
     for entry in tar:
         path = _safe_path(entry, name)
         if not top:
@@ -133,29 +124,44 @@ def _extract_all(tar: tarfile.TarFile, work: Path, name: str, max_bytes: int | N
                     remedy="Pack it with: tar czf SEGMENT.tar.gz SEGMENT/",
                 )
             top = path.parts[0]
-        count, total = count + 1, total + (entry.size if entry.isreg() else 0)
         if path.parts[0] != top or (str(path) in seen and not entry.isdir()):
             raise SegmentCorrupt(f"{name}: '{entry.name}' is {'there twice' if path.parts[0] == top else f'outside of {top}/'}.")
+        _check_name(entry, path.relative_to(top), name)
         seen.add(str(path))
-        if count > max_members or (max_bytes is not None and total > max_bytes):
-            raise SegmentCorrupt(
-                f"{name} unpacks to more than {max_bytes} bytes or {max_members} entries.", remedy="Raise the limit or split it."
-            )
         _unpack(tar, entry, work / path)
     if not top:
         raise SegmentCorrupt(f"{name} is empty.")
     return top
 
 
-def _unpack(tar: tarfile.TarFile, entry: tarfile.TarInfo, target: Path) -> None:
+def _check_description(entry: tarfile.TarInfo, name: str) -> None:
+    """The small files are read into memory as a whole."""
+    if entry.size > MAX_DESCRIPTION_BYTES:
+        raise SegmentTooLarge(f"{name}: '{entry.name}' has {entry.size} bytes, at most {MAX_DESCRIPTION_BYTES} are allowed.")
+
+
+def _check_name(entry: tarfile.TarInfo, path: PurePosixPath, name: str) -> None:
+    if path.name in (METADATA, CREATION_META, INDEX_MAP):
+        _check_description(entry, name)
+    if not (is_segment_folder(path) if entry.isdir() else is_segment_file(path)):
+        raise SegmentCorrupt(
+            f"{name}: '{entry.name}' is no {'folder' if entry.isdir() else 'file'} of a Pinot segment.",
+            remedy="Pack nothing but the segment's own files.",
+        )
+
+
+def _unpack(tar: ForeignTar, entry: tarfile.TarInfo, target: Path) -> None:
     if entry.isdir():
         target.mkdir(parents=True, exist_ok=True)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    source = tar.extractfile(entry)
-    assert source is not None  # a regular file
+    if shutil.disk_usage(target.parent).free - entry.size < KEPT_FREE_BYTES:
+        raise Unavailable(
+            f"Unpacking '{entry.name}' with {entry.size} bytes would leave less than {KEPT_FREE_BYTES} bytes of the disk free.",
+            remedy="Make room on the disk, then try again.",
+        )
     with target.open("xb") as out:
-        shutil.copyfileobj(source, out, _BLOCK)
+        shutil.copyfileobj(tar.contents(entry), out, BLOCK)
     if target.stat().st_size != entry.size:
         raise EOFError(f"'{entry.name}' is cut short")
 
@@ -172,78 +178,3 @@ def _safe_path(entry: tarfile.TarInfo, name: str) -> PurePosixPath:
     if entry.issparse() or not (entry.isdir() or entry.type in (tarfile.REGTYPE, tarfile.AREGTYPE)):
         raise SegmentCorrupt(f"{name}: entry '{entry.name}' is a link or special file; only files and directories are allowed.")
     return path
-
-
-class _Entry(tarfile.TarInfo):
-    """An entry whose extended header (long name, PAX) is refused when it is so long that reading it would fill the memory."""
-
-    _EXTENDED = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
-
-    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        if self.type in self._EXTENDED and self.size > _MAX_HEADER:
-            raise SegmentCorrupt(f"A tar header claims {self.size} bytes, at most {_MAX_HEADER} are allowed.")
-        return super()._proc_member(archive)  # type: ignore[misc,no-any-return]  # the only hook before tarfile reads the header
-
-
-class _GzipMember(io.RawIOBase):
-    """The first gzip member of a file, which is all that Pinot reads; knows whether another one follows."""
-
-    def __init__(self, source: IO[bytes]) -> None:
-        self._source = source
-        self._unpacker = zlib.decompressobj(31)
-
-    @property
-    def has_more_members(self) -> bool:
-        return self._unpacker.eof and (self._unpacker.unused_data or self._source.read(2))[:2] == _GZIP
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        room = len(buffer)
-        while not self._unpacker.eof:
-            data = self._unpacker.unconsumed_tail or self._source.read(_BLOCK)
-            out = self._unpacker.decompress(data, room)
-            if out:
-                buffer[: len(out)] = out
-                return len(out)
-            if not data:
-                raise EOFError("the gzip stream ends too early")
-        return 0
-
-
-@contextmanager
-def _open(tar_path: Path) -> Iterator[tarfile.TarFile]:
-    """The tar inside a compressed file; every fault in it becomes SegmentCorrupt."""
-    member: _GzipMember | None = None
-    try:
-        source = tar_path.open("rb")
-    except OSError as error:
-        raise SegmentCorrupt(f"{tar_path.name} can not be opened: {error.strerror}.") from error
-    with source:
-        head = source.read(_USTAR_AT + 5)
-        source.seek(0)
-        try:
-            stream, member = _decompressor(source, head, tar_path.name)
-            with tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK, tarinfo=_Entry) as tar:
-                yield tar
-        except _BAD_STREAM as error:
-            if member is not None and member.has_more_members:
-                raise SegmentCorrupt(
-                    f"{tar_path.name} consists of several gzip members; Pinot reads only the first.",
-                    remedy="Compress it with plain gzip (not pigz --independent or concatenated files).",
-                ) from error
-            raise SegmentCorrupt(f"{tar_path.name} is damaged or cut short: {error}.", remedy="Upload it again.") from error
-
-
-def _decompressor(source: IO[bytes], head: bytes, name: str) -> tuple[IO[bytes], _GzipMember | None]:
-    if head.startswith(_GZIP):
-        member = _GzipMember(source)
-        return cast("IO[bytes]", io.BufferedReader(member, _BLOCK)), member
-    if head.startswith(_ZSTD):
-        return cast("IO[bytes]", zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(source)), None
-    if head.startswith(_LZ4):
-        return cast("IO[bytes]", lz4.frame.open(source, "rb")), None
-    if head[_USTAR_AT:] == b"ustar":
-        raise SegmentCorrupt(f"{name} is a tar without compression, which Pinot refuses.", remedy="Compress it: gzip SEGMENT.tar")
-    raise SegmentCorrupt(f"{name} is no gzip, zstd or LZ4 file.", remedy="Upload the tar.gz of a segment directory.")

@@ -1,28 +1,27 @@
-"""Reads the tar of a batch upload: two small files per segment and the list of where their tars are (storage-zk.md 3.1)."""
+"""Reads the tar of a batch upload: two small files per segment and the list of where their tars are."""
 
 from __future__ import annotations
 
-import tarfile
-import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from segments.errors import InvalidInput, SegmentCorrupt
+from segments.errors import InvalidInput, SegmentTooLarge
+from segments.segmentfile.foreign_tar import Bounds, open_foreign
 from segments.segmentfile.info import SegmentInfo, parse_info
+from segments.segmentfile.tar import MAX_DESCRIPTION_BYTES
 
 _LISTING: Final = "all_segments_metadata"
 _PROPERTIES: Final = ".metadata.properties"
 _CREATION: Final = ".creation.meta"
-_MAX_FILE: Final = 64 << 20
-_MAX_BYTES: Final = 1 << 30
-_MAX_FILES: Final = 200_001
+#: All files of a batch are in memory at once.
+_BOUNDS: Final = Bounds(unpacked_bytes=256 << 20, entries=20_001)
 
 
 def read_batch(tar: Path) -> list[tuple[SegmentInfo, str, int | None]]:
     """[(description, download address, None)] in the order of the listing.
 
-    Raises SegmentCorrupt when the tar can not be read, InvalidInput when listing and files do not fit together.
+    Raises SegmentCorrupt when the tar can not be read, SegmentTooLarge when it holds too much for one request, InvalidInput when listing
+    and files do not fit together.
     """
     files = _read_files(tar)
     if _LISTING not in files:
@@ -47,19 +46,14 @@ def _part(files: dict[str, bytes], name: str, uri: str) -> tuple[SegmentInfo, st
 
 
 def _read_files(path: Path) -> dict[str, bytes]:
-    try:
-        with tarfile.open(path, "r:gz") as tar:
-            return dict(_members(tar))
-    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-        raise SegmentCorrupt(f"The batch is no readable tar.gz: {error}.", remedy="Upload it again.") from error
-
-
-def _members(tar: tarfile.TarFile) -> Iterator[tuple[str, bytes]]:
-    total = 0
-    for count, entry in enumerate(tar):
-        total += entry.size
-        if entry.size > _MAX_FILE or total > _MAX_BYTES or count >= _MAX_FILES:
-            raise InvalidInput("The batch is too large.", remedy="Split it.")
-        source = tar.extractfile(entry) if entry.isreg() else None
-        if source is not None:
-            yield entry.name.rpartition("/")[2], source.read()
+    """The files of the batch by their last name; what belongs to no segment's description is passed over unread."""
+    found: dict[str, bytes] = {}
+    with open_foreign(path, _BOUNDS) as tar:
+        for entry in tar:
+            name = entry.name.rpartition("/")[2]
+            if not entry.isreg() or not (name == _LISTING or name.endswith((_PROPERTIES, _CREATION))):
+                continue
+            if entry.size > MAX_DESCRIPTION_BYTES:
+                raise SegmentTooLarge(f"'{name}' has {entry.size} bytes, at most {MAX_DESCRIPTION_BYTES} are allowed.")
+            found[name] = tar.contents(entry).read()
+    return found

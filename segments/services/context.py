@@ -37,8 +37,8 @@ class Limits:
     #: An end in the background gives up after this long.
     end_job_s: float = 3600.0
     #: The largest tar that is taken in, and what it may unpack to, in bytes.
-    upload_bytes: int = 20 * 1024**3
-    unpacked_bytes: int = 100 * 1024**3
+    upload_bytes: int = 5 << 30
+    unpacked_bytes: int = 20 << 30
     #: URI push: seconds for the whole download, whether it may read from this machine's own loopback addresses, and the addresses below
     #: which files may be read (none: from every http and https host).
     fetch_s: float = 600.0

@@ -17,7 +17,7 @@ from typing import Final
 
 from segments.domain.admission import another_upload
 from segments.domain.znrecord import ZNRecord
-from segments.errors import Conflict, InvalidInput, NotFound, OutcomeUnknown, PinotAdminError
+from segments.errors import Conflict, NotFound, OutcomeUnknown, PayloadTooLarge, PinotAdminError
 from segments.gateways import fetch
 from segments.gateways.deepstore import encode
 from segments.gateways.fetch import FetchRules
@@ -70,7 +70,9 @@ def bring(ctx: Context, uri: str, target: Path) -> None:
     if size is None:
         raise NotFound(f"The deep store has no file '{own}'.", remedy="Check DOWNLOAD_URI.")
     if size > ctx.limits.upload_bytes:
-        raise InvalidInput(f"'{uri}' is larger than {ctx.limits.upload_bytes} bytes.", remedy="Split the segment or raise the limit.")
+        raise PayloadTooLarge(
+            f"'{uri}' is larger than {ctx.limits.upload_bytes} bytes.", remedy="Split it, or raise PINOTADMIN_MAX_UPLOAD_BYTES."
+        )
     ctx.deep_store.fetch(own, target)
 
 

@@ -9,7 +9,7 @@ import lz4.frame
 import pytest
 import zstandard
 
-from segments.errors import SegmentCorrupt
+from segments.errors import SegmentCorrupt, SegmentTooLarge, Unavailable
 from segments.segmentfile import compute_crc, extract_tar, read_info, read_info_from_tar, write_tar
 from tests.segmentfile.samples import FIXTURES
 
@@ -101,7 +101,11 @@ def _link(kind: bytes) -> tarfile.TarInfo:
         ([("seg", None), ("seg/../../x", b"x")], "leaves"),
         ([("/seg", None)], "leaves"),
         ([("seg", None), ("other/x", b"x")], "outside of seg/"),
-        ([("seg", None), ("seg/x", b"1"), ("seg/x", b"2")], "there twice"),
+        ([("seg", None), ("seg/x.dict", b"1"), ("seg/x.dict", b"2")], "there twice"),
+        ([("seg", None), ("seg/plugin.so", b"\x7fELF")], r"'seg/plugin\.so' is no file of a Pinot segment"),
+        ([("seg", None), ("seg/v3", None), ("seg/v3/run.sh", b"#!")], r"'seg/v3/run\.sh' is no file of a Pinot segment"),
+        ([("seg", None), ("seg/bin", None)], "'seg/bin' is no folder of a Pinot segment"),
+        ([("seg", None), ("seg/.lucene.index", None)], "no folder of a Pinot segment"),
         ([("seg", None), (_link(tarfile.SYMTYPE), None)], "link or special"),
         ([("seg", None), (_link(tarfile.LNKTYPE), None)], "link or special"),
         ([("seg", None), (_link(tarfile.FIFOTYPE), None)], "link or special"),
@@ -115,7 +119,7 @@ def test_cases_61_62_unsafe_or_unloadable_tars_are_refused_and_leave_nothing(tmp
 
 
 def test_case_63_several_gzip_members_are_explained(tmp_path):
-    data = _tar([*_segment(), ("seg/big", bytes(50_000))])
+    data = _tar([*_segment(), ("seg/big.dict", bytes(50_000))])
     path = _write(tmp_path, gzip.compress(data[:3000]) + gzip.compress(data[3000:]))
     with pytest.raises(SegmentCorrupt, match="several gzip members"):
         extract_tar(path, tmp_path / "out")
@@ -138,7 +142,7 @@ def test_a_stream_cut_anywhere_is_refused(tmp_path, pack):
 
 
 def test_limits_on_bytes_and_entries_hold(tmp_path):
-    path = _write(tmp_path, gzip.compress(_tar([("seg", None), ("seg/zeros", bytes(1_000_000))])))
+    path = _write(tmp_path, gzip.compress(_tar([("seg", None), ("seg/zeros.dict", bytes(1_000_000))])))
     with pytest.raises(SegmentCorrupt, match="more than 1000 bytes"):
         extract_tar(path, tmp_path / "out", max_bytes=1000)
     with pytest.raises(SegmentCorrupt, match="1 entries"):
@@ -151,3 +155,62 @@ def test_a_header_that_would_fill_the_memory_is_refused(tmp_path):
     data = header.tobuf(tarfile.USTAR_FORMAT) + bytes(4 << 20)
     with pytest.raises(SegmentCorrupt, match="header claims 1073741824 bytes"):
         read_info_from_tar(_write(tmp_path, gzip.compress(data)))
+
+
+def test_unpacked_files_are_never_executable(tmp_path):
+    members = _segment()
+    program = tarfile.TarInfo("seg/v3/column.dict")
+    program.mode = 0o777
+    path = _write(tmp_path, gzip.compress(_tar([*members, (program, b"\x7fELF")])))
+    files = [p for p in extract_tar(path, tmp_path / "out").rglob("*") if p.is_file()]
+    assert len(files) > 1
+    assert not any(p.stat().st_mode & 0o111 for p in files)
+
+
+def test_a_small_tar_that_unpacks_to_very_much_is_refused_at_its_header(tmp_path, monkeypatch):
+    monkeypatch.setattr("segments.segmentfile.foreign_tar.FREE_BYTES", 1 << 20)
+    path = _write(tmp_path, gzip.compress(_tar([("seg", None), ("seg/a.dict", bytes(900_000)), ("seg/b.dict", bytes(2_000_000))])))
+    with pytest.raises(SegmentTooLarge, match="more than 1048576 bytes, or to more than 200 times"):
+        extract_tar(path, tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_what_is_only_passed_over_counts_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("segments.segmentfile.foreign_tar.FREE_BYTES", 1 << 20)
+    monkeypatch.setattr("segments.segmentfile.tar._MAX_MEMBERS", 10)
+    link = tarfile.TarInfo("seg/link")
+    link.type, link.size, link.linkname = b"Z", 8 << 20, "x"
+    data = link.tobuf(tarfile.GNU_FORMAT) + bytes(8 << 20)
+    with pytest.raises(SegmentTooLarge):
+        read_info_from_tar(_write(tmp_path, gzip.compress(data + _tar(_segment()))))
+
+
+def test_a_disk_that_is_nearly_full_is_not_filled(tmp_path, monkeypatch):
+    monkeypatch.setattr("segments.segmentfile.tar.KEPT_FREE_BYTES", 1 << 60)
+    with pytest.raises(Unavailable, match="Make room on the disk"):
+        extract_tar(_write(tmp_path, gzip.compress(_tar(_segment()))), tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_many_headers_before_one_entry_are_refused(tmp_path):
+    header = tarfile.TarInfo("seg")
+    header.type, header.size = tarfile.GNUTYPE_LONGNAME, 60 << 10
+    data = (header.tobuf(tarfile.GNU_FORMAT) + bytes(60 << 10)) * 100
+    with pytest.raises(SegmentCorrupt, match="1048576 in a row"):
+        read_info_from_tar(_write(tmp_path, gzip.compress(data)))
+
+
+def test_a_sparse_file_is_refused_before_its_map_is_read(tmp_path):
+    sparse = tarfile.TarInfo("seg/x.dict")
+    sparse.type = tarfile.GNUTYPE_SPARSE
+    head = bytearray(sparse.tobuf(tarfile.GNU_FORMAT))
+    with pytest.raises(SegmentCorrupt, match="sparse"):
+        extract_tar(_write(tmp_path, gzip.compress(_tar([("seg", None)])[:512] + bytes(head))), tmp_path / "out")
+
+
+def test_a_description_of_many_megabytes_is_refused_unread(tmp_path):
+    path = _write(tmp_path, gzip.compress(_tar([("seg", None), ("seg/metadata.properties", bytes(30 << 20))])))
+    with pytest.raises(SegmentTooLarge, match="has 31457280 bytes, at most 8388608"):
+        read_info_from_tar(path)
+    with pytest.raises(SegmentTooLarge, match="has 31457280 bytes, at most 8388608"):
+        extract_tar(path, tmp_path / "out")

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from segments.errors import InvalidInput, PinotAdminError, Unavailable
+from segments.errors import InvalidInput, PayloadTooLarge, PinotAdminError, Unavailable
 from segments.gateways.fetch import FetchRules, check_address, fetch, is_forbidden
 
 
@@ -170,7 +170,7 @@ def test_with_roots_only_what_lies_below_them_is_read(path: str, allowed: bool) 
 
 
 def test_too_many_bytes_or_seconds_end_it(web: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="larger"):
+    with pytest.raises(PayloadTooLarge, match="larger"):
         fetch(f"http://{web}/s0", tmp_path / "out", FetchRules(loopback=True, max_bytes=4999))
     with pytest.raises(Unavailable):
         fetch(f"http://{web}/s0", tmp_path / "out", FetchRules(loopback=True, timeout_s=0.0))

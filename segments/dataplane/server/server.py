@@ -61,7 +61,7 @@ class ServerSettings:
     controller_url: str = ""
     check_password: PasswordCheck | None = None
     cache_bytes: int = 512 << 20
-    max_segment_bytes: int = 100 << 30
+    max_segment_bytes: int = 20 << 30
     loads: int = 4
     query_threads: int = 8
     drop_grace_s: float = 10.0

@@ -53,6 +53,7 @@ def _settings(options: dict[str, Any]) -> ServerSettings:
         secret=settings.CLUSTER_SECRET,
         controller_url=f"http://{host}:{settings.PORT}",
         check_password=_check_password,
+        max_segment_bytes=settings.MAX_UNPACKED_BYTES,
         segment_store_url=settings.DEEP_STORE_URL,
         streams=wiring.stream_access(),
         # A process that died silently is taken for dead after this; wait longer before giving up on its name.
