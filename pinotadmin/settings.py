@@ -189,6 +189,7 @@ FILE_UPLOAD_TEMP_DIR = None
 # -- REST
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
+        "segments.api.authentication.TokenAuthentication",
         "segments.api.authentication.ClusterSecretAuthentication",
         "segments.api.authentication.BasicAuthentication",
         "rest_framework.authentication.SessionAuthentication",

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
 from segments.admin.readonly import ReadOnlyAdmin
-from segments.models import AuditEvent, Finding, PassRun, Push, PushSegment
+from segments.models import ApiToken, AuditEvent, Finding, PassRun, Push, PushSegment
 from segments.services.page_addresses import address_in
 
 
@@ -64,3 +64,20 @@ class PassRunAdmin(ReadOnlyAdmin):
     list_display = ["task", "table_name", "finished_at", "succeeded"]
     list_filter = ["task", "succeeded"]
     search_fields = ["table_name"]
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnlyAdmin):
+    """API tokens of everybody. They are made and revoked in the console, which asks for a reason."""
+
+    list_display = ["name", "owner", "scopes", "tables", "expires_at", "last_used_at", "revoked_at"]
+    list_filter = [("revoked_at", admin.EmptyFieldListFilter), "owner"]
+    list_select_related = ["owner"]
+    search_fields = ["name", "owner__username"]
+    exclude = ["digest"]
+    actions_detail = ["revoke"]
+
+    @action(description="Revoke…", url_path="revoke", icon="block")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def revoke(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """The console's page."""
+        return redirect("console:revoke_token", token=get_object_or_404(ApiToken, pk=object_id).pk)

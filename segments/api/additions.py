@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from django.db.models import Q
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -25,9 +26,11 @@ class AuditTrail(ApiView):
         if not 1 <= limit <= _MOST:
             raise InvalidInput(f"'limit' must be 1 to {_MOST}.")
         events = AuditEvent.objects.order_by("-id")
-        filters = {k: v for k in ("cluster", "target", "actor", "action", "outcome") if (v := text_param(request, k)) is not None}
+        filters = {k: v for k in ("cluster", "target", "action", "outcome") if (v := text_param(request, k)) is not None}
         if self.cluster is not None:
             filters["cluster"] = self.ctx.cluster
+        if (actor := text_param(request, "actor")) is not None:
+            events = events.filter(Q(actor=actor) | Q(actor__startswith=f"{actor} (token "))
         before = int_param(request, "before")
         events = events.filter(**filters, **({"id__lt": before} if before is not None else {}))
         found = list(events[: limit + 1])

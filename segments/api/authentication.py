@@ -1,4 +1,4 @@
-"""Who asks: HTTP Basic against the users, and the cluster's own secret."""
+"""Who asks: HTTP Basic against the users, API tokens, and the cluster's own secret."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from rest_framework.request import Request
 from segments import wiring
 from segments.domain.basic_auth import parse_basic
 from segments.errors import NotAuthenticated, PinotAdminError
+from segments.services.api_tokens import TokenUser, is_token
 from segments.services.context import Actor
-from segments.services.sign_in import WrongPassword, check_password
+from segments.services.sign_in import check_basic, check_token
 
 _MAX_REASON: Final = 500
 
@@ -64,11 +65,32 @@ class BasicAuthentication(authentication.BasicAuthentication):
         return self.authenticate_credentials(*found, request)
 
     def authenticate_credentials(self, userid: str, password: str, request: Any = None) -> tuple[Any, None]:
-        """(user, None), or AuthenticationFailed, which does not tell whether the user exists; TooManyRequests for who guesses."""
+        """(user, None), or AuthenticationFailed, which does not tell whether the user exists; TooManyRequests for who guesses.
+
+        An API token is taken in the place of the password, for clients that know nothing else.
+        """
         try:
-            return check_password(userid, password, address_of(request)), None
-        except WrongPassword as error:
-            raise WrongCredentials(error, error.user) from error
+            return check_basic(userid, password, address_of(request)), None
+        except NotAuthenticated as error:
+            raise WrongCredentials(error, getattr(error, "user", "")) from error
+
+
+class TokenAuthentication(authentication.BaseAuthentication):
+    """``Authorization: Bearer pinotadmin_...``: an API token."""
+
+    def authenticate(self, request: Request) -> tuple[TokenUser, None] | None:
+        """(who asks, None); None for what is none of our tokens; AuthenticationFailed for one that is not valid."""
+        scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
+        if scheme.lower() != "bearer" or not is_token(token.strip()):
+            return None
+        try:
+            return check_token(token.strip(), address_of(request)), None
+        except NotAuthenticated as error:
+            raise WrongCredentials(error) from error
+
+    def authenticate_header(self, request: Request) -> str:
+        """As for the others."""
+        return 'Basic realm="pinotadmin"'
 
 
 class ClusterSecretAuthentication(authentication.BaseAuthentication):

@@ -24,7 +24,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api import completion, errors, query, replacement
-from segments.api.authentication import BasicAuthentication, ClusterSecretAuthentication
+from segments.api.authentication import BasicAuthentication, ClusterSecretAuthentication, TokenAuthentication
 from segments.api.base import ApiView
 from segments.api.permissions import RightsPermission
 from segments.domain.completion import Kind
@@ -45,7 +45,7 @@ _ROUTES: Final[tuple[tuple[str, re.Pattern[str], type[ApiView], dict[str, Any]],
     ("GET", re.compile("/extendBuildTime"), completion.CompletionMessage, {"kind": Kind.EXTEND}),
 )
 _HEADS: Final = frozenset((b"authorization", b"content-length", b"transfer-encoding", b"host"))
-_authenticators: Final = (ClusterSecretAuthentication(), BasicAuthentication())
+_authenticators: Final = (TokenAuthentication(), ClusterSecretAuthentication(), BasicAuthentication())
 _permission: Final = RightsPermission()
 _renderer: Final = JSONRenderer()
 

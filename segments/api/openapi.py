@@ -61,6 +61,17 @@ class ClusterSecretScheme(OpenApiAuthenticationExtension):  # type: ignore[no-un
         return {"type": "http", "scheme": "bearer"}
 
 
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the base registers subclasses untyped
+    """API tokens."""
+
+    target_class = "segments.api.authentication.TokenAuthentication"
+    name = "apiToken"
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
+        """As OpenAPI names it."""
+        return {"type": "http", "scheme": "bearer"}
+
+
 def own_paths(endpoints: list[tuple[Any, ...]], **_: Any) -> list[tuple[Any, ...]]:
     """Leave out the same paths below /clusters/{cluster}/."""
     return [endpoint for endpoint in endpoints if not endpoint[0].startswith("/clusters/")]

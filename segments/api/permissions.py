@@ -13,7 +13,7 @@ from rest_framework.authentication import SessionAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from segments.services.rights import Right, has_right, has_right_everywhere
+from segments.services.rights import Right, allows, has_right, has_right_everywhere
 
 if TYPE_CHECKING:  # rest_framework.views imports this module while it is itself being imported
     from rest_framework.views import APIView
@@ -39,9 +39,10 @@ class RightsPermission(BasePermission):
             return False
         method = "GET" if request.method == "HEAD" else str(request.method)
         right, table = self._needed(request, view, method)
-        if right == "read":
-            is_checked = getattr(view, "reading", "table") != "table"  # by the view itself, or there is nothing to check
-            return is_checked or has_right_everywhere(user, "read") or has_right(user, "read", _cluster(view), table())
+        if right in ("read", "query"):
+            if getattr(view, "reading", "table") != "table":  # the view itself checks it, or there is nothing to check
+                return allows(user, right)
+            return has_right_everywhere(user, right) or has_right(user, right, _cluster(view), table())
         if method in _SAFE and isinstance(request.successful_authenticator, SessionAuthentication):
             return False  # a link on a foreign page must not change anything; POST is protected against that
         if user.is_superuser:

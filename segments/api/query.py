@@ -17,7 +17,7 @@ from segments.errors import InvalidInput
 class Query(ApiView):
     """Run a query. The answer is 200 also when the query fails: then it has ``exceptions``."""
 
-    rights = {"POST": "read"}
+    rights = {"GET": "query", "POST": "query"}
     parameters = {"GET": ("sql", "queryOptions")}
     on_pinot = frozenset(("GET", "POST"))
 

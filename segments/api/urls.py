@@ -18,6 +18,7 @@ from segments.api import (
     segment_uploads,
     segments,
     tables,
+    tokens,
 )
 from segments.api.pass_through import PassThrough
 from segments.api.permissions import RightsPermission
@@ -111,6 +112,8 @@ urlpatterns: list[Pattern] = [
     path("api/v1/clusters", clusters.Clusters.as_view()),
     path("api/v1/clusters/<slug:name>", clusters.OneCluster.as_view()),
     path("api/v1/clusters/<slug:name>/check", clusters.CheckCluster.as_view()),
+    path("api/v1/tokens", tokens.Tokens.as_view()),
+    path("api/v1/tokens/<int:token>", tokens.OneToken.as_view()),
     *_of_a_cluster,
     path("clusters/<str:cluster>/", include(_of_a_cluster)),
     # Whatever else a real Pinot has.

@@ -27,6 +27,7 @@ from segments.console.views import (
     segment_actions,
     servers,
     tables,
+    tokens,
 )
 
 app_name = "console"
@@ -101,6 +102,8 @@ _pages = [
     path("cluster/check/", clusters.check, name="check_cluster"),
 ]
 _installation = [
+    path("console/tokens/", tokens.token_list, name="tokens"),
+    path("console/tokens/<int:token>/revoke/", tokens.revoke, name="revoke_token"),
     path("console/clusters/", clusters.cluster_list, name="clusters"),
     path("console/clusters/new/", clusters.add, name="new_cluster"),
     path("console/clusters/<slug:name>/edit/", clusters.edit, name="edit_cluster"),

@@ -1,4 +1,4 @@
-"""Who is it? Checks user name and password wherever somebody signs in: REST, console, admin, the servers' ports.
+"""Who asks? Checks user name and password, or an API token, wherever somebody signs in: REST, console, admin, the servers' ports.
 
 The user is read on every request: a changed password, a deactivated user count at once. Guessing is slowed down before anything slow is
 computed; what this process remembers as right is neither slow nor slowed down.
@@ -16,10 +16,13 @@ from django.http import HttpRequest
 
 from segments.domain.basic_auth import parse_basic
 from segments.errors import NotAuthenticated
+from segments.services.api_tokens import TokenUser, find_token_user, is_token
 from segments.services.checked_passwords import CheckedPasswords
-from segments.services.sign_in_throttle import throttle
+from segments.services.sign_in_throttle import TOKENS, throttle
 
 _checked = CheckedPasswords()
+#: User name with which any token is taken as the password, for clients that know only HTTP Basic.
+TOKEN_USER: Final = "token"  # noqa: S105  # a user name
 #: The fields that every request needs; Django reads the others when somebody asks for them.
 _FIELDS: Final = frozenset(("id", "username", "password", "is_active", "is_superuser", "is_staff"))
 
@@ -56,15 +59,38 @@ def check_password(name: str, password: str, address: str) -> Any:
 
 
 def who_asks(authorization: str, address: str) -> Any:
-    """The user that a whole ``Authorization`` header stands for, asked from ``address``. NotAuthenticated when it stands for nobody;
-    TooManyRequests after too many attempts."""
-    scheme, _, token = authorization.strip().partition(" ")
+    """The user that a whole ``Authorization`` header stands for, asked from ``address``; an ``api_tokens.TokenUser`` for an API token.
+
+    NotAuthenticated when it stands for nobody; TooManyRequests after too many attempts.
+    """
+    scheme, _, credentials = authorization.strip().partition(" ")
+    if scheme.lower() == "bearer":
+        return check_token(credentials.strip(), address)
     if scheme.lower() != "basic":
-        raise NotAuthenticated("Credentials are missing.", remedy="Send HTTP Basic.")
-    found = parse_basic(token)
+        raise NotAuthenticated("Credentials are missing.", remedy="Send HTTP Basic, or an API token as Bearer.")
+    found = parse_basic(credentials)
     if found is None:
         raise NotAuthenticated("The Authorization header is no HTTP Basic: the base64 of user:password is missing in it.")
-    return check_password(*found, address)
+    return check_basic(*found, address)
+
+
+def check_basic(name: str, password: str, address: str) -> Any:
+    """As ``check_password``; an API token counts in the place of its owner's password, also with the user name ``token``."""
+    if not is_token(password):
+        return check_password(name, password, address)
+    user = check_token(password, address)
+    if name not in (user.owner.get_username(), TOKEN_USER):
+        raise NotAuthenticated("The API token is not one of this user.", remedy=f"Send its owner's name, or '{TOKEN_USER}'.")
+    return user
+
+
+def check_token(token: str, address: str) -> TokenUser:
+    """Who asks with an API token. NotAuthenticated, which does not say why it is not taken; TooManyRequests for guessing."""
+    user = find_token_user(token, address) if is_token(token) else None
+    if user is None:
+        throttle().admit(TOKENS, address)
+        raise NotAuthenticated("The token is wrong, has expired or was revoked.")
+    return user
 
 
 class SignInBackend(ModelBackend):

@@ -42,6 +42,7 @@ PAGES = [
     "/console/findings/",
     "/console/servers/",
     "/console/audit/",
+    "/console/tokens/",
 ]
 
 

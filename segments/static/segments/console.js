@@ -53,6 +53,19 @@
     if (pick) fill(pick.dataset.sql);
   });
 
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const source = document.getElementById(button.dataset.copy);
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      button.textContent = "Copied";
+    } catch {
+      // Browsers give no clipboard to pages of plain HTTP from another machine: then it is marked, to be copied by hand.
+      getSelection().selectAllChildren(source);
+    }
+  });
+
   // A menu closes when something else is clicked, and by Escape.
   document.addEventListener("click", (event) => {
     for (const menu of document.querySelectorAll("details[data-menu][open]")) if (!menu.contains(event.target)) menu.open = false;
