@@ -35,6 +35,9 @@ log = logging.getLogger(__name__)
 
 TAGS: Final = ("DefaultTenant_BROKER",)
 DEFAULT_TIMEOUT_MS: Final = 10_000
+#: Whoever asks for more waits as long: what follows it is no length of time for the machine.
+_LONGEST_TIMEOUT_MS: Final = 86_400_000
+_MOST_DIGITS: Final = 18
 #: Seconds in which a query may start anew because the routing changed under it, or wait for a change that is sure to come.
 _RERUN_S: Final = 1.0
 
@@ -284,6 +287,6 @@ def _check_whole(gathered: Gathered, routing: Routing) -> None:
 def _timeout_ms(sql: str, options: Mapping[str, str] | None) -> int:
     """``timeoutMs`` of the options, or of the text, or the default."""
     text = (options or {}).get("timeoutMs") or parse_select(sql).options.get("timeoutMs") or str(DEFAULT_TIMEOUT_MS)
-    if not text.isdigit() or int(text) <= 0:
-        raise QueryRejected(f"timeoutMs must be a whole number above 0, not '{text}'.")
-    return int(text)
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS) or int(text) <= 0:
+        raise QueryRejected(f"timeoutMs must be a whole number above 0, not '{text[:40]}'.")
+    return min(int(text), _LONGEST_TIMEOUT_MS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from sqlglot import exp
@@ -12,6 +13,7 @@ from segments.dataplane.query import functions
 from segments.dataplane.query.aggregate import is_aggregation
 from segments.dataplane.query.expression import NUMERIC, Expr, as_double, as_text, coerce, literal, parse_number, quote
 from segments.dataplane.query.nulls import PREFIX, null_of
+from segments.dataplane.query.plan_size import PlanSize
 from segments.dataplane.query.rejected import SQL_PARSING, UNKNOWN_COLUMN, QueryRejected
 from segments.domain.schema import Schema
 
@@ -60,6 +62,13 @@ class Columns:
     tables: frozenset[str]
     used: dict[str, int] = field(default_factory=dict)
 
+    @cached_property
+    def _by_lower(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in (*self.schema.by_name, *VIRTUAL):
+            found.setdefault(name.lower(), []).append(name)
+        return found
+
     def resolve(self, node: exp.Column) -> Expr:
         """A column as an expression. Raises QueryRejected (710) naming a column that does not exist."""
         name, table = node.name, node.table
@@ -85,7 +94,7 @@ class Columns:
             return name
         if (column := null_of(name)) is not None:
             return PREFIX + self._actual(column)
-        alike = [known for known in (*self.schema.by_name, *VIRTUAL) if known.lower() == name.lower()]
+        alike = self._by_lower.get(name.lower(), [])
         if len(alike) != 1:
             raise QueryRejected(
                 f"Unknown column '{name}' in table of schema '{self.schema.name}'.",
@@ -100,23 +109,21 @@ class Compiler:
     def __init__(self, columns: Columns, now: int) -> None:
         self.columns = columns
         self.now = now
+        self.size = PlanSize()
 
     def compile(self, node: exp.Expression) -> Expr:
         """An expression. Raises QueryRejected that names the part which is not supported."""
         check_parts(node)
         kind: type = type(node)
-        if kind in _ARITHMETIC:
-            operator, name = _ARITHMETIC[kind]
+        if kind in _ARITHMETIC or kind in _COMPARE:
+            operator, name = _ARITHMETIC.get(kind) or _COMPARE[kind]
             left, right = self.compile(node.this), self.compile(node.expression)
-            return functions.arithmetic(operator, left, right).named(f"{name}({left.name},{right.name})")
-        if kind in _COMPARE:
-            operator, name = _COMPARE[kind]
-            left, right = self.compile(node.this), self.compile(node.expression)
-            return compare(operator, left, right).named(f"{name}({left.name},{right.name})")
+            made = functions.arithmetic(operator, left, right) if kind in _ARITHMETIC else compare(operator, left, right)
+            return self.size.add(made.named(f"{name}({left.name},{right.name})"))
         handler = _HANDLERS.get(kind)
         if handler is None:
             raise QueryRejected(f"'{_shown(node)}' is not supported.", error_code=SQL_PARSING)
-        return handler(self, node)
+        return self.size.add(handler(self, node))
 
     def predicate(self, node: exp.Expression) -> Expr:
         """An expression that must be true or false."""
@@ -240,6 +247,8 @@ def _like(self: Compiler, node: exp.Like) -> Expr:
 
 def _case(self: Compiler, node: exp.Case) -> Expr:
     """CASE; without ELSE the placeholder of the type ('' or 0), because null handling is off."""
+    if node.this:
+        self.size.repeat(node.this, len(node.args["ifs"]))
     whens = [exp.EQ(this=node.this.copy(), expression=i.this.copy()) if node.this else i.this for i in node.args["ifs"]]
     conditions = [self.predicate(w) for w in whens]
     results = [self.compile(i.args["true"]) for i in node.args["ifs"]]

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-import sqlglot
-from sqlglot import exp, parser, tokens
-from sqlglot.dialects.dialect import Dialect
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
 from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
+from segments.dataplane.query.tokens import PinotSql, QueryText, read_tokens
 
-MAX_SQL_LENGTH: Final = 1_000_000
-#: Longer texts are not kept: generated lists of constants seldom come twice.
+#: Longer texts are kept only while one query is answered, which asks for its statement several times.
 _CACHED_LENGTH: Final = 4_096
-_SET = re.compile(r"\s*SET\s+\"?([\w.]+)\"?\s*=\s*('[^']*'|[\w.+-]+)\s*(?:;|\Z)", re.IGNORECASE)
-_OPTION = re.compile(r"\bOPTION\s*\(([^()']*)\)\s*;?\s*\Z", re.IGNORECASE)
-_FIRST_WORD = re.compile(r"\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*([A-Za-z]+)", re.DOTALL)
 _REMEDY: Final = "Ask for one table with SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT."
 #: Parts of a SELECT that are known and not supported, under the name a person calls them.
 _UNSUPPORTED: Final[dict[str, str]] = {
@@ -29,24 +24,6 @@ _UNSUPPORTED: Final[dict[str, str]] = {
     "prewhere": "PREWHERE", "exclude": "EXCLUDE", "kind": "SELECT AS", "settings": "SETTINGS", "format": "FORMAT",
 }  # fmt: skip
 _SUPPORTED: Final = frozenset({"expressions", "distinct", "from_", "where", "group", "having", "order", "limit", "offset"})
-
-
-class PinotSql(Dialect):
-    """Pinot's reading of SQL: double quotes and backticks are identifiers, functions stay as written."""
-
-    class Tokenizer(tokens.Tokenizer):
-        """Quotes of Pinot; ``$`` may begin the name of a virtual column."""
-
-        IDENTIFIERS = ['"', "`"]
-        QUOTES = ["'"]
-        VAR_SINGLE_TOKENS = {"$"}
-
-    class Parser(parser.Parser):
-        """Knows no function by name, so the allow list is the only place that decides about functions."""
-
-        FUNCTIONS = {}
-        NO_PAREN_FUNCTIONS = {}
-        FUNCTION_PARSERS = {k: v for k, v in parser.Parser.FUNCTION_PARSERS.items() if k in ("CAST", "EXTRACT")}
 
 
 @dataclass(frozen=True)
@@ -66,46 +43,30 @@ def table_of(sql: str) -> str:
 
 def parse_select(sql: str) -> Statement:
     """Parse and check the form of a query; the tree is shared between callers and must not be changed. Raises QueryRejected."""
-    return _parse_cached(sql) if len(sql) <= _CACHED_LENGTH else _parse(sql)
+    return _parse_cached(sql) if len(sql) <= _CACHED_LENGTH else _parse_long(sql)
 
 
 def _parse(sql: str) -> Statement:
-    if len(sql) > MAX_SQL_LENGTH:
-        raise QueryRejected(f"The query has {len(sql)} characters, more than {MAX_SQL_LENGTH}.", error_code=SQL_PARSING)
-    body, options = _strip_options(sql)
-    word = _FIRST_WORD.match(body)
-    if word is None or word[1].upper() not in ("SELECT", "WITH"):
-        what = word[1].upper() if word else "An empty query"
+    query = read_tokens(sql)
+    first = query.tokens[0] if query.tokens else None
+    if first is None or first.token_type not in (TokenType.SELECT, TokenType.WITH):
+        what = first.text.upper()[:40] if first else "An empty query"
         raise QueryRejected(f"{what} is not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
-    select = _parse_one(body)
+    select = _parse_one(query)
     _check_parts(select)
     table, alias = _table(select)
-    return Statement(select, table, alias, options)
+    return Statement(select, table, alias, query.options)
 
 
 _parse_cached: Final = lru_cache(maxsize=256)(_parse)
+_parse_long: Final = lru_cache(maxsize=4)(_parse)
 
 
-def _strip_options(sql: str) -> tuple[str, dict[str, str]]:
-    options: dict[str, str] = {}
-    while found := _SET.match(sql):
-        options[found[1]] = found[2].strip("'")
-        sql = sql[found.end() :]
-    while found := _OPTION.search(sql):
-        for pair in found[1].split(","):
-            key, equals, value = pair.partition("=")
-            if not equals:
-                raise QueryRejected(f"OPTION({found[1]}) is malformed.", error_code=SQL_PARSING, remedy="Write OPTION(key=value, ...).")
-            options.setdefault(key.strip(), value.strip())
-        sql = sql[: found.start()]
-    return sql, options
-
-
-def _parse_one(body: str) -> exp.Select:
+def _parse_one(query: QueryText) -> exp.Select:
     try:
-        found = [s for s in sqlglot.parse(body, read=PinotSql) if s is not None]
+        found = [s for s in PinotSql().parser().parse(query.tokens, query.text) if s is not None]
     except SqlglotError as error:
-        text = re.sub(r"\x1b\[\d+m", "", str(error)).split("\n")[0]
+        text = str(error).split("\n")[0][:300]
         raise QueryRejected(f"The SQL can not be parsed: {text}", error_code=SQL_PARSING, remedy=_REMEDY) from error
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error

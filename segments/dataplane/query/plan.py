@@ -14,6 +14,7 @@ from segments.dataplane.query.compiler import VIRTUAL, Columns, Compiler, check_
 from segments.dataplane.query.expression import DUCK_TYPES, Expr, as_double
 from segments.dataplane.query.nulls import null_of
 from segments.dataplane.query.parse import Statement, parse_select
+from segments.dataplane.query.plan_size import check_written
 from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
 from segments.domain.schema import FieldSpec, Schema
 from segments.domain.time_boundary import TimeFilter
@@ -80,7 +81,9 @@ def plan_query(sql: str, schema: Schema, *, options: Mapping[str, str] | None = 
     merged = {**statement.options, **(options or {})}
     now = merged.get("now", "")
     try:
-        return _Planner(statement, schema, int(now) if now.isdigit() else time.time_ns() // 1_000_000, merged).plan(time_filter)
+        return _Planner(
+            statement, schema, int(now) if now.isascii() and now.isdigit() and len(now) < 19 else time.time_ns() // 1_000_000, merged
+        ).plan(time_filter)
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
 
@@ -91,6 +94,8 @@ class PostCompiler(Compiler):
     def __init__(self, row: Compiler, keys: tuple[Expr, ...]) -> None:
         super().__init__(row.columns, row.now)
         self.row = row
+        self.size = row.size
+        self._aggregating: dict[int, tuple[exp.Expr, bool]] = {}
         self.keys = {key.name: Expr(f"k{i}", key.type, key.name) for i, key in enumerate(keys)}
         self.parts: dict[Part, int] = {}
         self.simple: dict[str, Simple] = {f"k{i}": ("key", i) for i in range(len(keys))}
@@ -102,7 +107,7 @@ class PostCompiler(Compiler):
             return self._aggregation(node.this, self.row.predicate(node.expression.this))
         if isinstance(node, exp.Anonymous) and is_aggregation(str(node.this)):
             return self._aggregation(node, None)
-        if self.keys and not isinstance(node, (exp.Literal, exp.Paren)) and not has_aggregation(node):
+        if self.keys and not isinstance(node, (exp.Literal, exp.Paren)) and not self._aggregates(node):
             key = self.keys.get(self.row.compile(node).name)
             if key is not None:
                 return key
@@ -111,6 +116,18 @@ class PostCompiler(Compiler):
     def column(self, node: exp.Column) -> Expr:
         """A column that is no key has no one value in a group."""
         raise QueryRejected(f"'{self.row.column(node).name}' should appear in GROUP BY clause.", error_code=SQL_PARSING)
+
+    def _aggregates(self, node: exp.Expression) -> bool:
+        """As ``has_aggregation``, for every part of one tree after walking it once; the nodes are kept, so that no id is another's."""
+        if id(node) not in self._aggregating:
+            calls: set[int] = set()
+            for call in node.find_all(exp.Anonymous):
+                at: exp.Expr | None = call if is_aggregation(str(call.this)) else None
+                while at is not None and id(at) not in calls:
+                    calls.add(id(at))
+                    at = at.parent if at is not node else None
+            self._aggregating |= {id(part): (part, id(part) in calls) for part in node.walk()}
+        return self._aggregating[id(node)][1]
 
     def _aggregation(self, node: exp.Expression, where: Expr | None) -> Expr:
         if not isinstance(node, exp.Anonymous) or not is_aggregation(str(node.this)):
@@ -154,6 +171,8 @@ class _Planner:
         filtered = " AND ".join(f"({c})" for c in conditions) if len(conditions) > 1 else next(iter(conditions), None)
         limit, offset = self._limit()
         shape = self._shape()
+        written = [e.sql for part in ("keys", "select", "order") for e in shape[part]]
+        check_written([*written, *map(str, shape["parts"]), filtered or "", shape["having"] or ""])
         reads = tuple(self.columns.used)
         physical = dict.fromkeys(null_of(c) or c for c in reads if c not in VIRTUAL)
         return QueryPlan(
@@ -177,6 +196,7 @@ class _Planner:
             if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
                 if any(node.args.get(part) for part in ("except_", "replace", "rename")):
                     raise QueryRejected("SELECT * EXCEPT is not supported.", error_code=SQL_PARSING)
+                self.row.size.count(len(self.schema.by_name))
                 found += [(self.columns.column(name), name) for name in sorted(self.schema.by_name)]
             else:
                 compiled = self.row.compile(node)
@@ -248,7 +268,10 @@ class _Planner:
 
         def replace(part: exp.Expression) -> exp.Expression:
             known = isinstance(part, exp.Column) and not part.table and self.aliases.get(part.name)
-            return known.copy() if known else part
+            if not known:
+                return part
+            self.row.size.repeat(known, 1)
+            return known.copy()
 
         replaced: exp.Expression = node.transform(replace)
         return replaced

@@ -13,7 +13,9 @@ from segments.domain.datetime_format import MILLIS, DateTimeFormat, java_to_strp
 from segments.errors import InvalidInput
 
 _TRUNCATE: Final = frozenset({"millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"})
-_DURATION = re.compile(r"(-)?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,3}))?S)?)?\Z", re.IGNORECASE)
+_DURATION = re.compile(
+    r"(-)?P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.(\d{1,3}))?S)?)?\Z", re.IGNORECASE | re.ASCII
+)
 #: Pinot function -> DuckDB date part.
 PARTS: Final[dict[str, str]] = {
     "year": "year", "quarter": "quarter", "month": "month", "monthofyear": "month", "week": "week", "weekofyear": "week",
