@@ -56,17 +56,18 @@ class DeleteManySegments(ApiView):
     """Delete many, each for itself."""
 
     rights = {"POST": "administer"}
-    parameters = {"POST": ("type", "dryRun", "retention")}
+    parameters = {"POST": ("type", "dryRun", "retention", "force")}
 
     def post(self, request: Request, table: str) -> Response:
         """Body: {"segments": [names]}. What may be deleted is, in one step; what may not is told one by one."""
         names, body = _names(request)
         is_dry = bool_param(request, "dryRun", _flag(body, "dryRun"))
+        force = bool_param(request, "force", _flag(body, "force"))
         term = text_param(request, "retention") or body.get("retention")
         if term is not None and not isinstance(term, str):
             raise InvalidInput("'retention' must be text, such as 7d.")
         found = _table(self, request, table)
-        outcomes = deletion.delete_segments(self.ctx, found, names, retention=term, dry_run=is_dry, actor=self.actor)
+        outcomes = deletion.delete_segments(self.ctx, found, names, retention=term, dry_run=is_dry, force=force, actor=self.actor)
         return _outcomes(found, outcomes, is_dry)
 
 
@@ -126,7 +127,7 @@ def _names(request: Request) -> tuple[list[str], dict[str, Any]]:
         raise InvalidInput("The body must name at least one segment.", remedy='Send {"segments": ["name", ...]}.')
     if len(listed) > _MOST:
         raise InvalidInput(f"One request takes at most {_MOST} segments, not {len(listed)}.", remedy="Send several requests.")
-    unknown = sorted(set(body) - {"segments", "dryRun", "includeHidden", "retention"})
+    unknown = sorted(set(body) - {"segments", "dryRun", "includeHidden", "retention", "force"})
     if unknown:
         raise InvalidInput(f"'{unknown[0]}' is no field of this request.")
     return [check_segment_name(n) for n in listed], body

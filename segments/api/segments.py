@@ -29,7 +29,7 @@ class TableSegments(ApiView):
     on_pinot = frozenset(("DELETE",))
     where_lacking = {"GET": pinot_version.SEGMENT_LIST}
     rights = {"DELETE": "administer"}
-    parameters = {"GET": ("type", "excludeReplacedSegments", *_TIMES), "DELETE": ("type", "retention", "segments")}
+    parameters = {"GET": ("type", "excludeReplacedSegments", *_TIMES), "DELETE": ("type", "retention", "force", "segments")}
 
     def get(self, request: Request, table: str) -> Response:
         """One object per type that exists: [{"OFFLINE": [names]}]."""
@@ -41,7 +41,7 @@ class TableSegments(ApiView):
         found = tables.one_table(self.ctx, table, text_param(request, "type"))
         named = request.query_params.getlist("segments")
         names = _checked(named) if named else segments.list_segments(self.ctx, found)
-        deletion.remove_segments(self.ctx, found, names, retention=text_param(request, "retention"), actor=self.actor)
+        _remove(self, request, found, names)
         return _deleted(found, names) if named else status(f"All segments of table {found} deleted")
 
 
@@ -60,7 +60,7 @@ class ChooseSegments(ApiView):
 
     on_pinot = frozenset(("DELETE",))
     rights = {"DELETE": "administer"}
-    parameters = {"DELETE": ("type", "excludeReplacedSegments", "retention", *_TIMES)}
+    parameters = {"DELETE": ("type", "excludeReplacedSegments", "retention", "force", *_TIMES)}
 
     def delete(self, request: Request, table: str) -> Response:
         """Both times are required; partly overlapping segments stay unless excludeOverlapping=false."""
@@ -68,10 +68,10 @@ class ChooseSegments(ApiView):
         need_text(request, "endTimestamp")
         window = _window(request, exclude_overlapping=True)
         exclude = bool_param(request, "excludeReplacedSegments")
-        retention, count = text_param(request, "retention"), 0
+        count = 0
         for each in tables.existing_tables(self.ctx, table, text_param(request, "type")):
             names = segments.list_segments(self.ctx, each, exclude_replaced=exclude, window=window)
-            deletion.remove_segments(self.ctx, each, names, retention=retention, actor=self.actor)
+            _remove(self, request, each, names)
             count += len(names)
         return status(f"Deleted {count} segments from table: {table}")
 
@@ -81,7 +81,7 @@ class DeleteSegments(ApiView):
 
     on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
-    parameters = {"POST": ("retention",)}
+    parameters = {"POST": ("retention", "force")}
 
     def post(self, request: Request, table: str) -> Response:
         """The body is a JSON array of names."""
@@ -89,7 +89,7 @@ class DeleteSegments(ApiView):
         if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
             raise InvalidInput("The body must be a list of at least one segment name.", remedy='Send ["name", ...].')
         found = _table_of_segment(self, table, _checked(names)[0])
-        deletion.remove_segments(self.ctx, found, names, retention=text_param(request, "retention"), actor=self.actor)
+        _remove(self, request, found, names)
         return _deleted(found, names)
 
 
@@ -98,7 +98,7 @@ class OneSegment(ApiView):
 
     on_pinot = frozenset(("GET", "DELETE"))
     rights = {"DELETE": "administer"}
-    parameters = {"DELETE": ("retention",)}
+    parameters = {"DELETE": ("retention", "force")}
 
     def get(self, request: Request, table: str, segment: str) -> StreamingHttpResponse:
         """The tar.gz as it was uploaded; the path takes the raw table name."""
@@ -113,7 +113,7 @@ class OneSegment(ApiView):
     def delete(self, request: Request, table: str, segment: str) -> Response:
         """Out of the table at once; its file is kept for the retention."""
         found = _table_of_segment(self, table, segment)
-        deletion.remove_segments(self.ctx, found, [segment], retention=text_param(request, "retention"), actor=self.actor)
+        _remove(self, request, found, [segment])
         return status("Segment deleted")
 
 
@@ -181,6 +181,12 @@ def _table_of_segment(view: ApiView, table: str, segment: str) -> TableName:
         return found[0]
     kind = REALTIME if segment.count("__") == 3 else OFFLINE
     return next((t for t in found if t.type == kind), found[0])
+
+
+def _remove(view: ApiView, request: Request, table: TableName, names: Sequence[str]) -> None:
+    """``force=true`` with a reason also deletes what only servers have and what can not be copied."""
+    retention, force = text_param(request, "retention"), bool_param(request, "force")
+    deletion.remove_segments(view.ctx, table, names, retention=retention, force=force, actor=view.actor)
 
 
 def _deleted(table: TableName, names: Sequence[str]) -> Response:

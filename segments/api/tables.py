@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments import wiring
-from segments.api.base import ApiView, json_body, need_text, status, text_field, text_param
+from segments.api.base import ApiView, bool_param, json_body, need_text, status, text_field, text_param
 from segments.errors import InvalidInput
 from segments.names import parse_table_type
 from segments.services import segments, statistics, table_state, tables
@@ -42,7 +42,7 @@ class OneTable(ApiView):
 
     on_pinot = frozenset(("PUT", "DELETE"))
     rights = {"PUT": "administer", "DELETE": "administer"}
-    parameters = {"GET": ("type",), "DELETE": ("type", "retention")}
+    parameters = {"GET": ("type",), "DELETE": ("type", "retention", "force")}
 
     def get(self, request: Request, table: str) -> Response:
         """{type: config} for each type that exists."""
@@ -57,8 +57,9 @@ class OneTable(ApiView):
     def delete(self, request: Request, table: str) -> Response:
         """Drop the table; of a hybrid one both halves unless a type is given."""
         found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
+        force = bool_param(request, "force")
         for each in found:
-            delete_table(self.ctx, each, retention=text_param(request, "retention"), actor=self.actor)
+            delete_table(self.ctx, each, retention=text_param(request, "retention"), force=force, actor=self.actor)
         return status(f"Tables: [{', '.join(t.typed for t in found)}] deleted")
 
 

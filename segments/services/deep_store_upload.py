@@ -38,14 +38,14 @@ _MOST_FAILURES: Final = 5
 
 def missing_from_store(ctx: Context, table: TableName) -> list[str]:
     """Committed segments whose record says that only servers have them, over all segments of the table."""
-    return sorted(s for s, m in read_records(ctx, table).items() if _is_missing(m))
+    return sorted(s for s, m in read_records(ctx, table).items() if is_on_servers_only(m))
 
 
 def upload_segments(ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool = False, actor: Actor) -> list[str]:
     """Upload those of these segments that the deep store lacks, or with ``is_forced`` all that are committed; returns those done."""
     records = read_records(ctx, table, sorted(segments))
-    wanted = [s for s, m in records.items() if _is_missing(m) or (is_forced and m.status == DONE)]
-    done = [s for s in wanted if not _failure(ctx, table, s, records[s])]
+    wanted = [s for s, m in records.items() if is_on_servers_only(m) or (is_forced and m.status == DONE)]
+    done = [s for s in wanted if not try_upload(ctx, table, s, records[s])]
     audit.record(actor, "uploadFromServerToDeepstore", cluster=ctx.cluster, target=table.typed, segments=done[:100], asked=len(segments))
     return done
 
@@ -61,7 +61,7 @@ def upload_missing(ctx: Context, table: TableName) -> tuple[list[str], dict[str,
     for segment, metadata in read_records(ctx, table, random.sample(names, min(_PER_RUN, len(names)))).items():
         if time.monotonic() > until or failures == _MOST_FAILURES:
             break
-        failure = _failure(ctx, table, segment, metadata)
+        failure = try_upload(ctx, table, segment, metadata)
         if failure:
             left[segment], failures = failure, failures + 1
         else:
@@ -70,12 +70,13 @@ def upload_missing(ctx: Context, table: TableName) -> tuple[list[str], dict[str,
     return done, left
 
 
-def _is_missing(metadata: SegmentMetadata) -> bool:
+def is_on_servers_only(metadata: SegmentMetadata) -> bool:
+    """Is it committed, and has the deep store no file of it?"""
     return metadata.status == DONE and metadata.download_url == ""
 
 
-def _failure(ctx: Context, table: TableName, segment: str, metadata: SegmentMetadata) -> str:
-    """Ask one live ONLINE replica after the other, in no order; "" when one did it, else why none did."""
+def try_upload(ctx: Context, table: TableName, segment: str, metadata: SegmentMetadata) -> str:
+    """Have one live ONLINE replica after the other, in no order, upload the segment; "" when one did it, else why none did."""
     why = "no live server has it."
     for server in _replicas(ctx, table, segment):
         try:

@@ -18,7 +18,7 @@ from segments.domain.archive import Outcome
 from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound, PinotAdminError, StateConflict
 from segments.names import TableName, split_table_name
-from segments.services import archive, audit, pinot_deletion, restore
+from segments.services import archive, audit, last_copies, pinot_deletion, restore
 from segments.services.context import Actor, Context
 from segments.services.deletion_guard import blocked, decide, guarded
 from segments.services.deletion_queue import CLAIM_MS, Pending, claim_due, forget, queue_write, release_name
@@ -47,23 +47,35 @@ _CLAIM_USED_S: Final = CLAIM_MS / 1000 / 2
 
 
 def remove_segments(
-    ctx: Context, table: TableName, segments: Sequence[str], *, retention: str | None = None, actor: Actor, guard: bool = True
+    ctx: Context,
+    table: TableName,
+    segments: Sequence[str],
+    *,
+    retention: str | None = None,
+    actor: Actor,
+    guard: bool = True,
+    force: bool = False,
 ) -> None:
     """Take segments out of the table; their files are kept for ``retention`` (e.g. ``3d``), the table's or the cluster's time.
 
     Unknown names are ignored. With ``guard``, raises StateConflict when any is locked by an unfinished or completed replacement, or pinned;
-    then nothing is touched (lineage.md 9).
+    then nothing is touched. Segments that only servers have are copied into the deep store first; StateConflict where that fails, unless
+    ``force`` says that they may be lost, which needs a reason (InvalidInput).
     """
     rules.check_retention(retention)
+    last_copies.check_force(force, actor)
     if ctx.pinot is not None:
         pinot_deletion.remove_segments(ctx, table, segments, retention=retention, actor=actor, guard=guard)
         return
+    failed = last_copies.copy_to_store(ctx, table, segments)
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
         locked = sorted(set(segments) & guarded(seen)) if guard else []
         if locked:
             raise blocked(table, locked)
+        if lost := _lost(ctx, table, segments, failed, force):
+            raise last_copies.lost(table, lost)
         return _leave(ctx, table, seen, [s for s in dict.fromkeys(segments) if s in seen.ideal.maps], retention, actor)
 
     try:
@@ -71,24 +83,44 @@ def remove_segments(
     except StateConflict as error:
         audit.record(actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, outcome="refused", error=str(error))
         raise
-    audit.record(actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, segments=list(segments)[:100], count=len(segments))
+    audit.record(
+        actor,
+        "deleteSegments",
+        cluster=ctx.cluster,
+        target=table.typed,
+        segments=list(segments)[:100],
+        count=len(segments),
+        **_final(failed, segments),
+    )
 
 
 def delete_segments(
-    ctx: Context, table: TableName, segments: Sequence[str], *, retention: str | None = None, dry_run: bool = False, actor: Actor
+    ctx: Context,
+    table: TableName,
+    segments: Sequence[str],
+    *,
+    retention: str | None = None,
+    dry_run: bool = False,
+    force: bool = False,
+    actor: Actor,
 ) -> list[Outcome]:
     """Delete what may be deleted, in one transaction, and tell for each name what became of it; ``dry_run`` only tells.
 
-    Outcomes: done, unchanged (no such segment), refused (part of a replacement, or pinned). InvalidInput for a retention that is none.
+    Outcomes: done, unchanged (no such segment), refused (part of a replacement, pinned, or only on servers and not to be copied into the
+    deep store, unless ``force`` says that it may be lost). InvalidInput for a retention that is none, or ``force`` without a reason.
     """
     rules.check_retention(retention)
+    last_copies.check_force(force and not dry_run, actor)
     if ctx.pinot is not None:
         return pinot_deletion.delete_segments(ctx, table, segments, retention=retention, dry_run=dry_run, actor=actor)
     outcomes: dict[str, Outcome] = {}
+    failed = {} if dry_run else last_copies.copy_to_store(ctx, table, segments)
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
-        outcomes.update(decide(seen, segments))
+        lost = {} if dry_run else _lost(ctx, table, segments, failed, force)
+        outcomes.update(decide(seen, segments, failed))
+        outcomes.update({s: last_copies.refusal(s, why) for s, why in lost.items() if outcomes[s].outcome == "done"})
         leaving = [s for s, o in outcomes.items() if o.outcome == "done"]
         return None if dry_run else _leave(ctx, table, seen, leaving, retention, actor)
 
@@ -99,9 +131,22 @@ def delete_segments(
         not_done = [o.segment for o in found if o.outcome == "refused"]
         audit.record(
             actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, outcome="done" if done or not not_done else "refused",
-            segments=done[:100], count=len(done), refused=not_done[:100],
+            segments=done[:100], count=len(done), refused=not_done[:100], **_final(failed, done),
         )  # fmt: skip
     return found
+
+
+def _lost(ctx: Context, table: TableName, segments: Sequence[str], failed: Mapping[str, str], force: bool) -> dict[str, str]:
+    """{segment: why} of those that a deletion would lose: not copied, or on servers only since then."""
+    if force:
+        return {}
+    return {s: failed.get(s, "it was committed just now.") for s in last_copies.only_on_servers(ctx, table, segments)}
+
+
+def _final(failed: Mapping[str, str], done: Sequence[str]) -> dict[str, list[str]]:
+    """For the audit record: deleted segments of which no copy is left."""
+    lost = sorted(set(failed) & set(done))[:100]
+    return {"lost": lost} if lost else {}
 
 
 def remove_hidden(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from segments.domain.archive import Outcome, refused
@@ -14,8 +14,11 @@ from segments.services.lineage_record import Observed
 _TOLD: Final = 100
 
 
-def decide(seen: Observed, segments: Sequence[str]) -> dict[str, Outcome]:
-    """{name: what a deletion of these would do to it}: done, unchanged (no such segment) or refused."""
+def decide(seen: Observed, segments: Sequence[str], final: Collection[str] = ()) -> dict[str, Outcome]:
+    """{name: what a deletion of these would do to it}: done, unchanged (no such segment) or refused.
+
+    ``final``: those of which no file is kept, because only servers have them.
+    """
     guard, found = _guards(seen), {}
     for segment in dict.fromkeys(segments):
         if segment not in seen.ideal.maps:
@@ -23,6 +26,8 @@ def decide(seen: Observed, segments: Sequence[str]) -> dict[str, Outcome]:
         elif segment in guard:
             text = f"Segment '{segment}' is part of lineage entry '{guard[segment]}'."
             found[segment] = refused(segment, text, "End or revert the replacement, or unpin the entry; its clean-up then removes it.")
+        elif segment in final:
+            found[segment] = Outcome(segment, "done", f"Segment '{segment}' is deleted for good: only servers had it.")
         else:
             found[segment] = Outcome(segment, "done", f"Segment '{segment}' is deleted; its file is kept for a while.")
     return found

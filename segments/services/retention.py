@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from typing import Final
 from urllib.parse import unquote
 
 from segments.domain import retention
@@ -14,7 +15,7 @@ from segments.gateways.deepstore import DELETED, encode
 from segments.names import REALTIME, TABLE_TYPES, TableName, split_table_name
 from segments.services import archive, deletion
 from segments.services.acknowledgement import brokers_behind
-from segments.services.context import SYSTEM, Context
+from segments.services.context import SYSTEM, Actor, Context
 from segments.services.deletion_guard import guarded
 from segments.services.deletion_queue import read_queue
 from segments.services.lineage_record import Observed, observe
@@ -56,6 +57,9 @@ def run(ctx: Context, table: TableName) -> list[str]:
     return said or [f"Nothing of {table} is due."]
 
 
+_EXPIRED: Final = Actor(SYSTEM.name, "older than the table's retention")
+
+
 def _by_time(ctx: Context, table: TableName) -> list[str]:
     """Segments older than the table's retention, except those of a replacement that is not reverted."""
     config, seen = read_table_config(ctx, table), observe(ctx, table)
@@ -63,7 +67,7 @@ def _by_time(ctx: Context, table: TableName) -> list[str]:
     due = retention.plan_time(config, records, guarded(seen), ctx.clock(), seen.ideal.maps)
     orphans = [s for s in due if s not in seen.ideal.maps]
     due = [s for s in due if s in seen.ideal.maps]
-    outcomes = deletion.delete_segments(ctx, table, due, actor=SYSTEM) if due else []
+    outcomes = deletion.delete_segments(ctx, table, due, force=True, actor=_EXPIRED) if due else []
     gone = [o.segment for o in outcomes if o.outcome == "done"]
     kept = [o.segment for o in outcomes if o.outcome == "refused"]
     reaped = deletion.reap_orphans(ctx, table, orphans)

@@ -42,7 +42,7 @@ def delete_from_sequence(ctx: Context, table: str, segments: Sequence[str], *, d
                 remedy="Wait until pauseStatus lists no consuming segment, or use force=true.",
             )
     if not dry_run and doomed:
-        deletion.remove_segments(ctx, name, doomed, actor=actor)
+        deletion.remove_segments(ctx, name, doomed, force=force and bool(actor.reason), actor=actor)
     said = f"Dry run completed: {len(doomed)} segments would be deleted." if dry_run else f"Deleted {len(doomed)} segments."
     return {
         "tableName": name.typed,

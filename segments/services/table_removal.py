@@ -11,7 +11,7 @@ from typing import Final
 
 from segments.domain import retention as rules
 from segments.names import TableName
-from segments.services import archive, audit, pinot_tables
+from segments.services import archive, audit, last_copies, pinot_tables
 from segments.services.context import Actor, Context
 from segments.services.deletion_queue import Pending
 from segments.services.table_record import read_table_config
@@ -23,17 +23,22 @@ _LET_GO_S: Final = 8.0
 _LOOK_S: Final = 0.01
 
 
-def delete_table(ctx: Context, table: TableName, *, retention: str | None = None, actor: Actor) -> None:
+def delete_table(ctx: Context, table: TableName, *, retention: str | None = None, force: bool = False, actor: Actor) -> None:
     """Drop the table. Files are kept for ``retention``, the table's or the cluster's time, as those of deleted segments are.
 
-    NotFound when it does not exist; InvalidInput for a retention that is none.
+    Segments that only servers have are copied into the deep store first; StateConflict where that fails, and nothing is dropped, unless
+    ``force`` and a reason say that they may be lost. NotFound when the table does not exist; InvalidInput for a retention that is none.
     """
     rules.check_retention(retention)
+    last_copies.check_force(force, actor)
     if ctx.pinot is not None:
         pinot_tables.delete_table(ctx, table, retention=retention, actor=actor)
         return
     term = retention if retention is not None else read_table_config(ctx, table).deleted_retention
     segments = _names(ctx, table)
+    failed = last_copies.copy_to_store(ctx, table, segments)
+    if failed and not force:
+        raise last_copies.lost(table, failed)
     remove_broker_row(ctx, table)
     ctx.store.delete(paths.ideal_state(table.typed))
     _wait_until_released(ctx, table)

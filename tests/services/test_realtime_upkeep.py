@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
-from segments.errors import Unavailable
-from segments.services import consumption
+from segments.errors import InvalidInput, StateConflict, Unavailable
+from segments.models import AuditEvent
+from segments.services import consumption, deletion
+from segments.services.context import Actor
 from segments.services.deep_store_upload import upload_missing, upload_segments
 from segments.services.realtime_validation import run
+from segments.services.table_removal import delete_table
 from tests.faults.faulty import FaultyStore, Plan
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 from tests.services.test_realtime_validation import view
@@ -146,3 +149,61 @@ def test_what_a_person_says_while_disks_are_asked_holds(tmp_path: Path, used: in
     store = FaultyStore(world.memory, Plan(before={1: lambda: consumption.pause_table(world.ctx, TABLE, comment="mine", actor=ANN)}))
     run(world.over(store), TABLE)
     assert (world.pause.paused, world.pause.reason_code, world.pause.comment) == (True, "ADMINISTRATIVE", "mine")
+
+
+# -- deletion of what only servers have
+
+
+def kept_files(world: RealtimeWorld) -> list[str]:
+    return [f.name for f in world.ctx.deep_store.files("Deleted_Segments/t")]
+
+
+def test_a_segment_that_only_servers_have_is_copied_before_it_is_deleted(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    uri = staged(world, world.consuming[0])
+    segment, _ = on_servers_only(world, {"uploadLLCSegment": {"crc": "5", "downloadUrl": uri}})
+    (outcome,) = deletion.delete_segments(world.ctx, TABLE, [segment], actor=ANN)
+    assert outcome.outcome == "done"
+    view(world)
+    deletion.drain(world.ctx, TABLE)
+    assert kept_files(world) == [segment]
+
+
+@pytest.mark.parametrize("way", ["each", "all", "table"])
+def test_what_can_not_be_copied_is_refused_and_nothing_goes(tmp_path: Path, way: str) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment, _ = on_servers_only(world, {})
+    if way == "each":
+        (outcome,) = deletion.delete_segments(world.ctx, TABLE, [segment], actor=ANN)
+        assert outcome.outcome == "refused"
+        assert "Only servers hold" in outcome.message
+        assert "force=true" in outcome.remedy
+    elif way == "all":
+        with pytest.raises(StateConflict, match="Only servers hold"):
+            deletion.remove_segments(world.ctx, TABLE, [segment], actor=ANN)
+    else:
+        with pytest.raises(StateConflict, match="Only servers hold"):
+            delete_table(world.ctx, TABLE, actor=ANN)
+    assert segment in world.ideal.maps
+
+
+def test_force_with_a_reason_deletes_for_good_and_the_audit_says_what_was_lost(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment, _ = on_servers_only(world, {})
+    with pytest.raises(InvalidInput, match="needs a reason"):
+        deletion.remove_segments(world.ctx, TABLE, [segment], force=True, actor=Actor("ann"))
+    deletion.remove_segments(world.ctx, TABLE, [segment], force=True, actor=ANN)
+    assert segment not in world.ideal.maps
+    assert AuditEvent.objects.filter(action="deleteSegments").latest("id").detail["lost"] == [segment]
+
+
+def test_a_segment_committed_to_servers_only_while_copies_were_made_stays(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    [segment] = world.consuming
+
+    def commit() -> None:
+        world.commit("7").set_record(segment, segment_download_url="", segment_crc="5")
+
+    store = FaultyStore(world.memory, Plan(before={1: commit}))
+    (outcome,) = deletion.delete_segments(world.over(store), TABLE, [segment], actor=ANN)
+    assert (outcome.outcome, segment in world.ideal.maps) == ("refused", True)

@@ -21,7 +21,7 @@ from segments.domain.archive import Outcome as SegmentOutcome
 from segments.domain.table_config import parse_table_config
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
 from segments.models import Segment, Table
-from segments.services import archive, deletion, pinot_kept, restore
+from segments.services import archive, deletion, last_copies, pinot_kept, restore
 from segments.services.context import Actor, Context
 from segments.services.deletion_queue import read_queue
 
@@ -66,22 +66,31 @@ def delete(request: HttpRequest, typed: str) -> HttpResponse:
     possible = [o.segment for o in outcomes if o.outcome == "done"]
     rows = sum(n or 0 for n in Segment.objects.filter(table=table, name__in=possible).values_list("total_docs", flat=True))
     can_return = _can_return(ctx, table)
+    lonely = last_copies.only_on_servers(ctx, name, possible)
+    final = {"force": forms.BooleanField(required=False, label="Delete for good what can not be copied")} if lonely else {}
     leaving = [
         f"{len(possible)} of {len(names)} chosen segments leave {table.name}; queries stop seeing their {rows:,} rows.",
         _RETURNS if can_return else _GONE,
+        *([f"Only servers hold {len(lonely)} of them, e.g. {lonely[0]}: they are copied to the deep store first."] if lonely else []),
     ]
     explain = [*(leaving if possible else ["Nothing: what was chosen stays as it is."]), *_refusals(outcomes)]
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
         term = str(values.get("retention") or "") or None
-        done = [o.segment for o in deletion.delete_segments(ctx, name, names, retention=term, actor=actor) if o.outcome == "done"]
+        force = bool(values.get("force"))
+        found = deletion.delete_segments(ctx, name, names, retention=term, force=force, actor=actor)
+        done = [o.segment for o in found if o.outcome == "done"]
+        if not done and possible:
+            raise StateConflict(" ".join(_refusals(found)) or "Nothing was deleted.")
         undo = f"{reverse('console:restore', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
-        return Outcome(f"{len(done)} segments are deleted.", undo if done and can_return else "", "Restore them")
+        return Outcome(
+            " ".join([f"{len(done)} segments are deleted.", *_refusals(found)]), undo if done and can_return else "", "Restore them"
+        )
 
     operation = Operation(
         action="deleteSegments", title="Delete segments", button=f"Delete {len(possible)} segments", explain=explain, back=back, run=run,
         confirm=f"delete {len(possible)}", hold={"s": names}, items=possible, items_title="Segments that are deleted", tab="segments",
-        fields={"retention": forms.CharField(required=False, label="Keep the files for", help_text=_TERM_HELP)},
+        fields={"retention": forms.CharField(required=False, label="Keep the files for", help_text=_TERM_HELP), **final},
         why_not="" if possible else "None of the chosen segments can be deleted.", right=ADMINISTER, is_danger=True,
     )  # fmt: skip
     return perform(request, table, operation)

@@ -1,0 +1,60 @@
+"""Segments whose only copies are on servers: copied into the deep store before they are deleted, so that they can come back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from segments.domain.archive import Outcome, refused
+from segments.errors import InvalidInput, StateConflict
+from segments.names import REALTIME, TableName
+from segments.services.context import Actor, Context
+from segments.services.deep_store_upload import is_on_servers_only, try_upload
+from segments.services.segments import read_records
+
+#: Seconds for which a deletion copies; what it did not come to is refused, and uploaded by the validation pass in its time.
+_COPY_S: Final = 60.0
+_NAMED: Final = 20
+_REMEDY: Final = "Start a server that holds it and try again, or give force=true and a reason: then it is gone for good."
+
+
+def only_on_servers(ctx: Context, table: TableName, segments: Collection[str]) -> list[str]:
+    """Those of the segments that are committed and have no file in the deep store. Only REALTIME tables have such."""
+    if table.type != REALTIME or not segments:
+        return []
+    return sorted(s for s, m in read_records(ctx, table, sorted(segments)).items() if is_on_servers_only(m))
+
+
+def copy_to_store(ctx: Context, table: TableName, segments: Collection[str]) -> dict[str, str]:
+    """Copy those that only servers have into the deep store; {segment: why it could not be copied}."""
+    lonely = only_on_servers(ctx, table, segments)
+    records, until, failed = read_records(ctx, table, lonely) if lonely else {}, time.monotonic() + _COPY_S, {}
+    for segment, metadata in records.items():
+        in_time = time.monotonic() < until
+        failure = try_upload(ctx, table, segment, metadata) if in_time else "there was no time left to copy it."
+        if failure:
+            failed[segment] = failure
+    return failed
+
+
+def check_force(force: bool, actor: Actor) -> None:
+    """Deleting for good wants a reason on record. Raises InvalidInput."""
+    if force and not actor.reason.strip():
+        raise InvalidInput("force=true deletes for good and needs a reason.", remedy="Give it as reason=... or in the header X-Reason.")
+
+
+def refusal(segment: str, why: str) -> Outcome:
+    """The outcome for a segment that would be lost."""
+    return refused(segment, f"Only servers hold segment '{segment}', and it was not copied to the deep store: {why}", _REMEDY)
+
+
+def lost(table: TableName, failed: Mapping[str, str]) -> StateConflict:
+    """The refusal of a request of which nothing is done, because these segments would be lost."""
+    first = min(failed)
+    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+    return StateConflict(
+        f"Only servers hold segment '{first}'{more} of table '{table}', and it was not copied to the deep store: {failed[first]}",
+        remedy=_REMEDY,
+        segments=sorted(failed)[:_NAMED],
+    )
