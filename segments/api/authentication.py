@@ -5,17 +5,24 @@ from __future__ import annotations
 import hmac
 from typing import Any, Final
 
+from django.conf import settings
 from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
 from segments import wiring
 from segments.domain.basic_auth import parse_basic
+from segments.domain.browser_request import is_browser, is_foreign
 from segments.errors import NotAuthenticated, PinotAdminError
 from segments.services.api_tokens import TokenUser, is_token
 from segments.services.context import Actor
 from segments.services.sign_in import check_basic, check_token
 
 _MAX_REASON: Final = 500
+#: Why a request with remembered credentials is refused.
+FOREIGN: Final = (
+    "A page of another site started this request, with credentials that the browser remembers. Open the address itself, log in at "
+    "/login/, or send an API token."
+)
 
 
 class ClusterUser:
@@ -47,8 +54,27 @@ class WrongCredentials(exceptions.AuthenticationFailed):
         self.user = user
 
 
+def is_from_browser(request: Any) -> bool:
+    """Does a browser send it? Then a GET must change nothing, whatever the credentials are: any page can make it send one."""
+    return is_browser(request.META.get("HTTP_USER_AGENT", ""), request.META.get("HTTP_SEC_FETCH_MODE", ""))
+
+
+def _is_foreign(request: Any) -> bool:
+    own = f"{request.scheme}://{request.META.get('HTTP_HOST', '')}"
+    site, origin = request.META.get("HTTP_SEC_FETCH_SITE", ""), request.META.get("HTTP_ORIGIN", "")
+    return is_foreign(site, origin, own, settings.CSRF_TRUSTED_ORIGINS)
+
+
+def _challenge(request: Any) -> str:
+    """Makes a refusal 401. Browsers are not asked for a password: they would remember it and send it along for every page's requests."""
+    return f'{"Bearer" if is_from_browser(request) else "Basic"} realm="pinotadmin"'
+
+
 class BasicAuthentication(authentication.BasicAuthentication):
-    """HTTP Basic. The user is read on every request: a changed password, a deactivated user count at once."""
+    """HTTP Basic. The user is read on every request: a changed password, a deactivated user count at once.
+
+    PermissionDenied for a request that a page of another origin made a browser send.
+    """
 
     www_authenticate_realm = "pinotadmin"
 
@@ -57,6 +83,8 @@ class BasicAuthentication(authentication.BasicAuthentication):
         scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
         if scheme.lower() != "basic":
             return None
+        if _is_foreign(request):
+            raise exceptions.PermissionDenied(FOREIGN)
         found = parse_basic(token)
         if found is None:
             raise exceptions.AuthenticationFailed(
@@ -90,7 +118,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         """As for the others."""
-        return 'Basic realm="pinotadmin"'
+        return _challenge(request)
 
 
 class ClusterSecretAuthentication(authentication.BaseAuthentication):
@@ -107,8 +135,8 @@ class ClusterSecretAuthentication(authentication.BaseAuthentication):
         return ClusterUser(), None
 
     def authenticate_header(self, request: Request) -> str:
-        """Makes a refusal 401, and lets browsers ask for a password."""
-        return 'Basic realm="pinotadmin"'
+        """As for the others."""
+        return _challenge(request)
 
 
 def actor_of(request: Request, reason: str = "") -> Actor:

@@ -64,6 +64,7 @@ class DirectRequest:
 
     def __init__(self, scope: Mapping[str, Any], body: bytes) -> None:
         self.method, self.path, self.body = str(scope["method"]), str(scope["path"]), body
+        self.scheme = str(scope.get("scheme", "http"))
         self.META: dict[str, str] = {"REMOTE_ADDR": scope["client"][0] if scope.get("client") else ""}
         for name, value in scope["headers"]:
             key = _meta_name(name)

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
-from rest_framework.authentication import SessionAuthentication
+from rest_framework.authentication import BasicAuthentication, SessionAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from segments.api.authentication import is_from_browser
 from segments.services.rights import Right, allows, has_right, has_right_everywhere
 
 if TYPE_CHECKING:  # rest_framework.views imports this module while it is itself being imported
@@ -43,7 +44,7 @@ class RightsPermission(BasePermission):
             if getattr(view, "reading", "table") != "table":  # the view itself checks it, or there is nothing to check
                 return allows(user, right)
             return has_right_everywhere(user, right) or has_right(user, right, _cluster(view), table())
-        if method in _SAFE and isinstance(request.successful_authenticator, SessionAuthentication):
+        if method in _SAFE and _is_by_browser(request):
             return False  # a link on a foreign page must not change anything; POST is protected against that
         if user.is_superuser:
             return True
@@ -61,6 +62,12 @@ class RightsPermission(BasePermission):
         rights: dict[str, Right] = getattr(view, "rights", {})
         asked = getattr(view, "table_asked", None)
         return rights.get(method, "read" if method in _SAFE else None), lambda: asked(request) if asked else None
+
+
+def _is_by_browser(request: Request) -> bool:
+    """With what a browser sends by itself: the session's cookie, or remembered credentials of HTTP Basic."""
+    with_what = request.successful_authenticator
+    return isinstance(with_what, SessionAuthentication) or (isinstance(with_what, BasicAuthentication) and is_from_browser(request))
 
 
 def _cluster(view: APIView) -> str:

@@ -19,3 +19,11 @@ def cluster(tmp_path: Path, db: None, settings: Any) -> Iterator[ApiCluster]:
     made = ApiCluster(tmp_path)
     with wiring.use(made.ctx, made.broker):
         yield made
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
+    """Tasks that were handed to the workers: (name, arguments)."""
+    sent: list[tuple[str, list[Any]]] = []
+    monkeypatch.setattr("segments.api.task_queue.current_app.send_task", lambda name, args, **_: sent.append((name, args)))
+    return sent
