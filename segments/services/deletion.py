@@ -10,7 +10,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from segments.domain import ideal_state
 from segments.domain import retention as rules
@@ -143,7 +143,7 @@ def _lost(ctx: Context, table: TableName, segments: Sequence[str], failed: Mappi
     return {s: failed.get(s, "it was committed just now.") for s in last_copies.only_on_servers(ctx, table, segments)}
 
 
-def _final(failed: Mapping[str, str], done: Sequence[str]) -> dict[str, list[str]]:
+def _final(failed: Mapping[str, str], done: Sequence[str]) -> dict[str, Any]:
     """For the audit record: deleted segments of which no copy is left."""
     lost = sorted(set(failed) & set(done))[:100]
     return {"lost": lost} if lost else {}
