@@ -24,7 +24,7 @@ from segments.dataplane.realtime.mutable_segment import MutableSegment
 from segments.domain.schema import parse_schema
 from segments.domain.stream_config import StreamConfig, parse_stream_config
 from segments.domain.table_config import parse_table_config
-from segments.gateways.streams import Stream, open_stream
+from segments.gateways.streams import Stream, open_stream, stream_access
 from segments.processes.valkey import redis_binary
 from tests.real_parts import free_port
 from tests.streams.kafka_broker import fetch_jars, running
@@ -138,7 +138,7 @@ def speed(world: Any) -> None:
     for partition in (0, 1):
         send(partition, [message(n, n) for n in range(ROWS)])
     config = world.config("speed")
-    stream = open_stream(config)
+    stream = open_stream(config, stream_access(loopback=True))
     consume(config, stream, 0, 1_000)
     size = len(message(ROWS // 2, 1_700_000_000_000))
     for partitions in (1, 2):
@@ -176,7 +176,7 @@ def delay(world: Any) -> None:
     """Print the time from the call that sends a row until a snapshot holds it."""
     world.create("delay")
     config = world.config("delay")
-    stream = open_stream(config)
+    stream = open_stream(config, stream_access(loopback=True))
     decoder, segment = open_decoder(config, SCHEMA, CONFIG), MutableSegment("b", SCHEMA, CONFIG)
     consumer, start = stream.consumer(0), stream.earliest(0)
     producer = multiprocessing.get_context("spawn").Process(target=produce, args=(world,))

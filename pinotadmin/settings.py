@@ -74,14 +74,21 @@ DATA_DIR = Path(_text("PINOTADMIN_DATA_DIR", str(BASE_DIR / ".pinotadmin"))).abs
 CLUSTER_NAME = _text("PINOTADMIN_CLUSTER", "pinotadmin")
 HOST = _text("PINOTADMIN_HOST", "127.0.0.1")
 PORT = _int("PINOTADMIN_PORT", 9000)
+#: The address that the web process listens at: 0.0.0.0 is every address of the machine, which then is known to others by HOST.
+BIND_HOST = _text("PINOTADMIN_BIND_HOST", HOST)
 #: Secret of the cluster's own processes; empty: they can not talk to one another.
 CLUSTER_SECRET = _text("PINOTADMIN_CLUSTER_SECRET", "")
 #: Folders that pushes may read, beside DATA_DIR/input.
 INPUT_ROOTS = [str(DATA_DIR / "input"), *(p for p in _text("PINOTADMIN_INPUT_ROOTS", "").split(os.pathsep) if p)]
 #: Folders below which stream configs may name files, such as certificates; DATA_DIR/stream-files when none is given.
 STREAM_FILE_ROOTS = [p for p in _text("PINOTADMIN_STREAM_FILE_ROOTS", str(DATA_DIR / "stream-files")).split(os.pathsep) if p]
-#: Addresses below which URI and metadata pushes may name files, separated by spaces; empty: any http and https host.
+#: Addresses below which URI and metadata pushes may name files, separated by spaces; empty: this machine, when it serves itself only.
 URI_PUSH_ROOTS = _text("PINOTADMIN_URI_PUSH_ROOTS", "").split()
+#: What stream configs may name beside the installation's own Kafka and Redis: host, host:port or *.domain[:port], separated by spaces, and
+#: addresses for registries; empty as above.
+KAFKA_ROOTS = _text("PINOTADMIN_KAFKA_ROOTS", "").split()
+REDIS_ROOTS = _text("PINOTADMIN_REDIS_ROOTS", "").split()
+REGISTRY_ROOTS = _text("PINOTADMIN_REGISTRY_ROOTS", "").split()
 ZOOKEEPER_URL = _text("ZOOKEEPER_URL", "127.0.0.1:2191")
 #: Seconds until ZooKeeper takes a silent process for dead.
 ZOOKEEPER_SESSION_S = _int("ZOOKEEPER_SESSION_S", 6)

@@ -15,8 +15,10 @@ from django.conf import settings
 from redis import Redis
 
 from segments.dataplane.broker import Broker, DetachedBroker
+from segments.domain.outgoing import is_of_this_machine
 from segments.domain.stream_config import StreamConfig
 from segments.errors import NotFound, Unavailable
+from segments.gateways import streams
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
@@ -143,8 +145,8 @@ def _installation() -> Installation:
 def _limits() -> Limits:
     return Limits(
         entry_lease_s=float(settings.ENTRY_LEASE_S),
-        # An installation that listens on its own machine only may also read from there.
-        fetch_from_loopback=settings.HOST in ("127.0.0.1", "localhost", "::1"),
+        # An installation that serves its own machine only may also read from there.
+        fetch_from_loopback=serves_this_machine_only(),
         fetch_roots=tuple(settings.URI_PUSH_ROOTS),
         upload_bytes=settings.MAX_UPLOAD_BYTES,
         unpacked_bytes=settings.MAX_UNPACKED_BYTES,
@@ -184,9 +186,23 @@ def _check_stream(config: StreamConfig) -> None:
 
 def stream_access() -> StreamAccess:
     """Where this installation's streams are, and what a table's stream config may name beside them."""
-    return StreamAccess(
-        redis_url=settings.REDIS_URL, kafka_bootstrap=settings.KAFKA_BOOTSTRAP, file_roots=tuple(settings.STREAM_FILE_ROOTS)
+    return streams.stream_access(
+        settings.REDIS_URL,
+        settings.KAFKA_BOOTSTRAP,
+        file_roots=settings.STREAM_FILE_ROOTS,
+        kafka_roots=settings.KAFKA_ROOTS,
+        redis_roots=settings.REDIS_ROOTS,
+        registry_roots=settings.REGISTRY_ROOTS,
+        loopback=serves_this_machine_only(),
     )
+
+
+def serves_this_machine_only() -> bool:
+    """Does nobody but this machine reach the installation? By the address it listens at, and the names that it answers to.
+
+    A proxy on this machine makes it reachable from others: then it answers to their name.
+    """
+    return is_of_this_machine(settings.BIND_HOST) and all(is_of_this_machine(name) for name in settings.ALLOWED_HOSTS)
 
 
 def broker() -> Broker:

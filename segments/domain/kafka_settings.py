@@ -78,7 +78,6 @@ ALLOWED: Final[Mapping[str, Setting]] = {
     "socket.send.buffer.bytes": _whole(0, 100_000_000), "socket.receive.buffer.bytes": _whole(0, 100_000_000),
     "socket.keepalive.enable": _FLAG, "socket.nagle.disable": _FLAG, "socket.max.fails": _whole(0, 1_000_000),
     "connections.max.idle.ms": _whole(0, _HOUR_MS),
-    "client.dns.lookup": _choice("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
     "reconnect.backoff.ms": _whole(0, _HOUR_MS), "reconnect.backoff.max.ms": _whole(0, _HOUR_MS),
     "retry.backoff.ms": _whole(1, 300_000), "retry.backoff.max.ms": _whole(1, 300_000),
     "topic.metadata.refresh.interval.ms": _whole(1_000, _HOUR_MS), "metadata.max.age.ms": _whole(1_000, 86_400_000),
@@ -98,6 +97,7 @@ RENAMED: Final[Mapping[str, str]] = {
 IGNORED: Final = frozenset({
     "key.deserializer", "value.deserializer", "group.id", "group.instance.id", "client.id", "enable.auto.commit", "auto.commit.interval.ms",
     "max.poll.records", "max.poll.interval.ms", "session.timeout.ms", "heartbeat.interval.ms", "default.api.timeout.ms",
+    "client.dns.lookup",
     "partition.assignment.strategy", "interceptor.classes", "metric.reporters", "metrics.num.samples", "metrics.recording.level",
     "metrics.sample.window.ms", "auto.include.jmx.reporter", "exclude.internal.topics", "allow.auto.create.topics", "enable.metrics.push",
     "group.protocol", "ssl.truststore.type", "ssl.keystore.type", "ssl.truststore.password", "ssl.protocol", "ssl.provider",

@@ -81,6 +81,7 @@ class Planner:
             "PINOTADMIN_DATA_DIR": str(folder),
             "PINOTADMIN_CLUSTER": self._cluster,
             "PINOTADMIN_HOST": self._host,
+            "PINOTADMIN_BIND_HOST": self._options.host or "0.0.0.0",  # noqa: S104 - what no address means
             "PINOTADMIN_PORT": str(self._ports.web),
             "PINOTADMIN_SECRET_KEY": self._credentials.secret_key,
             "PINOTADMIN_CLUSTER_SECRET": self._credentials.cluster_secret,

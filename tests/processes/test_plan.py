@@ -59,6 +59,7 @@ def test_a_host_that_means_all_addresses_is_reached_over_loopback(tmp_path: Path
     web = next(spec for spec in plan.specs if spec.name == "web")
     assert "0.0.0.0" in web.command.arguments
     assert web.command.environment["PINOTADMIN_HOST"] == "127.0.0.1"
+    assert web.command.environment["PINOTADMIN_BIND_HOST"] == "0.0.0.0"
     assert plan.endpoints.document({})["controller"] == "http://127.0.0.1:9000"
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from segments.domain.outgoing import is_forbidden
 from segments.errors import InvalidInput, PayloadTooLarge, PinotAdminError, Unavailable
-from segments.gateways.fetch import FetchRules, check_address, fetch, is_forbidden
+from segments.gateways.fetch import FetchRules, check_address, fetch
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):

@@ -14,7 +14,7 @@ import redis
 from confluent_kafka import Producer, TopicPartition
 
 from segments.domain.stream_config import StreamConfig, parse_stream_config
-from segments.gateways.streams import Stream, open_stream
+from segments.gateways.streams import Stream, open_stream, stream_access
 from segments.gateways.streams.memory import MemoryBroker
 from segments.processes.valkey import redis_binary
 from tests.real_parts import free_port
@@ -22,6 +22,8 @@ from tests.streams.kafka_broker import KafkaBroker, fetch_jars, running
 from tests.waiting import wait_until
 
 _names = itertools.count(1)
+#: As of an installation that serves its own machine only.
+ACCESS = stream_access(loopback=True)
 
 
 class StreamWorld(Protocol):
@@ -85,7 +87,7 @@ class RedisWorld:
         return parse_stream_config({"streamType": "redis", "stream.redis.topic.name": topic, "stream.redis.url": self.url, **extra})
 
     def open(self, topic: str, **extra: str) -> Stream:
-        return open_stream(self.config(topic, **extra))
+        return open_stream(self.config(topic, **extra), ACCESS)
 
 
 class KafkaWorld:
@@ -118,7 +120,7 @@ class KafkaWorld:
         return parse_stream_config({"streamType": "kafka", "stream.kafka.topic.name": topic, **own, **extra})
 
     def open(self, topic: str, **extra: str) -> Stream:
-        return open_stream(self.config(topic, **extra))
+        return open_stream(self.config(topic, **extra), ACCESS)
 
 
 @pytest.fixture(scope="session")

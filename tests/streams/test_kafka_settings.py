@@ -15,7 +15,7 @@ from segments.domain.jaas import parse_jaas
 from segments.domain.kafka_settings import ALLOWED, IGNORED, RENAMED, check_client
 from segments.domain.stream_config import StreamConfig, parse_stream_config
 from segments.errors import InvalidInput
-from segments.gateways.streams import StreamAccess, open_stream
+from segments.gateways.streams import open_stream, stream_access
 from segments.gateways.streams.kafka_settings import client_settings
 from tests.real_parts import free_port
 
@@ -29,7 +29,7 @@ def config_of(**keys: str) -> StreamConfig:
 
 
 def settings(*roots: str, **keys: str) -> dict[str, Any]:
-    return client_settings(config_of(**keys), f"127.0.0.1:{free_port()}", roots)
+    return client_settings(config_of(**keys), roots)
 
 
 def test_a_java_login_becomes_user_and_password() -> None:
@@ -74,7 +74,7 @@ def test_a_setting_that_is_not_on_the_list_is_refused_by_name_before_a_client_is
     assert key in str(refused.value)
     assert "fetch.min.bytes" in refused.value.remedy
     with pytest.raises(InvalidInput):  # a config that was stored before there was a list
-        open_stream(config_of(**{prefix + key: value}), StreamAccess(kafka_bootstrap=f"127.0.0.1:{free_port()}"))
+        open_stream(config_of(**{prefix + key: value}), stream_access(kafka_bootstrap=f"127.0.0.1:{free_port()}"))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_every_allowed_setting_is_one_that_the_client_takes_at_both_ends_of_its_
     if name == "receive.message.max.bytes":
         values = [1_100_000, setting.high]
     for value in values:
-        Consumer(settings(**{**beside, name: str(value)})).close()
+        Consumer({**settings(**{**beside, name: str(value)}), "bootstrap.servers": "127.0.0.1:1"}).close()
 
 
 def test_settings_of_the_java_client_that_mean_nothing_here_are_taken_and_left_alone() -> None:

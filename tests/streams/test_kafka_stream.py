@@ -7,37 +7,23 @@ import time
 import pytest
 from confluent_kafka import KafkaError
 
-from segments.domain.stream_config import StreamConfig, parse_stream_config
+from segments.domain.stream_config import parse_stream_config
 from segments.domain.stream_offset import parse_offset
-from segments.errors import InvalidInput, Unavailable
-from segments.gateways.streams import StreamAccess, open_stream
+from segments.errors import Unavailable
+from segments.gateways.streams import open_stream, stream_access
 from segments.gateways.streams.kafka import KafkaConsumer
-from segments.gateways.streams.kafka_settings import client_settings
 from tests.real_parts import free_port
 from tests.streams.conftest import KafkaWorld
 from tests.streams.kafka_broker import KafkaBroker
-
-
-def config_of(**keys: str) -> StreamConfig:
-    own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}
-    return parse_stream_config({**own, **keys})
-
-
-def test_the_installations_broker_is_used_when_the_table_names_none() -> None:
-    assert client_settings(config_of(), "host:9092")["bootstrap.servers"] == "host:9092"
-    named = config_of(**{"stream.kafka.broker.list": "a:1,b:2"})
-    assert client_settings(named, "host:9092")["bootstrap.servers"] == "a:1,b:2"
-    with pytest.raises(InvalidInput, match=r"broker\.list"):
-        open_stream(config_of())
 
 
 def test_no_broker_is_unavailable() -> None:
     own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}
     config = parse_stream_config({**own, "stream.kafka.connection.timeout.millis": "1000"})
     with pytest.raises(Unavailable, match="'t'"):
-        open_stream(config, StreamAccess(kafka_bootstrap=f"127.0.0.1:{free_port()}")).partitions()
-    with pytest.raises(Unavailable, match=r"no-such-host\.invalid"):
-        open_stream(config, StreamAccess(kafka_bootstrap="no-such-host.invalid:9092")).partitions()
+        open_stream(config, stream_access(kafka_bootstrap=f"127.0.0.1:{free_port()}")).partitions()
+    with pytest.raises(Unavailable, match="'t'"):
+        open_stream(config, stream_access(kafka_bootstrap="no-such-host.invalid:9092")).partitions()
 
 
 @pytest.mark.integration
@@ -67,7 +53,7 @@ class Client:
 def test_an_offset_that_the_broker_has_but_does_not_give_is_never_passed_over(stop: str | None) -> None:
     """A partition whose leader moves says so for a moment."""
     own = {"streamType": "kafka", "stream.kafka.topic.name": "t", "stream.kafka.decoder.class.name": "json"}
-    consumer = KafkaConsumer(parse_stream_config(own), {}, 0, 1.0)
+    consumer = KafkaConsumer(parse_stream_config(own), {}, 0, 1.0, lambda _: "")
     consumer._client = Client(KafkaError.OFFSET_OUT_OF_RANGE, 0, 100)
     end = parse_offset("kafka", stop) if stop else None
     with pytest.raises(Unavailable, match="offset 10"):

@@ -6,7 +6,7 @@ import pytest
 
 from segments.domain.stream_config import parse_stream_config
 from segments.errors import InvalidInput, Unavailable
-from segments.gateways.streams import StreamAccess, open_stream
+from segments.gateways.streams import open_stream, stream_access
 from segments.gateways.streams import redis as gateway
 from tests.real_parts import free_port
 from tests.streams.conftest import RedisWorld
@@ -84,7 +84,7 @@ def test_the_value_is_found_beside_other_fields_and_an_entry_without_one_is_empt
 
 def test_a_server_that_does_not_answer_is_unavailable_and_the_next_fetch_tries_again(valkey: int, topic: str) -> None:
     config = parse_stream_config({"streamType": "redis", "stream.redis.topic.name": topic})
-    absent = open_stream(config, StreamAccess(redis_url=f"redis://127.0.0.1:{free_port()}/0"))
+    absent = open_stream(config, stream_access(f"redis://127.0.0.1:{free_port()}/0"))
     with pytest.raises(Unavailable, match=topic):
         absent.partitions()
     world = RedisWorld(valkey)

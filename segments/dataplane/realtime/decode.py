@@ -14,6 +14,7 @@ from segments.dataplane.realtime.csv_messages import CsvMessages
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, SAMPLES, BadMessage, Decoded, MessageReader, RawRows, bad_message
 from segments.dataplane.realtime.json_messages import JsonMessages
 from segments.dataplane.realtime.ready_columns import ready_column
+from segments.domain.outgoing import Kind, Rules
 from segments.domain.schema import Schema
 from segments.domain.stream_config import DecoderConfig, StreamConfig
 from segments.domain.table_config import TableConfig
@@ -109,13 +110,16 @@ class Decoder:
                 self._good_times.add(value)
 
 
-def open_decoder(stream: StreamConfig, schema: Schema, config: TableConfig) -> Decoder:
-    """The decoder of a stream for a table. Raises InvalidInput for settings that can not work."""
+def open_decoder(stream: StreamConfig, schema: Schema, config: TableConfig, registries: Rules | None = None) -> Decoder:
+    """The decoder of a stream for a table; ``registries`` says which schema registries it may ask, without it none.
+
+    Raises InvalidInput for settings that can not work or are not allowed.
+    """
     reading = reading_schema(schema, read_ingestion(schema, config))
-    return Decoder(_reader(stream.decoder, reading), schema, config)
+    return Decoder(_reader(stream.decoder, reading, registries or Rules(Kind.REGISTRY)), schema, config)
 
 
-def _reader(decoder: DecoderConfig, schema: Schema) -> MessageReader:
+def _reader(decoder: DecoderConfig, schema: Schema, registries: Rules) -> MessageReader:
     match decoder.kind:
         case "json":
             return JsonMessages(schema)
@@ -123,7 +127,7 @@ def _reader(decoder: DecoderConfig, schema: Schema) -> MessageReader:
             return CsvMessages(schema, decoder.properties)
         case "avro":
             return AvroMessages(schema, decoder.properties)
-    return FramedAvroMessages(schema, SchemaRegistry(decoder.properties).schema_text)
+    return FramedAvroMessages(schema, SchemaRegistry(decoder.properties, registries).schema_text)
 
 
 def _joined(parts: Sequence[tuple[pa.Table, dict[str, Mask]]]) -> tuple[pa.Table, dict[str, Mask]]:

@@ -99,7 +99,7 @@ class Server:
         self._http_controller = HttpController(controllers, settings.secret)
         root = DeepStore(settings.segment_store_url) if settings.segment_store_url else None
         uploader = Uploader(root, controller or self._http_controller, settings.consuming.upload_s)
-        streams = StreamPool(opener or (lambda config: open_stream(config, settings.streams)))
+        streams = StreamPool(opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries)
         dirty = Dirty()
         parts = ConsumingParts(
             store, self.instance, controller or self._http_controller, uploader, streams, folders, cache, settings.consuming,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from segments.domain.stream_config import StreamConfig
 from segments.errors import InvalidInput
-from segments.gateways.streams.access import StreamAccess
+from segments.gateways.streams.access import StreamAccess, stream_access
 from segments.gateways.streams.base import Batch, PartitionConsumer, Stream, offset_for
+from segments.gateways.streams.schema_registry import SchemaRegistry
 
-__all__ = ["Batch", "PartitionConsumer", "Stream", "StreamAccess", "check_stream", "offset_for", "open_stream"]
+__all__ = ["Batch", "PartitionConsumer", "Stream", "StreamAccess", "check_stream", "offset_for", "open_stream", "stream_access"]
 
 
 def check_stream(config: StreamConfig, access: StreamAccess) -> None:
-    """Raises InvalidInput for a config that ``open_stream`` would refuse; connects nowhere."""
+    """Raises InvalidInput for a config whose stream or registry would be refused when it is opened; connects nowhere."""
     open_stream(config, access).close()
+    if config.decoder.kind == "confluent-avro":
+        SchemaRegistry(config.decoder.properties, access.registries)
 
 
 def open_stream(config: StreamConfig, access: StreamAccess | None = None) -> Stream:
@@ -25,5 +28,5 @@ def open_stream(config: StreamConfig, access: StreamAccess | None = None) -> Str
     if config.type == "redis":
         from segments.gateways.streams.redis import RedisStream
 
-        return RedisStream(config, known.redis_url)
+        return RedisStream(config, known)
     raise InvalidInput(f"Stream type '{config.type}' can not be opened.", remedy="Use kafka or redis.")

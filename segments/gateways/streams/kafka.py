@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
@@ -15,14 +16,19 @@ from segments.domain.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.streams.access import StreamAccess
 from segments.gateways.streams.base import Batch
+from segments.gateways.streams.kafka_brokers import KafkaBrokers, unreachable
 from segments.gateways.streams.kafka_settings import client_settings
 from segments.gateways.streams.pace import Pace
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
+
 #: Why brokers are down, when it is known.
 _CAUSES: Final = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError._RESOLVE})
 #: A config may ask for more patience than a request here has.
 _LONGEST_WAIT_S: Final = 60.0
+#: Causes that only a Kafka gives.
+_ANSWERED: Final = frozenset({KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION})
 _OUT_OF_RANGE: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 
@@ -31,7 +37,8 @@ class KafkaStream:
 
     def __init__(self, config: StreamConfig, access: StreamAccess) -> None:
         self.config = config
-        self._settings = client_settings(config, access.kafka_bootstrap, access.file_roots)
+        self._settings = client_settings(config, access.file_roots)
+        self._brokers = KafkaBrokers(config, access, self._settings)
         self._timeout = min(_LONGEST_WAIT_S, max(1.0, config.connection_timeout_ms / 1_000))
         self._lock = threading.Lock()
         self._client: Any = None
@@ -62,7 +69,7 @@ class KafkaStream:
 
     def consumer(self, partition: int) -> KafkaConsumer:
         """A client for one partition."""
-        return KafkaConsumer(self.config, self._settings, partition, self._timeout)
+        return KafkaConsumer(self.config, self._settings, partition, self._timeout, self._brokers.bootstrap)
 
     def close(self) -> None:
         """Ends the client that answers questions."""
@@ -83,7 +90,8 @@ class KafkaStream:
     def _ask(self, question: Callable[[Any], T]) -> T:
         with self._lock, _told(self.config, self._cause):
             if self._client is None:
-                self._client = _client({**self._settings, "error_cb": self._heard.append})
+                bootstrap = self._brokers.bootstrap(self._timeout)
+                self._client = _client({**self._settings, "bootstrap.servers": bootstrap, "error_cb": self._heard.append})
             return question(self._client)
 
     def _cause(self, error: Any) -> Any:
@@ -96,7 +104,10 @@ class KafkaStream:
 class KafkaConsumer:
     """One partition; see :class:`segments.gateways.streams.base.PartitionConsumer`."""
 
-    def __init__(self, config: StreamConfig, settings: dict[str, Any], partition: int, timeout_s: float) -> None:
+    def __init__(
+        self, config: StreamConfig, settings: dict[str, Any], partition: int, timeout_s: float, bootstrap: Callable[[float], str]
+    ) -> None:
+        self._bootstrap = bootstrap
         self._config, self._settings, self._partition, self._timeout = config, settings, partition, timeout_s
         self._client: Any = None
         self._position = -1
@@ -157,7 +168,8 @@ class KafkaConsumer:
 
     def _go_to(self, offset: int) -> None:
         if self._client is None:
-            self._client = _client({**self._settings, "error_cb": self._heard})
+            bootstrap = self._bootstrap(self._timeout)
+            self._client = _client({**self._settings, "bootstrap.servers": bootstrap, "error_cb": self._heard})
         self._client.assign([TopicPartition(self._config.topic, self._partition, offset)])
         self._position = offset
 
@@ -236,12 +248,23 @@ def _offset(value: int) -> Offset:
 
 @contextlib.contextmanager
 def _told(config: StreamConfig, known: Callable[[Any], Any] | None = None) -> Iterator[None]:
-    """KafkaException -> Unavailable that names the topic and the cause, or what is ``known`` to be behind it."""
+    """KafkaException -> Unavailable that names the topic and, where a Kafka answered, the cause; ``known`` may know what is behind it.
+
+    Codes of the protocol have texts of librdkafka's own. What did not answer as a Kafka is not described: a table's administrator would
+    learn which ports are open.
+    """
     try:
         yield
     except KafkaException as error:
         cause = known(error.args[0]) if known is not None else error.args[0]
-        text = cause.str() if isinstance(cause, KafkaError) else str(cause)
+        code = cause.code() if isinstance(cause, KafkaError) else None
+        if code == KafkaError._AUTHENTICATION:
+            text = "it refuses the login"
+        elif code is not None and (code > 0 or code in _ANSWERED):
+            text = KafkaError(code).str()
+        else:
+            raise unreachable(config.topic, cause) from error
+        log.warning("Kafka topic %s can not be read: %s", config.topic, cause)
         raise Unavailable(
-            f"Kafka topic '{config.topic}' can not be read: {text}.", remedy="Check the brokers and the topic's name.", topic=config.topic
+            f"Kafka topic '{config.topic}' can not be read: {text}.", remedy="Check the topic's name and the login.", topic=config.topic
         ) from error

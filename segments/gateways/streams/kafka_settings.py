@@ -7,22 +7,19 @@ from typing import Any
 
 from segments.domain.kafka_settings import file_settings, kafka_settings
 from segments.domain.stream_config import StreamConfig
-from segments.errors import InvalidInput
 from segments.gateways.configured_folders import file_below
 
 
-def client_settings(config: StreamConfig, bootstrap: str, file_roots: Sequence[str] = ()) -> dict[str, Any]:
-    """Settings of a consumer that is told its offsets and never commits any. Files must lie below ``file_roots``.
+def client_settings(config: StreamConfig, file_roots: Sequence[str] = ()) -> dict[str, Any]:
+    """Settings of a consumer that is told its offsets and never commits any. Files must lie below ``file_roots``. Where it
+    connects to is said by ``KafkaBrokers``.
 
     Raises InvalidInput for a setting that is not allowed or can not work, also for a config that was stored before it was checked.
     """
-    servers = config.option("broker.list") or config.properties.get("bootstrap.servers") or bootstrap
-    if not servers:
-        raise InvalidInput("'stream.kafka.broker.list' is missing in the stream config.")
     given = kafka_settings(config)
     files = {name: file_below(file_roots, path, name) for name, path in file_settings(given).items()}
     return {
-        "bootstrap.servers": servers, "group.id": f"pinotadmin-{config.topic}",
+        "group.id": f"pinotadmin-{config.topic}",
         "enable.auto.commit": False, "enable.auto.offset.store": False,
         "auto.offset.reset": "error", "enable.partition.eof": False,
         "isolation.level": "read_uncommitted",

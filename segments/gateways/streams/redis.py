@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -13,14 +14,19 @@ import redis
 from segments.domain.stream_config import StreamConfig
 from segments.domain.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
+from segments.gateways.streams.access import StreamAccess
 from segments.gateways.streams.base import Batch
 from segments.gateways.streams.pace import Pace
+from segments.gateways.streams.redis_connections import redis_pool
 from segments.gateways.streams.redis_reply import Entries, StreamInfo, entry_id, stream_info, values_of
+
+log = logging.getLogger(__name__)
 
 _LARGEST: Final = 2**64 - 1
 #: No more partitions than fit between two streams of one table.
 _MOST_PARTITIONS: Final = 10_000
-_SOCKET_TIMEOUT_S: Final = 10.0
+#: A config may ask for more patience than a request here has.
+_LONGEST_WAIT_S: Final = 60.0
 #: Bytes that a fetch should bring at most: a reply is taken into memory as a whole. Entries of the first one, whose size is not known.
 _REPLY_BYTES: Final = 16 << 20
 _FIRST_ENTRIES: Final = 1_000
@@ -34,18 +40,18 @@ class RedisStream:
     Partitions are those that ``stream.redis.partitions`` tells, and the streams that follow them without a hole.
     """
 
-    def __init__(self, config: StreamConfig, default_url: str = "") -> None:
+    def __init__(self, config: StreamConfig, access: StreamAccess) -> None:
         self.config = config
-        url = config.option("url") or default_url
-        if not url:
+        named = config.option("url") or ""
+        if not named and not access.redis_url:
             raise InvalidInput("'stream.redis.url' is missing in the stream config.")
+        if not config.topic.isprintable():
+            raise InvalidInput("'stream.redis.topic.name' has characters that do not belong into a name.")
         try:
-            self._pool = redis.ConnectionPool.from_url(
-                url, socket_timeout=_SOCKET_TIMEOUT_S, socket_connect_timeout=config.connection_timeout_ms / 1_000, protocol=2
-            )
             self._told = int(config.option("partitions") or 1)
         except ValueError as error:
-            raise InvalidInput(f"'stream.redis.url' or 'stream.redis.partitions' does not read: {error}.") from error
+            raise InvalidInput("'stream.redis.partitions' is no whole number.") from error
+        self._pool = redis_pool(named, access, min(_LONGEST_WAIT_S, max(0.1, config.connection_timeout_ms / 1_000)))
         if not 1 <= self._told <= _MOST_PARTITIONS:
             raise InvalidInput(f"'stream.redis.partitions' is {self._told}.", remedy=f"Give a number from 1 to {_MOST_PARTITIONS}.")
         self._client: Any = redis.Redis(connection_pool=self._pool)
@@ -94,7 +100,7 @@ class RedisStream:
                 if "no such key" in str(error):
                     return StreamInfo()
                 raise
-        return stream_info(reply)
+            return stream_info(reply)
 
 
 class RedisConsumer:
@@ -249,7 +255,10 @@ def _reported(config: StreamConfig) -> Iterator[None]:
     """Redis' errors -> Unavailable that names the topic and the cause."""
     try:
         yield
-    except (redis.RedisError, OSError) as error:
+    except (redis.RedisError, OSError, ValueError, TypeError, KeyError, IndexError) as error:
+        log.warning("Redis topic %s can not be read: %s: %s", config.topic, type(error).__name__, error)
         raise Unavailable(
-            f"Redis topic '{config.topic}' can not be read: {error}.", remedy="Check stream.redis.url and the server.", topic=config.topic
+            f"Redis topic '{config.topic}' can not be read: its Redis can not be reached, refuses the login, or is none.",
+            remedy="Check stream.redis.url and the server. The cause stands in the log of the process that tried.",
+            topic=config.topic,
         ) from error

@@ -48,7 +48,7 @@ class Intake:
     def __init__(self, source: Source, start: Offset, pool: StreamPool) -> None:
         self.source, self.start, self.offset = source, start, start
         self.segment = MutableSegment(source.name.text, source.schema, source.config)
-        self._decoder = open_decoder(source.stream, source.schema, source.config)
+        self._decoder = open_decoder(source.stream, source.schema, source.config, pool.registries)
         self._pool = pool
         self._lock = threading.Lock()
         self._consumer: PartitionConsumer | None = None

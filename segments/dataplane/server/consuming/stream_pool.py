@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
+from segments.domain.outgoing import Rules
 from segments.domain.stream_config import StreamConfig
 from segments.gateways.streams import PartitionConsumer, Stream
 
@@ -26,8 +27,10 @@ _Key = tuple[str, int]
 class StreamPool:
     """Opening a consumer costs a connection and a round of questions; a commit must not wait for that. Safe between threads."""
 
-    def __init__(self, open_stream: OpenStream) -> None:
+    def __init__(self, open_stream: OpenStream, registries: Rules | None = None) -> None:
+        """``registries``: which schema registries the streams' decoders may ask."""
         self._open_stream = open_stream
+        self.registries = registries
         self._lock = threading.Lock()
         self._streams: dict[str, Stream] = {}
         self._asked_at: dict[str, float] = {}
