@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import io
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 
 from asgiref.sync import ThreadSensitiveContext
+from django.conf import settings
 from django.core import signals
 from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest, get_script_prefix
@@ -23,13 +25,16 @@ from django.http import FileResponse
 from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
-from segments.api import direct
+from pinotadmin.body_reader import BodyReader, Receive, Reservation, Send, read_small, refuse
+from pinotadmin.turns import Turns
+from segments.api import body_gate, direct
+from segments.errors import PinotAdminError, TooManyRequests
 
 #: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than cores.
 WORKERS: Final = 64
-
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
+_T = TypeVar("_T")
+#: Requests of everybody that are at work or wait.
+_IN_ALL: Final = 4096
 
 
 class ThreadedHandler(ASGIHandler):
@@ -39,26 +44,62 @@ class ThreadedHandler(ASGIHandler):
         BaseHandler.__init__(self)
         self.load_middleware(is_async=False)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="request")
+        self._turns = Turns(settings.MAX_REQUESTS_PER_USER, settings.MAX_WAITING_PER_USER, _IN_ALL)
+        self._bodies = BodyReader()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """One request. A view goes on when its client leaves; only a stream is cut then."""
-        loop = asyncio.get_running_loop()
-        run = contextvars.copy_context().run
-        if direct.has_route(scope):
-            content = await _whole_body(receive)
-            if content is None:
-                return
-            answer = await loop.run_in_executor(self._pool, run, self._respond_directly, scope, content)
-            if answer is not None:
-                await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-                await send({"type": "http.response.body", "body": answer.body})
-                return
-            receive = _again(content, receive)
+        sender = body_gate.sender(scope)
         try:
-            body = await self.read_body(receive)
+            if sender is not None:
+                await self._turns.begin(sender)
+        except TooManyRequests as error:
+            await self._refuse(error, receive, send)
+            return
+        try:
+            await self._serve(scope, sender, receive, send)
+        except PinotAdminError as error:  # of a body
+            await self._refuse(error, receive, send)
+        finally:
+            if sender is not None:
+                self._turns.end(sender)
+
+    async def _serve(self, scope: dict[str, Any], sender: bytes | None, receive: Receive, send: Send) -> None:
+        length, most = body_gate.body_length(scope), body_gate.SMALL
+        is_direct = length is not None and direct.has_route(scope)
+        if length is None or length > (most if is_direct else 0):
+            verdict = await self._on_thread(self._judge, scope)
+            if verdict.refusal is not None:
+                await refuse(verdict.refusal, receive, send)
+                return
+            most = verdict.most
+        held: Reservation | None = None
+        try:
+            if is_direct:
+                content = await read_small(receive)
+                answer = await self._on_thread(self._respond_directly, scope, content)
+                if answer is not None:
+                    await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+                    await send({"type": "http.response.body", "body": answer.body})
+                    return
+                body: IO[bytes] = io.BytesIO(content)
+            else:
+                body, held = await self._bodies.read(receive, length, most, sender)
         except RequestAborted:
             return
-        response = await loop.run_in_executor(self._pool, run, self._respond, scope, body)
+        try:
+            await self._answer(scope, body, receive, send)
+        finally:
+            if held is not None:
+                held.close()
+
+    async def _on_thread(self, work: Callable[..., _T], *args: Any) -> _T:
+        run = contextvars.copy_context().run
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run, work, *args)
+
+    async def _answer(self, scope: dict[str, Any], body: IO[bytes], receive: Receive, send: Send) -> None:
+        """Django's way."""
+        response = await self._on_thread(self._respond, scope, body)
         if not response.streaming:
             await self.send_response(response, send)
             return
@@ -66,7 +107,18 @@ class ThreadedHandler(ASGIHandler):
             async with ThreadSensitiveContext():
                 await self._stream(response, receive, send)
         finally:
-            await loop.run_in_executor(self._pool, run, self._finish, response, body)
+            await self._on_thread(self._finish, response, body)
+
+    def _judge(self, scope: dict[str, Any]) -> body_gate.Verdict:
+        """Runs on the pool, as views do."""
+        signals.request_started.send(sender=self.__class__, scope=scope)
+        try:
+            return body_gate.judge(scope)
+        finally:
+            signals.request_finished.send(sender=self.__class__)
+
+    async def _refuse(self, error: PinotAdminError, receive: Receive, send: Send) -> None:
+        await refuse(body_gate.encoded(error), receive, send)
 
     def _respond_directly(self, scope: dict[str, Any], body: bytes) -> direct.Answer | None:
         """Runs on the pool; the signals look after the thread's database connection."""
@@ -118,25 +170,3 @@ class ThreadedHandler(ASGIHandler):
         for result in results:
             if isinstance(result, Exception) and not isinstance(result, RequestAborted):
                 raise result
-
-
-async def _whole_body(receive: Receive) -> bytes | None:
-    """All of it; None when the client left."""
-    parts = []
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        parts.append(message.get("body", b""))
-        if not message.get("more_body", False):
-            return b"".join(parts)
-
-
-def _again(content: bytes, then: Receive) -> Receive:
-    """The body once more, for a request that does go Django's way; then what the server tells."""
-    bodies = [content]
-
-    async def receive() -> Any:
-        return {"type": "http.request", "body": bodies.pop(), "more_body": False} if bodies else await then()
-
-    return receive

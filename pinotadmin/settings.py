@@ -108,6 +108,15 @@ OPEN_METRICS = _bool("PINOTADMIN_OPEN_METRICS", False)
 #: The largest tar of a segment that is taken in, and what it may unpack to.
 MAX_UPLOAD_BYTES = _bytes("PINOTADMIN_MAX_UPLOAD_BYTES", "5G")
 MAX_UNPACKED_BYTES = _bytes("PINOTADMIN_MAX_UNPACKED_BYTES", "20G")
+#: The largest body of any other request.
+MAX_BODY_BYTES = _bytes("PINOTADMIN_MAX_BODY_BYTES", "20M")
+#: Large bodies that one web process takes in at once: of one user, and their bytes together; and what they leave free on the disk.
+MAX_UPLOADS_PER_USER = _int("PINOTADMIN_MAX_UPLOADS_PER_USER", 16)
+MAX_UPLOADS_BYTES = _bytes("PINOTADMIN_MAX_UPLOADS_BYTES", "20G")
+KEPT_FREE_BYTES = _bytes("PINOTADMIN_KEPT_FREE_BYTES", "256M")
+#: Requests of one user at work at once in one web process (of 64 threads), and how many more wait.
+MAX_REQUESTS_PER_USER = _int("PINOTADMIN_MAX_REQUESTS_PER_USER", 48)
+MAX_WAITING_PER_USER = _int("PINOTADMIN_MAX_WAITING_PER_USER", 512)
 
 # -- Django
 #: Without one, sessions end with the process: fit for tests and one-off commands.
@@ -190,7 +199,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _bool("PINOTADMIN_SECURE_COOKIES", False)
 #: A segment's tar is streamed to a temporary file; form fields stay small.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 20 * 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 FILE_UPLOAD_TEMP_DIR = None
 
 # -- REST

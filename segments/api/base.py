@@ -43,11 +43,11 @@ class ApiView(APIView):
     def dispatch(self, request: HttpRequest, *args: Any, cluster: str | None = None, **kwargs: Any) -> HttpResponseBase:
         """As usual, with the cluster of ``/clusters/<cluster>/...`` kept aside; what is Pinot's own business goes to it."""
         self.cluster = cluster
-        if cluster is not None and self._is_passed_on(request, cluster):
+        if cluster is not None and self.is_passed_on(request, cluster):
             return _pass_on(request, cluster)
         return super().dispatch(request, *args, **kwargs)
 
-    def _is_passed_on(self, request: HttpRequest, cluster: str) -> bool:
+    def is_passed_on(self, request: HttpRequest, cluster: str) -> bool:
         """Is this one of Pinot's own paths, on a real Pinot, without a use case of ours?"""
         if request.method in self.on_pinot or _path_of(request).startswith("api/v1/"):
             return False
@@ -57,6 +57,11 @@ class ApiView(APIView):
             return False  # the view says it, to those who may know
         capability = self.where_lacking.get(str(request.method))
         return ctx.pinot is not None and not (capability and lacks(ctx, capability))
+
+    @property
+    def largest_body(self) -> int:
+        """Bytes that a request may have."""
+        return int(settings.MAX_BODY_BYTES)
 
     def table_asked(self, request: Request) -> str | None:
         """The table (raw or typed name) that a request is about, for rights by table; None: the cluster as a whole."""

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, int_param, text_param
 from segments.api.segment_uploads import UploadView
 from segments.domain.completion import Answer, Kind
-from segments.errors import InvalidInput
+from segments.errors import InvalidInput, PayloadTooLarge
 from segments.services import completion
 from segments.services.completion import FAILED, Said
 
@@ -47,6 +47,11 @@ class CommitEnd(ApiView):
     parameters = {"POST": (*_WHO, "location", "reason", *_FIGURES)}
     parser_classes = (MultiPartParser,)
 
+    @property
+    def largest_body(self) -> int:
+        """The two files of a commit end are small."""
+        return _LARGEST_PART
+
     def post(self, request: Request) -> Response:
         """Takes ``metadata.properties`` and ``creation.meta`` as parts of a multipart body."""
         location, info = text_param(request, "location"), completion.read_parts(_parts(request))
@@ -70,7 +75,7 @@ class SegmentUpload(UploadView):
                 if name is not None and name != part:
                     raise InvalidInput(f"The part is named '{part}', the segment '{name}'.")
                 return _told(completion.upload(self.ctx, part, tar, offset))
-        except InvalidInput:
+        except (InvalidInput, PayloadTooLarge):
             return _told(FAILED)
 
 

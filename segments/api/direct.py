@@ -102,7 +102,7 @@ def has_route(scope: Mapping[str, Any]) -> bool:
     length = heads.get(b"content-length", b"0" if scope["method"] == "GET" else b"")
     if b"authorization" not in heads or not length.isdigit() or int(length) > LARGEST_BODY or b"transfer-encoding" in heads:
         return False
-    return _is_allowed_host(heads.get(b"host", b"").decode("latin-1"))
+    return is_allowed_host(heads.get(b"host", b"").decode("latin-1"))
 
 
 def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
@@ -121,7 +121,7 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
         response = getattr(view, asked.method.lower())(request, **arguments)
     except Exception as error:  # noqa: BLE001  # as in DRF: the handler answers every fault and logs ours
         response = errors.handle(error, {"request": request, "view": view})
-    return _encoded(response)
+    return encoded(response)
 
 
 def _match(scope: Mapping[str, Any]) -> tuple[type[ApiView], dict[str, Any], dict[str, str]] | None:
@@ -147,7 +147,8 @@ def _is_allowed(request: Request, view: ApiView, asked: DirectRequest) -> bool:
     return False
 
 
-def _encoded(response: HttpResponseBase) -> Answer:
+def encoded(response: HttpResponseBase) -> Answer:
+    """A whole response as ASGI wants it, with the headers that Django's middleware adds."""
     if isinstance(response, Response):
         body = b"" if response.data is None else _renderer.render(response.data)
         kind = "application/json"
@@ -175,8 +176,8 @@ def _meta_name(header: bytes) -> str:
 
 
 @lru_cache(maxsize=64)
-def _is_allowed_host(host: str) -> bool:
-    """As Django decides it (ALLOWED_HOSTS)."""
+def is_allowed_host(host: str) -> bool:
+    """Is a request for this Host answered? As Django decides it (ALLOWED_HOSTS)."""
     request = HttpRequest()
     request.META = {"HTTP_HOST": host, "SERVER_NAME": "", "SERVER_PORT": ""}
     try:

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from http import HTTPStatus
 from typing import Any, Final
 
+from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -41,6 +42,11 @@ class PassThrough(ApiView):
 
     schema = None  # type: ignore[assignment]  # as the framework documents it: not in the OpenAPI document
     on_pinot = frozenset(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"))
+
+    @property
+    def largest_body(self) -> int:
+        """A segment's tar, say."""
+        return int(settings.MAX_UPLOAD_BYTES)
 
     def needs(self, request: Request) -> tuple[Right | None, str | None]:
         """The right by method and path."""

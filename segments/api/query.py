@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import orjson
 from django.http import HttpResponse
@@ -13,6 +13,8 @@ from segments import wiring
 from segments.api.base import ApiView, json_body, need_text, text_param
 from segments.errors import InvalidInput
 
+_LARGEST_BODY: Final = 8 << 20
+
 
 class Query(ApiView):
     """Run a query. The answer is 200 also when the query fails: then it has ``exceptions``."""
@@ -20,6 +22,11 @@ class Query(ApiView):
     rights = {"GET": "query", "POST": "query"}
     parameters = {"GET": ("sql", "queryOptions")}
     on_pinot = frozenset(("GET", "POST"))
+
+    @property
+    def largest_body(self) -> int:
+        """The longest query that is parsed, each character escaped."""
+        return _LARGEST_BODY
 
     def get(self, request: Request) -> HttpResponse:
         """The query in the parameter ``sql``."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypedDict, cast
 from urllib.parse import parse_qsl
 
+from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.core.handlers.asgi import ASGIRequest
@@ -42,6 +43,9 @@ class _How(TypedDict):
     lineage_entry: str | None
 
 
+_FORM_BYTES: Final = 1 << 20
+
+
 class UploadView(ApiView):
     """Base: parts are streamed to temporary files, which are gone when the request is over."""
 
@@ -54,6 +58,11 @@ class UploadView(ApiView):
     rights = {"POST": "operate"}
     parameters = {"POST": _QUERY}
     parser_classes = (MultiPartParser,)
+
+    @property
+    def largest_body(self) -> int:
+        """A tar, and what the form puts around it."""
+        return int(settings.MAX_UPLOAD_BYTES) + _FORM_BYTES
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         """Set the upload handler before anything (CSRF check included) reads the body."""
@@ -87,7 +96,7 @@ class UploadView(ApiView):
 
     def _check_length(self, request: Request) -> None:
         length = str(request.META.get("CONTENT_LENGTH") or "0")
-        if length.isdigit() and int(length) > self.ctx.limits.upload_bytes + (1 << 20):
+        if length.isdigit() and int(length) > self.ctx.limits.upload_bytes + _FORM_BYTES:
             raise _too_large(f"The upload has {length} bytes", self.ctx.limits.upload_bytes)
 
 

@@ -1,0 +1,138 @@
+"""Decides from the head of a request whether its body is read at all, and how much of it: who may not send it is refused without it.
+
+A body costs memory, disk and time before any view sees it. So authentication and rights are asked first, by the view's own
+authenticators and permissions on a request without a body. Where only the body names the table, the right for some table is enough to
+send it; the view asks for the right one.
+"""
+
+from __future__ import annotations
+
+import hmac
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.sessions.backends.db import SessionStore
+from django.core.handlers.asgi import ASGIRequest
+from django.urls import Resolver404, ResolverMatch, resolve
+from django.utils.functional import SimpleLazyObject
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from segments import wiring
+from segments.api import direct, errors
+from segments.api.base import ApiView
+from segments.errors import PinotAdminError
+from segments.services.rights import has_right_somewhere
+
+#: Bytes that come with the head of a request as a rule; pages without a login (the login itself) take no more.
+SMALL: Final = 64 << 10
+_OF_BODY: Final = frozenset((b"content-length", b"content-type", b"transfer-encoding", b"expect"))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``most`` bytes of body are taken in, or none and ``refusal`` is the answer."""
+
+    most: int
+    refusal: direct.Answer | None = None
+
+
+def body_length(scope: Mapping[str, Any]) -> int | None:
+    """Bytes of the body as the head names them; None when it comes in chunks."""
+    length = b"0"
+    for name, value in scope["headers"]:
+        if name == b"transfer-encoding":
+            return None
+        if name == b"content-length":
+            length = value
+    return int(length) if length.isdigit() else None
+
+
+def sender(scope: Mapping[str, Any]) -> bytes | None:
+    """Whose turn a request takes: its credentials as they were sent, else its address. None: a process of this cluster."""
+    cookie = b""
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            return None if _is_secret(value) else bytes(value)
+        if name == b"cookie":
+            cookie = bytes(value)
+    marker = settings.SESSION_COOKIE_NAME.encode() + b"="
+    if marker in cookie:
+        return cookie.partition(marker)[2].partition(b";")[0]
+    return str((scope.get("client") or ("",))[0]).encode()
+
+
+def judge(scope: dict[str, Any]) -> Verdict:
+    """Ask the view that the request is for. What Django refuses by itself, such as a foreign Host, is left to it."""
+    headers = [(name, value) for name, value in scope["headers"] if name not in _OF_BODY]
+    host = next((value for name, value in headers if name == b"host"), b"").decode("latin-1")
+    if not direct.is_allowed_host(host):
+        return Verdict(SMALL)
+    request = ASGIRequest({**scope, "headers": headers}, io.BytesIO())
+    # As the middleware puts them there.
+    request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+    request.user = SimpleLazyObject(lambda: get_user(request))  # type: ignore[assignment]  # as Django's own middleware does
+    found = _view_of(scope["path"])
+    if found is None:
+        return Verdict(settings.MAX_BODY_BYTES if request.user.is_authenticated else SMALL)
+    view, match = found
+    arguments = dict(match.kwargs)
+    if isinstance(view, ApiView) and "cluster" in arguments:
+        view.cluster = arguments.pop("cluster")
+        if view.is_passed_on(request, str(view.cluster)):
+            from segments.api.pass_through import PassThrough  # which is a view, too
+
+            view, arguments = PassThrough(), {"path": scope["path"].split("/", 3)[3]}
+            view.cluster = match.kwargs["cluster"]
+    return _of_view(view, request, arguments)
+
+
+def encoded(error: PinotAdminError) -> direct.Answer:
+    """The answer to an error that happened before any view."""
+    return direct.encoded(errors.handle(error, {}))
+
+
+def _view_of(path: str) -> tuple[APIView, ResolverMatch] | None:
+    """The REST view of an address; None for pages and for addresses that nothing is at."""
+    try:
+        match = resolve(path, settings.ROOT_URLCONF)
+    except Resolver404:
+        return None
+    made: Any = getattr(match.func, "view_class", None)
+    if made is None or not issubclass(made, APIView):
+        return None
+    return made(**getattr(match.func, "view_initkwargs", {})), match
+
+
+def _of_view(view: APIView, request: ASGIRequest, arguments: dict[str, Any]) -> Verdict:
+    asked: Any = request
+    view.setup(request, **arguments)
+    try:
+        asked = view.request = view.initialize_request(request, **arguments)
+        view.perform_authentication(asked)
+        if not _may_send(asked, view):
+            view.check_permissions(asked)
+        return Verdict(view.largest_body if isinstance(view, ApiView) else SMALL)
+    except Exception as error:  # noqa: BLE001  # as in DRF: the view's handler answers every fault and logs ours
+        if not isinstance(asked, Request):
+            asked = Request(request)
+        view.request = asked
+        return Verdict(0, direct.encoded(view.handle_exception(error)))
+
+
+def _may_send(request: Request, view: APIView) -> bool:
+    """May the user do this with some table, where the body alone says with which?"""
+    right = getattr(view, "rights", {}).get(str(request.method))
+    if right is None or not isinstance(view, ApiView) or view.table_asked(request) is not None:
+        return False
+    return has_right_somewhere(request.user, right, view.cluster_name)
+
+
+def _is_secret(authorization: bytes) -> bool:
+    scheme, _, token = authorization.partition(b" ")
+    secret = cast("str | None", wiring.cluster_secret()) or ""
+    return bool(secret) and scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), secret.encode())
