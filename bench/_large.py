@@ -20,6 +20,7 @@ from segments.store import paths
 from segments.store.base import Create, Store
 from segments.store.update import update_record
 from segments.store.zookeeper import ZooKeeperStore
+from segments.store.zookeeper_login import parse_login
 from tests.integration.running import Client
 
 TABLE, TYPED = "large", "large_OFFLINE"
@@ -35,7 +36,7 @@ def names(push: int, count: int) -> list[str]:
 def measure(client: Client, endpoints: dict[str, Any], count: int) -> None:
     """Register one snapshot, then start, register the other, end; print seconds and the sizes of all records."""
     client.create(TABLE)
-    store = ZooKeeperStore(endpoints["zookeeper"], endpoints["cluster"])
+    store = ZooKeeperStore(endpoints["zookeeper"], endpoints["cluster"], login=parse_login(endpoints["zookeeper_auth"]))
     sessions = {s: f"{i}abc" for i, s in enumerate(SERVERS, 1)}
     for server, session in sessions.items():
         store.create(paths.live_instance(server), ZNRecord(server, {"SESSION_ID": session}), ephemeral=True)
@@ -80,7 +81,7 @@ def raw_size(endpoints: dict[str, Any], path: str) -> int:
     """Bytes of a znode as they lie in ZooKeeper; 0 for none."""
     from kazoo.client import KazooClient
 
-    client = KazooClient(endpoints["zookeeper"])
+    client = KazooClient(endpoints["zookeeper"], **parse_login(endpoints["zookeeper_auth"]).client_options())
     client.start()
     try:
         stat = client.exists(f"/{endpoints['cluster']}{path}")

@@ -90,6 +90,13 @@ KAFKA_ROOTS = _text("PINOTADMIN_KAFKA_ROOTS", "").split()
 REDIS_ROOTS = _text("PINOTADMIN_REDIS_ROOTS", "").split()
 REGISTRY_ROOTS = _text("PINOTADMIN_REGISTRY_ROOTS", "").split()
 ZOOKEEPER_URL = _text("ZOOKEEPER_URL", "127.0.0.1:2191")
+#: ``digest:USER:PASSWORD``, ``sasl:USER:PASSWORD`` or ``x509``: our znodes are then for this login alone; empty: for everybody.
+ZOOKEEPER_AUTH = _text("ZOOKEEPER_AUTH", "")
+#: TLS to ZooKeeper; PEM files of the authorities that sign its certificate, and of our own certificate with its key.
+ZOOKEEPER_TLS = _bool("ZOOKEEPER_TLS", False)
+ZOOKEEPER_TLS_CA = _text("ZOOKEEPER_TLS_CA", "")
+ZOOKEEPER_TLS_CERT = _text("ZOOKEEPER_TLS_CERT", "")
+ZOOKEEPER_TLS_KEY = _text("ZOOKEEPER_TLS_KEY", "")
 #: Seconds until ZooKeeper takes a silent process for dead.
 ZOOKEEPER_SESSION_S = _int("ZOOKEEPER_SESSION_S", 6)
 #: Seconds of silence after which a replacement whose client sends heartbeats is suspected to be given up.

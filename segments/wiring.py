@@ -34,6 +34,7 @@ from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store
 from segments.store.cluster_setup import ensure_cluster
 from segments.store.zookeeper import ZooKeeperStore
+from segments.store.zookeeper_login import ZooKeeperLogin, parse_login
 
 T = TypeVar("T")
 
@@ -66,11 +67,24 @@ def store() -> Store:
     def build() -> Store:
         session_s = float(settings.ZOOKEEPER_SESSION_S)
         # A killed ZooKeeper is back within three seconds; who waits longer wants to be told.
-        opened = ZooKeeperStore(settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=session_s, connect_timeout=8.0)
+        login = zookeeper_login()
+        opened = ZooKeeperStore(settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=session_s, connect_timeout=8.0, login=login)
+        opened.close_to_strangers()
         ensure_cluster(opened, settings.CLUSTER_NAME)
         return opened
 
     return _once("store", build)
+
+
+def zookeeper_login() -> ZooKeeperLogin:
+    """Of this installation's own ZooKeeper, as the settings name it. InvalidInput when they can not be one."""
+    return parse_login(
+        settings.ZOOKEEPER_AUTH,
+        tls=settings.ZOOKEEPER_TLS,
+        ca=settings.ZOOKEEPER_TLS_CA,
+        certificate=settings.ZOOKEEPER_TLS_CERT,
+        key=settings.ZOOKEEPER_TLS_KEY,
+    )
 
 
 def servers() -> HttpServers:

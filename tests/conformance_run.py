@@ -42,6 +42,7 @@ def suite_environment(endpoints: dict[str, Any], *, is_strict: bool = True) -> d
         "PINOT_CONTROLLER": endpoints["controller"],
         "PINOT_BROKER": endpoints["broker"],
         "PINOT_ZK": endpoints["zookeeper"],
+        "PINOT_ZK_AUTH": endpoints.get("zookeeper_auth", ""),
         "PINOT_CLUSTER": endpoints["cluster"],
         "PINOT_AUTH": endpoints["authorization"],
         "PINOT_DEEP_STORE": endpoints["deep_store"].removeprefix("file://"),

@@ -6,13 +6,15 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from segments.processes.java import find_java
 from segments.processes.zookeeper import zookeeper_command
+from segments.store.zookeeper_login import ZooKeeperLogin
 from tests.waiting import wait_until
 
 
@@ -38,6 +40,11 @@ class ZooKeeperProcess:
     data_dir: Path
     port: int
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    #: Who may do everything on it, as on the server that ``up`` starts.
+    login: ZooKeeperLogin | None = None
+    #: Lines for zoo.cfg, and options of the JVM.
+    settings: Sequence[str] = ()
+    options: Sequence[str] = ()
 
     @property
     def hosts(self) -> str:
@@ -50,9 +57,12 @@ class ZooKeeperProcess:
 
     def start(self) -> None:
         """Start it and wait until it takes connections and answers."""
-        command = zookeeper_command(self.data_dir, self.port, find_java(os.environ).executable)
+        command = zookeeper_command(self.data_dir, self.port, find_java(os.environ).executable, self.login)
+        if self.settings:
+            with Path(command[-1]).open("a") as config:
+                config.write("\n".join(self.settings) + "\n")
         # A killed process loses nothing that it wrote; only a machine does. A busy disk takes seconds for one fsync.
-        command.insert(1, "-Dzookeeper.forceSync=no")
+        command[1:1] = ["-Dzookeeper.forceSync=no", *self.options]
         with (self.data_dir / "zookeeper.out").open("ab") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=self.data_dir)
         wait_until(self._answers, 60.0, f"ZooKeeper on port {self.port} (see {self.data_dir}/zookeeper.out)")
@@ -88,9 +98,9 @@ class ZooKeeperProcess:
             return False
 
 
-def start_zookeeper(data_dir: Path) -> ZooKeeperProcess:
-    """A ZooKeeper of its own, data in ``data_dir``. The caller stops it."""
+def start_zookeeper(data_dir: Path, **more: Any) -> ZooKeeperProcess:
+    """A ZooKeeper of its own, data in ``data_dir``; ``more``: fields of ZooKeeperProcess. The caller stops it."""
     data_dir.mkdir(parents=True, exist_ok=True)
-    zookeeper = ZooKeeperProcess(data_dir, free_port())
+    zookeeper = ZooKeeperProcess(data_dir, free_port(), **more)
     zookeeper.start()
     return zookeeper

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from segments.processes.private_file import read_json, write_private_json
+from segments.store.zookeeper_login import DIGEST, ZooKeeperLogin
 
 ADMIN_USER = "admin"
-_FIELDS = ("admin_password", "cluster_secret", "secret_key", "redis_password")
+ZOOKEEPER_USER = "pinotadmin"
+_FIELDS = ("admin_password", "cluster_secret", "secret_key", "redis_password", "zookeeper_password")
 
 
 @dataclass(frozen=True, repr=False)
@@ -22,7 +24,13 @@ class Credentials:
     cluster_secret: str
     secret_key: str
     redis_password: str
+    zookeeper_password: str
     created: bool = False
+
+    @property
+    def zookeeper_login(self) -> ZooKeeperLogin:
+        """Of the embedded ZooKeeper."""
+        return ZooKeeperLogin(DIGEST, ZOOKEEPER_USER, self.zookeeper_password)
 
     @property
     def authorization(self) -> str:

@@ -1,4 +1,4 @@
-"""``DIR/endpoints.json``: where everything is, there exactly as long as all is healthy (DESIGN section 10)."""
+"""``DIR/endpoints.json``: where everything is, there exactly as long as all is healthy."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class Endpoints:
     deep_store: str
     authorization: str
     servers: tuple[ServerEndpoint, ...]
+    #: ``digest:USER:PASSWORD``; empty: its znodes are open.
+    zookeeper_auth: str = ""
 
     def document(self, pids: dict[str, int]) -> dict[str, Any]:
         """The file's content; ``pids`` maps child names to process ids."""
@@ -38,6 +40,7 @@ class Endpoints:
             "controller": self.web,
             "broker": self.web,
             "zookeeper": self.zookeeper,
+            "zookeeper_auth": self.zookeeper_auth,
             "cluster": self.cluster,
             "redis": self.redis,
             "deep_store": self.deep_store,

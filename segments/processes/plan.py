@@ -16,9 +16,10 @@ from segments.processes.endpoints import Endpoints, ServerEndpoint
 from segments.processes.java import Java, spark_java_home
 from segments.processes.life import Command
 from segments.processes.ports import Ports
-from segments.processes.probes import file_probe, http_probe, redis_probe, zookeeper_probe
+from segments.processes.probes import closing_probe, file_probe, http_probe, redis_probe, zookeeper_probe
 from segments.processes.valkey import redis_command
 from segments.processes.zookeeper import zookeeper_command
+from segments.store.closed_tree import close_server
 
 #: The folder of manage.py: children run there.
 PROJECT = Path(__file__).resolve().parents[2]
@@ -56,6 +57,7 @@ class Planner:
         self._credentials = credentials
         self._java = java
         self._given = {name: environ[name] for name in EXTERNAL if environ.get(name)}
+        self._zookeeper_auth = environ.get("ZOOKEEPER_AUTH", "")
         self._cluster = environ.get("PINOTADMIN_CLUSTER") or "pinotadmin"
         self._host = _WILDCARDS.get(options.host, options.host)
         self._environment = self._shared_environment()
@@ -87,11 +89,18 @@ class Planner:
             "PINOTADMIN_CLUSTER_SECRET": self._credentials.cluster_secret,
             "PINOTADMIN_INPUT_ROOTS": os.pathsep.join(str(root) for root in roots),
             "ZOOKEEPER_URL": f"127.0.0.1:{self._ports.zookeeper}",
+            **self._zookeeper_access(),
             "REDIS_URL": redis,
             "DATABASE_URL": f"sqlite://{quote(str(folder))}/db.sqlite3",
             "DEEP_STORE_URL": f"file://{folder}/deepstore",
             **self._given,
         }
+
+    def _zookeeper_access(self) -> dict[str, str]:
+        """Of the embedded ZooKeeper; with another one the person's own settings stand."""
+        if "ZOOKEEPER_URL" in self._given:
+            return {}
+        return {"ZOOKEEPER_AUTH": self._credentials.zookeeper_login.text, "ZOOKEEPER_TLS": ""}
 
     def _child(self, name: str, *arguments: str, **more: object) -> ChildSpec:
         extra = more.pop("environment", {})
@@ -110,8 +119,10 @@ class Planner:
     def _embedded_parts(self) -> list[ChildSpec]:
         parts = []
         if "ZOOKEEPER_URL" not in self._given:
-            command = zookeeper_command(self._data_dir / "zookeeper", self._ports.zookeeper, self._java.executable)
-            parts.append(self._child("zookeeper", *command, probe=zookeeper_probe(self._ports.zookeeper)))
+            port, login = self._ports.zookeeper, self._credentials.zookeeper_login
+            command = zookeeper_command(self._data_dir / "zookeeper", port, self._java.executable, login)
+            probe = closing_probe(zookeeper_probe(port), lambda: close_server(f"127.0.0.1:{port}", self._cluster, login))
+            parts.append(self._child("zookeeper", *command, probe=probe))
         if "REDIS_URL" not in self._given:
             password = self._credentials.redis_password
             command = redis_command(self._data_dir / "redis", self._ports.redis, password)
@@ -181,6 +192,7 @@ class Planner:
         return Endpoints(
             web=f"http://{host}:{self._ports.web}",
             zookeeper=self._environment["ZOOKEEPER_URL"],
+            zookeeper_auth=self._environment.get("ZOOKEEPER_AUTH", self._zookeeper_auth),
             redis=self._environment["REDIS_URL"],
             cluster=self._cluster,
             deep_store=self._environment["DEEP_STORE_URL"],

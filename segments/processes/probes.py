@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+
+from segments.errors import PinotAdminError
+
+log = logging.getLogger(__name__)
 
 Probe = Callable[[], Awaitable[bool]]
 #: Seconds for one question and its answer.
@@ -36,6 +41,25 @@ def zookeeper_probe(port: int, host: str = "127.0.0.1") -> Probe:
         return await _ask(host, port, b"ruok") == b"imok"
 
     return probe
+
+
+def closing_probe(probe: Probe, close: Callable[[], None]) -> Probe:
+    """As ``probe``, but ready only when ``close`` has been done since the part was last away: nobody else is let in before."""
+    is_closed = False
+
+    async def closed() -> bool:
+        nonlocal is_closed
+        answers = await probe()
+        if answers and not is_closed:
+            try:
+                await asyncio.to_thread(close)
+            except PinotAdminError as error:
+                log.warning("%s", error)
+                return False
+        is_closed = answers
+        return answers
+
+    return closed
 
 
 def redis_probe(port: int, password: str, host: str = "127.0.0.1") -> Probe:

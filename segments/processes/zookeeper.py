@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from segments.errors import Unavailable
+from segments.processes.private_file import write_private
+from segments.store.zookeeper_login import ZooKeeperLogin
 
 #: All that a standalone server needs; half the memory and start-up time of the whole folder (ecosystem.md 0).
 _JARS = (
@@ -29,14 +31,15 @@ TICK_MS = 1000
 _LARGEST_ZNODE = 4_000_000
 
 
-def zookeeper_command(data_dir: Path, port: int, java: Path) -> list[str]:
-    """Write ``data_dir/zoo.cfg`` and return the command of a server on loopback.
+def zookeeper_command(data_dir: Path, port: int, java: Path, login: ZooKeeperLogin | None = None) -> list[str]:
+    """Write ``data_dir/zoo.cfg`` (mode 0600) and return the command of a server on loopback, on which ``login`` may do everything.
 
     Raises Unavailable when PySpark's jars are not there.
     """
     data_dir.mkdir(parents=True, exist_ok=True)
     config = data_dir / "zoo.cfg"
-    config.write_text(format_zookeeper_config(data_dir, port), encoding="ascii", errors="backslashreplace")
+    text = format_zookeeper_config(data_dir, port, login)
+    write_private(config, text.encode("ascii", "backslashreplace").decode("ascii"))
     return [
         str(java),
         "-Xmx256m",
@@ -52,10 +55,12 @@ def zookeeper_command(data_dir: Path, port: int, java: Path) -> list[str]:
     ]
 
 
-def format_zookeeper_config(data_dir: Path, port: int) -> str:
+def format_zookeeper_config(data_dir: Path, port: int, login: ZooKeeperLogin | None = None) -> str:
     """The text of zoo.cfg: loopback only, no admin port, old snapshots purged every six hours."""
     # A properties file: a backslash in a path would begin an escape.
     folder = str(data_dir / "data").replace("\\", "\\\\")
+    # Who has the password of secrets.json may do everything also with znodes of an earlier password: a lost file is no lost cluster.
+    ours = f"DigestAuthenticationProvider.superDigest={login.identity.removeprefix('digest:')}\n" if login else ""
     return f"""tickTime={TICK_MS}
 maxSessionTimeout={40 * TICK_MS}
 dataDir={folder}
@@ -63,10 +68,10 @@ clientPort={port}
 clientPortAddress=127.0.0.1
 maxClientCnxns=1000
 admin.enableServer=false
-4lw.commands.whitelist=ruok,srvr,mntr
+4lw.commands.whitelist=ruok,srvr
 autopurge.snapRetainCount=5
 autopurge.purgeInterval=6
-"""
+{ours}"""
 
 
 def zookeeper_jars() -> list[Path]:

@@ -16,6 +16,7 @@ from segments.store.base import Store
 from segments.store.controller import ControllerStore
 from segments.store.overlay import OverlayStore
 from segments.store.pinot_zookeeper import PinotZooKeeper
+from segments.store.zookeeper_login import DIGEST, ZooKeeperLogin
 
 #: What makes connections different; the rest of the row is what was found out with them.
 CONFIGURED: Final = (
@@ -97,10 +98,13 @@ class PinotParts:
 def zookeeper_of(row: Cluster, data_dir: Path, cluster: Callable[[], str], typed: Mapping[str, str] = _NONE) -> PinotZooKeeper:
     """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened. ``typed``: see ``connection_of``."""
 
-    def login() -> str:
-        return f"{row.zookeeper_user}:{typed.get(ZOOKEEPER) or find_secret(data_dir, row.name + ZOOKEEPER, row.zookeeper_source)}"
+    def login() -> ZooKeeperLogin:
+        if not row.zookeeper_user:
+            return ZooKeeperLogin()
+        password = typed.get(ZOOKEEPER) or find_secret(data_dir, row.name + ZOOKEEPER, row.zookeeper_source)
+        return ZooKeeperLogin(DIGEST, row.zookeeper_user, password)
 
-    return PinotZooKeeper(row.zookeeper, cluster, login=login if row.zookeeper_user else None)
+    return PinotZooKeeper(row.zookeeper, cluster, login=login)
 
 
 def connection_of(row: Cluster, data_dir: Path, *, broker_url: str = "", typed: Mapping[str, str] = _NONE) -> Connection:

@@ -26,6 +26,8 @@ UPLOAD_LOCKS = "/PINOTADMIN/UPLOAD_LOCKS"
 CHECKS = "/PINOTADMIN/CHECKS"
 #: The completion machine of every segment that is being committed; the table's own record remembers how long its commits took.
 COMPLETION = "/PINOTADMIN/COMPLETION"
+#: For which login the whole tree was closed to everybody else.
+ACCESS = "/PINOTADMIN/ACCESS"
 #: Ranges of streams that were gone before they were read.
 DATA_LOSS = "/PINOTADMIN/DATA_LOSS"
 #: Pinot's: one map field per force-commit job.

@@ -25,6 +25,7 @@ from segments.store.polling import DEFINITIONS, DOCUMENTS, Plan, Poller
 from segments.store.read_only import ReadOnly
 from segments.store.replies import settle
 from segments.store.zookeeper import ZooKeeperStore
+from segments.store.zookeeper_login import ZooKeeperLogin
 
 log = logging.getLogger(__name__)
 
@@ -42,11 +43,16 @@ _PAUSES_S: Final = (1.0, 15.0)
 
 
 class PinotZooKeeper(ReadOnly):
-    """``Store`` of the cluster that ``cluster`` names at ``hosts``, with the digest ``login`` (``user:password``). Opening costs nothing;
+    """``Store`` of the cluster that ``cluster`` names at ``hosts``, with this ``login``. Opening costs nothing;
     while ZooKeeper is away every use fails at once but for one attempt after each pause."""
 
     def __init__(
-        self, hosts: str, cluster: Callable[[], str], *, login: Callable[[], str] | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        hosts: str,
+        cluster: Callable[[], str],
+        *,
+        login: Callable[[], ZooKeeperLogin] = ZooKeeperLogin,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._hosts, self._cluster, self._login, self._clock = hosts, cluster, login, clock
         self._lock = threading.Lock()
@@ -91,7 +97,7 @@ class PinotZooKeeper(ReadOnly):
             raise self._failed[1]
         try:
             cluster = self._cluster()
-            session = _Session(self._hosts, cluster, self._login() if self._login is not None else "")
+            session = _Session(self._hosts, cluster, self._login())
             try:
                 session.require_cluster(self._hosts, cluster)
             except PinotAdminError:
@@ -111,7 +117,7 @@ class _Session(ZooKeeperStore):
     #: Of an old one, from the moment on that its version is known.
     _one_shot: OneShotWatches | None = None
 
-    def __init__(self, hosts: str, cluster: str, login: str) -> None:
+    def __init__(self, hosts: str, cluster: str, login: ZooKeeperLogin) -> None:
         address, _, below = hosts.partition("/")
         root = f"{below}/{cluster}" if below else cluster
         super().__init__(address, root, session_timeout=10.0, connect_timeout=_CONNECT_S, login=login)

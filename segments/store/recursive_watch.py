@@ -56,8 +56,8 @@ class RemoveWatches:
 class _WatchingConnection(ConnectionHandler):  # type: ignore[misc] # kazoo ships no types
     """kazoo's connection, but every watch event goes to one function; the store sets no one-shot watches."""
 
-    def __init__(self, client: KazooClient, on_event: Callable[[str], None]) -> None:
-        super().__init__(client, client._conn_retry.copy(), logger=client.logger)
+    def __init__(self, client: KazooClient, on_event: Callable[[str], None], sasl: dict[str, str] | None) -> None:
+        super().__init__(client, client._conn_retry.copy(), logger=client.logger, sasl_options=sasl)
         self._on_event = on_event
 
     def _read_watch_event(self, buffer: bytes, offset: int) -> None:
@@ -66,9 +66,10 @@ class _WatchingConnection(ConnectionHandler):  # type: ignore[misc] # kazoo ship
             self._on_event(event.path)
 
 
-def report_events(client: KazooClient, on_event: Callable[[str], None]) -> None:
-    """Call ``on_event`` with the full path of every event, on kazoo's reading thread: hand it over, never block. Before ``start``."""
-    client._connection = _WatchingConnection(client, on_event)
+def report_events(client: KazooClient, on_event: Callable[[str], None], sasl: dict[str, str] | None = None) -> None:
+    """Call ``on_event`` with the full path of every event, on kazoo's reading thread: hand it over, never block. Before ``start``.
+    ``sasl``: options of its login."""
+    client._connection = _WatchingConnection(client, on_event, sasl)
 
 
 class Request(Protocol):

@@ -10,6 +10,7 @@ from kazoo.exceptions import (
     ConnectionClosedError,
     ConnectionLoss,
     KazooException,
+    NoAuthError,
     NoChildrenForEphemeralsError,
     NodeExistsError,
     NoNodeError,
@@ -58,6 +59,9 @@ def refusal(path: str, error: Exception) -> PinotAdminError:
             return Conflict(f"{path} has children.", path=path)
         case NoChildrenForEphemeralsError():
             return InvalidInput(f"The parent of {path} is ephemeral and can not have children.")
+        case NoAuthError():
+            text = f"ZooKeeper does not let us write {path}: it belongs to another login."
+            return Unavailable(text, remedy="Give the login that made it: ZOOKEEPER_AUTH=digest:USER:PASSWORD.")
     return Unavailable(f"ZooKeeper refused to write {path}: {type(error).__name__}.", remedy="See ZooKeeper's log.")
 
 

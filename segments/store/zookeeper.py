@@ -20,17 +20,15 @@ from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import Conflict, InvalidInput, OutcomeUnknown, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Versioned, Watch, WatchCallback, Write
 from segments.store.bulk_read import DecodedRecords, MultiRead
+from segments.store.closed_tree import close_tree
 from segments.store.dispatch import Dispatcher, Subscription
 from segments.store.paths import check_path, parent_of
 from segments.store.quick_select import QuickHandler
 from segments.store.recursive_watch import AddWatch, RemoveWatches, report_events, submit
 from segments.store.replies import LOST, known, refusal, settle, to_bytes, versioned
+from segments.store.zookeeper_login import ZooKeeperLogin
 
 log = logging.getLogger(__name__)
-
-#: kazoo writes every request to its log at DEBUG, the one with the password too.
-_DISCREET: Final = logging.getLogger("kazoo.discreet")
-_DISCREET.setLevel(logging.INFO)
 
 T = TypeVar("T")
 
@@ -50,8 +48,8 @@ class ZooKeeperStore:
 
     ``session_timeout`` (seconds) is how long ephemeral nodes outlive a dead process. A call waits for a lost connection to come back until
     it has been lost for ``connect_timeout`` (seconds), then raises Unavailable; so does the constructor. ``request_limit`` (bytes) is the
-    server's ``jute.maxbuffer`` less some room: a larger transaction would only cut the connection, again and again. ``login`` is
-    ``user:password`` of the digest scheme.
+    server's ``jute.maxbuffer`` less some room: a larger transaction would only cut the connection, again and again. With a ``login``
+    every znode that is created is for that login alone, but the few that Pinot's clients read.
     """
 
     def __init__(
@@ -62,10 +60,11 @@ class ZooKeeperStore:
         session_timeout: float = 10.0,
         connect_timeout: float = 15.0,
         request_limit: int = 1_040_000,
-        login: str = "",
+        login: ZooKeeperLogin = ZooKeeperLogin(),  # noqa: B008 - a frozen value
     ) -> None:
         self._root = check_path(f"/{cluster}")
         self._patience = connect_timeout
+        self._login = login
         self._request_limit = request_limit
         self._decoded = DecodedRecords()
         self._dispatcher = Dispatcher(f"store-watches-{cluster}")
@@ -79,12 +78,11 @@ class ZooKeeperStore:
         self._client = KazooClient(
             hosts=hosts,
             timeout=session_timeout,
-            auth_data=[("digest", login)] if login else None,
-            logger=_DISCREET if login else None,
             handler=QuickHandler(),
             connection_retry=KazooRetry(max_tries=-1, delay=0.05, backoff=1.5, max_delay=1.0),
+            **login.client_options(),
         )
-        report_events(self._client, self._on_event)
+        report_events(self._client, self._on_event, login.sasl_options())
         self._client.add_listener(self._on_state)
         try:
             self._client.start(timeout=connect_timeout)
@@ -150,7 +148,9 @@ class ZooKeeperStore:
         for has_parents in (False, True):
             try:
                 with self._writing(path):
-                    _, stat = self._wait(self._client.create_async(full, data, ephemeral=ephemeral, include_data=True))
+                    _, stat = self._wait(
+                        self._client.create_async(full, data, acl=self._login.acl(path), ephemeral=ephemeral, include_data=True)
+                    )
                     return versioned(data, stat)
             except NoNodeError as error:
                 if has_parents:
@@ -211,7 +211,7 @@ class ZooKeeperStore:
             full = self._full(write.path)
             match write:
                 case Create():
-                    request.create(full, one)
+                    request.create(full, one, acl=self._login.acl(write.path))
                 case Replace(path, _, version):
                     request.set_data(full, one, version=known(path, version))
                 case Delete(path, version):
@@ -256,6 +256,10 @@ class ZooKeeperStore:
 
     def on_session(self, callback: Callable[[], None]) -> None:
         self._on_session.append(callback)
+
+    def close_to_strangers(self) -> None:
+        """Close what was made without this login (once; see ``close_tree``). Nothing without a login."""
+        close_tree(self._client, self._root, self._login)
 
     def close(self) -> None:
         self._is_closed = True

@@ -27,6 +27,7 @@ from segments.services.context import Actor
 from segments.store import paths, pinot_zookeeper
 from segments.store.memory import MemoryStore
 from segments.store.pinot_zookeeper import PinotZooKeeper
+from segments.store.zookeeper_login import ZooKeeperLogin
 from tests.real_parts import ZooKeeperProcess, start_zookeeper
 from tests.waiting import wait_until
 
@@ -79,7 +80,7 @@ def test_what_only_a_login_may_read_is_read_and_watched(
     caplog.set_level(logging.DEBUG)
     if age == "old":
         monkeypatch.setattr(pinot_zookeeper, "_NEW", (99, 0))
-    store = PinotZooKeeper(guarded.hosts, lambda: "PinotCluster", login=lambda: f"{USER}:{PASSWORD}")
+    store = PinotZooKeeper(guarded.hosts, lambda: "PinotCluster", login=lambda: ZooKeeperLogin("digest", USER, PASSWORD))
     assert store.children(paths.TABLE_CONFIGS) == [TABLE]
     both = store.get_many([paths.table_config(TABLE), paths.ideal_state(TABLE)])
     assert [node.record.id for node in both if node and node.record] == [TABLE, TABLE]
@@ -97,7 +98,7 @@ def test_what_only_a_login_may_read_is_read_and_watched(
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("login", [None, lambda: f"{USER}:wrong"])
+@pytest.mark.parametrize("login", [ZooKeeperLogin, lambda: ZooKeeperLogin("digest", USER, "wrong")])
 def test_without_the_right_login_the_reason_is_told(guarded: ZooKeeperProcess, login: Any) -> None:
     store = PinotZooKeeper(guarded.hosts, lambda: "PinotCluster", login=login)
     for read in (lambda: store.children(paths.TABLE_CONFIGS), lambda: store.get(paths.table_config(TABLE))):

@@ -15,7 +15,7 @@ from segments.processes.valkey import redis_command
 from segments.processes.zookeeper import format_zookeeper_config, zookeeper_jars
 
 PORTS = Ports(9000, 2191, 6390, (ServerPorts(8098, 8097), ServerPorts(8096, 8095)))
-CREDENTIALS = Credentials("the password", "cluster secret", "django key", "redis-password")
+CREDENTIALS = Credentials("the password", "cluster secret", "django key", "redis-password", "zookeeper-password")
 
 
 def make_plan(folder: Path, environ: dict[str, str] | None = None, *, demo: bool = False, host: str = "127.0.0.1") -> Plan:
@@ -42,7 +42,7 @@ def test_settings_reach_the_children_by_environment_only(tmp_path: Path) -> None
     assert environment["PINOTADMIN_INPUT_ROOTS"] == f"{tmp_path}/input{os.pathsep}{tmp_path}/extra"
     assert "PINOTADMIN_ADMIN_PASSWORD" not in environment
     assert specs["setup"].command.environment["PINOTADMIN_ADMIN_PASSWORD"] == "the password"
-    secrets = {"the password", "cluster secret", "django key", "redis-password"}
+    secrets = {"the password", "cluster secret", "django key", "redis-password", "zookeeper-password"}
     assert not [word for spec in specs.values() for word in spec.command.arguments if any(secret in word for secret in secrets)]
 
 
@@ -84,7 +84,7 @@ def test_credentials_are_made_once_and_private(tmp_path: Path) -> None:
 
 
 def test_the_password_is_shown_on_the_first_run_only(tmp_path: Path) -> None:
-    first = Credentials("the password", "", "", "", created=True)
+    first = Credentials("the password", "", "", "", "", created=True)
     assert "the password" in format_banner(make_plan(tmp_path), first, tmp_path, 1.0)
     later = format_banner(make_plan(tmp_path), CREDENTIALS, tmp_path, 1.0)
     assert "the password" not in later

@@ -53,7 +53,14 @@ class Target:
             own = self.installation.endpoints
             web = f"{own['controller']}/clusters/{_NAME}"
             here = {"controller": web, "broker": web, "authorization": own["authorization"]}
-        return {**here, "zookeeper": self.pinot.zookeeper, "cluster": CLUSTER, "deep_store": f"file://{self.pinot.deep_store}", "redis": ""}
+        return {
+            **here,
+            "zookeeper": self.pinot.zookeeper,
+            "zookeeper_auth": "",
+            "cluster": CLUSTER,
+            "deep_store": f"file://{self.pinot.deep_store}",
+            "redis": "",
+        }
 
 
 @dataclass(frozen=True)

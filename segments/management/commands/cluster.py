@@ -218,9 +218,9 @@ def _line(row: Cluster) -> str:
 
 def _use_running(data_dir: Path) -> None:
     """The ZooKeeper of a running ``up`` may have a port of its own."""
-    address = read_json(data_dir / FILE_NAME).get("zookeeper")
-    if address and "ZOOKEEPER_URL" not in os.environ:
-        settings.ZOOKEEPER_URL = address
+    found = read_json(data_dir / FILE_NAME)
+    if found.get("zookeeper") and "ZOOKEEPER_URL" not in os.environ:
+        settings.ZOOKEEPER_URL, settings.ZOOKEEPER_AUTH = found["zookeeper"], found.get("zookeeper_auth", "")
 
 
 def _again_for(data_dir: Path) -> int:
