@@ -16,8 +16,10 @@ TABLE_TYPES: Final[tuple[TableType, ...]] = (OFFLINE, REALTIME)
 
 #: The last range: halves of characters, which JSON can spell and nothing can store.
 _FORBIDDEN_IN_SEGMENT = re.compile('[\\\\/:*?"<>|,\x00-\x1f\ud800-\udfff]')
+_CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 #: Bytes of a name as that of a file, which takes 255 in all; what is added while it is written or after it was deleted has room then.
 _LONGEST: Final = 180
+_LONGEST_COLUMN: Final = 512
 _TABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*\Z")
 
 
@@ -90,6 +92,21 @@ def check_segment_name(name: str) -> str:
     if len(quote(name, safe="")) > _LONGEST:
         raise InvalidInput(f"Segment name '{name[:_LONGEST]}' is too long.", remedy=f"Use at most {_LONGEST} characters, URL-encoded.")
     return name
+
+
+def check_column_name(name: str) -> str:
+    """Return the name, or raise InvalidInput. What a column's name must be as that of a file, the writer of the v1 layout says."""
+    if _CONTROL.search(name) or len(name) > _LONGEST_COLUMN:
+        raise InvalidInput(
+            f"{shown(name)!r} can not be a column name.",
+            remedy=f"Use at most {_LONGEST_COLUMN} characters, none of them a control character.",
+        )
+    return name
+
+
+def shown(name: str) -> str:
+    """As much of a foreign name or value as a message shows."""
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
 
 
 def instance_name(kind: Literal["Server", "Broker", "Controller", "Minion"], host: str, port: int) -> str:

@@ -129,8 +129,7 @@ def _hidden(table: str, segment: str, entry: Entry) -> StateConflict:
 
 def is_fence_strict(config: TableConfig) -> bool:
     """Does the table refuse every upload into a reverted push, however late it begins?"""
-    custom = (config.body.get("metadata") or {}).get("customConfigs") or {}
-    return str(custom.get(FENCE, "")).strip().lower() == "strict"
+    return config.custom.get(FENCE, "").strip().lower() == "strict"
 
 
 def check_fence(lineage: Lineage, entry_id: str | None, segments: Iterable[str]) -> None:
@@ -165,8 +164,8 @@ def parse_size(text: str | None) -> int | None:
 
 def quota_bytes(config: TableConfig) -> int | None:
     """Bytes that one copy of the table may take (``quota.storage``), None: no limit."""
-    quota = config.body.get("quota")
-    return parse_size(quota.get("storage")) if isinstance(quota, dict) else None
+    quota = config.model.quota
+    return parse_size(quota.storage) if quota is not None else None
 
 
 def check_quota(config: TableConfig, kept_bytes: int, incoming_bytes: int) -> None:

@@ -28,6 +28,7 @@ from segments.errors import InvalidInput
 CHECKS: Final = "pinotadmin.checks"
 _MOST_CHECKS: Final = 50
 _LONGEST_SQL: Final = 10_000
+_MOST_DIGITS: Final = 20
 _TIMEOUTS_MS: Final = (100, 600_000)
 _RELATIVE = re.compile(r"now(?:\s*([+-])\s*(\S+))?\Z", re.IGNORECASE)
 _COMPARISON = re.compile(r"\s*(==|=|!=|<>|<=|>=|<|>)\s*(.+?)\s*\Z", re.DOTALL)
@@ -39,18 +40,10 @@ _Parse = Callable[["_Item"], Check]
 
 def checks_of(config: TableConfig) -> CheckPlan:
     """The checks of a table; an empty plan when it has none. Raises InvalidInput for a document that can not be read."""
-    text = custom_configs(config).get(CHECKS)
+    text = config.custom.get(CHECKS)
     if text is None or text == "":
         return CheckPlan()
-    if not isinstance(text, str):
-        raise _bad("", "must be JSON text, as every value of customConfigs")
     return parse_checks(text)
-
-
-def custom_configs(config: TableConfig) -> dict[str, Any]:
-    """``metadata.customConfigs``."""
-    found = (config.body.get("metadata") or {}).get("customConfigs")
-    return dict(found) if isinstance(found, Mapping) else {}
 
 
 def parse_checks(given: Any) -> CheckPlan:
@@ -200,7 +193,8 @@ def _operand(text: str) -> float | str | None:
     if len(text) >= 2 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
     try:
-        number: float = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+        is_whole = len(text) <= _MOST_DIGITS and text.lstrip("+-").isdecimal()
+        number: float = int(text) if is_whole else float(text)
     except ValueError:
         return None
     return None if number != number or number in (float("inf"), float("-inf")) else number

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput
 
 MILLIS: Final[dict[str, float]] = {
@@ -67,7 +68,7 @@ def check_granularity(text: object) -> None:
         return
     parts = re.split(r"[:|]", str(text))
     known = [p for p in parts if p in MILLIS]
-    sizes = [p for p in parts if p.isdigit() and int(p) > 0]
+    sizes = [p for p in parts if whole_number(p)]
     if len(parts) > 2 or len(known) != 1 or len(known) + len(sizes) != len(parts):
         raise InvalidInput(f"'{text}' is no granularity.", remedy="Use for example 1:DAYS.")
 
@@ -102,16 +103,17 @@ def _colon_parts(text: str) -> list[str]:
         return ["EPOCH", unit, size]
     if kind == "TIMESTAMP" and not pattern:
         return ["TIMESTAMP"]
-    if kind == "SIMPLE_DATE_FORMAT" and pattern and size.isdigit() and unit in MILLIS:
+    if kind == "SIMPLE_DATE_FORMAT" and pattern and whole_number(size) is not None and unit in MILLIS:
         zone = re.fullmatch(r"(.*?)\s*tz\(([^)]+)\)\s*", pattern)
         return [kind, zone[1], zone[2]] if zone else [kind, pattern]
     raise InvalidInput(f"'{text}' is no date-time format.", remedy=_REMEDY)
 
 
 def _epoch(text: str, unit: str, size: str) -> DateTimeFormat:
-    if unit not in MILLIS or not size.isdigit() or int(size) < 1:
+    number = whole_number(size)
+    if unit not in MILLIS or not number or number >= 2**31:
         raise InvalidInput(f"'{text}' is no date-time format.", remedy=_REMEDY)
-    return DateTimeFormat("EPOCH", unit, int(size))
+    return DateTimeFormat("EPOCH", unit, number)
 
 
 def _simple(text: str, pattern: str, zone: str) -> DateTimeFormat:

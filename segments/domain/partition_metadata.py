@@ -12,11 +12,12 @@ def stream_partition_metadata(config: TableConfig, partition: int, topic_partiti
 
     ``partition`` is the partition's number within its topic.
     """
-    columns = (config.index_config.get("segmentPartitionConfig") or {}).get("columnPartitionMap") or {}
+    partitions = config.index.segment_partition_config
+    columns = {c: s for c, s in ((partitions and partitions.column_partition_map) or {}).items() if s is not None}
     if len(columns) != 1 or topic_partitions <= 0:
         return None
     [(column, settings)] = columns.items()
-    one = {"functionName": str(settings.get("functionName")), "numPartitions": topic_partitions, "partitions": [partition]}
-    if settings.get("functionConfig"):
-        one["functionConfig"] = settings["functionConfig"]
+    one = {"functionName": str(settings.function_name), "numPartitions": topic_partitions, "partitions": [partition]}
+    if settings.function_config:
+        one["functionConfig"] = settings.function_config
     return json.dumps({"columnPartitionMap": {column: one}}, separators=(",", ":"))

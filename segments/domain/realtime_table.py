@@ -59,9 +59,9 @@ def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> 
 def _check_not_built_yet(config: TableConfig) -> None:
     """Better refused than consumed with rows that mean something else."""
     asked = []
-    if str((config.body.get("upsertConfig") or {}).get("mode", "NONE")).upper() != "NONE":
+    if config.model.upsert_config is not None and (config.model.upsert_config.mode or "NONE").upper() != "NONE":
         asked.append("upsert (upsertConfig)")
-    if (config.body.get("dedupConfig") or {}).get("dedupEnabled"):
+    if config.model.dedup_config is not None and config.model.dedup_config.dedup_enabled:
         asked.append("deduplication (dedupConfig)")
     if asked and config.table.type == REALTIME:
         raise InvalidInput(f"Table '{config.table}' asks for {' and '.join(asked)}, which this cluster can not do.", remedy="Leave it out.")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from segments.domain.table_config import TableConfig
+from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput
+from segments.names import shown
 
 SNAPSHOTS_KEPT: Final = "pinotadmin.replacement.snapshotsKept"
 REPLICAS_REQUIRED: Final = "pinotadmin.replacement.replicasRequired"
@@ -40,13 +42,12 @@ DEFAULT_SETTINGS: Final = ReplacementSettings()
 
 def replacement_settings(config: TableConfig) -> ReplacementSettings:
     """The settings of a table. Raises InvalidInput for a value that is none (also when the table is created or changed)."""
-    custom = dict((config.body.get("metadata") or {}).get("customConfigs") or {})
+    custom = config.custom
     kept = custom.get(SNAPSHOTS_KEPT)
-    replicas = custom.get(REPLICAS_REQUIRED)
-    is_all = replicas is None or str(replicas).strip().lower() == _ALL
+    replicas = custom.get(REPLICAS_REQUIRED, _ALL)
     return ReplacementSettings(
         snapshots_kept=None if kept is None else _number(config, SNAPSHOTS_KEPT, kept, 0, _MOST_SNAPSHOTS),
-        replicas_required=None if is_all else _number(config, REPLICAS_REQUIRED, replicas, 1, 100),
+        replicas_required=None if replicas.strip().lower() == _ALL else _number(config, REPLICAS_REQUIRED, replicas, 1, 100),
     )
 
 
@@ -58,11 +59,11 @@ def settings_or_default(config: TableConfig) -> ReplacementSettings:
         return DEFAULT_SETTINGS
 
 
-def _number(config: TableConfig, key: str, value: Any, low: int, high: int) -> int:
-    text = str(value).strip()
-    if not text.isdecimal() or not low <= int(text) <= high:
+def _number(config: TableConfig, key: str, value: str, low: int, high: int) -> int:
+    number = whole_number(value.strip())
+    if number is None or not low <= number <= high:
         raise InvalidInput(
-            f"'metadata.customConfigs.{key}' of table '{config.table}' must be a whole number from {low} to {high}, not {value!r}.",
+            f"'metadata.customConfigs.{key}' of table '{config.table}' must be a whole number from {low} to {high}, not {shown(value)!r}.",
             remedy="Correct the table config.",
         )
-    return int(text)
+    return number

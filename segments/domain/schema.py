@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final, Literal
 
 from segments.domain.datetime_format import DateTimeFormat, check_granularity, parse_format
+from segments.domain.json_model import Long, Text, Whole, read_model
+from segments.domain.schema_model import FieldModel, SchemaModel, TimeFieldModel, TimeGranularityModel
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput
-from segments.names import check_raw_table_name
+from segments.names import check_column_name, check_raw_table_name, shown
 
 FieldKind = Literal["DIMENSION", "METRIC", "DATE_TIME", "TIME", "COMPLEX"]
 
@@ -25,12 +28,6 @@ NUMERIC_STORED: Final = frozenset({"INT", "LONG", "FLOAT", "DOUBLE"})
 METRIC_TYPES: Final = frozenset({"INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL", "BYTES"})
 DEFAULT_MAX_LENGTH: Final = 512
 
-_KINDS: Final[dict[str, FieldKind]] = {
-    "dimensionFieldSpecs": "DIMENSION",
-    "metricFieldSpecs": "METRIC",
-    "dateTimeFieldSpecs": "DATE_TIME",
-    "complexFieldSpecs": "COMPLEX",
-}
 _DIMENSION_NULLS: Final[dict[str, Any]] = {
     "INT": -(2**31), "LONG": -(2**63), "FLOAT": float("-inf"), "DOUBLE": float("-inf"), "BIG_DECIMAL": "0",
     "BOOLEAN": 0, "TIMESTAMP": 0, "STRING": "null", "JSON": "null", "BYTES": "", "UUID": "00000000-0000-0000-0000-000000000000",
@@ -86,7 +83,7 @@ class Schema:
     @property
     def column_based_nulls(self) -> bool:
         """``enableColumnBasedNullHandling``."""
-        return bool(self.body.get("enableColumnBasedNullHandling", False))
+        return str(self.body.get("enableColumnBasedNullHandling", False)).lower() in ("true", "1")
 
     def to_record(self) -> ZNRecord:
         """The znode: one simple field with the JSON on a single line (storage-zk.md 1.6)."""
@@ -95,22 +92,20 @@ class Schema:
 
 def parse_schema(body: Any) -> Schema:
     """Check a schema given as JSON. Raises InvalidInput that names the field and what is wrong with it."""
-    if not isinstance(body, dict):
-        raise InvalidInput("A schema is a JSON object.")
-    name = body.get("schemaName")
-    if not isinstance(name, str):
+    model = read_model(SchemaModel, body, "schema")
+    if not model.schema_name:
         raise InvalidInput("'schemaName' is missing.", remedy="Give the table's raw name.")
-    check_raw_table_name(name)
-    fields = tuple(_parse_fields(body))
+    name = check_raw_table_name(str(model.schema_name))
+    fields = tuple(_parse_fields(model, body))
     seen: set[str] = set()
     for field in fields:
         if field.name in seen:
-            raise InvalidInput(f"Column '{field.name}' is there twice in schema '{name}'.")
+            raise InvalidInput(f"Column '{field.name}' is there twice in schema '{name}'.", remedy="Remove one of them.")
         seen.add(field.name)
-    keys = body.get("primaryKeyColumns") or []
-    if not isinstance(keys, list) or any(k not in seen for k in keys):
+    keys = tuple(str(k) for k in model.primary_key_columns or ())
+    if not seen.issuperset(keys):
         raise InvalidInput(f"'primaryKeyColumns' of schema '{name}' must list columns of the schema.")
-    return Schema(name, fields, tuple(keys), body)
+    return Schema(name, fields, keys, body)
 
 
 def from_record(record: ZNRecord) -> Schema:
@@ -133,81 +128,98 @@ def check_compatible(old: Schema, new: Schema) -> None:
             )
 
 
-def _parse_fields(body: dict[str, Any]) -> Iterator[FieldSpec]:
-    for key, kind in _KINDS.items():
-        specs = body.get(key) or []
-        if not isinstance(specs, list):
-            raise InvalidInput(f"'{key}' must be a list.")
-        for spec in specs:
-            yield _parse_field(spec, kind, key)
-    legacy = body.get("timeFieldSpec")
-    if legacy:
-        yield _parse_legacy_time(legacy)
+def _parse_fields(model: SchemaModel, body: dict[str, Any]) -> Iterator[FieldSpec]:
+    listed: tuple[tuple[str, FieldKind, list[FieldModel] | None], ...] = (
+        ("dimensionFieldSpecs", "DIMENSION", model.dimension_field_specs),
+        ("metricFieldSpecs", "METRIC", model.metric_field_specs),
+        ("dateTimeFieldSpecs", "DATE_TIME", model.date_time_field_specs),
+        ("complexFieldSpecs", "COMPLEX", model.complex_field_specs),
+    )
+    for key, kind, specs in listed:
+        for index, spec in enumerate(specs or ()):
+            yield _parse_field(spec, kind, key, body[key][index])
+    if model.time_field_spec is not None:
+        yield _parse_legacy_time(model.time_field_spec)
 
 
-def _parse_field(spec: Any, kind: FieldKind, key: str) -> FieldSpec:
-    if not isinstance(spec, dict) or not isinstance(spec.get("name"), str) or not spec["name"]:
+def _parse_field(spec: FieldModel, kind: FieldKind, key: str, raw: dict[str, Any]) -> FieldSpec:
+    if not spec.name:
         raise InvalidInput(f"Every item of '{key}' needs a 'name'.")
-    name, data_type = spec["name"], str(spec.get("dataType", "")).upper()
+    name, data_type = check_column_name(str(spec.name)), str(spec.data_type or "").upper()
     if data_type not in STORED_TYPES:
         raise InvalidInput(
-            f"Column '{name}' has the unknown data type '{spec.get('dataType')}'.", remedy=f"Use one of {', '.join(STORED_TYPES)}."
+            f"Column '{name}' has the unknown data type '{shown(spec.data_type or '')}'.", remedy=f"Use one of {', '.join(STORED_TYPES)}."
         )
-    single = spec.get("singleValueField", True)
-    if not isinstance(single, bool):
-        raise InvalidInput(f"'singleValueField' of column '{name}' must be true or false.")
+    single = spec.single_value_field is None or bool(spec.single_value_field)
     if kind == "METRIC" and (data_type not in METRIC_TYPES or not single):
         raise InvalidInput(f"Metric '{name}' can not be {'multi-valued' if not single else data_type}.", remedy="Make it a dimension.")
     if data_type == "JSON" and not single:
         raise InvalidInput(f"JSON column '{name}' can not be multi-valued.")
     if kind == "DATE_TIME":
         _check_datetime(spec, name, data_type)
-    length = spec.get("maxLength", DEFAULT_MAX_LENGTH)
-    if not isinstance(length, int) or isinstance(length, bool) or length <= 0:
+    length = DEFAULT_MAX_LENGTH if spec.max_length is None else int(spec.max_length)
+    if length <= 0:
         raise InvalidInput(f"'maxLength' of column '{name}' must be a positive number.")
     return FieldSpec(
-        name=name, data_type=data_type, kind=kind, single_value=single, default_null=_default_null(spec, name, kind, data_type),
-        format=spec.get("format"), granularity=spec.get("granularity"), max_length=length,
-        max_length_strategy=spec.get("maxLengthExceedStrategy"), not_null=bool(spec.get("notNull", False)),
-        transform=spec.get("transformFunction"), raw=spec,
+        name=name, data_type=data_type, kind=kind, single_value=single,
+        default_null=_default_null(spec.default_null_value, name, kind, data_type), format=_plain(spec.format),
+        granularity=_plain(spec.granularity), max_length=length, max_length_strategy=_plain(spec.max_length_exceed_strategy),
+        not_null=bool(spec.not_null), transform=_plain(spec.transform_function), raw=raw,
     )  # fmt: skip
 
 
-def _check_datetime(spec: dict[str, Any], name: str, data_type: str) -> None:
-    if not spec.get("format"):
+def _plain(text: str | None) -> str | None:
+    return None if text is None else str(text)
+
+
+def _check_datetime(spec: FieldModel, name: str, data_type: str) -> None:
+    if not spec.format:
         raise InvalidInput(f"Date-time column '{name}' needs a 'format'.", remedy="For example 1:DAYS:EPOCH.")
     try:
-        parsed = parse_format(str(spec["format"]))
-        check_granularity(spec.get("granularity"))
+        parsed = parse_format(spec.format)
+        check_granularity(spec.granularity)
     except InvalidInput as error:
         raise InvalidInput(f"Date-time column '{name}': {error.message}", remedy=error.remedy) from error
     if parsed.kind == "SIMPLE_DATE_FORMAT" and data_type not in ("STRING", "INT", "LONG"):
         raise InvalidInput(f"Date-time column '{name}' with a text format must be STRING, INT or LONG, not {data_type}.")
 
 
-def _parse_legacy_time(spec: dict[str, Any]) -> FieldSpec:
-    inner = spec.get("outgoingGranularitySpec") or spec.get("incomingGranularitySpec") or {}
-    unit = inner.get("timeType", "DAYS")
+def _parse_legacy_time(spec: TimeFieldModel) -> FieldSpec:
+    inner = spec.outgoing_granularity_spec or spec.incoming_granularity_spec or TimeGranularityModel()
+    unit, size = inner.time_type or "DAYS", 1 if inner.time_unit_size is None else int(inner.time_unit_size)
     given = {
-        "name": inner.get("name"), "dataType": inner.get("dataType"),
-        "format": f"{inner.get('timeUnitSize', 1)}:{unit}:EPOCH", "granularity": f"1:{unit}",
+        "name": _plain(inner.name), "dataType": _plain(inner.data_type), "format": f"{size}:{unit}:EPOCH", "granularity": f"1:{unit}",
     }  # fmt: skip
-    return _parse_field(given, "DATE_TIME", "timeFieldSpec")
+    return _parse_field(read_model(FieldModel, given, "timeFieldSpec"), "DATE_TIME", "timeFieldSpec", given)
 
 
-def _default_null(spec: dict[str, Any], name: str, kind: FieldKind, data_type: str) -> Any:
-    given = spec.get("defaultNullValue")
+def _default_null(given: Any, name: str, kind: FieldKind, data_type: str) -> Any:
     if given is None:
         return (_METRIC_NULLS if kind == "METRIC" else _DIMENSION_NULLS).get(data_type)
     try:
-        match STORED_TYPES[data_type]:
-            case "INT" | "LONG" if data_type == "BOOLEAN":
-                return int(str(given).lower() in ("true", "1"))
-            case "INT" | "LONG":
-                return int(given)
-            case "FLOAT" | "DOUBLE":
-                return float(given)
-            case _:
-                return str(given)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(f"'defaultNullValue' of column '{name}' is no {data_type}: {given!r}.") from error
+        return _typed_null(given, data_type)
+    except (InvalidInput, ValueError, ArithmeticError) as error:
+        raise InvalidInput(
+            f"'defaultNullValue' of column '{name}' is no {data_type}: {shown(repr(given))}.", remedy="Give a value of the column's type."
+        ) from error
+
+
+def _typed_null(given: Any, data_type: str) -> Any:
+    """Raises InvalidInput, ValueError or ArithmeticError for a value of another type."""
+    if data_type == "MAP":
+        return given if isinstance(given, str) else json.dumps(given)
+    text = str(read_model(Text, given, "defaultNullValue"))
+    match data_type:
+        case "BOOLEAN":
+            return int(text.lower() in ("true", "1"))
+        case "INT":
+            return int(read_model(Whole, given, "defaultNullValue")) if not isinstance(given, bool) else int(given)
+        case "LONG" | "TIMESTAMP":
+            return int(read_model(Long, given, "defaultNullValue")) if not isinstance(given, bool) else int(given)
+        case "FLOAT" | "DOUBLE":
+            return float(given)
+        case "BIG_DECIMAL" if not Decimal(text).is_finite():
+            raise ValueError("no number")
+        case "BYTES" | "UUID":
+            bytes.fromhex(text.replace("-", "") if data_type == "UUID" else text)
+    return text

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from segments.domain.offset_criteria import LARGEST, OffsetCriteria, parse_criteria
 from segments.domain.table_config import TableConfig, parse_period
+from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput
 
 T = TypeVar("T")
@@ -101,18 +102,12 @@ def split_partition_id(partition_id: int) -> tuple[int, int]:
     return divmod(partition_id, PARTITIONS_PER_STREAM)
 
 
-def stream_maps(config: TableConfig) -> list[dict[str, Any]]:
-    """The maps as given, from ``ingestionConfig.streamIngestionConfig.streamConfigMaps`` or ``tableIndexConfig.streamConfigs``.
+def stream_maps(config: TableConfig) -> list[dict[str, str]]:
+    """The maps as text, from ``ingestionConfig.streamIngestionConfig.streamConfigMaps`` or ``tableIndexConfig.streamConfigs``.
 
     Raises InvalidInput when there is none, or both places have some (realtime-ops.md 14).
     """
-    streaming = (config.body.get("ingestionConfig") or {}).get("streamIngestionConfig") or {}
-    listed = streaming.get("streamConfigMaps") or []
-    single = config.index_config.get("streamConfigs") or {}
-    if not isinstance(listed, list) or not isinstance(single, dict) or not all(isinstance(m, dict) for m in listed):
-        raise InvalidInput(
-            f"Stream configs of table '{config.table}' must be objects: streamConfigMaps is a list, streamConfigs one object."
-        )
+    listed, single = config.streaming.stream_config_maps, config.index.stream_configs
     if listed and single:
         raise InvalidInput(
             f"Table '{config.table}' has stream configs in two places.",
@@ -122,7 +117,7 @@ def stream_maps(config: TableConfig) -> list[dict[str, Any]]:
         raise InvalidInput(
             f"Table '{config.table}' names no stream.", remedy="Give ingestionConfig.streamIngestionConfig.streamConfigMaps one entry."
         )
-    return list(listed) or [single]
+    return [{k: str(v) for k, v in given.items() if v is not None} for given in listed or [single or {}]]
 
 
 def stream_configs(config: TableConfig) -> tuple[StreamConfig, ...]:
@@ -241,7 +236,7 @@ def _period_or_ms(text: str) -> int | None:
     period = parse_period(text)
     if period is not None:
         return period
-    return int(text) if text.strip().isdigit() else None
+    return whole_number(text.strip())
 
 
 def _lenient(raw: Mapping[str, str], key: str, default: int) -> int:

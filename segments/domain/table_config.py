@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
+from segments.domain.json_model import Model, Text, read_model
 from segments.domain.schema import Schema
+from segments.domain.table_model import (
+    BatchIngestionConfig,
+    FieldConfig,
+    IndexConfig,
+    IngestionConfig,
+    SegmentsConfig,
+    StreamIngestionConfig,
+    TableModel,
+)
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, RecordCorrupt
-from segments.names import REALTIME, TableName, check_raw_table_name, parse_table_type, split_table_name
+from segments.names import REALTIME, TableName, check_raw_table_name, parse_table_type, shown, split_table_name
 
 #: Kept as plain text in the znode; every other key is JSON text (storage-zk.md 1.6).
 _PLAIN: Final = ("tableName", "tableType", "isDimTable", "isMaterializedView", "description")
@@ -34,62 +46,94 @@ def parse_period(text: str | None) -> int | None:
 
 #: Key of ``metadata.customConfigs`` that stands for ``batchIngestionConfig.consistentDataPush`` where Pinot does not know that.
 CONSISTENT_PUSH: Final = "pinotadmin.consistentDataPush"
+_NO_SEGMENTS: Final = SegmentsConfig()
+_NO_INDEX: Final = IndexConfig()
+_NO_INGESTION: Final = IngestionConfig()
+_NO_BATCH: Final = BatchIngestionConfig()
+_NO_STREAM: Final = StreamIngestionConfig()
+
+
+class TableHead(Model):
+    """What says which table a config is."""
+
+    table_name: Text | None = None
+    table_type: Text | None = None
 
 
 @dataclass(frozen=True)
 class TableConfig:
-    """A checked table config. ``body`` is the JSON as given, with ``tableName`` typed."""
+    """A checked table config. ``body`` is the JSON as given, with ``tableName`` typed; ``model`` is what is read from it."""
 
     table: TableName
     body: dict[str, Any]
 
+    @cached_property
+    def model(self) -> TableModel:
+        """The body as typed values. Raises InvalidInput naming the path of a value of another type."""
+        return read_model(TableModel, self.body, f"config of table '{self.table}'")
+
     @property
-    def segments_config(self) -> dict[str, Any]:
+    def segments(self) -> SegmentsConfig:
         """``segmentsConfig``."""
-        return dict(self.body.get("segmentsConfig") or {})
+        return self.model.segments_config or _NO_SEGMENTS
 
     @property
-    def batch_config(self) -> dict[str, Any]:
-        """``ingestionConfig.batchIngestionConfig``."""
-        return dict((self.body.get("ingestionConfig") or {}).get("batchIngestionConfig") or {})
-
-    @property
-    def index_config(self) -> dict[str, Any]:
+    def index(self) -> IndexConfig:
         """``tableIndexConfig``."""
-        return dict(self.body.get("tableIndexConfig") or {})
+        return self.model.table_index_config or _NO_INDEX
+
+    @property
+    def ingestion(self) -> IngestionConfig:
+        """``ingestionConfig``."""
+        return self.model.ingestion_config or _NO_INGESTION
+
+    @property
+    def batch(self) -> BatchIngestionConfig:
+        """``ingestionConfig.batchIngestionConfig``."""
+        return self.ingestion.batch_ingestion_config or _NO_BATCH
+
+    @property
+    def streaming(self) -> StreamIngestionConfig:
+        """``ingestionConfig.streamIngestionConfig``."""
+        return self.ingestion.stream_ingestion_config or _NO_STREAM
+
+    @property
+    def custom(self) -> Mapping[str, str]:
+        """``metadata.customConfigs``, without keys whose value is null."""
+        found = self.model.metadata.custom_configs if self.model.metadata else None
+        return {k: str(v) for k, v in (found or {}).items() if v is not None}
+
+    @property
+    def field_configs(self) -> tuple[FieldConfig, ...]:
+        """``fieldConfigList``."""
+        return tuple(f for f in self.model.field_config_list or () if f is not None)
 
     @property
     def replication(self) -> int:
         """Copies of every segment; default 1. A REALTIME table may still say ``replicasPerPartition``."""
-        own = self.segments_config.get("replicasPerPartition") if self.table.type == REALTIME else None
-        return int(own or self.segments_config.get("replication") or 1)
-
-    @property
-    def stream_ingestion(self) -> dict[str, Any]:
-        """``ingestionConfig.streamIngestionConfig``."""
-        return dict((self.body.get("ingestionConfig") or {}).get("streamIngestionConfig") or {})
+        own = self.segments.replicas_per_partition if self.table.type == REALTIME else None
+        return int(own or self.segments.replication or 1)
 
     @property
     def is_pauseless(self) -> bool:
         """The next segment consumes while the last one is still being built."""
-        return str(self.stream_ingestion.get("pauselessConsumptionEnabled", "")).lower() == "true"
+        return bool(self.streaming.pauseless_consumption_enabled)
 
     @property
     def peer_scheme(self) -> str | None:
         """``peerSegmentDownloadScheme`` in lower case: servers may fetch segments from one another."""
-        scheme = self.segments_config.get("peerSegmentDownloadScheme")
-        return str(scheme).lower() if scheme else None
+        return (self.segments.peer_segment_download_scheme or "").lower() or None
 
     @property
     def time_column(self) -> str | None:
         """``segmentsConfig.timeColumnName``."""
-        return self.segments_config.get("timeColumnName") or None
+        name = self.segments.time_column_name
+        return str(name) if name else None
 
     @property
     def ingestion_type(self) -> str:
         """REFRESH or APPEND: batchIngestionConfig first, then the legacy push type, then APPEND."""
-        given = self.batch_config.get("segmentIngestionType") or self.segments_config.get("segmentPushType") or "APPEND"
-        return str(given).upper()
+        return (self.batch.segment_ingestion_type or self.segments.segment_push_type or "APPEND").upper()
 
     @property
     def is_refresh(self) -> bool:
@@ -98,57 +142,57 @@ class TableConfig:
 
     @property
     def consistent_push(self) -> bool:
-        """Pushes go through the replacement protocol: flag set and REFRESH (batch-push.md 1).
+        """Pushes go through the replacement protocol: flag set and REFRESH.
 
         Pinot 0.11 forgets a key that it does not know, except in ``metadata.customConfigs``, so the flag may stand there too.
         """
-        custom = (self.body.get("metadata") or {}).get("customConfigs") or {}
-        is_set = bool(self.batch_config.get("consistentDataPush")) or str(custom.get(CONSISTENT_PUSH, "")).strip().lower() == "true"
+        is_set = bool(self.batch.consistent_data_push) or self.custom.get(CONSISTENT_PUSH, "").strip().lower() == "true"
         return self.is_refresh and is_set
 
     @property
     def null_handling(self) -> bool:
         """``tableIndexConfig.nullHandlingEnabled``."""
-        return bool(self.index_config.get("nullHandlingEnabled"))
+        return bool(self.index.null_handling_enabled)
 
     @property
     def no_dictionary_columns(self) -> frozenset[str]:
         """Columns stored raw."""
-        listed = set(self.index_config.get("noDictionaryColumns") or ()) | set(self.index_config.get("noDictionaryConfig") or ())
-        listed |= {str(f.get("name")) for f in self.body.get("fieldConfigList") or () if f.get("encodingType") == "RAW"}
-        return frozenset(listed)
+        listed = {*(self.index.no_dictionary_columns or ()), *(self.index.no_dictionary_config or ())}
+        listed |= {f.name for f in self.field_configs if f.encoding_type == "RAW"}
+        return frozenset(str(name) for name in listed if name is not None)
 
     @property
     def segment_time_check(self) -> bool:
         """Refuse segments whose time is outside 1971..2071; default true."""
-        return bool((self.body.get("ingestionConfig") or {}).get("segmentTimeValueCheck", True))
+        asked = self.ingestion.segment_time_value_check
+        return True if asked is None else bool(asked)
 
     @property
     def replaced_retention_ms(self) -> int:
-        """How long a replaced snapshot is kept: own setting, else 24 h for REFRESH, 4 h otherwise (lineage.md 7)."""
-        own = parse_period(self.segments_config.get("replacedSegmentsRetentionPeriod"))
+        """How long a replaced snapshot is kept: own setting, else 24 h for REFRESH, 4 h otherwise."""
+        own = parse_period(self.segments.replaced_segments_retention_period)
         return own if own is not None else (24 if self.is_refresh else 4) * HOUR_MS
 
     @property
     def entry_retention_ms(self) -> int:
         """How long an unfinished lineage entry is kept; default 1 day."""
-        own = parse_period(self.segments_config.get("lineageEntryCleanupRetentionPeriod"))
+        own = parse_period(self.segments.lineage_entry_cleanup_retention_period)
         return own if own is not None else DAY_MS
 
     @property
     def time_retention_ms(self) -> int | None:
         """Age after which APPEND data goes; None: kept for ever (not set or unreadable)."""
-        unit = _UNIT_MS.get(str(self.segments_config.get("retentionTimeUnit") or "").upper())
+        unit = _UNIT_MS.get((self.segments.retention_time_unit or "").upper())
         try:
-            value = int(self.segments_config.get("retentionTimeValue") or 0)
-        except (TypeError, ValueError):
+            value = int(self.segments.retention_time_value or 0)
+        except ValueError:
             return None
         return value * unit if unit and value > 0 else None
 
     @property
     def deleted_retention(self) -> str | None:
         """``deletedSegmentsRetentionPeriod`` as written, e.g. ``3d``."""
-        return self.segments_config.get("deletedSegmentsRetentionPeriod") or None
+        return self.segments.deleted_segments_retention_period or None
 
     def to_record(self) -> ZNRecord:
         """The znode: every key a simple field, JSON text except a few plain ones."""
@@ -158,23 +202,20 @@ class TableConfig:
 
 def parse_table_config(body: Any) -> TableConfig:
     """Check a config given as JSON. Raises InvalidInput that names the key and what is wrong with it."""
-    if not isinstance(body, dict):
-        raise InvalidInput("A table config is a JSON object.")
-    name, table_type = body.get("tableName"), parse_table_type(_text(body, "tableType"))
-    if not isinstance(name, str) or not name:
-        raise InvalidInput("'tableName' is missing.")
+    head = read_model(TableHead, body, "table config")
+    name, table_type = head.table_name, parse_table_type(head.table_type)
+    if not name:
+        raise InvalidInput("'tableName' is missing.", remedy="Name the table.")
     if table_type is None:
-        raise InvalidInput(f"'tableType' is missing for table '{name}'.", remedy="Use OFFLINE or REALTIME.")
+        raise InvalidInput(f"'tableType' is missing for table '{shown(name)}'.", remedy="Use OFFLINE or REALTIME.")
     raw, suffix = split_table_name(name)
     if suffix is not None and suffix != table_type:
-        raise InvalidInput(f"Table name '{name}' does not match 'tableType' {table_type}.")
+        raise InvalidInput(f"Table name '{shown(name)}' does not match 'tableType' {table_type}.", remedy="Use the matching suffix.")
     table = TableName(check_raw_table_name(raw), table_type)
     filled = {"tableName": table.typed, "tableType": table_type, **{k: v for k, v in body.items() if k not in ("tableName", "tableType")}}
     for key in _MANDATORY:
         if filled.setdefault(key, {}) is None:
             filled[key] = {}
-        if not isinstance(filled[key], dict):
-            raise InvalidInput(f"'{key}' of table '{table}' must be an object.")
     config = TableConfig(table, filled)
     _check_values(config)
     return config
@@ -198,30 +239,23 @@ def from_record(record: ZNRecord) -> TableConfig:
         body = {k: (v if k in _PLAIN else json.loads(v)) for k, v in record.simple.items()}
         for flag in ("isDimTable", "isMaterializedView"):
             if flag in body:
-                body[flag] = body[flag] == "true"
+                body[flag] = body[flag].lower() == "true"
         return parse_table_config({**body, "tableName": record.id})
     except (ValueError, InvalidInput) as error:
         raise RecordCorrupt(f"Table config '{record.id}' can not be read: {error}") from error
 
 
 def _check_values(config: TableConfig) -> None:
-    for key in ("replication", "replicasPerPartition"):
-        text = config.segments_config.get(key)
-        try:
-            replication = int(text) if text is not None else 1
-        except (TypeError, ValueError):
-            replication = 0
-        if replication < 1:
-            raise InvalidInput(f"'segmentsConfig.{key}' of table '{config.table}' must be a number from 1 on, not {text!r}.")
+    for key, replicas in (
+        ("replication", config.segments.replication),
+        ("replicasPerPartition", config.segments.replicas_per_partition),
+    ):
+        if replicas is not None and replicas < 1:
+            raise InvalidInput(f"'segmentsConfig.{key}' of table '{config.table}' must be a number from 1 on, not {int(replicas)}.")
     if config.ingestion_type not in ("APPEND", "REFRESH"):
-        raise InvalidInput(f"'segmentIngestionType' of table '{config.table}' must be APPEND or REFRESH, not '{config.ingestion_type}'.")
-
-
-def _text(body: dict[str, Any], key: str) -> str | None:
-    value = body.get(key)
-    if value is not None and not isinstance(value, str):
-        raise InvalidInput(f"'{key}' must be text.")
-    return value
+        raise InvalidInput(
+            f"'segmentIngestionType' of table '{config.table}' must be APPEND or REFRESH, not '{shown(config.ingestion_type)}'."
+        )
 
 
 def _plain(value: Any) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput
 
 _TOKEN = re.compile(
@@ -171,7 +172,8 @@ class _Parser:
         self._next += 1
         match kind:
             case "number":
-                return Literal(float(text) if re.search(r"[.eE]", text) else int(text))
+                whole = whole_number(text)
+                return Literal(float(text) if whole is None else whole)
             case "text":
                 return Literal(text[1:-1].replace("''", "'"))
             case "quoted":

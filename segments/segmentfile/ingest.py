@@ -48,25 +48,25 @@ def read_ingestion(schema: Schema, config: TableConfig) -> Ingestion:
     Raises InvalidInput naming an expression that does not parse, a function that is not supported, a column that is transformed twice,
     reads itself, or is in a circle of transforms.
     """
-    body = config.body.get("ingestionConfig") or {}
+    asked = config.ingestion
     given: dict[str, str] = {}
-    for item in body.get("transformConfigs") or ():
-        name, text = (item.get(k) if isinstance(item, dict) else None for k in ("columnName", "transformFunction"))
-        if not isinstance(name, str) or not isinstance(text, str) or not name or not text:
+    for item in asked.transform_configs or ():
+        name, text = (item.column_name, item.transform_function) if item is not None else (None, None)
+        if not name or not text:
             raise InvalidInput("Every item of 'ingestionConfig.transformConfigs' needs 'columnName' and 'transformFunction'.")
         if name in given:
             raise InvalidInput(f"Column '{name}' has two transforms in 'ingestionConfig.transformConfigs'.", remedy="Keep one.")
-        given[name] = text
+        given[str(name)] = str(text)
     for field in schema.fields:
         if field.transform:
             given.setdefault(field.name, field.transform)
     trees = {name: _tree(text, f"the transform of column '{name}'") for name, text in given.items()}
-    where = (body.get("filterConfig") or {}).get("filterFunction")
+    where = asked.filter_config.filter_function if asked.filter_config is not None else None
     return Ingestion(
         tuple((name, trees[name]) for name in _ordered(trees)),
         _tree(str(where), "'filterConfig.filterFunction'") if where else None,
-        bool(body.get("rowTimeValueCheck", False)),
-        bool(body.get("continueOnError", False)),
+        bool(asked.row_time_value_check),
+        bool(asked.continue_on_error),
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
 from segments.domain.schema import FieldSpec
 from segments.domain.table_config import TableConfig
+from segments.domain.table_model import FieldConfig, IndexConfig
 from segments.errors import InvalidInput
 from segments.segmentfile.codecs import CODECS, LZ4, PASS_THROUGH
+
+_NO_FIELD: Final = FieldConfig()
 
 
 @dataclass(frozen=True)
@@ -25,36 +27,39 @@ class ColumnSettings:
 
 def column_settings(spec: FieldSpec, config: TableConfig) -> ColumnSettings:
     """Read the settings of one column. Raises InvalidInput for a codec that can not be written."""
-    index = config.index_config
-    own: Mapping[str, Any] = next((f for f in config.body.get("fieldConfigList") or () if f.get("name") == spec.name), {})
-    inverted = spec.name in (index.get("invertedIndexColumns") or ()) or "INVERTED" in _index_types(own)
+    index = config.index
+    own = next((f for f in config.field_configs if f.name == spec.name), _NO_FIELD)
+    inverted = spec.name in (index.inverted_index_columns or ()) or "INVERTED" in _index_types(own)
     raw = spec.name in config.no_dictionary_columns and not inverted
-    var_length = bool(index.get("useVarLengthDictionary")) or spec.name in (index.get("varLengthDictionaryColumns") or ())
+    var_length = bool(index.use_var_length_dictionary) or spec.name in (index.var_length_dictionary_columns or ())
     return ColumnSettings(raw, _codec(spec, index, own), inverted, var_length, _partition(spec, index))
 
 
-def _index_types(own: Mapping[str, Any]) -> set[str]:
-    listed = {str(t).upper() for t in own.get("indexTypes") or ()} | {str(own.get("indexType") or "").upper()}
-    return listed | {str(t).upper() for t in own.get("indexes") or {}}
+def _index_types(own: FieldConfig) -> set[str]:
+    listed = {*(own.index_types or ()), own.index_type, *(own.indexes or ())}
+    return {name.upper() for name in listed if name}
 
 
-def _codec(spec: FieldSpec, index: Mapping[str, Any], own: Mapping[str, Any]) -> int:
-    given = own.get("compressionCodec") or (index.get("noDictionaryConfig") or {}).get(spec.name)
-    given = given or ((own.get("indexes") or {}).get("forward") or {}).get("compressionCodec")
+def _codec(spec: FieldSpec, index: IndexConfig, own: FieldConfig) -> int:
+    given = own.compression_codec or (index.no_dictionary_config or {}).get(spec.name)
+    forward = (own.indexes or {}).get("forward")
+    given = given or (forward.compression_codec if forward is not None else None)
     if not given:
         return PASS_THROUGH if spec.kind == "METRIC" else LZ4
-    if str(given).upper() not in CODECS:
+    if given.upper() not in CODECS:
         raise InvalidInput(
             f"Compression codec '{given}' of column '{spec.name}' can not be written.", remedy=f"Use one of {', '.join(CODECS)}."
         )
-    return CODECS[str(given).upper()]
+    return CODECS[given.upper()]
 
 
-def _partition(spec: FieldSpec, index: Mapping[str, Any]) -> tuple[str, int] | None:
-    found = ((index.get("segmentPartitionConfig") or {}).get("columnPartitionMap") or {}).get(spec.name)
-    if not found:
+def _partition(spec: FieldSpec, index: IndexConfig) -> tuple[str, int] | None:
+    partitions = index.segment_partition_config
+    found = ((partitions and partitions.column_partition_map) or {}).get(spec.name)
+    if found is None:
         return None
-    try:
-        return str(found["functionName"]), int(found["numPartitions"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidInput(f"'segmentPartitionConfig' of column '{spec.name}' needs functionName and numPartitions.") from error
+    if not found.function_name or not found.num_partitions:
+        raise InvalidInput(
+            f"'segmentPartitionConfig' of column '{spec.name}' needs functionName and numPartitions.", remedy="Name both, or neither."
+        )
+    return str(found.function_name), int(found.num_partitions)

@@ -121,7 +121,7 @@ def _encoded(column: Callable[[str], tuple[Any, Mask]], of: _Described, name: st
 
 def layout_of(config: TableConfig) -> str:
     """``tableIndexConfig.segmentFormatVersion``: v3 unless the table asks for v1. Raises InvalidInput for another word."""
-    given = str(config.index_config.get("segmentFormatVersion") or V3).lower()
+    given = str(config.index.segment_format_version or V3).lower()
     if given not in (V1, V3):
         raise InvalidInput(f"'segmentFormatVersion' of table '{config.table}' is '{given}'.", remedy="Use v1 or v3.")
     return given
@@ -134,7 +134,7 @@ def _times(field: FieldSpec, values: Any, config: TableConfig, now_ms: int) -> t
         if config.segment_time_check:
             check_times(config.table.typed, field, start, end, unit)
     except InvalidInput:
-        if not (config.body.get("ingestionConfig") or {}).get("continueOnError"):
+        if not config.ingestion.continue_on_error:
             raise
         return TIME_RANGE_MS[0], now_ms, "MILLISECONDS"
     return start, end, unit

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from segments.domain import table_config as configs
-from segments.domain.check_document import CHECKS, check_columns, checks_of, custom_configs, parse_checks, to_document
+from segments.domain.check_document import CHECKS, check_columns, checks_of, parse_checks, to_document
 from segments.domain.checks import CheckPlan, SampleSql
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
@@ -35,7 +35,7 @@ def validate_checks(config: TableConfig, schema: Schema) -> CheckPlan:
 
 def read_check_document(ctx: Context, table: TableName) -> dict[str, Any]:
     """``{"checks": [...], "timeoutMs": n}`` of a table. Raises NotFound, or InvalidInput when what is stored can not be read."""
-    return to_document(custom_configs(read_table_config(ctx, table)).get(CHECKS))
+    return to_document(read_table_config(ctx, table).custom.get(CHECKS))
 
 
 def write_check_document(ctx: Context, table: TableName, document: Any, *, actor: Actor) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _write_on_pinot(ctx: Context, table: TableName, text: str | None, actor: Act
 
 def _with_checks(config: TableConfig, text: str | None) -> TableConfig:
     metadata = dict(config.body.get("metadata") or {})
-    custom = {**custom_configs(config), CHECKS: text}
+    custom = {**(metadata.get("customConfigs") or {}), CHECKS: text}
     metadata["customConfigs"] = {k: v for k, v in custom.items() if v is not None}
     return TableConfig(config.table, {**config.body, "metadata": metadata})
 

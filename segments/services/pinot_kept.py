@@ -31,8 +31,7 @@ _PINOT_KEEPS: Final = "Pinot moves its file to Deleted_Segments and keeps it the
 
 def keeps_copies(config: TableConfig) -> bool:
     """Does the table ask for copies of what is deleted through us?"""
-    custom = (config.body.get("metadata") or {}).get("customConfigs") or {}
-    return str(custom.get(KEEP_COPIES, "")).strip().lower() == "true"
+    return config.custom.get(KEEP_COPIES, "").strip().lower() == "true"
 
 
 def fate(config: TableConfig, retention: str | None) -> str:

@@ -129,7 +129,7 @@ def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, fil
     start_ms = ctx.clock()
     rule = make_rule(
         spec.name_type, config.table.typed, spec.name_configs, start_ms=start_ms if config.consistent_push else None,
-        is_append=not config.is_refresh, frequency=config.batch_config.get("segmentIngestionFrequency"),
+        is_append=not config.is_refresh, frequency=config.batch.segment_ingestion_frequency,
         has_time=config.time_column is not None, seed=str(start_ms),
     )  # fmt: skip
     return {

@@ -84,7 +84,7 @@ def require_passed(
     Returns what was checked, for ``same_files``.
     """
     config = config or read_table_config(ctx, table)
-    plan = _plan_of(config) if (config.body.get("metadata") or {}).get("customConfigs") else CheckPlan()
+    plan = _plan_of(config) if config.custom else CheckPlan()
     counted, files = _count(ctx, table, entry.segments_to, declared) if declared is not None else ([], {})
     if isinstance(plan, CheckPlan) and not plan.checks and not counted:
         return files

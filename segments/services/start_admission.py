@@ -9,6 +9,7 @@ from typing import Final
 from segments.domain import admission
 from segments.domain.lineage import Entry, Lineage, State
 from segments.domain.table_config import TableConfig
+from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput
 from segments.services.context import Context
 from segments.services.segments import read_segments
@@ -45,9 +46,10 @@ def read_declared(custom_map: Mapping[str, str] | None) -> Declared:
     found: list[int | None] = []
     for key in (DECLARED_BYTES, DECLARED_ROWS):
         text = (custom_map or {}).get(key)
-        if text is not None and not (str(text).strip().isdecimal() and len(str(text).strip()) <= 18):
+        number = None if text is None else whole_number(str(text).strip())
+        if text is not None and number is None:
             raise InvalidInput(f"'customMap.{key}' must be a whole number from 0 on, not {text!r}.", field=f"customMap.{key}")
-        found.append(None if text is None else int(text))
+        found.append(number)
     return Declared(*found)
 
 

@@ -22,7 +22,6 @@ from segments.services.consuming_segments import first_segments, make_remaining_
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import table_not_found
 from segments.services.schemas import read_schema
-from segments.services.table_record import read_table_config
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
 from segments.store.cluster_setup import broker_resource
@@ -130,7 +129,8 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
     raw, suffix = split_table_name(name)
     if raw != table.raw or suffix not in (None, table.type):
         raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
-    read_table_config(ctx, table)
+    if ctx.store.exists(paths.table_config(table.typed)) is None:  # one that can not be read is replaced, too
+        raise table_not_found(table)
     validate_table(ctx, body)
 
     def attempt() -> Sequence[Write] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -148,3 +149,47 @@ def test_another_cluster_has_addresses_of_its_own(cluster: ApiCluster, settings:
     ]
     assert cluster.http.get(f"/clusters/{settings.CLUSTER_NAME}/tables").json() == {"tables": ["t"]}  # type: ignore[attr-defined]
     assert cluster.http.get("/clusters/nope/tables").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"ingestionConfig": "x"}, "ingestionConfig"),
+        ({"ingestionConfig": {"batchIngestionConfig": "x"}}, "ingestionConfig.batchIngestionConfig"),
+        ({"metadata": {"customConfigs": "x"}}, "metadata.customConfigs"),
+        ({"upsertConfig": "x"}, "upsertConfig"),
+        ({"segmentsConfig": {"replication": [1]}}, "segmentsConfig.replication"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_by_its_path_wherever_a_config_is_sent(
+    cluster: ApiCluster, change: dict[str, Any], path: str
+) -> None:
+    cluster.create()
+    for method, address in (("post", "/tables"), ("put", "/tables/t"), ("post", "/tables/validate")):
+        answer = getattr(cluster.http, method)(address, {**config_of(), **change}, "application/json")
+        assert (answer.status_code, answer.json()["error"].split(":")[0], answer.json()["field"]) == (400, path, path)
+        assert answer.json()["remedy"]
+
+
+def test_primary_keys_that_are_no_texts_are_refused_by_their_path(cluster: ApiCluster) -> None:
+    answer = cluster.http.post("/schemas", {**schema_of(), "primaryKeyColumns": [[{}]]}, "application/json")
+    assert (answer.status_code, answer.json()["field"]) == (400, "primaryKeyColumns[0]")
+
+
+def test_a_stored_config_that_can_not_be_read_is_replaced_by_a_good_one(cluster: ApiCluster) -> None:
+    cluster.create()
+    node = cluster.memory.get(paths.table_config("t_OFFLINE"))
+    assert node is not None
+    assert node.record is not None
+    cluster.memory.replace(paths.table_config("t_OFFLINE"), node.record.with_simple(ingestionConfig='"x"'), node.version)
+    assert "can not be read" in cluster.http.get("/tables/t").json()["error"]
+    assert cluster.http.put("/tables/t", config_of(), "application/json").status_code == 200
+    assert cluster.http.get("/tables/t").status_code == 200
+
+
+def test_a_config_is_kept_as_it_was_sent(cluster: ApiCluster) -> None:
+    sent = {**config_of(), "segmentsConfig": {"timeColumnName": "day", "replication": 1, "new": [None]}, "query": {"timeoutMs": "5"}}
+    cluster.create()
+    assert cluster.http.put("/tables/t", sent, "application/json").status_code == 200
+    stored = cluster.http.get("/tables/t").json()["OFFLINE"]
+    assert (stored["segmentsConfig"], stored["query"]) == (sent["segmentsConfig"], sent["query"])

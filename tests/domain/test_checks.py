@@ -179,7 +179,7 @@ def test_a_table_keeps_its_checks_as_text_under_custom_configs() -> None:
     assert checks_of(parse_table_config(body)).checks == (RowCount("enough", Level.BLOCK, min_rows=1),)
     assert to_document(json.dumps(document)) == {**document, "timeoutMs": 60_000}
     body["metadata"] = {"customConfigs": {CHECKS: document}}
-    with pytest.raises(InvalidInput, match="JSON text"):
+    with pytest.raises(InvalidInput, match="expected text"):
         checks_of(parse_table_config(body))
 
 

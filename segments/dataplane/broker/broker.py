@@ -26,6 +26,7 @@ from segments.dataplane.broker.server_health import ServerHealth
 from segments.dataplane.broker.sides import Side, sides_of
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.parse import parse_select
+from segments.domain.whole_number import whole_number
 from segments.errors import PinotAdminError, Rejected, Unavailable
 from segments.gateways.servers import Servers
 from segments.store.base import Store
@@ -37,7 +38,6 @@ TAGS: Final = ("DefaultTenant_BROKER",)
 DEFAULT_TIMEOUT_MS: Final = 10_000
 #: Whoever asks for more waits as long: what follows it is no length of time for the machine.
 _LONGEST_TIMEOUT_MS: Final = 86_400_000
-_MOST_DIGITS: Final = 18
 #: Seconds in which a query may start anew because the routing changed under it, or wait for a change that is sure to come.
 _RERUN_S: Final = 1.0
 
@@ -287,6 +287,7 @@ def _check_whole(gathered: Gathered, routing: Routing) -> None:
 def _timeout_ms(sql: str, options: Mapping[str, str] | None) -> int:
     """``timeoutMs`` of the options, or of the text, or the default."""
     text = (options or {}).get("timeoutMs") or parse_select(sql).options.get("timeoutMs") or str(DEFAULT_TIMEOUT_MS)
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS) or int(text) <= 0:
+    timeout_ms = whole_number(text)
+    if not timeout_ms:
         raise QueryRejected(f"timeoutMs must be a whole number above 0, not '{text[:40]}'.")
-    return min(int(text), _LONGEST_TIMEOUT_MS)
+    return min(timeout_ms, _LONGEST_TIMEOUT_MS)

@@ -18,6 +18,8 @@ from segments.dataplane.query.plan_size import check_written
 from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
 from segments.domain.schema import FieldSpec, Schema
 from segments.domain.time_boundary import TimeFilter
+from segments.domain.whole_number import whole_number
+from segments.names import shown
 
 DEFAULT_LIMIT = 10
 #: A column of the merged groups for the path without DuckDB: ("key", i), ("part", i, default when empty) or ("avg", sum, count).
@@ -79,11 +81,8 @@ def plan_query(sql: str, schema: Schema, *, options: Mapping[str, str] | None = 
     """
     statement = parse_select(sql)
     merged = {**statement.options, **(options or {})}
-    now = merged.get("now", "")
     try:
-        return _Planner(
-            statement, schema, int(now) if now.isascii() and now.isdigit() and len(now) < 19 else time.time_ns() // 1_000_000, merged
-        ).plan(time_filter)
+        return _Planner(statement, schema, _now_ms(merged.get("now", "")), merged).plan(time_filter)
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
 
@@ -257,10 +256,11 @@ class _Planner:
         """``2`` is the second selected item; names of aliases stand for what they name."""
         if not isinstance(node, exp.Literal) or node.is_string:
             return self._unaliased(node)
-        text = str(node.this)
-        if not text.isdigit() or not 1 <= int(text) <= len(self.items):
-            raise QueryRejected(f"Position {text} is not in the SELECT list of {len(self.items)} items.", error_code=SQL_PARSING)
-        return self.items[int(text) - 1][0]
+        position = whole_number(str(node.this))
+        if position is None or not 1 <= position <= len(self.items):
+            said = f"Position {shown(str(node.this))} is not in the SELECT list of {len(self.items)} items."
+            raise QueryRejected(said, error_code=SQL_PARSING)
+        return self.items[position - 1][0]
 
     def _unaliased(self, node: exp.Expression) -> exp.Expression:
         if not self.aliases:
@@ -300,7 +300,13 @@ def _comparison(wanted: TimeFilter) -> exp.Expression:
 
 
 def _whole(node: exp.Expression, what: str) -> int:
-    text = str(node.this) if isinstance(node, exp.Literal) and not node.is_string else ""
-    if not text.isdigit() or int(text) >= 2**31:
+    number = whole_number(str(node.this)) if isinstance(node, exp.Literal) and not node.is_string else None
+    if number is None or number >= 2**31:
         raise QueryRejected(f"{what} must be a whole number from 0 to {2**31 - 1}.", error_code=SQL_PARSING)
-    return int(text)
+    return number
+
+
+def _now_ms(text: str) -> int:
+    """The option's moment, else this one."""
+    given = whole_number(text)
+    return time.time_ns() // 1_000_000 if given is None else given

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from segments.dataplane.query.expression import Expr, as_long, as_text, literal, quote
 from segments.dataplane.query.rejected import QueryRejected
 from segments.domain.datetime_format import MILLIS, DateTimeFormat, java_to_strptime, parse_format
+from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput
 
 _TRUNCATE: Final = frozenset({"millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"})
@@ -108,9 +109,10 @@ def date_time_convert(args: Sequence[Expr]) -> Expr:
     """``dateTimeConvert(value, inputFormat, outputFormat, granularity)``; LONG for epochs, STRING for text formats."""
     before, after = (_format(constant_text(args, i, "", "A format of dateTimeConvert()")) for i in (1, 2))
     size, _, unit = constant_text(args, 3, "", "The granularity of dateTimeConvert()").partition(":")
-    if not size.isdigit() or int(size) < 1 or unit.upper() not in MILLIS:
+    count = whole_number(size)
+    if not count or unit.upper() not in MILLIS:
         raise QueryRejected("The granularity of dateTimeConvert() is malformed.", remedy="Write for example 1:DAYS.")
-    bucket = max(1, int(int(size) * MILLIS[unit.upper()]))
+    bucket = max(1, int(count * MILLIS[unit.upper()]))
     if before.kind == "SIMPLE_DATE_FORMAT":
         read = f"epoch_ms({_to_utc(f'strptime({as_text(args[0])}, {_pattern(before.pattern)})', before.zone)})"
     else:

@@ -58,7 +58,7 @@ class Peers:
         except PinotAdminError as error:
             log.warning("%s", error)
             config = None
-        own = config.segments_config.get("peerSegmentDownloadScheme") if config else None
+        own = config.peer_scheme if config else None
         return str(own or self._default).lower()
 
 

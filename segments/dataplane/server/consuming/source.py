@@ -52,27 +52,22 @@ class Source:
     @property
     def peer_scheme(self) -> str | None:
         """``segmentsConfig.peerSegmentDownloadScheme``: the table's segments may live on servers only."""
-        return peer_scheme(self.config)
+        return self.config.peer_scheme
 
     @property
     def downloads_only(self) -> bool:
         """completionMode DOWNLOAD: only the committer builds."""
-        completion = self.config.segments_config.get("completionConfig") or {}
-        return str(completion.get("completionMode") or "").upper() == "DOWNLOAD"
+        completion = self.config.segments.completion_config
+        return completion is not None and (completion.completion_mode or "").upper() == "DOWNLOAD"
 
     @property
     def tells_build_failures(self) -> bool:
         """``retryOnSegmentBuildPrecheckFailure``: a failed build halves the segment's row limit."""
-        return bool((self.config.body.get("ingestionConfig") or {}).get("retryOnSegmentBuildPrecheckFailure"))
+        return bool(self.config.ingestion.retry_on_segment_build_precheck_failure)
 
     def continues(self, other: Source) -> bool:
         """Would the rows of ``other``'s partition, read on, be the ones of this segment?"""
         return (self.versions, self.stream.raw, self.name.partition) == (other.versions, other.stream.raw, other.name.partition)
-
-
-def peer_scheme(config: TableConfig) -> str | None:
-    """``http`` or ``https`` when the table's segments may be fetched from other servers."""
-    return str(config.segments_config.get("peerSegmentDownloadScheme") or "").lower() or None
 
 
 def read_source(store: Store, table: str, segment: str, instance: str) -> Source:
