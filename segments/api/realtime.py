@@ -49,7 +49,7 @@ class ResumeConsumption(ApiView):
 
     def post(self, request: Request, table: str) -> Response:
         """Flag and new consuming segments are one change; the answer lists what consumes then."""
-        start = StartFrom(_word(request))
+        start = StartFrom(_word(request), is_chosen="consumeFrom" in request.query_params)
         comment = text_param(request, "comment")
         return Response(consumption.resume_table(self.ctx, realtime_table(table), start=start, comment=comment, actor=self.actor))
 
@@ -85,7 +85,7 @@ class ResumeTopics(ApiView):
 
     def post(self, request: Request, table: str) -> Response:
         """``topicIndices`` are positions in streamConfigMaps."""
-        start = StartFrom(_word(request))
+        start = StartFrom(_word(request), is_chosen="consumeFrom" in request.query_params)
         return Response(consumption.resume_topics(self.ctx, realtime_table(table), _topics(request), start=start, actor=self.actor))
 
 

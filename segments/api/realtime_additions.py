@@ -117,7 +117,7 @@ def _start(body: dict[str, Any]) -> StartFrom:
         numbered = {int(p): str(o) for p, o in offsets.items()}
     except (AttributeError, ValueError) as error:
         raise InvalidInput("'offsets' must be an object {partition: offset}.", remedy='For example {"0": "150"}.') from error
-    return StartFrom(parse_word(body.get("consumeFrom")), numbered)
+    return StartFrom(parse_word(body.get("consumeFrom")), numbered, is_chosen=body.get("consumeFrom") is not None)
 
 
 urlpatterns = [

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from segments.domain import first_starts
+from segments.domain import changed_streams, first_starts
 from segments.domain.ideal_state import CONSUMING
 from segments.domain.llc_name import parse_llc_name
 from segments.domain.partition_metadata import stream_partition_metadata
@@ -43,10 +43,18 @@ _PER_TRANSACTION: Final = 300
 
 @dataclass(frozen=True)
 class StartFrom:
-    """Where partitions without a consuming segment go on; ``offsets`` {partition: offset} wins over ``word``."""
+    """Where partitions without a consuming segment go on; ``offsets`` {partition: offset} wins over ``word``.
+
+    ``is_chosen``: somebody said the word, it is not only the default; wanted where the table reads another stream since it stopped.
+    """
 
     word: Word = "lastConsumed"
     offsets: Mapping[int, str] = field(default_factory=dict)
+    is_chosen: bool = False
+
+    def says(self, partition: int) -> bool:
+        """Was it said where this partition begins?"""
+        return self.is_chosen or self.word != "lastConsumed" or partition in self.offsets
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,7 @@ def ensure_consuming(
         while True:
             # The change is made once, with the first transaction: by the next one somebody may have changed it again.
             job = _Attempt(ctx, table, facts, start or StartFrom(), None if done else change, is_patient)
+            job.is_asked = start is not None or change is not None
             update_transaction(ctx.store, job.writes)
             done.append(job.changes)
             if not job.is_cut:
@@ -156,6 +165,8 @@ class _Attempt:
         is_patient: bool,
     ) -> None:
         self.is_patient = is_patient
+        #: A person or their plan resumes; else it is a pass.
+        self.is_asked = False
         self.ctx, self.table, self.facts, self.start, self.change = ctx, table, facts, start, change
         self.changes = Changes()
         self.cases: list[Case] = []
@@ -171,7 +182,7 @@ class _Attempt:
         if self.cases:
             self._plan(state)
         made = {parse_llc_name(s).partition for s in self.changes.created}
-        after = first_starts.without(self.changes.apply(self.ideal), made)
+        after = changed_streams.without(first_starts.without(self.changes.apply(self.ideal), made), made)
         if after == state.ideal and self.changes.is_empty:
             return None
         self.ideal = after
@@ -201,7 +212,10 @@ class _Attempt:
         seen = state.seen(partitions, self.facts.topics, is_patient=self.is_patient)
         cases = diagnose(seen.with_ideal(self.ideal), self.now_ms)
         check_offsets(self.table, self.start, cases, state)
-        return cases
+        waiting = undecided(cases, self.start, self.ideal)
+        if waiting and self.is_asked:
+            raise another_stream(self.table, waiting, self.ideal)
+        return [c for c in cases if c not in waiting]
 
     def _plan(self, state: RealtimeState) -> None:
         config = read_table_config(self.ctx, self.table)
@@ -229,6 +243,22 @@ def check_offsets(table: TableName, start: StartFrom, cases: Sequence[Case], sta
         )
 
 
+def undecided(cases: Sequence[Case], start: StartFrom, ideal: ZNRecord) -> list[Case]:
+    """Cases that would go on from an offset of another stream than the table reads now, because nobody said where to begin."""
+    changed = changed_streams.of(ideal)
+    return [c for c in cases if c.kind.makes_segment and c.partition in changed and not start.says(c.partition)]
+
+
+def another_stream(table: TableName, waiting: Sequence[Case], ideal: ZNRecord) -> StateConflict:
+    """The refusal of a resume that does not say where to begin."""
+    partition = waiting[0].partition
+    return StateConflict(
+        f"Table '{table}' reads another stream than before: partition {partition} stopped in {changed_streams.of(ideal)[partition]}.",
+        remedy="Say where to begin in the new one: consumeFrom=smallest, largest or lastConsumed (the same offset), or offsets.",
+        partitions=[c.partition for c in waiting][:100],
+    )
+
+
 def start_of(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) -> Start:
     """Where the new segment of a case begins: the caller's offset or word, else the end of what is committed, else the offset noted
     when the table was created, else (a partition that the stream got later) the smallest.
@@ -245,6 +275,8 @@ def start_of(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) 
     if start.word == "smallest" or known is None:
         return Start(facts.earliest(partition).text)
     base = facts.parse(partition, known)
+    if partition in changed_streams.of(ideal):
+        return Start(base.text)
     first = _earliest_or_none(facts, partition)
     if first is not None and first > base:
         return Start(first.text, lost_from=base.text)

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from segments.domain import changed_streams
 from segments.domain.findings import Found
 from segments.domain.ideal_state import CONSUMING
 from segments.domain.pause import PauseState, consuming_segments, is_disabled, pause_of
@@ -151,7 +152,8 @@ def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[F
     found = [_finding_of(c) for c in ensured.cases if _is_told(c)] if ensured else []
     if ensured and ensured.stream_error:
         found.append(Found(PREFIX + "stream", "", "warning", f"A stream of {table} does not answer: {ensured.stream_error}"))
-    found += _unhosted(ctx, _ideal(ctx, table))
+    ideal = _ideal(ctx, table)
+    found += [*_unhosted(ctx, ideal), *_in_another_stream(ideal)]
     now = ctx.clock()
     for loss in read_data_loss(ctx.store, table.typed):
         if now - loss.at_ms < _LOSS_SHOWN_MS:
@@ -189,6 +191,16 @@ def _unhosted(ctx: Context, ideal: ZNRecord) -> Sequence[Found]:
             text = f"Segment {segment} does not consume: none of {', '.join(servers)} is alive."
             found.append(Found(PREFIX + "no-server", segment, "error", text))
     return found
+
+
+def _in_another_stream(ideal: ZNRecord) -> list[Found]:
+    """Partitions that wait because the table's config names another stream than the one they stopped in."""
+    if not (streams := changed_streams.of(ideal)) or pause_of(ideal).paused:
+        return []
+    partitions = ", ".join(map(str, sorted(streams)[:10]))
+    stopped = f"Partitions {partitions} stopped in {min(streams.values())}, which the table does not read any more."
+    text = f"{stopped} Say where to begin in the new stream: resume the table."
+    return [Found(PREFIX + "another-stream", "", "error", text)]
 
 
 def _remove_left(ctx: Context, table: TableName) -> list[str]:

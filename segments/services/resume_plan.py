@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from segments.domain import changed_streams
 from segments.domain.pause import pause_of, with_pause
 from segments.domain.realtime_repair import Case, diagnose
 from segments.domain.realtime_table import check_realtime
@@ -12,7 +13,7 @@ from segments.domain.stream_offset import Offset
 from segments.domain.znrecord import ZNRecord
 from segments.errors import Unavailable
 from segments.names import TableName
-from segments.services.consuming_segments import StartFrom, check_offsets, start_of
+from segments.services.consuming_segments import StartFrom, another_stream, check_offsets, start_of, undecided
 from segments.services.context import Context
 from segments.services.realtime_state import observe_realtime
 from segments.services.stream_facts import StreamFacts, stream_facts
@@ -64,25 +65,30 @@ def plan_resume(ctx: Context, table: TableName, start: StartFrom) -> list[Planne
             partitions = None
         cases = diagnose(state.seen(partitions, facts.topics).with_ideal(unpaused), ctx.clock())
         check_offsets(table, start, cases, state)
+        if waiting := undecided(cases, start, unpaused):
+            raise another_stream(table, waiting, unpaused)
         return [_planned(facts, c, start, unpaused) for c in cases if c.kind.makes_segment]
 
 
 def _planned(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) -> PlannedStart:
     begin = facts.parse(case.partition, start_of(facts, case, start, ideal).offset)
-    base = facts.parse(case.partition, case.base_offset) if case.base_offset is not None else None
+    before = changed_streams.of(ideal).get(case.partition)
+    # An offset of another stream can not be compared with one of this stream.
+    base = facts.parse(case.partition, case.base_offset) if case.base_offset is not None and before is None else None
     earliest, latest = _bounds(facts, case.partition)
     skips, repeats = base is not None and begin > base, base is not None and begin < base
+    note = f"It stopped at {case.base_offset} of {before}; {begin} is an offset of another stream." if before else ""
     return PlannedStart(
         partition=case.partition,
-        last_consumed=base.text if base else None,
+        last_consumed=case.base_offset,
         start=begin.text,
         earliest=earliest.text if earliest else None,
         latest=latest.text if latest else None,
         skips=skips,
         repeats=repeats,
-        skipped=_distance(base, begin) if skips else 0,
-        repeated=_distance(begin, base) if repeats else 0,
-        note=_note(begin, base, earliest, latest),
+        skipped=None if before else _distance(base, begin) if skips else 0,
+        repeated=None if before else _distance(begin, base) if repeats else 0,
+        note=" ".join(filter(None, (note, _note(begin, base, earliest, latest)))),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from segments.domain import changed_streams
 from segments.domain import table_config as configs
 from segments.domain.ideal_state import ONLINE, new_ideal_state
 from segments.domain.realtime_plan import Changes
@@ -138,14 +139,27 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
         if node is None or ideal is None or ideal.record is None:
             raise table_not_found(table)
         writes: list[Write] = [Replace(paths.table_config(table.typed), config.to_record(), node.version)]
-        if ideal.record.simple.get("REPLICAS") != str(config.replication):
-            replicas = ideal.record.with_simple(REPLICAS=str(config.replication))
-            writes.append(Replace(paths.ideal_state(table.typed), replicas, ideal.version))
+        after = _with_streams(ideal.record, node, config).with_simple(REPLICAS=str(config.replication))
+        if after != ideal.record:
+            writes.append(Replace(paths.ideal_state(table.typed), after, ideal.version))
         return writes
 
     update_transaction(ctx.store, attempt)
     audit.record(actor, "updateTable", cluster=ctx.cluster, target=table.typed)
     return config
+
+
+def _with_streams(ideal: ZNRecord, before: Versioned, config: TableConfig) -> ZNRecord:
+    """The ideal state with a note of partitions that read another stream from now on. StateConflict while one of them still consumes."""
+    if config.table.type != REALTIME or before.record is None:
+        return ideal
+    after = changed_streams.noted(ideal, check_realtime(configs.from_record(before.record)), check_realtime(config))
+    if consuming := changed_streams.still_consuming(ideal, after):
+        raise StateConflict(
+            f"Segment {consuming[0]} still consumes the stream that this change replaces by another one.",
+            remedy="Pause the table, wait until pauseStatus lists no consuming segment, change it, and say on resume where to begin.",
+        )
+    return after
 
 
 def with_broker_rows(record: ZNRecord, rows: dict[str, dict[str, str]]) -> ZNRecord:

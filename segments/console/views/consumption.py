@@ -18,6 +18,7 @@ from segments.console.access import OPERATE, find_table, may, page
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters.consumption import HEIGHT, WIDTH, gaps, lines
 from segments.console.views.tables import head
+from segments.domain import changed_streams
 from segments.domain.force_commit import BatchSettings
 from segments.domain.pinot_version import FORCE_COMMIT, FORCE_COMMIT_SELECT, PAUSE, PAUSE_PARTITIONS
 from segments.domain.table_config import parse_period
@@ -31,6 +32,7 @@ from segments.services.context import Actor, Context
 from segments.services.force_commit import Wanted
 from segments.services.lag import PartitionLag, read_lag
 from segments.services.resume_plan import plan_resume
+from segments.store import paths
 from segments.store.data_loss import read_data_loss
 
 #: Seconds between two looks; a real Pinot is asked less often.
@@ -116,7 +118,7 @@ def resume(request: HttpRequest, typed: str) -> HttpResponse:
     word = cast(Word, request.GET.get("from") if request.GET.get("from") in dict(_WORDS) else "lastConsumed")
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
-        start = StartFrom(cast(Word, values["start"]))
+        start = StartFrom(cast(Word, values["start"]), is_chosen=True)
         if partitions:
             consumption.resume_partitions(ctx, name, partitions, start=start, actor=actor)
         else:
@@ -124,14 +126,18 @@ def resume(request: HttpRequest, typed: str) -> HttpResponse:
         undo = reverse("console:pause", args=[table.name]) + _query(partitions)
         return Outcome(f"{table.name} consumes again.", undo, "Pause again")
 
-    choice = forms.ChoiceField(label="Go on", choices=_WORDS, initial=word, widget=forms.RadioSelect)
+    ctx = wiring.context(table.cluster.name)
+    before = _streams_before(ctx, name)
+    # Where the stream is another one nothing is chosen beforehand: the old offset means nothing there.
+    initial = None if before and "from" not in request.GET else word
+    choice = forms.ChoiceField(label="Go on", choices=_WORDS, initial=initial, widget=forms.RadioSelect)
     operation = Operation(
         action="resumePartitions" if partitions else "resumeConsumption", button="Resume", back=_home(table), run=run, tab="consumption",
         title=f"Resume partitions {_names(partitions)} of {table.name}" if partitions else f"Resume {table.name}",
-        explain=["Every partition gets a new consuming segment, in one change. Undo: pause again."],
+        explain=["Every partition gets a new consuming segment, in one change. Undo: pause again.", *before],
         fields={"start": choice}, hold={"p": [str(p) for p in partitions]}, needs=PAUSE_PARTITIONS if partitions else PAUSE,
     )  # fmt: skip
-    return perform(request, table, operation, {"starts": _starts(wiring.context(table.cluster.name), name, word)})
+    return perform(request, table, operation, {"starts": _starts(ctx, name, word)})
 
 
 @page
@@ -192,10 +198,17 @@ def _told(ctx: Context, table: Table, name: TableName) -> _Told:
     return told
 
 
+def _streams_before(ctx: Context, name: TableName) -> list[str]:
+    """A sentence when partitions stopped in another stream than the one that the table reads now."""
+    node = ctx.store.get(paths.ideal_state(name.typed)) if ctx.pinot is None else None
+    streams = sorted(set(changed_streams.of(node.record).values())) if node and node.record else []
+    return [f"It stopped in {s}, and reads another stream now: choose where to begin there." for s in streams]
+
+
 def _starts(ctx: Context, name: TableName, word: Word) -> list[dict[str, Any]]:
     """Where each partition would go on; empty when the stream does not tell."""
     try:
-        return [start.to_json() for start in plan_resume(ctx, name, StartFrom(word))]
+        return [start.to_json() for start in plan_resume(ctx, name, StartFrom(word, is_chosen=True))]
     except PinotAdminError:
         return []
 
