@@ -27,7 +27,7 @@ from django.urls import set_script_prefix
 
 from pinotadmin.body_reader import BodyReader, Receive, Reservation, Send, read_small, refuse
 from pinotadmin.turns import Turns
-from segments.api import body_gate, direct
+from segments.api import body_gate, cluster_calls, direct
 from segments.errors import PinotAdminError, TooManyRequests
 
 #: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than cores.
@@ -49,6 +49,7 @@ class ThreadedHandler(ASGIHandler):
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """One request. A view goes on when its client leaves; only a stream is cut then."""
+        cluster_calls.receive(scope)
         sender = body_gate.sender(scope)
         try:
             if sender is not None:

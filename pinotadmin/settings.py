@@ -213,7 +213,7 @@ FILE_UPLOAD_TEMP_DIR = None
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "segments.api.authentication.TokenAuthentication",
-        "segments.api.authentication.ClusterSecretAuthentication",
+        "segments.api.cluster_calls.ClusterAuthentication",
         "segments.api.authentication.BasicAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],

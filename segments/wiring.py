@@ -9,12 +9,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from django.conf import settings
 from redis import Redis
 
 from segments.dataplane.broker import Broker, DetachedBroker
+from segments.domain.cluster_signature import address_of
 from segments.domain.outgoing import is_of_this_machine
 from segments.domain.stream_config import StreamConfig
 from segments.errors import NotFound, Unavailable
@@ -22,6 +24,7 @@ from segments.gateways import streams
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
+from segments.gateways.signed_calls import CallVerifier
 from segments.gateways.streams import Stream, StreamAccess, check_stream, open_stream
 from segments.models import Cluster
 from segments.names import instance_name
@@ -59,6 +62,9 @@ _lock = threading.RLock()
 def clock_ms() -> int:
     """Now, epoch milliseconds."""
     return time.time_ns() // 1_000_000
+
+
+_began_ms = clock_ms()
 
 
 def store() -> Store:
@@ -113,8 +119,7 @@ def context(cluster: str | None = None) -> Context:
             deep_store=DeepStore(settings.DEEP_STORE_URL),
             clock=clock_ms,
             new_id=lambda: str(uuid.uuid4()),
-            controller_url=f"http://{settings.HOST}:{settings.PORT}",
-            cluster_secret=settings.CLUSTER_SECRET,
+            controller_url=own_url(),
             limits=_limits(),
             streams=_open_stream,
             check_stream=_check_stream,
@@ -236,9 +241,20 @@ def input_roots() -> list[str]:
     return list(dict.fromkeys(settings.INPUT_ROOTS))
 
 
-def cluster_secret() -> str:
-    """The secret that processes of this cluster use among themselves; empty: they have none."""
-    return str(settings.CLUSTER_SECRET)
+def own_url() -> str:
+    """Where the other processes of the cluster reach the web process."""
+    host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
+    return f"http://{host}:{settings.PORT}"
+
+
+def call_verifier() -> CallVerifier:
+    """Checks requests that processes of the cluster send to the web process."""
+    return _verifier(str(settings.CLUSTER_SECRET), address_of(own_url()))
+
+
+@lru_cache(maxsize=4)
+def _verifier(secret: str, address: str) -> CallVerifier:
+    return CallVerifier(secret, address, began_ms=_began_ms)
 
 
 def is_metrics_open() -> bool:

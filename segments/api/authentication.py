@@ -1,15 +1,13 @@
-"""Who asks: HTTP Basic against the users, API tokens, and the cluster's own secret."""
+"""Who asks: HTTP Basic against the users, and API tokens. The cluster's own processes: ``cluster_calls``."""
 
 from __future__ import annotations
 
-import hmac
 from typing import Any, Final
 
 from django.conf import settings
 from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
-from segments import wiring
 from segments.domain.basic_auth import parse_basic
 from segments.domain.browser_request import is_browser, is_foreign
 from segments.errors import NotAuthenticated, PinotAdminError
@@ -23,27 +21,6 @@ FOREIGN: Final = (
     "A page of another site started this request, with credentials that the browser remembers. Open the address itself, log in at "
     "/login/, or send an API token."
 )
-
-
-class ClusterUser:
-    """The cluster's own processes; may do everything, exists in no database."""
-
-    username = "cluster"
-    pk = None
-    id = None
-    is_active = True
-    is_staff = False
-    is_superuser = True
-    is_authenticated = True
-    is_anonymous = False
-
-    def get_username(self) -> str:
-        """The name for audit records."""
-        return self.username
-
-    def has_perm(self, perm: str, obj: object = None) -> bool:
-        """Everything is allowed."""
-        return True
 
 
 class WrongCredentials(exceptions.AuthenticationFailed):
@@ -115,24 +92,6 @@ class TokenAuthentication(authentication.BaseAuthentication):
             return check_token(token.strip(), address_of(request)), None
         except NotAuthenticated as error:
             raise WrongCredentials(error) from error
-
-    def authenticate_header(self, request: Request) -> str:
-        """As for the others."""
-        return _challenge(request)
-
-
-class ClusterSecretAuthentication(authentication.BaseAuthentication):
-    """``Authorization: Bearer <cluster secret>``: the processes of this cluster among themselves."""
-
-    def authenticate(self, request: Request) -> tuple[ClusterUser, None] | None:
-        """The cluster's user; None for other schemes; AuthenticationFailed for a wrong token."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        secret = wiring.cluster_secret()
-        if not secret or not hmac.compare_digest(token.strip().encode(), secret.encode()):
-            raise exceptions.AuthenticationFailed("The token is wrong.")
-        return ClusterUser(), None
 
     def authenticate_header(self, request: Request) -> str:
         """As for the others."""

@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from segments import wiring
 from segments.api.authentication import actor_of
+from segments.api.cluster_calls import sign
 from segments.api.openapi import PinotSchema
 from segments.api.permissions import Right
 from segments.errors import InvalidInput, NotFound
@@ -33,6 +34,8 @@ class ApiView(APIView):
     #: What reading takes where it is restricted. "table": the right to read the table asked for, or without one the whole cluster;
     #: "filtered": the view leaves out, or refuses, what its asker may not read; "open": it tells nothing of any table.
     reading: ClassVar[Literal["table", "filtered", "open"]] = "table"
+    #: Methods that processes of the cluster may call; all others are refused to them.
+    for_cluster: ClassVar[frozenset[str]] = frozenset()
     schema = PinotSchema()
     cluster: str | None = None
     #: Methods that have a use case on a real Pinot; the others of Pinot's own paths are passed on to it.
@@ -46,6 +49,12 @@ class ApiView(APIView):
         if cluster is not None and self.is_passed_on(request, cluster):
             return _pass_on(request, cluster)
         return super().dispatch(request, *args, **kwargs)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        """As usual, and signed for a process of the cluster."""
+        made = super().finalize_response(request, response, *args, **kwargs)
+        sign(getattr(request, "_user", None), made)
+        return made
 
     def is_passed_on(self, request: HttpRequest, cluster: str) -> bool:
         """Is this one of Pinot's own paths, on a real Pinot, without a use case of ours?"""

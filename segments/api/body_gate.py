@@ -7,11 +7,10 @@ send it; the view asks for the right one.
 
 from __future__ import annotations
 
-import hmac
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.auth import get_user
@@ -22,8 +21,7 @@ from django.utils.functional import SimpleLazyObject
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from segments import wiring
-from segments.api import direct, errors
+from segments.api import cluster_calls, direct, errors
 from segments.api.base import ApiView
 from segments.errors import PinotAdminError
 from segments.services.rights import has_right_somewhere
@@ -57,7 +55,7 @@ def sender(scope: Mapping[str, Any]) -> bytes | None:
     cookie = b""
     for name, value in scope["headers"]:
         if name == b"authorization":
-            return None if _is_secret(value) else bytes(value)
+            return None if cluster_calls.is_from_cluster(scope) else bytes(value)
         if name == b"cookie":
             cookie = bytes(value)
     marker = settings.SESSION_COOKIE_NAME.encode() + b"="
@@ -72,7 +70,7 @@ def judge(scope: dict[str, Any]) -> Verdict:
     host = next((value for name, value in headers if name == b"host"), b"").decode("latin-1")
     if not direct.is_allowed_host(host):
         return Verdict(SMALL)
-    request = ASGIRequest({**scope, "headers": headers}, io.BytesIO())
+    request = ASGIRequest(cluster_calls.without_body({**scope, "headers": headers}), io.BytesIO())
     # As the middleware puts them there.
     request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     request.user = SimpleLazyObject(lambda: get_user(request))  # type: ignore[assignment]  # as Django's own middleware does
@@ -130,9 +128,3 @@ def _may_send(request: Request, view: APIView) -> bool:
     if right is None or not isinstance(view, ApiView) or view.table_asked(request) is not None:
         return False
     return has_right_somewhere(request.user, right, view.cluster_name)
-
-
-def _is_secret(authorization: bytes) -> bool:
-    scheme, _, token = authorization.partition(b" ")
-    secret = cast("str | None", wiring.cluster_secret()) or ""
-    return bool(secret) and scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), secret.encode())

@@ -31,6 +31,7 @@ class CompletionMessage(ApiView):
     """One GET of the protocol; ``kind`` says which."""
 
     rights = {"GET": "operate"}
+    for_cluster = frozenset(("GET",))
     parameters = {"GET": (*_WHO, "reason", "extraTimeSec", *_FIGURES)}
     kind = Kind.CONSUMED
 
@@ -44,6 +45,7 @@ class CommitEnd(ApiView):
     """The committer is done: its segment is registered and the next one opened."""
 
     rights = {"POST": "operate"}
+    for_cluster = frozenset(("POST",))
     parameters = {"POST": (*_WHO, "location", "reason", *_FIGURES)}
     parser_classes = (MultiPartParser,)
 
@@ -64,6 +66,7 @@ class CommitEnd(ApiView):
 class SegmentUpload(UploadView):
     """The tar of a segment about to be committed, from a server that does not write to the deep store itself."""
 
+    for_cluster = frozenset(("POST",))
     parameters = {"POST": _WHO}
 
     def post(self, request: Request) -> Response:

@@ -24,8 +24,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api import completion, errors, query, replacement
-from segments.api.authentication import BasicAuthentication, ClusterSecretAuthentication, TokenAuthentication
+from segments.api.authentication import BasicAuthentication, TokenAuthentication
 from segments.api.base import ApiView
+from segments.api.cluster_calls import ClusterAuthentication, answer_headers
 from segments.api.permissions import RightsPermission
 from segments.domain.completion import Kind
 
@@ -45,7 +46,7 @@ _ROUTES: Final[tuple[tuple[str, re.Pattern[str], type[ApiView], dict[str, Any]],
     ("GET", re.compile("/extendBuildTime"), completion.CompletionMessage, {"kind": Kind.EXTEND}),
 )
 _HEADS: Final = frozenset((b"authorization", b"content-length", b"transfer-encoding", b"host"))
-_authenticators: Final = (TokenAuthentication(), ClusterSecretAuthentication(), BasicAuthentication())
+_authenticators: Final = (TokenAuthentication(), ClusterAuthentication(), BasicAuthentication())
 _permission: Final = RightsPermission()
 _renderer: Final = JSONRenderer()
 
@@ -63,7 +64,7 @@ class DirectRequest:
     """What the views of these routes read of a request, under the names that DRF gives it. ``_request`` has the body, as there."""
 
     def __init__(self, scope: Mapping[str, Any], body: bytes) -> None:
-        self.method, self.path, self.body = str(scope["method"]), str(scope["path"]), body
+        self.scope, self.method, self.path, self.body = scope, str(scope["method"]), str(scope["path"]), body
         self.scheme = str(scope.get("scheme", "http"))
         self.META: dict[str, str] = {"REMOTE_ADDR": scope["client"][0] if scope.get("client") else ""}
         for name, value in scope["headers"]:
@@ -121,7 +122,7 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
         response = getattr(view, asked.method.lower())(request, **arguments)
     except Exception as error:  # noqa: BLE001  # as in DRF: the handler answers every fault and logs ours
         response = errors.handle(error, {"request": request, "view": view})
-    return encoded(response)
+    return encoded(response, asked.user)
 
 
 def _match(scope: Mapping[str, Any]) -> tuple[type[ApiView], dict[str, Any], dict[str, str]] | None:
@@ -147,14 +148,15 @@ def _is_allowed(request: Request, view: ApiView, asked: DirectRequest) -> bool:
     return False
 
 
-def encoded(response: HttpResponseBase) -> Answer:
-    """A whole response as ASGI wants it, with the headers that Django's middleware adds."""
+def encoded(response: HttpResponseBase, user: Any = None) -> Answer:
+    """A whole response as ASGI wants it, with the headers that Django's middleware adds; signed for a process of the cluster."""
     if isinstance(response, Response):
         body = b"" if response.data is None else _renderer.render(response.data)
         kind = "application/json"
     else:
         body, kind = bytes(getattr(response, "content", b"")), response.headers.get("Content-Type", "application/json")
-    headers = {**_security_headers(), **dict(response.items()), "Content-Type": kind, "Content-Length": str(len(body))}
+    signature = answer_headers(user, response.status_code, body)
+    headers = {**_security_headers(), **dict(response.items()), **signature, "Content-Type": kind, "Content-Length": str(len(body))}
     return Answer(response.status_code, [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in headers.items()], body)
 
 

@@ -10,6 +10,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
+from segments.domain.cluster_signature import SCHEME
+
 _WORD: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -50,15 +52,15 @@ class BasicScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         return {"type": "http", "scheme": "basic"}
 
 
-class ClusterSecretScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the base registers subclasses untyped
-    """The cluster's own secret."""
+class ClusterScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the base registers subclasses untyped
+    """Signed requests of the cluster's own processes."""
 
-    target_class = "segments.api.authentication.ClusterSecretAuthentication"
-    name = "clusterSecret"
+    target_class = "segments.api.cluster_calls.ClusterAuthentication"
+    name = "cluster"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
         """As OpenAPI names it."""
-        return {"type": "http", "scheme": "bearer"}
+        return {"type": "http", "scheme": SCHEME}
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the base registers subclasses untyped

@@ -6,7 +6,7 @@ Who has it is asked in ``segments.services.rights``; what is not named is denied
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
 from rest_framework.authentication import BasicAuthentication, SessionAuthentication
@@ -14,6 +14,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from segments.api.authentication import is_from_browser
+from segments.api.cluster_calls import ClusterUser
 from segments.services.rights import Right, allows, has_right, has_right_everywhere
 
 if TYPE_CHECKING:  # rest_framework.views imports this module while it is itself being imported
@@ -29,16 +30,19 @@ class RightsPermission(BasePermission):
 
     ``administer`` includes ``operate``. A changing method without a named right is denied to everybody but superusers. Where reading is
     restricted, what is read needs the right for its table; for what names none, ``reading`` of the view says what then: see ``ApiView``.
+    A process of the cluster may call the methods in ``for_cluster`` and no others: it sends requests that other people's data name.
     """
 
     message = "You do not have the right to do this."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         """May this user call this method of this view?"""
-        user = request.user
+        user: Any = request.user
         if user is None or not user.is_authenticated or not user.is_active:
             return False
         method = "GET" if request.method == "HEAD" else str(request.method)
+        if isinstance(user, ClusterUser):
+            return method in getattr(view, "for_cluster", ()) and _cluster(view) == settings.CLUSTER_NAME
         right, table = self._needed(request, view, method)
         if right in ("read", "query"):
             if getattr(view, "reading", "table") != "table":  # the view itself checks it, or there is nothing to check

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, bool_param, int_param, json_body, need_text, status, text_param
 from segments.api.streaming import in_threads
 from segments.domain import pinot_version
+from segments.domain.cluster_signature import SEAL_BYTES, SEAL_HEADER
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, REALTIME, TableName, check_segment_name, split_table_name
 from segments.services import deletion, downloads, segments, tables
@@ -97,16 +98,21 @@ class OneSegment(ApiView):
     """One segment: download its tar, delete it."""
 
     on_pinot = frozenset(("GET", "DELETE"))
+    for_cluster = frozenset(("GET",))
     rights = {"DELETE": "administer"}
     parameters = {"DELETE": ("retention", "force")}
 
     def get(self, request: Request, table: str, segment: str) -> StreamingHttpResponse:
         """The tar.gz as it was uploaded; the path takes the raw table name."""
         file = downloads.open_segment(self.ctx, table, segment)
-        chunks = file.chunks()
+        chunks, size, call = file.chunks(), file.size, getattr(request.user, "call", None)
+        if call is not None:  # a server: it gets a signature behind the file
+            chunks, size = call.sealed(chunks), size + SEAL_BYTES
         body = in_threads(chunks) if isinstance(request._request, ASGIRequest) else chunks
         response = StreamingHttpResponse(body, content_type="application/octet-stream")
-        response["Content-Length"] = str(file.size)
+        response["Content-Length"] = str(size)
+        if call is not None:
+            response[SEAL_HEADER] = str(SEAL_BYTES)
         response["Content-Disposition"] = content_disposition_header(True, segment) or "attachment"
         return response
 

@@ -1,17 +1,23 @@
-"""The servers' side of the segment completion protocol: HTTP to the controller with the cluster's secret (completion.md 3 and 4).
+"""The servers' side of the segment completion protocol: HTTP to the controller, signed with the cluster's secret.
 
 No call raises for a controller that does not answer: the answer is NOT_SENT then, and the server holds, as Pinot's servers do.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
 import httpx
+
+from segments.domain.cluster_signature import ANSWER_HEADER
+from segments.errors import PinotAdminError
+from segments.gateways.signed_calls import CallSigner, check_answer
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +32,7 @@ COMMIT_CONTINUE: Final = "COMMIT_CONTINUE"
 COMMIT_SUCCESS: Final = "COMMIT_SUCCESS"
 PROCESSED: Final = "PROCESSED"
 UPLOAD_SUCCESS: Final = "UPLOAD_SUCCESS"
+_BINARY: Final = "application/octet-stream"
 #: Never on the wire: there was no answer, or one that makes no sense.
 NOT_SENT: Final = "NOT_SENT"
 
@@ -108,10 +115,11 @@ class Controller(Protocol):
 class HttpController:
     """``Controller`` over HTTP. With several addresses the next one is asked when one does not answer: any web process will do (B13)."""
 
-    def __init__(self, urls: Sequence[str], secret: str, *, call_s: float = 10.0, upload_s: float = 300.0) -> None:
+    def __init__(self, urls: Sequence[str], signer: CallSigner, *, call_s: float = 10.0, upload_s: float = 300.0) -> None:
         self._urls = [url.rstrip("/") for url in urls if url]
-        self._call_s, self._upload_s = call_s, upload_s
-        headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+        self._signer, self._call_s, self._upload_s = signer, call_s, upload_s
+        # What is signed is the body as it is sent: not compressed.
+        headers = {"Accept-Encoding": "identity"}
         self._client = httpx.Client(headers=headers, timeout=httpx.Timeout(call_s, connect=3.0), trust_env=False)
         self._first = 0
 
@@ -163,25 +171,28 @@ class HttpController:
     def _ask(self, method: str, url: str, params: Mapping[str, str], files: Mapping[str, Path] | None) -> Answer:
         for is_second in (False, True):
             try:
-                return self._read(url, self._send(method, url, params, files))
+                return self._ask_signed(method, url, params, files)
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as error:
                 if is_second:  # the first may have met a connection that was closed while idle
                     log.warning("%s could not be asked: %s", url, error)
-            except (httpx.HTTPError, OSError) as error:
+            except (httpx.HTTPError, OSError, PinotAdminError) as error:
                 log.warning("%s could not be asked: %s", url, error)
                 break
         return Answer(NOT_SENT)
 
-    def _send(self, method: str, url: str, params: Mapping[str, str], files: Mapping[str, Path] | None) -> httpx.Response:
-        if files is None:
-            return self._client.request(method, url, params=params)
-        opened = {name: path.open("rb") for name, path in files.items()}
-        try:
-            parts = {name: (name, file, "application/octet-stream") for name, file in opened.items()}
-            return self._client.request(method, url, params=params, files=parts, timeout=httpx.Timeout(self._upload_s, connect=3.0))
-        finally:
-            for file in opened.values():
-                file.close()
+    def _ask_signed(self, method: str, url: str, params: Mapping[str, str], files: Mapping[str, Path] | None) -> Answer:
+        """Unavailable when the answer does not come from a process of this cluster."""
+        timeout = httpx.Timeout(self._call_s if files is None else self._upload_s, connect=3.0)
+        with ExitStack() as opened:
+            parts = {name: (name, opened.enter_context(path.open("rb")), _BINARY) for name, path in (files or {}).items()}
+            request = self._client.build_request(method, url, params=params, files=parts or None, timeout=timeout)
+            call = self._signer.sign(method, url, request.url.raw_path.decode("ascii"), _digest(request))
+            request.headers["Authorization"] = call.header
+            response = self._client.send(request)
+        answer = self._read(url, response)
+        if answer.status != NOT_SENT:
+            check_answer(call, url, response.headers.get(ANSWER_HEADER), response.status_code, response.content)
+        return answer
 
     @staticmethod
     def _read(url: str, response: httpx.Response) -> Answer:
@@ -192,3 +203,13 @@ class HttpController:
         if answer.status == NOT_SENT:
             log.warning("%s answers %s: %s", url, response.status_code, response.text[:300])
         return answer
+
+
+def _digest(request: httpx.Request) -> str:
+    """SHA-256 of the body in hex. A file is read once for it, and again when it is sent."""
+    if not isinstance(request.stream, httpx.SyncByteStream):
+        raise TypeError("only bodies that can be read twice are signed")
+    seen = hashlib.sha256()
+    for piece in request.stream:
+        seen.update(piece)
+    return seen.hexdigest()

@@ -20,8 +20,10 @@ from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
 from segments.domain import column_profile
+from segments.domain.cluster_signature import ANSWER_HEADER, digest_of
 from segments.domain.column_profile import ColumnProfile
 from segments.errors import NotAuthenticated, NotFound, PinotAdminError, Rejected, Unavailable
+from segments.gateways.signed_calls import CallSigner, SentCall, check_answer
 
 #: Faults of one connection; the server may be fine.
 _BROKEN: Final = (http.client.RemoteDisconnected, http.client.BadStatusLine, ConnectionError, BrokenPipeError)
@@ -81,21 +83,38 @@ class Servers(Protocol):
         """The JSON that a server's admin endpoint answers. The request may be repeated once: it must bear that."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One attempt at a request."""
+
+    url: str
+    method: str
+    path: str
+    body: bytes | None
+    call: SentCall
+
+
 class HttpServers:
-    """``Servers`` over HTTP with the cluster's secret; safe to share between threads.
+    """``Servers`` over HTTP, signed with the cluster's secret; safe to share between threads.
+
+    An answer that is not signed with it counts as none: Unavailable. NotAuthenticated where a server refuses our signature, but for
+    queries, which another replica may answer.
 
     ``connect_s``: seconds for a connection and for a liveness question; ``silence_s``: seconds of silence before that question.
     """
 
     def __init__(self, secret: str, *, connect_s: float = 2.0, silence_s: float = 1.0) -> None:
-        self._headers = {"Authorization": f"Bearer {secret}", **_CONTENT_TYPE}
+        self._signer = CallSigner(secret)
         self._connect_s, self._silence_s = connect_s, silence_s
         self._lock = threading.Lock()
         self._idle: dict[str, list[http.client.HTTPConnection]] = defaultdict(list)
 
     def query(self, url: str, request: Mapping[str, Any], timeout_s: float, *, is_patient: bool = False) -> QueryReply:
         """POST /query."""
-        status, body = self._call(url, "POST", "/query", json.dumps(request).encode(), timeout_s, is_patient=is_patient)
+        try:
+            status, body = self._call(url, "POST", "/query", json.dumps(request).encode(), timeout_s, is_patient=is_patient)
+        except NotAuthenticated as error:  # perhaps it is only this server that has another secret, or is none of ours
+            raise Unavailable(str(error), is_dead=True) from error
         if status == http.client.CONFLICT:
             lacks = _document(url, body)
             return QueryReply(None, tuple(lacks.get("missing", ())), bool(lacks.get("needsSchema")))
@@ -168,7 +187,9 @@ class HttpServers:
         while True:
             connection, is_reused = self._take(url)
             try:
-                reply = self._exchange(connection, url, method, path, body, deadline, is_patient)
+                # Signed for each attempt: a server takes a request once.
+                asked = _Asked(url, method, path, body, self._signer.sign(method, url, path, digest_of(body or b"")))
+                status, content, signature = self._exchange(connection, asked, deadline, is_patient)
             except PinotAdminError:
                 connection.close()
                 raise
@@ -180,16 +201,20 @@ class HttpServers:
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
                 raise Unavailable(f"Server {url} does not answer: {error}.", remedy="Check that it runs.", is_dead=True) from error
-            return reply
+            if status == http.client.UNAUTHORIZED and not signature:
+                raise _not_authenticated(url, content)
+            check_answer(asked.call, f"Server {url}", signature, status, content)
+            return status, content
 
     def _exchange(
-        self, connection: http.client.HTTPConnection, url: str, method: str, path: str, body: bytes | None, deadline: float, patient: bool
-    ) -> tuple[int, bytes]:
+        self, connection: http.client.HTTPConnection, asked: _Asked, deadline: float, is_patient: bool
+    ) -> tuple[int, bytes, str | None]:
+        """Status, body and signature of the answer."""
         if connection.sock is None:
             connection.connect()
         connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
-        connection.request(method, path, body, self._headers)
-        self._await_reply(connection.sock, url, deadline, patient)
+        connection.request(asked.method, asked.path, asked.body, {"Authorization": asked.call.header, **_CONTENT_TYPE})
+        self._await_reply(connection.sock, asked.url, deadline, is_patient)
         connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
         response = connection.getresponse()
         content = response.read()
@@ -197,8 +222,8 @@ class HttpServers:
             connection.close()
         else:
             with self._lock:
-                self._idle[url].append(connection)
-        return response.status, content
+                self._idle[asked.url].append(connection)
+        return response.status, content, response.headers.get(ANSWER_HEADER)
 
     def _await_reply(self, sock: socket.socket, url: str, deadline: float, patient: bool) -> None:
         while not _is_readable(sock, min(self._silence_s, max(0.0, deadline - time.monotonic()))):
@@ -239,6 +264,14 @@ def _document(url: str, body: bytes) -> dict[str, Any]:
     return found
 
 
+def _not_authenticated(url: str, body: bytes) -> NotAuthenticated:
+    try:
+        cause = str(json.loads(body)["message"])
+    except (ValueError, KeyError, TypeError):
+        cause = "It says no more."
+    return NotAuthenticated(f"Server {url} does not take our signature: {cause[:300]}", url=url)
+
+
 def _raise_for(url: str, status: int, body: bytes) -> None:
     if status == http.client.OK:
         return
@@ -249,8 +282,6 @@ def _raise_for(url: str, status: int, body: bytes) -> None:
         text, code = body[:200].decode(errors="replace"), None
     if status >= http.client.INTERNAL_SERVER_ERROR:
         raise Unavailable(f"Server {url} failed: {text}", remedy="See its log.", url=url, error_code=code)
-    if status == http.client.UNAUTHORIZED:
-        raise NotAuthenticated(f"Server {url} does not take this cluster's secret.", remedy="Give all processes the same secret.", url=url)
     if status == http.client.NOT_FOUND:
         raise NotFound(text, url=url)
     raise Rejected(text, url=url, error_code=code)

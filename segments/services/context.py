@@ -74,8 +74,6 @@ class Context:
     #: Address under which servers fetch segments through the controller, without a slash at the end.
     controller_url: str
     limits: Limits = field(default_factory=Limits)
-    #: Secret that processes of this cluster use among themselves; sent as a bearer token.
-    cluster_secret: str = ""
     #: Opens the stream of a config; the caller closes it.
     streams: Callable[[StreamConfig], Stream] = field(default_factory=lambda: _open_stream)
     #: Refuses (InvalidInput) a stream config that may not be opened here; connects nowhere.

@@ -115,16 +115,6 @@ def test_what_is_no_basic_header_is_refused(cluster: ApiCluster, token: str) -> 
     assert (answer.status_code, "base64 of user:password" in answer.json()["error"]) == (401, True)
 
 
-def test_the_clusters_secret_opens_everything_and_a_wrong_one_nothing(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "cluster_secret", lambda: "s3cret")
-    answer = Client(headers={"Authorization": "Bearer s3cret"}).post("/schemas", schema_of(), JSON)
-    assert answer.status_code == 200
-    assert AuditEvent.objects.get(action="createSchema").actor == "cluster"
-    assert Client(headers={"Authorization": "Bearer other"}).get("/tables").status_code == 401
-    monkeypatch.setattr(wiring, "cluster_secret", lambda: "")
-    assert Client(headers={"Authorization": "Bearer "}).get("/tables").status_code == 401
-
-
 def test_a_session_needs_a_csrf_token_and_changes_nothing_by_get(cluster: ApiCluster, tasks: list[Any]) -> None:
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(User.objects.get(username="root"))

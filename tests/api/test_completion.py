@@ -16,6 +16,7 @@ from segments.segmentfile.info import find_files
 from segments.store import paths
 from tests.services.realtime_world import TABLE, RealtimeWorld
 from tests.services.spoken import build, instance
+from tests.signed import ClusterClient
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +31,7 @@ def world(tmp_path: Path, settings: Any) -> Iterator[RealtimeWorld]:
 
 @pytest.fixture
 def http(world: RealtimeWorld) -> Client:
-    return Client(headers={"Authorization": "Bearer the cluster's own"})
+    return ClusterClient("the cluster's own")
 
 
 def said(world: RealtimeWorld, server: int = 1, offset: object = 40, **more: object) -> dict[str, str]:

@@ -104,7 +104,7 @@ def test_who_may_not_goes_the_long_way_which_refuses_and_records_it(cluster: Api
 
 @pytest.mark.parametrize(
     "authorization",
-    [basic("root", "a wrong secret for root"), basic("nobody", "a long enough secret"), "Bearer nonsense", "Basic !!"],
+    [basic("root", "a wrong secret for root"), basic("nobody", "a long enough secret"), "PinotAdmin-Signed nonsense", "Basic !!"],
 )
 def test_wrong_credentials_are_refused_by_the_short_way_just_as_by_the_long_one(cluster: ApiCluster, authorization: str) -> None:
     cluster.create()

@@ -6,6 +6,7 @@ import httpx
 
 from segments.domain.column_profile import merge
 from tests.dataplane.world import SECRET, TABLE, World, poll
+from tests.signed import Signed
 
 
 def test_columns_are_added_up_and_what_is_not_held_is_named(world: World) -> None:
@@ -23,8 +24,8 @@ def test_columns_are_added_up_and_what_is_not_held_is_named(world: World) -> Non
 def test_a_bad_request_is_refused_with_its_reason(world: World) -> None:
     world.create_table()
     server = world.start_server()
-    url, headers = f"{server.admin_url}/tables/{TABLE}/segments/profile", {"Authorization": f"Bearer {SECRET}"}
-    answer = httpx.post(url, json={"segments": "a"}, headers=headers)
+    url, signed = f"{server.admin_url}/tables/{TABLE}/segments/profile", Signed(SECRET)
+    answer = httpx.post(url, json={"segments": "a"}, auth=signed)
     assert (answer.status_code, "list of segment names" in answer.json()["message"]) == (400, True)
     assert httpx.post(url, json={"segments": []}).status_code == 401
 

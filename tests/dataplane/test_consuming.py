@@ -15,7 +15,8 @@ from segments.gateways.controller_protocol import Answer, Report
 from segments.store import messages, paths
 from segments.store.messages import send
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
-from tests.dataplane.world import poll
+from tests.dataplane.world import SECRET, poll
+from tests.signed import Signed
 
 
 @pytest.fixture
@@ -268,11 +269,11 @@ def test_bad_messages_are_set_aside_and_told(world: ConsumingWorld) -> None:
     world.stream.send("topic", 0, [b"no json", b'{"id": '], 1)
     world.send(3)
     world.exact(1)
-    headers = {"Authorization": "Bearer s3cret-of-the-test-cluster"}
-    body = httpx.get(f"{world.servers[1].admin_url}/tables/{RT}/consumers", headers=headers).json()
+    signed = Signed(SECRET)
+    body = httpx.get(f"{world.servers[1].admin_url}/tables/{RT}/consumers", auth=signed).json()
     assert body[0]["badMessages"] == 2
     assert [s["offset"] for s in body[0]["badSamples"]] == ["0", "1"]
-    (info,) = httpx.get(f"{world.servers[1].admin_url}/tables/{RT}/consumingSegmentsInfo", headers=headers).json()
+    (info,) = httpx.get(f"{world.servers[1].admin_url}/tables/{RT}/consumingSegmentsInfo", auth=signed).json()
     assert info["consumerState"] == "CONSUMING"
     assert info["partitionToOffsetMap"] == {"0": "5"}
     assert info["partitionOffsetInfo"]["recordsLag"] == {"0": "0"}

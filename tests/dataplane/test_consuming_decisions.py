@@ -17,6 +17,7 @@ from segments.domain.stream_offset import parse_offset
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Answer, HttpController, Report
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.signed_calls import CallSigner
 from tests.dataplane.world import poll
 
 HOUR = 3_600_000
@@ -142,9 +143,9 @@ def test_an_upload_that_takes_too_long_counts_as_failed_and_leaves_nothing_behin
 
 
 def test_a_controller_that_is_not_there_is_no_answer_and_the_next_address_is_asked() -> None:
-    nobody = HttpController(["http://127.0.0.1:9", "http://127.0.0.1:9"], "secret", call_s=0.5)
+    nobody = HttpController(["http://127.0.0.1:9", "http://127.0.0.1:9"], CallSigner("secret"), call_s=0.5)
     assert nobody.consumed(REPORT).status == protocol.NOT_SENT
-    assert HttpController([], "").consumed(REPORT).status == protocol.NOT_SENT
+    assert HttpController([], CallSigner("")).consumed(REPORT).status == protocol.NOT_SENT
     nobody.close()
 
 

@@ -7,23 +7,30 @@ from pathlib import Path
 
 import pytest
 
+from segments.dataplane.server.cluster_files import ClusterFiles
 from segments.dataplane.server.download import Downloader
 from segments.errors import NotFound, Unavailable
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.signed_calls import CallSigner
 
+CONTROLLER = "http://127.0.0.1:9"  # nobody listens there
 DATA = gzip.compress(b"a segment " * 1000)
+
+
+def downloader(store: DeepStore) -> Downloader:
+    return Downloader(store, ClusterFiles(CONTROLLER, CallSigner("secret")))
 
 
 @pytest.mark.parametrize("name", ["s0", "s0.tar.gz", "s0.bz2"])
 def test_a_file_outside_of_the_deep_store_arrives_byte_for_byte(tmp_path: Path, name: str) -> None:
     """The metadata push of Pinot's own job leaves ``file:/…/s0.tar.gz`` on record."""
     (tmp_path / name).write_bytes(DATA)
-    downloader = Downloader(DeepStore(str(tmp_path / "store")), "http://127.0.0.1:1", "")
+    files = downloader(DeepStore(str(tmp_path / "store")))
     for url in (f"file:{tmp_path}/{name}", f"file://{tmp_path}/{name}"):
-        assert downloader.fetch(url, "t_OFFLINE", "s0", 1, tmp_path / "here") == len(DATA)
+        assert files.fetch(url, "t_OFFLINE", "s0", 1, tmp_path / "here") == len(DATA)
         assert (tmp_path / "here").read_bytes() == DATA
     with pytest.raises(NotFound):
-        downloader.fetch(f"file://{tmp_path}/gone", "t_OFFLINE", "s0", 1, tmp_path / "here")
+        files.fetch(f"file://{tmp_path}/gone", "t_OFFLINE", "s0", 1, tmp_path / "here")
 
 
 def test_the_deep_store_keeps_files_as_they_are(tmp_path: Path) -> None:
@@ -35,7 +42,6 @@ def test_the_deep_store_keeps_files_as_they_are(tmp_path: Path) -> None:
         assert (tmp_path / "here").read_bytes() == (tmp_path / "store" / path).read_bytes() == DATA
 
 
-CONTROLLER = "http://127.0.0.1:9"  # nobody listens there
 URL = f"{CONTROLLER}/segments/t/s"
 
 
@@ -52,12 +58,12 @@ def test_a_file_that_still_waits_for_its_name_is_the_one_that_the_record_names(t
     put(store, store.segment_path("t", "s"), b"the version before")
     put(store, store.staged_path("t", "s", 7), b"version 7")
     target = tmp_path / "got"
-    Downloader(store, CONTROLLER, "secret").fetch(URL, "t_OFFLINE", "s", 7, target)
+    downloader(store).fetch(URL, "t_OFFLINE", "s", 7, target)
     assert target.read_bytes() == b"version 7"
-    Downloader(store, CONTROLLER, "secret").fetch(URL, "t_OFFLINE", "s", 6, target)
+    downloader(store).fetch(URL, "t_OFFLINE", "s", 6, target)
     assert target.read_bytes() == b"the version before"
 
 
 def test_what_the_local_deep_store_lacks_is_asked_of_the_controller(tmp_path: Path, store: DeepStore) -> None:
     with pytest.raises(Unavailable, match="could not be read"):
-        Downloader(store, CONTROLLER, "secret").fetch(URL, "t_OFFLINE", "s", 7, tmp_path / "got")
+        downloader(store).fetch(URL, "t_OFFLINE", "s", 7, tmp_path / "got")

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from segments.dataplane.server.tar_stream import GZIP, LZ4
+from segments.domain.cluster_signature import SEAL_BYTES
 from segments.domain.completion import Kind
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.gateways import controller_protocol as protocol
@@ -20,9 +21,10 @@ from segments.store.messages import send
 from segments.store.update import update_record
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
 from tests.dataplane.world import SECRET, TABLE, poll
+from tests.signed import Signed
 
 PEERS = {"peerSegmentDownloadScheme": "http"}
-HEADERS = {"Authorization": f"Bearer {SECRET}"}
+SIGNED = Signed(SECRET)
 BOTH = dict.fromkeys([instance(1), instance(2)], "ONLINE")
 
 
@@ -211,13 +213,13 @@ def test_a_peer_gives_only_the_version_that_is_asked_for(world: ConsumingWorld) 
     world.push(["a"])
     held = world.servers[1].slots.serving(TABLE)["a"]
     url = f"{world.servers[1].admin_url}/segments/{TABLE}/a"
-    assert httpx.get(url, params={"crc": held.crc + 1, "compression": LZ4}, headers=HEADERS).status_code == 404
-    assert httpx.get(f"{world.servers[1].admin_url}/tables/{TABLE}/segments/a", headers=HEADERS).content[:2] == b"\x1f\x8b"
-    assert httpx.get(url, params={"compression": "zip"}, headers=HEADERS).status_code == 400
+    assert httpx.get(url, params={"crc": held.crc + 1, "compression": LZ4}, auth=SIGNED).status_code == 404
+    assert httpx.get(f"{world.servers[1].admin_url}/tables/{TABLE}/segments/a", auth=SIGNED).content[:2] == b"\x1f\x8b"
+    assert httpx.get(url, params={"compression": "zip"}, auth=SIGNED).status_code == 400
     for compression in (GZIP, LZ4):
-        body = httpx.get(url, params={"crc": held.crc, "compression": compression}, headers=HEADERS)
+        body = httpx.get(url, params={"crc": held.crc, "compression": compression}, auth=SIGNED)
         tar = world.folder / f"got.{compression}"
-        tar.write_bytes(body.content)
+        tar.write_bytes(body.content[:-SEAL_BYTES])
         assert compute_crc(extract_tar(tar, world.folder / compression)) == held.crc
 
 
@@ -244,23 +246,23 @@ def test_a_segment_is_uploaded_when_the_controller_asks(world: ConsumingWorld) -
     commit(world, segment)
     world.settled()
     url = world.servers[1].admin_url
-    assert httpx.post(f"{url}/segments/{RT}/{segment}/upload", headers=HEADERS).status_code == 503  # it has no place to put it
+    assert httpx.post(f"{url}/segments/{RT}/{segment}/upload", auth=SIGNED).status_code == 503  # it has no place to put it
     world.servers[1].stop()
     world.start_server(1)
     poll(lambda: world.view(segment) == BOTH, what="both again")
     url = world.servers[1].admin_url
-    location = httpx.post(f"{url}/segments/{RT}/{segment}/upload", headers=HEADERS).text
+    location = httpx.post(f"{url}/segments/{RT}/{segment}/upload", auth=SIGNED).text
     tar = world.folder / "fetched"
     path = world.deep_store.path_of(location)
     assert path is not None
     world.deep_store.fetch(path, tar)
     assert str(compute_crc(extract_tar(tar, world.folder / "unpacked"))) == world.fields(segment)["segment.crc"]
-    short = httpx.post(f"{url}/segments/{RT}/{segment}/uploadLLCSegment", headers=HEADERS).json()
+    short = httpx.post(f"{url}/segments/{RT}/{segment}/uploadLLCSegment", auth=SIGNED).json()
     assert (short["segmentName"], str(short["crc"])) == (segment, world.fields(segment)["segment.crc"])
     assert short["downloadUrl"] != location
-    record = httpx.post(f"{url}/segments/{RT}/{segment}/uploadCommittedSegment", headers=HEADERS).json()
+    record = httpx.post(f"{url}/segments/{RT}/{segment}/uploadCommittedSegment", auth=SIGNED).json()
     assert record["simpleFields"]["segment.realtime.status"] == "DONE"
     assert record["simpleFields"]["segment.total.docs"] == "20"
     assert record["simpleFields"]["segment.download.url"].startswith(world.deep_store.url)
-    assert httpx.post(f"{url}/segments/{RT}/{world.chain()[1]}/upload", headers=HEADERS).status_code == 404
-    assert httpx.post(f"{url}/segments/r/{segment}/uploadLLCSegment", headers=HEADERS).status_code == 400
+    assert httpx.post(f"{url}/segments/{RT}/{world.chain()[1]}/upload", auth=SIGNED).status_code == 404
+    assert httpx.post(f"{url}/segments/r/{segment}/uploadLLCSegment", auth=SIGNED).status_code == 400

@@ -5,10 +5,11 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from segments.errors import NotAuthenticated, Rejected
+from segments.errors import Rejected
 from segments.store import paths
 from segments.store.messages import REFRESH_SEGMENT, RELOAD_SEGMENT, send
 from tests.dataplane.world import SECRET, TABLE, World, poll, schema_of
+from tests.signed import Signed
 
 ME = "Server_127.0.0.1_1"
 COUNT = "select v, count(*) from t group by v"
@@ -185,38 +186,6 @@ def test_a_failed_download_is_tried_again(world: World) -> None:
     poll(lambda: world.states("a") == {ME: "ONLINE"}, what="ONLINE once the file is there")
 
 
-def test_nothing_but_health_is_open_to_strangers(world: World) -> None:
-    world.create_table()
-    checked: list[tuple[str, str]] = []
-
-    def check(user: str, password: str) -> bool:
-        checked.append((user, password))
-        return password == "right"
-
-    url = world.start_server(check_password=check).admin_url
-    world.push(["a"])
-    assert httpx.get(url + "/health").text == "OK"
-    assert httpx.get(url + "/health/liveness").status_code == 200
-    guarded = ["/tables", f"/tables/{TABLE}/segments", f"/tables/{TABLE}/size", f"/segments/{TABLE}/a", "/metrics"]
-    for path in guarded:
-        assert httpx.get(url + path).status_code == 401
-        assert httpx.get(url + path, headers={"Authorization": "Bearer wrong"}).status_code == 401
-        assert httpx.get(url + path, auth=("ann", "wrong")).status_code == 401
-        assert httpx.get(url + path, auth=("ann", "right")).status_code == 200
-        assert httpx.get(url + path, headers={"Authorization": f"Bearer {SECRET}"}).status_code == 200
-    assert httpx.post(url + "/query", json={}).status_code == 401
-    assert checked.count(("ann", "right")) == 1
-    with pytest.raises(NotAuthenticated):
-        world.gateway("wrong").segments(url, TABLE)
-
-
-def test_an_empty_secret_opens_nothing(world: World) -> None:
-    from segments.dataplane.server.authorization import Authorization
-
-    assert not Authorization("").is_cluster("Bearer ")
-    assert not Authorization("").is_person("Basic YTpi")
-
-
 def test_size_crc_metadata_and_tar_of_a_segment(world: World) -> None:
     world.create_table()
     url = world.start_server().admin_url
@@ -224,15 +193,15 @@ def test_size_crc_metadata_and_tar_of_a_segment(world: World) -> None:
     size = world.http.table_size(url, TABLE)
     assert size.total_bytes == size.segments["a"] > 0
     crc = world.http.crcs(url, TABLE)["a"]
-    headers = {"Authorization": f"Bearer {SECRET}"}
-    metadata = httpx.get(f"{url}/tables/{TABLE}/segments/a/metadata", headers=headers).json()
+    signed = Signed(SECRET)
+    metadata = httpx.get(f"{url}/tables/{TABLE}/segments/a/metadata", auth=signed).json()
     assert (metadata["crc"], metadata["totalDocs"]) == (crc, 4)
-    tar = httpx.get(f"{url}/segments/{TABLE}/a", headers=headers)
+    tar = httpx.get(f"{url}/segments/{TABLE}/a", auth=signed)
     (world.folder / "copy.tar.gz").write_bytes(tar.content)
     from segments.segmentfile import compute_crc, extract_tar
 
     assert str(compute_crc(extract_tar(world.folder / "copy.tar.gz", world.folder / "copy"))) == crc
-    assert httpx.get(f"{url}/segments/{TABLE}/zzz", headers=headers).status_code == 404
+    assert httpx.get(f"{url}/segments/{TABLE}/zzz", auth=signed).status_code == 404
 
 
 def test_a_query_that_can_not_be_answered_is_refused_with_pinots_code(world: World) -> None:

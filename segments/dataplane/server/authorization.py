@@ -1,55 +1,91 @@
-"""Who may talk to a server: processes with the cluster's secret, and people whose password an outside check accepts."""
+"""Who may use a route of a server's port: processes of the cluster, by signed requests, and people, by what the web application says."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import threading
-import time
-from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
-from segments.domain.basic_auth import parse_basic
+from segments.dataplane.server.routes import Need, ServerRoute
+from segments.domain.cluster_signature import is_signed
+from segments.errors import Forbidden, NotAuthenticated
+from segments.gateways.signed_calls import CallVerifier, ReceivedCall
 
-#: (user, password) -> may this person use the servers? Given from outside: passwords live in the web application.
-PasswordCheck = Callable[[str, str], bool]
+Right = Literal["read", "operate"]
 
-#: Seconds for which an accepted password is not checked again (a check is slow by design), and how many are remembered.
-_REMEMBER_S: Final = 30.0
-_REMEMBER_MOST: Final = 1000
+
+@dataclass(frozen=True)
+class Asked:
+    """A request before anything of it counts: its ``Authorization`` header, where it comes from, method and path."""
+
+    authorization: str
+    address: str
+    method: str
+    path: str
+
+
+class Person(Protocol):
+    """Somebody who may use the route that was asked for. Blocks: it may ask a database."""
+
+    def may_read(self, table: str) -> bool:
+        """May they read this table too?"""
+
+
+class People(Protocol):
+    """Users, whom a server itself does not know."""
+
+    def admit(self, asked: Asked, right: Right | None, table: str | None) -> Person:
+        """Who asks, if they have ``right`` for ``table``, or without a table for the cluster as a whole; None: any user. Blocks.
+
+        NotAuthenticated without right credentials, TooManyRequests after too many wrong ones, Forbidden without the right.
+        """
+
+
+class Nobody:
+    """Where no users are known, no credentials are right."""
+
+    def admit(self, asked: Asked, right: Right | None, table: str | None) -> Person:
+        """NotAuthenticated."""
+        raise NotAuthenticated("Credentials are missing or wrong.")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who uses a route: ``call`` of a process of the cluster, or ``person``; neither on an open route."""
+
+    call: ReceivedCall | None = None
+    person: Person | None = None
+
+    def may_read(self, table: str) -> bool:
+        """May they read this table? Blocks."""
+        return self.call is not None or (self.person is not None and self.person.may_read(table))
 
 
 class Authorization:
-    """Checks ``Authorization`` headers. Without a secret no bearer token is right; without a check no password is."""
+    """Decides about requests. ``in_thread`` runs what may block."""
 
-    def __init__(self, secret: str, check_password: PasswordCheck | None = None) -> None:
-        self._secret = secret.encode()
-        self._check_password = check_password
-        self._lock = threading.Lock()
-        self._accepted: dict[bytes, float] = {}
+    def __init__(self, verifier: CallVerifier, people: People | None = None) -> None:
+        self._verifier, self._people = verifier, people or Nobody()
 
-    def is_cluster(self, header: str) -> bool:
-        """Is it the cluster's own secret? Fast."""
-        kind, _, token = header.partition(" ")
-        return kind.lower() == "bearer" and bool(self._secret) and hmac.compare_digest(token.strip().encode(), self._secret)
+    def needs_thread(self, route: ServerRoute, asked: Asked) -> bool:
+        """Does ``admit`` ask about a person, which may block?"""
+        return bool(asked.authorization) and route.need not in (Need.OPEN, Need.CLUSTER) and not is_signed(asked.authorization)
 
-    def is_person(self, header: str) -> bool:
-        """Is it a right user and password? May be slow; not for the event loop."""
-        kind, _, token = header.partition(" ")
-        if kind.lower() != "basic" or self._check_password is None:
-            return False
-        digest = hashlib.sha256(token.strip().encode()).digest()
-        if self._is_remembered(digest):
-            return True
-        found = parse_basic(token)
-        if found is None or not self._check_password(*found):
-            return False
-        with self._lock:
-            if len(self._accepted) >= _REMEMBER_MOST:
-                self._accepted.clear()
-            self._accepted[digest] = time.monotonic() + _REMEMBER_S
-        return True
+    def admit(self, route: ServerRoute, asked: Asked, target: str, table: str | None) -> Caller:
+        """Who asks for this route. ``target``: path and query as on the request line; ``table``: that of the path.
 
-    def _is_remembered(self, digest: bytes) -> bool:
-        with self._lock:
-            return self._accepted.get(digest, 0.0) > time.monotonic()
+        NotAuthenticated, TooManyRequests, Forbidden.
+        """
+        if route.need is Need.OPEN:
+            return Caller()
+        if is_signed(asked.authorization):
+            return Caller(call=self._verifier.verify(asked.authorization, asked.method, target))
+        if not asked.authorization:
+            raise NotAuthenticated("Credentials are missing.", remedy="Send HTTP Basic.")
+        if route.need is Need.CLUSTER:
+            raise Forbidden(
+                "Only processes of the cluster may use this.", remedy="Send queries to the broker: POST /query/sql of the web process."
+            )
+        return Caller(person=self._people.admit(asked, _RIGHTS[route.need], table))
+
+
+_RIGHTS: dict[Need, Right | None] = {Need.LOGIN: None, Need.READ: "read", Need.OPERATE: "operate"}

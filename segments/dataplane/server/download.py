@@ -1,11 +1,12 @@
-"""Fetches a segment's file from where its record says: deep store, any pyarrow file system, or HTTP (storage-zk.md 2.1, 2.6)."""
+"""Fetches a segment's file from where its record says: deep store, controller, any pyarrow file system, or HTTP.
+
+Whoever may push can write that address: it decides where bytes come from, and nothing else.
+"""
 
 from __future__ import annotations
 
-import http.client
 import logging
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from segments.dataplane.server.cluster_files import ClusterFiles, check_is_file_of
 from segments.errors import InvalidInput, NotFound, PinotAdminError, Unavailable
 from segments.gateways.deepstore import DeepStore
 from segments.names import split_table_name
@@ -21,17 +23,13 @@ from segments.names import split_table_name
 log = logging.getLogger(__name__)
 
 _CHUNK: Final = 1 << 20
-#: Seconds of silence after which a peer is given up.
-_PEER_SILENCE_S: Final = 60.0
 
 
 class Downloader:
-    """Fetches by ``segment.download.url``. The cluster's secret goes to the controller only, never to a foreign host."""
+    """Fetches by ``segment.download.url``."""
 
-    def __init__(self, deep_store: DeepStore, controller_url: str, secret: str) -> None:
-        self._deep_store = deep_store
-        self._controller = _origin(controller_url)
-        self._secret = secret
+    def __init__(self, deep_store: DeepStore, cluster_files: ClusterFiles) -> None:
+        self._deep_store, self._cluster_files = deep_store, cluster_files
         # One for all: a client of its own per file would read the machine's certificates each time, ten milliseconds of computing.
         self._http = httpx.Client(timeout=httpx.Timeout(60.0, connect=10.0), trust_env=False)
 
@@ -47,31 +45,14 @@ class Downloader:
         return _fetch_foreign(url, target)
 
     def fetch_from_peer(self, url: str, target: Path) -> int:
-        """Write what another server of this cluster sends to ``target``; returns its bytes. NotFound when it does not hold that version.
-
-        ``http.client``, because it hands large chunks through with half the work of a bigger library.
-        """
-        parts = urlsplit(url)
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(parts.hostname or "", parts.port, timeout=_PEER_SILENCE_S)
-        try:
-            connection.request("GET", f"{parts.path}?{parts.query}", headers={"Authorization": f"Bearer {self._secret}"})
-            answer = connection.getresponse()
-            if answer.status == httpx.codes.NOT_FOUND:
-                raise NotFound(f"'{url}' does not exist.")
-            if answer.status != httpx.codes.OK:
-                raise Unavailable(f"'{url}' answers {answer.status} instead of the segment.")
-            with target.open("wb") as out:
-                shutil.copyfileobj(answer, out, _CHUNK)
-        except (http.client.HTTPException, OSError) as error:
-            raise Unavailable(f"'{url}' could not be read: {error}.", remedy="Check that the server answers.") from error
-        finally:
-            connection.close()
-        return target.stat().st_size
+        """Write what another server of this cluster sends to ``target``; returns its bytes. NotFound when it does not hold that version."""
+        return self._cluster_files.from_peer(url, target)
 
     def _fetch_http(self, url: str, table: str, segment: str, crc: int, target: Path) -> int:
-        is_ours = bool(self._controller) and _origin(url) == self._controller
-        if is_ours and self._deep_store.local_root is not None:
+        if not self._cluster_files.is_of_controller(url):
+            return self._stream(url, target)
+        check_is_file_of(url, table, segment)
+        if self._deep_store.local_root is not None:
             # The very file that the controller would send, without a copy through the web process.
             raw = split_table_name(table)[0]
             for path in (self._deep_store.staged_path(raw, segment, crc), self._deep_store.segment_path(raw, segment)):
@@ -79,12 +60,11 @@ class Downloader:
                     return self._deep_store.fetch(path, target)
                 except PinotAdminError:
                     log.debug("%s is not in the local deep store.", path)
-        headers = {"Authorization": f"Bearer {self._secret}"} if is_ours and self._secret else {}
-        return self._stream(url, target, headers, is_trusted=is_ours)
+        return self._cluster_files.from_controller(url, table, segment, target)
 
-    def _stream(self, url: str, target: Path, headers: Mapping[str, str], *, is_trusted: bool) -> int:
+    def _stream(self, url: str, target: Path) -> int:
         try:
-            with self._http.stream("GET", url, headers=headers, follow_redirects=not is_trusted) as answer:
+            with self._http.stream("GET", url, follow_redirects=True) as answer:
                 if answer.status_code == httpx.codes.NOT_FOUND:
                     raise NotFound(f"'{url}' does not exist.")
                 if answer.status_code != httpx.codes.OK:
@@ -111,10 +91,3 @@ def _fetch_foreign(url: str, target: Path) -> int:
     except OSError as error:
         raise Unavailable(f"'{url}' could not be read: {error}.", remedy="Check the store and its credentials.") from error
     return target.stat().st_size
-
-
-def _origin(url: str) -> tuple[str, str, int] | None:
-    parts = urlsplit(url)
-    if not parts.hostname:
-        return None
-    return parts.scheme, parts.hostname, parts.port or {"https": 443}.get(parts.scheme, 80)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.dataplane import query as engine
+from segments.dataplane.server.query_request import QueryRequest, read_query_request
 from segments.dataplane.server.schemas import SchemaCache
 from segments.dataplane.server.slots import Answering, Slots
-from segments.domain.time_boundary import TimeFilter, parse_time_filter
-from segments.errors import InvalidInput, PinotAdminError
+from segments.errors import PinotAdminError
 from segments.names import split_table_name
 
 log = logging.getLogger(__name__)
@@ -31,24 +31,6 @@ class Refusal:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Request:
-    """What a broker asks. ``schema_version``: zxid of the schema it planned with (0: the one in ZooKeeper), ``schema``: that schema's
-    JSON, sent when this server said that it does not know the version; ``options`` are the query's (``now``); ``time_filter`` is this
-    table's share of a hybrid table; ``min_docs``: rows that consuming segments must have; ``tails``: segments whose rows beyond their end
-    belong to the answer too, and how many of those it must have (B25)."""
-
-    sql: str
-    table: str
-    segments: tuple[str, ...]
-    schema_version: int
-    options: Mapping[str, str]
-    schema: Any = None
-    time_filter: TimeFilter | None = None
-    min_docs: Mapping[str, int] = field(default_factory=dict)
-    tails: Mapping[str, int] = field(default_factory=dict)
-
-
 #: (typed table, segment, its rows) -> rows that were read behind exactly these, in pieces.
 TailOf = Callable[[str, str, int], Sequence[Answering]]
 
@@ -63,9 +45,12 @@ class QueryRunner:
         self.queries = 0
         self.failures = 0
 
-    def run(self, body: dict[str, Any]) -> bytes | Refusal:
-        """The encoded partial result; Refusal 409 with ``missing`` or ``needsSchema``, or 4xx with Pinot's ``errorCode``."""
-        request = _parse(body)
+    def run(self, body: bytes) -> bytes | Refusal:
+        """The encoded partial result; Refusal 409 with ``missing`` or ``needsSchema``, or 4xx with Pinot's ``errorCode``.
+
+        InvalidInput for a body that is no request.
+        """
+        request = read_query_request(body)
         answer: bytes | Refusal
         try:
             answer = self._run(request)
@@ -81,7 +66,7 @@ class QueryRunner:
             self.failures += isinstance(answer, Refusal) and answer.status != 409
         return answer
 
-    def _run(self, request: Request) -> bytes | Refusal:
+    def _run(self, request: QueryRequest) -> bytes | Refusal:
         held, tails, missing = self._find(request)
         if missing:
             return Refusal(409, {"missing": missing})
@@ -89,20 +74,21 @@ class QueryRunner:
         schema = self._schemas.get(raw, request.schema_version, request.schema) if request.schema_version else self._schemas.read(raw)
         if schema is None:
             return Refusal(409, {"missing": [], "needsSchema": True})
-        plan = engine.plan_query(request.sql, schema, options=request.options, time_filter=request.time_filter)
+        plan = engine.plan_query(request.sql, schema, options=request.options or {}, time_filter=request.filter)
         rows = [self._rows(segment, plan.columns) for segment in held]
         rows += [self._rows(tail, plan.columns, is_tail=True) for tail in tails]
         return engine.encode_partial(engine.execute_partial(plan, rows))
 
-    def _find(self, request: Request) -> tuple[list[Answering], list[Answering], list[str]]:
+    def _find(self, request: QueryRequest) -> tuple[list[Answering], list[Answering], list[str]]:
         """The segments, all at one moment, and what was read behind open ones. One that is behind what the broker has seen elsewhere
         gets a moment (B25)."""
         until = time.monotonic() + _BEHIND_S
+        tails, min_docs = request.tails or {}, request.min_docs or {}
         while True:
             found, missing = self._slots.find(request.table, request.segments)
-            pairs = [(s, self._tail_of(request.table, s.name, s.num_docs)) for s in found if s.name in request.tails]
-            is_behind = any(s.is_growing and s.num_docs < request.min_docs.get(s.name, 0) for s in found)
-            is_behind |= any(sum(piece.num_docs for piece in tail) < request.tails[s.name] for s, tail in pairs)
+            pairs = [(s, self._tail_of(request.table, s.name, s.num_docs)) for s in found if s.name in tails]
+            is_behind = any(s.is_growing and s.num_docs < min_docs.get(s.name, 0) for s in found)
+            is_behind |= any(sum(piece.num_docs for piece in tail) < tails[s.name] for s, tail in pairs)
             if missing or not is_behind or time.monotonic() >= until:
                 return found, [piece for _, tail in pairs for piece in tail], missing
             time.sleep(_LOOK_AGAIN_S)
@@ -111,23 +97,3 @@ class QueryRunner:
         """Those of the columns that the segment has; the engine fills in the others."""
         rows = segment.table_of(columns)
         return engine.SegmentRows(segment.name, self._host, rows, segment.num_docs, segment.is_growing, is_tail)
-
-
-def _parse(body: dict[str, Any]) -> Request:
-    segments = body.get("segments")
-    if not isinstance(body.get("sql"), str) or not isinstance(body.get("table"), str) or not isinstance(segments, list):
-        raise InvalidInput("A query needs 'sql', 'table' (typed) and 'segments' (a list of names).")
-    options = {str(k): str(v) for k, v in (body.get("options") or {}).items()}
-    version = int(body.get("schemaVersion") or 0)
-    share = body.get("timeFilter")
-    return Request(
-        body["sql"],
-        body["table"],
-        tuple(str(s) for s in segments),
-        version,
-        options,
-        body.get("schema"),
-        parse_time_filter(share) if share else None,
-        {str(s): int(n) for s, n in (body.get("minDocs") or {}).items()},
-        {str(s): int(n) for s, n in (body.get("tails") or {}).items()},
-    )

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from segments.dataplane.query import warm_up_soon as warm_queries_soon
 from segments.dataplane.realtime.warm import warm_up_soon as warm_decoding_soon
-from segments.dataplane.server.app import Parts, build_app
-from segments.dataplane.server.authorization import Authorization, PasswordCheck
+from segments.dataplane.server.app import build_app
+from segments.dataplane.server.authorization import Authorization, People
+from segments.dataplane.server.cluster_files import ClusterFiles
 from segments.dataplane.server.column_cache import ColumnCache
 from segments.dataplane.server.consuming import Consumers, ConsumingSettings, StreamPool, Uploader
 from segments.dataplane.server.consuming import Parts as ConsumingParts
@@ -19,6 +20,7 @@ from segments.dataplane.server.consuming.stream_pool import OpenStream
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.dataplane.server.dirty import Dirty
 from segments.dataplane.server.download import Downloader
+from segments.dataplane.server.endpoints import Parts
 from segments.dataplane.server.external_view import publish_view
 from segments.dataplane.server.http_endpoint import HttpEndpoint
 from segments.dataplane.server.loader import Loader
@@ -30,9 +32,11 @@ from segments.dataplane.server.schemas import SchemaCache
 from segments.dataplane.server.segment_folders import SegmentFolders
 from segments.dataplane.server.segment_uploads import SegmentUploads
 from segments.dataplane.server.slots import Slots
+from segments.domain.cluster_signature import address_of
 from segments.errors import PinotAdminError
 from segments.gateways.controller_protocol import Controller, HttpController
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.signed_calls import CallSigner, CallVerifier
 from segments.gateways.streams import StreamAccess, open_stream
 from segments.names import instance_name
 from segments.store import paths
@@ -48,7 +52,7 @@ TAGS = ("DefaultTenant_OFFLINE", "DefaultTenant_REALTIME")
 class ServerSettings:
     """How a server is set up. ``port`` only names the instance; ``admin_port`` (0: a free one) is where it listens.
 
-    Sizes in bytes, times in seconds. ``check_password`` decides about people; None: only the cluster's secret is taken.
+    Sizes in bytes, times in seconds. ``people`` knows the users; None: only processes of the cluster are served.
     ``controller_url``: one or several web processes, by commas. ``segment_store_url``: where this server uploads what it commits
     (``segment.store.root.dir``); empty: it has no place. ``peer_scheme``: for tables that do not name one.
     """
@@ -59,7 +63,7 @@ class ServerSettings:
     data_dir: Path
     secret: str
     controller_url: str = ""
-    check_password: PasswordCheck | None = None
+    people: People | None = None
     cache_bytes: int = 512 << 20
     max_segment_bytes: int = 20 << 30
     loads: int = 4
@@ -93,10 +97,11 @@ class Server:
         cache = ColumnCache(settings.cache_bytes)
         self._folders = folders = SegmentFolders(settings.data_dir)
         controllers = settings.controller_url.split(",")
-        downloader = Downloader(deep_store, controllers[0], settings.secret)
+        signer = CallSigner(settings.secret)
+        downloader = Downloader(deep_store, ClusterFiles(controllers[0], signer))
         loader = Loader(store, folders, downloader, Peers(store, self.instance, settings.peer_scheme), cache, settings.max_segment_bytes)
         self.reporter = Reporter(store, self.instance, self.slots)
-        self._http_controller = HttpController(controllers, settings.secret)
+        self._http_controller = HttpController(controllers, signer)
         root = DeepStore(settings.segment_store_url) if settings.segment_store_url else None
         uploader = Uploader(root, controller or self._http_controller, settings.consuming.upload_s)
         streams = StreamPool(opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries)
@@ -133,12 +138,12 @@ class Server:
         """Listen, join, begin to load. Returns before everything is loaded. StateConflict when the name is taken by a live process."""
         warm_queries_soon()
         warm_decoding_soon()
-        authorization = Authorization(self._settings.secret, self._settings.check_password)
+        authorization = Authorization(CallVerifier(self._settings.secret, address_of(self.admin_url)), self._settings.people)
         parts = Parts(
-            self.instance, self.slots, self.runner, authorization, lambda: self.is_ready, self._pool, self._consuming_info, self._uploads,
+            self.instance, self.slots, self.runner, lambda: self.is_ready, self._pool, self._consuming_info, self._uploads,
             self._settings.data_dir,
         )  # fmt: skip
-        self._http.start(build_app(parts))
+        self._http.start(build_app(parts, authorization))
         # Before ``join``: in a new session states are written first, so that the node's return finds them.
         self._store.on_session(self._on_session)
         self._membership = join(

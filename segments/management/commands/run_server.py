@@ -9,14 +9,12 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
-from django.db import close_old_connections
 
 from segments import wiring
 from segments.dataplane.server import Server, ServerSettings
-from segments.errors import NotAuthenticated, TooManyRequests
 from segments.gateways.deepstore import DeepStore
 from segments.names import check_segment_name
-from segments.services.sign_in import check_password
+from segments.services.server_people import ServerPeople
 
 
 class Command(BaseCommand):
@@ -44,30 +42,17 @@ class Command(BaseCommand):
 
 
 def _settings(options: dict[str, Any]) -> ServerSettings:
-    host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
     return ServerSettings(
         host=options["host"],
         port=options["port"],
         admin_port=options["admin_port"],
         data_dir=settings.DATA_DIR / "servers" / check_segment_name(options["name"]),
         secret=settings.CLUSTER_SECRET,
-        controller_url=f"http://{host}:{settings.PORT}",
-        check_password=_check_password,
+        controller_url=wiring.own_url(),
+        people=ServerPeople(settings.CLUSTER_NAME),
         max_segment_bytes=settings.MAX_UNPACKED_BYTES,
         segment_store_url=settings.DEEP_STORE_URL,
         streams=wiring.stream_access(),
         # A process that died silently is taken for dead after this; wait longer before giving up on its name.
         join_patience_s=settings.ZOOKEEPER_SESSION_S + 10.0,
     )
-
-
-def _check_password(user: str, password: str) -> bool:
-    """Active users of the web application may read from servers."""
-    close_old_connections()
-    try:
-        check_password(user, password, "")
-        return True
-    except (NotAuthenticated, TooManyRequests):
-        return False
-    finally:
-        close_old_connections()
