@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from segments.secret_texts import mask_text
+
 
 class PinotAdminError(Exception):
     """Base of all our errors.
 
     ``message`` says what is wrong and with which thing; ``remedy`` what to do; ``data`` holds machine-readable details
-    (for example ``entry`` or ``segments``). ``status`` is the HTTP status the API answers with.
+    (for example ``entry`` or ``segments``). ``status`` is the HTTP status the API answers with. Passwords in addresses are masked.
     """
 
     status = 500
     permanent = True
 
     def __init__(self, message: str, *, remedy: str = "", **data: Any) -> None:
+        message = mask_text(message)  # an address in it may hold a password
         super().__init__(message)
         self.message = message
-        self.remedy = remedy
+        self.remedy = mask_text(remedy)
         self.data = data
 
     def __str__(self) -> str:

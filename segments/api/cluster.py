@@ -76,8 +76,8 @@ class ClusterConfigs(ApiView):
     rights = {"POST": "administer"}
 
     def get(self, request: Request) -> Response:
-        """{key: text}."""
-        return Response(cluster_settings.read_settings(self.ctx))
+        """{key: text}; secrets are masked."""
+        return Response(cluster_settings.shown_settings(self.ctx))
 
     def post(self, request: Request) -> Response:
         """Set the keys of the body."""

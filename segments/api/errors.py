@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.authentication import actor_of
+from segments.domain.secret_masks import mask
 from segments.errors import PinotAdminError, TooManyRequests
 from segments.services.refusals import record_refusal
 
@@ -40,7 +41,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
 def _ours(error: PinotAdminError) -> Response:
     if error.status >= 500:
         log.error("%s: %s", type(error).__name__, error)
-    details = {**error.data, **({"remedy": error.remedy} if error.remedy else {})}
+    details = {**mask(error.data), **({"remedy": error.remedy} if error.remedy else {})}
     response = _body(error.status, str(error), details)
     if isinstance(error, TooManyRequests) and "retry_after_s" in error.data:
         response["Retry-After"] = str(error.data["retry_after_s"])

@@ -1,5 +1,7 @@
 """Pinot's own paths of a real Pinot for which we have no use case: the request goes on to its controller, the answer comes back as it is.
 
+Only secrets of configs are masked in it.
+
 Our credentials never go along, the cluster's never come back, redirects are not followed, what changes something is on the audit record.
 """
 
@@ -19,10 +21,12 @@ from rest_framework.request import Request
 from segments.api.base import ApiView
 from segments.api.permissions import Right
 from segments.api.streaming import in_threads
+from segments.domain.pinot_answers import kept_body, masked_answer, may_hold_config
 from segments.domain.pinot_paths import Needed, check_path, needed, quoted_path
 from segments.errors import InvalidInput, NotFound, PayloadTooLarge, PinotAdminError
 from segments.gateways.pinot import PinotController, PinotReply
-from segments.services import audit
+from segments.names import OFFLINE, REALTIME, TableName
+from segments.services import audit, pinot_tables
 
 _READS: Final = ("GET", "HEAD", "OPTIONS")
 #: Headers that go on to Pinot, beside those that begin with ``pinot-``. All else stays here: credentials, cookies, hosts.
@@ -32,6 +36,8 @@ _RETURNED: Final = frozenset(("content-type", "content-disposition", "etag", "la
 #: Sent with underscores, as Pinot's clients do; Django knows them with dashes only.
 _UNDERSCORED: Final = {"upload-type": "UPLOAD_TYPE", "download-uri": "DOWNLOAD_URI"}
 _CHUNK: Final = 1 << 20
+#: The largest answer that may hold secrets, in bytes: it is read whole and masked.
+_MASKED: Final = 8 << 20
 _MULTIPART: Final = "multipart/form-data"
 #: A page of Pinot's must not run scripts under our address.
 _POLICY: Final = "sandbox; default-src 'none'"
@@ -83,12 +89,13 @@ class PassThrough(ApiView):
         controller = self.ctx.pinot
         if controller is None:
             raise NotFound(f"There is nothing at /{path[:300]} of cluster '{self.ctx.cluster}'.", remedy="See /api/docs/.")
-        target = quoted_path(check_path(path))
-        if needed(str(request.method), check_path(path), set(request.query_params)).right == "read":
-            return self._exchange(request, controller, target)
+        parts = check_path(path)
+        target = quoted_path(parts)
+        if needed(str(request.method), parts, set(request.query_params)).right == "read":
+            return self._exchange(request, controller, parts)
         action = f"pinot {request.method}"
         try:
-            answer = self._exchange(request, controller, target)
+            answer = self._exchange(request, controller, parts)
         except PinotAdminError as error:
             outcome = "refused" if error.permanent else "failed"
             audit.record(self.actor, action, cluster=self.ctx.cluster, target=target[:600], outcome=outcome, error=str(error))
@@ -98,16 +105,22 @@ class PassThrough(ApiView):
         audit.record(self.actor, action, cluster=self.ctx.cluster, target=target[:600], outcome=outcome, **detail)
         return answer
 
-    def _exchange(self, request: Request, controller: PinotController, target: str) -> HttpResponseBase:
+    def _exchange(self, request: Request, controller: PinotController, parts: list[str]) -> HttpResponseBase:
         params = [(key, value) for key, values in request.query_params.lists() for value in values]
-        held = ExitStack()
+        held, target = ExitStack(), quoted_path(parts)
         try:
             body, headers = _body(request, self.ctx.limits.upload_bytes)
+            if isinstance(body, bytes) and body:
+                body = kept_body(parts, body, self._stored)
+                headers = {**headers, "Content-Length": str(len(body))}
             reply = held.enter_context(controller.stream(str(request.method), target, params, body, headers=headers))
-            return _answer(request, reply, held)
+            return _answer(request, reply, held, parts)
         except BaseException:
             held.close()
             raise
+
+    def _stored(self, raw: str, kind: str) -> dict[str, Any] | None:
+        return pinot_tables.read_config(self.ctx, TableName(raw, OFFLINE if kind == OFFLINE else REALTIME))
 
 
 def _is_sound(path: str) -> bool:
@@ -146,19 +159,27 @@ def _pieces(source: Any, most: int) -> Iterator[bytes]:
         yield piece
 
 
-def _answer(request: Request, reply: PinotReply, held: ExitStack) -> HttpResponseBase:
-    """Small answers whole, larger ones piece by piece while the connection is held."""
+def _answer(request: Request, reply: PinotReply, held: ExitStack, parts: list[str]) -> HttpResponseBase:
+    """Small answers whole, secrets masked; larger ones, which hold none, piece by piece while the connection is held.
+
+    PayloadTooLarge for one that may hold secrets and is too large to be masked.
+    """
     source = iter(reply.body) if request.method != "HEAD" else iter(())
+    kind = next((v for k, v in reply.headers.items() if k.lower() == "content-type"), "application/json").lower()
+    may_hold = may_hold_config(parts) and not kind.startswith(("application/octet-stream", "application/gzip"))
+    whole = _MASKED if may_hold else _CHUNK
     first, size = [], 0
     for piece in source:
         first.append(piece)
         size += len(piece)
-        if size > _CHUNK:
+        if size > whole:
             break
     answer: HttpResponseBase
-    if size <= _CHUNK:
+    if size > whole and may_hold:
+        raise PayloadTooLarge(f"Pinot's answer has more than {whole:,} bytes; it is not passed on unread.", remedy="Ask for less.")
+    if size <= whole:
         held.close()
-        answer = HttpResponse(b"".join(first), status=reply.status)
+        answer = HttpResponse(masked_answer(b"".join(first)), status=reply.status)
     else:
         pieces = _rest(first, source, held)
         answer = StreamingHttpResponse(in_threads(pieces) if isinstance(request._request, ASGIRequest) else pieces, status=reply.status)

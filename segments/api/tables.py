@@ -9,11 +9,13 @@ from rest_framework.response import Response
 
 from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, status, text_field, text_param
+from segments.domain.secret_masks import mask
 from segments.errors import InvalidInput
 from segments.names import parse_table_type
 from segments.services import segments, statistics, table_state, tables
 from segments.services.table_record import read_table_config
 from segments.services.table_removal import delete_table
+from segments.services.table_secrets import reveal_secrets, untold_secrets, with_stored_secrets
 
 
 class Tables(ApiView):
@@ -45,12 +47,12 @@ class OneTable(ApiView):
     parameters = {"GET": ("type",), "DELETE": ("type", "retention", "force")}
 
     def get(self, request: Request, table: str) -> Response:
-        """{type: config} for each type that exists."""
+        """{type: config} for each type that exists; secrets are masked (``*****``)."""
         found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
-        return Response({t.type: read_table_config(self.ctx, t).body for t in found})
+        return Response({t.type: mask(read_table_config(self.ctx, t).body) for t in found})
 
     def put(self, request: Request, table: str) -> Response:
-        """Change the config."""
+        """Change the config. What is masked in it stays as it is stored."""
         config = tables.update_table(self.ctx, table, json_body(request), actor=self.actor)
         return Response({"unrecognizedProperties": {}, "status": f"Table config updated for {config.table}"})
 
@@ -71,8 +73,23 @@ class ValidateTable(ApiView):
 
     def post(self, request: Request) -> Response:
         """{type: config} as understood, or 400 with the fault."""
-        config, _ = tables.validate_table(self.ctx, json_body(request))
-        return Response({config.table.type: config.body, "unrecognizedProperties": {}})
+        body = with_stored_secrets(self.ctx, json_body(request))
+        with untold_secrets(body):
+            config, _ = tables.validate_table(self.ctx, body)
+        return Response({config.table.type: mask(config.body), "unrecognizedProperties": {}})
+
+
+class TableSecrets(ApiView):
+    """The secrets of a table's config, for those who may administer it."""
+
+    rights = {"POST": "administer"}
+    parameters = {"POST": ("type", "reason")}
+
+    def post(self, request: Request, table: str) -> Response:
+        """{type: [{"path": ..., "value": ...}]}. The reason is required (``X-Reason`` or ``reason``); it goes into the audit record."""
+        found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
+        shown = {t.type: reveal_secrets(self.ctx, t, actor=self.actor) for t in found}
+        return Response(shown, headers={"Cache-Control": "no-store"})
 
 
 class TableStates(ApiView):

@@ -91,6 +91,7 @@ _completion: list[Pattern] = [
 ]
 _additions: list[Pattern] = [
     path("api/v1/tables/<str:table>/lineage/<str:entry>/preview", replacement.RevertPreview.as_view()),
+    path("api/v1/tables/<str:table>/secrets", tables.TableSecrets.as_view()),
     path("api/v1/audit", additions.AuditTrail.as_view()),
     path("", include("segments.api.lineage")),
     path("", include("segments.api.checks")),

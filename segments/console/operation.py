@@ -34,11 +34,15 @@ _PLACES: Final = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done, as one sentence, and where it can be undone (an address and the words of its link; empty: nowhere)."""
+    """What was done, as one sentence, and where it can be undone (an address and the words of its link; empty: nowhere).
+
+    ``answer``: a page that shows what was found instead of a message, for what no message may carry along.
+    """
 
     sentence: str
     undo: str = ""
     undo_text: str = "Undo"
+    answer: HttpResponse | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,8 @@ def perform(request: HttpRequest, table: Table | None, operation: Operation, ext
     except PinotAdminError as error:
         form.refuse(error)
         return _page(request, table, operation, form, shown_status(request, error), extra)
+    if outcome.answer is not None:
+        return outcome.answer
     undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
     messages.success(request, format_html("{}{}", outcome.sentence, undo))
     return redirect(operation.back)

@@ -26,6 +26,7 @@ from segments.console.views import (
     rollback_steps,
     segment_actions,
     servers,
+    table_secrets,
     tables,
     tokens,
 )
@@ -53,6 +54,7 @@ _pages = [
     path("tables/<str:typed>/delete/", deleted.delete, name="delete_segments"),
     path("tables/<str:typed>/segments/<str:segment>/", tables.segment, name="segment"),
     path("tables/<str:typed>/config/", tables.config, name="config"),
+    path("tables/<str:typed>/config/secrets/", table_secrets.reveal, name="reveal_secrets"),
     path("tables/<str:typed>/checks/", checks.table_checks, name="checks"),
     path("tables/<str:typed>/passes/", passes.of_table, name="table_passes"),
     path("tables/<str:typed>/audit/", audit.of_table, name="table_audit"),

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from segments.domain.secret_masks import MASK, is_secret_key, mask, parsed_document
+from segments.domain.secret_masks import mask, parsed_document
 from segments.errors import InvalidInput
+from segments.secret_texts import MASK, is_secret_key
 
 Path = tuple[str | int, ...]
 
@@ -74,19 +75,20 @@ def keep_secrets(given: Any, stored: Any) -> Any:
     Raises InvalidInput for a mask in a place where no secret is stored, and when settings around it have changed that may say where the
     secret goes: then it has to be given again.
     """
-    return _kept(given, _Before(stored, mask(stored)), (), None) if _has_mask(given) else given
+    return _kept(given, _Before(stored, mask(stored)), (), None) if has_mask(given) else given
 
 
-def _has_mask(value: Any) -> bool:
+def has_mask(value: Any) -> bool:
+    """Is there anything in it that may be a mask?"""
     if isinstance(value, str):
         return MASK in value
     if isinstance(value, Mapping):
-        return any(map(_has_mask, value.values()))
-    return isinstance(value, list) and any(map(_has_mask, value))
+        return any(map(has_mask, value.values()))
+    return isinstance(value, list) and any(map(has_mask, value))
 
 
 def _kept(given: Any, before: _Before, path: Path, scope: _Scope | None) -> Any:
-    if not _has_mask(given):
+    if not has_mask(given):
         return given
     if isinstance(given, Mapping):
         return _kept_object(given, before, path, scope)
@@ -96,7 +98,7 @@ def _kept(given: Any, before: _Before, path: Path, scope: _Scope | None) -> Any:
 
 
 def _kept_object(given: Mapping[str, Any], before: _Before, path: Path, scope: _Scope | None) -> dict[str, Any]:
-    scopes = dict.fromkeys(given, scope or _Scope(given, before.shown, path))
+    scopes: dict[str, _Scope | None] = dict.fromkeys(given, scope or _Scope(given, before.shown, path))
     if scope is None and path in _STRUCTURE:
         own = _Scope(_plain(given), _plain(before.shown), path)
         scopes = {k: None if isinstance(v, dict | list) else own for k, v in given.items()}
@@ -110,7 +112,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 def _kept_text(given: str, before: _Before, path: Path, scope: _Scope | None) -> Any:
     document = parsed_document(given)
-    if document is not None and _has_mask(document):
+    if document is not None and has_mask(document):
         inner = before.document()
         kept = _kept(document, inner, path, scope or _Scope(document, inner.shown, path))
         return before.stored if given == before.shown else json.dumps(kept, separators=(",", ":"), ensure_ascii=False)
@@ -185,7 +187,7 @@ def _partners(given: Sequence[Any], before: Sequence[_Before]) -> list[_Before]:
         found.append(same)
         free.discard(-1 if same is None else same)
     for place, entry in enumerate(given):
-        if found[place] is None and free and _has_mask(entry):
+        if found[place] is None and free and has_mask(entry):
             best = max(sorted(free), key=lambda i: (_likeness(entry, before[i].shown), i == place))
             found[place] = best
             free.discard(best)

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from segments.domain.job_text import parse_text
 from segments.domain.path_pattern import parse_pattern
 from segments.domain.reader_spec import ReaderSpec, parse_reader
+from segments.domain.secret_masks import mask
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, TableName, check_raw_table_name, split_table_name
 
@@ -48,7 +49,7 @@ _EXTRA: Final = ("stagingDir", "dependencyJarDir", "segmentTargetRows", "atomicA
 
 @dataclass(frozen=True)
 class PushSpec:
-    """A checked specification. ``input_dir`` is a local path; ``body`` is the document as given, without secrets.
+    """A checked specification. ``input_dir`` is a local path; ``body`` is the document as given, its secrets masked.
 
     ``target_rows``: rows per segment (ours; None: one segment per file). ``atomic_append``: a push to an APPEND table goes through a
     lineage entry with an empty old side, so that all its segments appear at once (ours). ``override_checks``: the reason for which the
@@ -106,7 +107,7 @@ def _parse(body: dict[str, Any]) -> PushSpec:
         parallelism=_whole(body, "segmentCreationJobParallelism", 0, low=-(2**31)),
         target_rows=target or None, atomic_append=str(extra.get("atomicAppend", "false")).lower() == "true",
         fail_on_empty=_flag(body, "failOnEmptySegment", False), override_checks=str(extra.get("overrideChecks") or ""),
-        body={k: v for k, v in body.items() if k != "authToken"},
+        body=mask({k: v for k, v in body.items() if k != "authToken"}),
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from segments.domain import lineage as lineages
 from segments.domain import segment_metadata
 from segments.domain.lineage import Lineage
 from segments.domain.pause import is_disabled, pause_of
+from segments.domain.secret_masks import mask
 from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError, Unavailable
 from segments.mirror import database
@@ -230,7 +231,7 @@ class Follower:
         return TableState(
             name=name,
             documents=documents,
-            config=body,
+            config=mask(body),
             schema=read_schema(schema, is_foreign=self._is_pinot) if schema else {},
             replication=parsed.replication if parsed else 1,
             ingestion_type=parsed.ingestion_type if parsed else "APPEND",

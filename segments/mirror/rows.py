@@ -12,6 +12,7 @@ from segments.domain.lineage import Lineage
 from segments.domain.llc_name import is_llc_name, parse_llc_name
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.znrecord import ZNRecord
+from segments.secret_texts import mask_text
 
 Rows = Mapping[str, Mapping[str, str]]
 
@@ -90,7 +91,7 @@ def segment_row(name: str, state: TableState) -> dict[str, Any]:
         "creation_ms": record.creation_ms,
         "push_ms": record.push_ms,
         "refresh_ms": record.refresh_ms,
-        "download_url": record.download_url or "",
+        "download_url": mask_text(record.download_url or ""),
         "is_visible": name not in state.hidden,
         **_stream_columns(name, record, wanted),
         "replicas": {i: states.get(i, "OFFLINE") for i in sorted(set(wanted) | set(states))},

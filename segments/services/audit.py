@@ -9,12 +9,13 @@ from django.db import connections, router
 from django.db.models import Field
 from django.db.models.sql import InsertQuery
 
+from segments.domain.secret_masks import mask
 from segments.models import AuditEvent
 from segments.services.context import Actor
 
 
 def record(actor: Actor, action: str, *, cluster: str = "", target: str = "", outcome: str = "done", **detail: Any) -> AuditEvent:
-    """Append one event. ``outcome`` is done, refused or failed; ``detail`` must be JSON-ready and hold no secrets."""
+    """Append one event. ``outcome`` is done, refused or failed; ``detail`` must be JSON-ready; secrets in it are masked."""
     event = AuditEvent(
         actor=actor.name,
         action=action,
@@ -23,7 +24,7 @@ def record(actor: Actor, action: str, *, cluster: str = "", target: str = "", ou
         outcome=outcome,
         reason=actor.reason,
         address=actor.address,
-        detail=detail,
+        detail=mask(detail),
     )
     using = router.db_for_write(AuditEvent)
     connection, (statement, fields) = connections[using], _insert(using)

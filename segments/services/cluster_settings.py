@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from segments.domain.kept_secrets import has_mask, keep_secrets
+from segments.domain.secret_masks import mask
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound
 from segments.services import audit, pinot_operations
@@ -11,6 +13,12 @@ from segments.services.context import Actor, Context
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record
+
+
+def shown_settings(ctx: Context) -> dict[str, str]:
+    """All settings, secrets masked."""
+    shown: dict[str, str] = mask(read_settings(ctx))
+    return shown
 
 
 def read_settings(ctx: Context) -> dict[str, str]:
@@ -22,9 +30,14 @@ def read_settings(ctx: Context) -> dict[str, str]:
 
 
 def set_settings(ctx: Context, changes: Mapping[str, str], *, actor: Actor) -> None:
-    """Set these keys. InvalidInput when a key is empty or a value is no text."""
+    """Set these keys; one that is masked stays as it is.
+
+    InvalidInput when a key is empty, a value is no text or a mask stands for nothing.
+    """
     if not changes or not all(isinstance(k, str) and k.strip() and isinstance(v, str) for k, v in changes.items()):
         raise InvalidInput("Cluster settings are an object of texts.", remedy='Send {"key": "value"}.')
+    if has_mask(dict(changes)):
+        changes = keep_secrets(dict(changes), {k: v for k, v in read_settings(ctx).items() if k in changes})
     if ctx.pinot is not None:
         pinot_operations.set_settings(ctx, changes, actor=actor)
         return

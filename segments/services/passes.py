@@ -12,6 +12,7 @@ from django.utils import timezone
 from segments.errors import NotFound
 from segments.models import PassRun
 from segments.names import REALTIME, TableName, TableType, split_table_name
+from segments.secret_texts import mask_text
 from segments.services import audit, end_jobs, entry_reaper, lag, pinot_passes, realtime_validation, retention, validation
 from segments.services.context import Actor, Context
 from segments.store import paths
@@ -59,7 +60,7 @@ def run_pass(ctx: Context, name: str, table: TableName | None, actor: Actor) -> 
             said = [error.message]
         except Exception as error:
             log.exception("%s failed on %s", name, each)
-            said, succeeded = [f"{name} failed on {each}: {error}"], False
+            said, succeeded = [mask_text(f"{name} failed on {each}: {error}")], False
         _remember(ctx, name, each, started, said, succeeded)
         sentences += said
     if table is None and name == "RetentionManager":

@@ -11,6 +11,7 @@ from segments.gateways.pinot import PinotRefused
 from segments.services import audit
 from segments.services.context import Actor, Context
 from segments.services.pinot_calls import Doubt, controller, settled
+from segments.services.table_secrets import untold_secrets
 
 
 def change(
@@ -36,7 +37,8 @@ def change(
 
     def send() -> tuple[Any]:
         try:
-            return (controller(ctx).send(request[0], request[1], params, body, headers=headers, timeout=timeout),)
+            with untold_secrets(body):
+                return (controller(ctx).send(request[0], request[1], params, body, headers=headers, timeout=timeout),)
         except PinotRefused as error:
             rule = rule_of(error.pinot_status, error.pinot_message)
             if rule is not None and rule.name == halfway:

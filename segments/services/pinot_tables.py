@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from segments.domain import schema as schemas
+from segments.domain.kept_secrets import has_mask, keep_secrets
 from segments.domain.pinot_version import PinotVersion
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
@@ -15,6 +16,7 @@ from segments.names import REALTIME, TABLE_TYPES, TableName, check_raw_table_nam
 from segments.services.context import Actor, Context
 from segments.services.pinot_calls import controller, quoted, read_object, refusals_told, version
 from segments.services.pinot_changes import change
+from segments.services.table_secrets import untold_secrets
 from segments.store import paths
 
 #: Seconds for a table to be created or dropped: a REALTIME one asks its stream, a drop waits for servers.
@@ -48,14 +50,14 @@ def read_config(ctx: Context, table: TableName) -> dict[str, Any] | None:
 def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     """Have the controller check a config. InvalidInput with its reasons; NotFound when the schema is missing."""
     config = parse_foreign_config(body)
-    with refusals_told(is_change=False):
+    with refusals_told(is_change=False), untold_secrets(config.body):
         controller(ctx).read("POST", "/tables/validate", body=_for_version(ctx, config))
     return config, read_schema(ctx, config.table.raw)
 
 
 def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     """Create it. StateConflict when it exists; what Pinot refuses as InvalidInput."""
-    config = parse_foreign_config(body)
+    config = parse_foreign_config(keep_secrets(body, {}))  # a mask is nobody's secret
     table = config.table
     change(
         ctx, actor, "createTable", table.typed, ("POST", "/tables"), body=_for_version(ctx, config),
@@ -65,12 +67,18 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
 
 
 def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableConfig:
-    """Change its config. NotFound; InvalidInput when the body is another table's, or Pinot refuses it."""
+    """Change its config; secrets that are masked in it stay.
+
+    NotFound; InvalidInput when the body is another table's, or Pinot refuses it.
+    """
     config = parse_foreign_config(body)
-    table, body = config.table, _for_version(ctx, config)
+    table = config.table
     raw, suffix = split_table_name(name)
     if raw != table.raw or suffix not in (None, table.type):
         raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
+    body = _for_version(
+        ctx, TableConfig(table, keep_secrets(config.body, read_config(ctx, table) or {}) if has_mask(body) else config.body)
+    )
     change(
         ctx, actor, "updateTable", table.typed, ("PUT", f"/tables/{quoted(table.typed)}"), body=body,
         is_done=lambda: _holds(read_config(ctx, table), body), timeout=_ANSWER_S,

@@ -12,6 +12,7 @@ from segments.domain import schema as schemas
 from segments.domain.push_plan import InputFile, parts_by_file
 from segments.domain.push_spec import PushSpec, parse_spec
 from segments.domain.schema import Schema
+from segments.domain.secret_masks import mask
 from segments.domain.segment_names import make_rule
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict
@@ -134,7 +135,7 @@ def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, fil
     )  # fmt: skip
     return {
         "start_ms": start_ms, "replaces": config.consistent_push or spec.atomic_append, "covers_all": config.consistent_push,
-        "names": rule.to_json(), "reader": spec.reader.to_json(), "schema": schema.body, "config": config.body,
+        "names": rule.to_json(), "reader": spec.reader.to_json(), "schema": schema.body, "config": mask(config.body),
         "target_rows": spec.target_rows, "fail_on_empty": spec.fail_on_empty, "files": [f.__dict__ for f in files],
         "parts": [] if spec.target_rows else [p.to_json() for p in parts_by_file(files)],
     }  # fmt: skip

@@ -16,6 +16,7 @@ from django.db.models import F, Q
 
 from segments.errors import Conflict, NotFound, StateConflict
 from segments.models import Push
+from segments.secret_texts import mask_text
 from segments.services.context import Context
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,12 @@ class Session:
         self._looked = 0.0
 
     def update(self, **fields: Any) -> None:
-        """Write fields, if the lease is still ours. Conflict when it is not: stop at once and touch nothing more."""
+        """Write fields, if the lease is still ours. Conflict when it is not: stop at once and touch nothing more.
+
+        Passwords of addresses in an error are masked.
+        """
+        if fields.get("error"):
+            fields["error"] = mask_text(fields["error"])
         if not self._mine().update(**fields):
             self.is_lost = True
             raise Conflict(f"Push '{self.push.pk}' is in other hands now.")

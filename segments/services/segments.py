@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from segments.domain import lineage as lineages
 from segments.domain import segment_metadata
+from segments.domain.secret_masks import mask
 from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
 from segments.errors import InvalidInput, NotFound
 from segments.names import TableName
+from segments.secret_texts import mask_text
 from segments.services.context import Context
 from segments.services.lineage_record import observe
 from segments.store import paths
+
+_URL: Final = "download.url"
 
 
 @dataclass(frozen=True)
@@ -89,9 +94,9 @@ def read_record(ctx: Context, tables: Iterable[TableName], segment: str) -> Segm
 
 
 def record_json(metadata: SegmentMetadata) -> dict[str, str]:
-    """Pinot's flat form: simple fields, plus ``custom.map`` as JSON text."""
-    custom = {"custom.map": json.dumps(dict(metadata.custom))} if metadata.custom else {}
-    return {**metadata.fields, **custom}
+    """Pinot's flat form: simple fields, plus ``custom.map`` as JSON text; what proves something in its address is masked."""
+    custom = {"custom.map": json.dumps(mask(dict(metadata.custom)))} if metadata.custom else {}
+    return {**metadata.fields, **{key: mask_text(text) for key, text in metadata.fields.items() if key.endswith(_URL)}, **custom}
 
 
 def crc_by_segment(ctx: Context, table: TableName) -> dict[str, str]:

@@ -12,7 +12,13 @@ from segments.store import paths
 
 def read_table_config(ctx: Context, table: TableName) -> TableConfig:
     """The config. NotFound when the table does not exist, RecordCorrupt when it can not be read."""
-    node = ctx.store.get(paths.table_config(table.typed))
-    if node is None or node.record is None:
+    found = find_table_config(ctx, table)
+    if found is None:
         raise table_not_found(table)
-    return table_config.from_record(node.record)
+    return found
+
+
+def find_table_config(ctx: Context, table: TableName) -> TableConfig | None:
+    """The config; None when the table does not exist. RecordCorrupt when it can not be read."""
+    node = ctx.store.get(paths.table_config(table.typed))
+    return table_config.from_record(node.record) if node is not None and node.record is not None else None

@@ -9,13 +9,14 @@ from typing import Any
 from segments.domain import changed_streams
 from segments.domain import table_config as configs
 from segments.domain.ideal_state import ONLINE, new_ideal_state
+from segments.domain.kept_secrets import has_mask, keep_secrets
 from segments.domain.realtime_plan import Changes
 from segments.domain.realtime_table import check_peer_scheme, check_realtime
 from segments.domain.replacement_settings import replacement_settings
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
-from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
 from segments.names import REALTIME, TABLE_TYPES, TableName, TableType, parse_table_type, resolve_table, split_table_name
 from segments.services import audit, pinot_tables
 from segments.services.check_settings import validate_checks
@@ -23,6 +24,7 @@ from segments.services.consuming_segments import first_segments, make_remaining_
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import table_not_found
 from segments.services.schemas import read_schema
+from segments.services.table_secrets import untold_secrets
 from segments.store import paths
 from segments.store.base import Create, Replace, Versioned, Write
 from segments.store.cluster_setup import broker_resource
@@ -90,7 +92,7 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     """
     if ctx.pinot is not None:
         return pinot_tables.create_table(ctx, body, actor=actor)
-    config, _ = validate_table(ctx, body)
+    config, _ = validate_table(ctx, keep_secrets(body, {}))  # a mask is nobody's secret
     table = config.table
     empty = new_ideal_state(table.typed, config.replication)
     ideal, first = first_segments(ctx, config, empty) if table.type == REALTIME else (empty, Changes())
@@ -122,22 +124,29 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
 
 
 def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableConfig:
-    """Change a table's config; a new replication holds for new segments. Raises NotFound or InvalidInput."""
+    """Change a table's config; a new replication holds for new segments; secrets that are masked in it stay as they are stored.
+
+    Raises NotFound or InvalidInput.
+    """
     if ctx.pinot is not None:
         return pinot_tables.update_table(ctx, name, body, actor=actor)
-    config = configs.parse_table_config(body)
-    table = config.table
+    given = configs.parse_table_config(body)
+    table = given.table
     raw, suffix = split_table_name(name)
     if raw != table.raw or suffix not in (None, table.type):
         raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
-    if ctx.store.exists(paths.table_config(table.typed)) is None:  # one that can not be read is replaced, too
+    node = ctx.store.get(paths.table_config(table.typed))
+    if node is None:
         raise table_not_found(table)
-    validate_table(ctx, body)
+    config = _with_secrets_of(node, given)
+    with untold_secrets(config.body):
+        validate_table(ctx, config.body)
 
     def attempt() -> Sequence[Write] | None:
         node, ideal = ctx.store.get(paths.table_config(table.typed)), ctx.store.get(paths.ideal_state(table.typed))
         if node is None or ideal is None or ideal.record is None:
             raise table_not_found(table)
+        config = _with_secrets_of(node, given)
         writes: list[Write] = [Replace(paths.table_config(table.typed), config.to_record(), node.version)]
         after = _with_streams(ideal.record, node, config).with_simple(REPLICAS=str(config.replication))
         if after != ideal.record:
@@ -160,6 +169,17 @@ def _with_streams(ideal: ZNRecord, before: Versioned, config: TableConfig) -> ZN
             remedy="Pause the table, wait until pauseStatus lists no consuming segment, change it, and say on resume where to begin.",
         )
     return after
+
+
+def _with_secrets_of(node: Versioned, given: TableConfig) -> TableConfig:
+    """The config as given, with the stored secrets where it is masked; one that can not be read is replaced, and has none to keep."""
+    if not has_mask(given.body):
+        return given
+    try:
+        stored = configs.from_record(node.record).body if node.record is not None else {}
+    except PinotAdminError:
+        stored = {}
+    return configs.parse_table_config(keep_secrets(given.body, stored))
 
 
 def with_broker_rows(record: ZNRecord, rows: dict[str, dict[str, str]]) -> ZNRecord:

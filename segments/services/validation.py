@@ -12,6 +12,7 @@ from segments.domain.findings import Found, Observation, diagnose
 from segments.gateways.deepstore import encode
 from segments.models import Finding
 from segments.names import TableName
+from segments.secret_texts import mask_text
 from segments.services import archive, deletion, pinot_findings, pinot_reaper
 from segments.services.context import Context
 from segments.services.lineage_record import read_lineage
@@ -75,7 +76,7 @@ def keep_findings(cluster: str, table: str, found: list[Found], *, owns: Callabl
     known = {(f.code, f.subject): f for f in still_open if owns(f.code)}
     for item in found:
         row = known.pop((item.code, item.subject), None) or Finding(cluster=cluster, table_name=table, code=item.code, subject=item.subject)
-        row.severity, row.message = item.severity, item.message
+        row.severity, row.message = item.severity, mask_text(item.message)
         row.save()
     for gone in known.values():
         gone.closed_at = timezone.now()

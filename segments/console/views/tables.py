@@ -15,7 +15,9 @@ from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.tables import schema_columns, table_rows
 from segments.console.presenters.tones import mark, replicas_mark
+from segments.domain.secret_masks import mask
 from segments.models import Finding, LineageEntry, PassRun, Push, Segment, Table
+from segments.secret_texts import MASK
 
 #: Sort keys of the segment list -> columns; the name makes the order total.
 SORTS: Final = {
@@ -107,10 +109,12 @@ def segment(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
 @page
 @require_safe
 def config(request: HttpRequest, typed: str) -> HttpResponse:
-    """Table config and schema as JSON."""
+    """Table config, its secrets masked, and schema as JSON."""
     table, _ = find_table(request, typed)
-    texts = {"config": json.dumps(table.config, indent=2), "schema": json.dumps(table.schema, indent=2)}
-    return render(request, "console/table_config.html", {**head(request, table, "config"), **texts})
+    config = mask(table.config)
+    texts = {"config": json.dumps(config, indent=2), "schema": json.dumps(table.schema, indent=2)}
+    more = {"has_secrets": MASK in texts["config"], "may_administer": may(request, ADMINISTER, table.name)}
+    return render(request, "console/table_config.html", {**head(request, table, "config"), **texts, **more})
 
 
 def head(request: HttpRequest, table: Table, tab: str) -> dict[str, Any]:
