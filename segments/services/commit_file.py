@@ -57,6 +57,13 @@ class CommitFile:
         if not any(store.size(path) is not None for path in (target, self._final)):
             raise InvalidInput(f"There is no file of segment '{self._segment}' where it was said to be.", remedy="Upload it again.")
 
+    def discard(self) -> None:
+        """The upload is not wanted; the segment's own file stays as it is."""
+        if self._source is not None and self._source != self._final:
+            self._ctx.deep_store.delete(self._source)
+            if self._is_local:
+                self._ctx.deep_store.delete(self._staged)
+
     def finish(self) -> None:
         """Right after the records are written: the final name."""
         if self._source is not None and self._is_local:

@@ -13,7 +13,7 @@ from segments.domain import segment_metadata
 from segments.domain.ideal_state import ONLINE
 from segments.domain.segment_metadata import DONE, SegmentMetadata
 from segments.domain.znrecord import ZNRecord
-from segments.errors import PinotAdminError, Unavailable
+from segments.errors import PinotAdminError, StateConflict, Unavailable
 from segments.names import TableName
 from segments.services import audit
 from segments.services.commit_file import CommitFile
@@ -111,18 +111,34 @@ def _ask(ctx: Context, table: TableName, segment: str, server: str) -> Any:
     return ctx.servers.ask(config.admin_url, "POST", path, _UPLOAD_S + 10)
 
 
+def _has_other_file(node: Versioned | None, metadata: SegmentMetadata) -> bool:
+    return node is not None and node.record is not None and segment_metadata.from_record(node.record).crc != metadata.crc
+
+
 def _take_in(ctx: Context, table: TableName, segment: str, metadata: SegmentMetadata, location: str) -> None:
-    """The uploaded file gets its place, the record its address; one that was changed or deleted meanwhile is left alone."""
+    """The uploaded file gets its place, the record its address.
+
+    A segment that was changed or deleted meanwhile is left alone, its file too: nothing gets the final name before the record is known to
+    want it. Raises StateConflict then.
+    """
     assert metadata.crc is not None
+    path = paths.segment(table.typed, segment)
     file = CommitFile(ctx, table, segment, location, metadata.crc)
+
+    def wanted(node: Versioned | None) -> SegmentMetadata | None:
+        now = segment_metadata.from_record(node.record) if node and node.record else None
+        return now if now is not None and now.crc == metadata.crc and now.status == DONE else None
+
+    def decide(node: Versioned | None) -> ZNRecord | None:
+        now = wanted(node)
+        return now.edited({"segment.download.url": file.url}).to_record() if now else None
+
     with file.held():
-        file.stage()
-
-        def decide(node: Versioned | None) -> ZNRecord | None:
-            now = segment_metadata.from_record(node.record) if node and node.record else None
-            if now is None or now.crc != metadata.crc or now.status != DONE:
-                return None
-            return now.edited({"segment.download.url": file.url}).to_record()
-
-        update_record(ctx.store, paths.segment(table.typed, segment), decide)
-        file.finish()
+        if wanted(ctx.store.get(path)) is not None:
+            file.stage()
+            if wanted(update_record(ctx.store, path, decide).after) is not None:
+                file.finish()
+                return
+        if _has_other_file(ctx.store.get(path), metadata):
+            file.discard()  # of a deleted segment it may be the last copy: the clean-up of uploads takes it in its time
+    raise StateConflict(f"Segment '{segment}' of table '{table}' was changed or deleted while it was uploaded.")

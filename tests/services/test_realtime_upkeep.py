@@ -77,7 +77,7 @@ def test_an_upload_with_another_crc_is_not_taken(tmp_path: Path) -> None:
 
 def test_servers_that_fail_leave_the_record_as_it_is(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
-    segment, servers = on_servers_only(world, {})
+    segment, _ = on_servers_only(world, {})
     assert any("is only on servers" in s for s in run(world.ctx, TABLE))
     assert world.fields(segment)["segment.download.url"] == ""
     assert servers.asked >= 2  # one replica after the other
@@ -207,3 +207,31 @@ def test_a_segment_committed_to_servers_only_while_copies_were_made_stays(tmp_pa
     store = FaultyStore(world.memory, Plan(before={1: commit}))
     (outcome,) = deletion.delete_segments(world.over(store), TABLE, [segment], actor=ANN)
     assert (outcome.outcome, segment in world.ideal.maps) == ("refused", True)
+
+
+# -- an upload that comes too late
+
+
+@pytest.mark.parametrize("when", [1, 2])
+def test_a_late_upload_does_not_replace_the_file_of_a_segment_that_was_changed(tmp_path: Path, when: int) -> None:
+    """Somebody replaced the segment while its server packed the old one."""
+    world = RealtimeWorld(tmp_path, partitions=1)
+    uri = staged(world, world.consuming[0])
+    segment, _ = on_servers_only(world, {})
+
+    def replace() -> None:
+        world.set_record(segment, segment_crc="9", segment_download_url="http://127.0.0.1:9000/segments/t/" + segment)
+        world.ctx.deep_store.write(f"t/{segment}", b"newer")
+
+    class Changing(FakeServers):
+        def ask(self, url: str, method: str, path: str, timeout_s: float) -> Any:
+            if when == 1:
+                replace()
+            return {"crc": "5", "downloadUrl": uri}
+
+    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": Changing({})})
+    ctx = world.over(FaultyStore(world.memory, Plan(before={1: replace}))) if when == 2 else world.ctx
+    assert upload_segments(ctx, TABLE, [segment], actor=ANN) == []
+    assert world.ctx.deep_store.read(f"t/{segment}") == b"newer"
+    assert [f.name for f in world.ctx.deep_store.files("t")] == [segment]
+    assert world.fields(segment)["segment.crc"] == "9"
