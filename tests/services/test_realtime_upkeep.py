@@ -77,7 +77,7 @@ def test_an_upload_with_another_crc_is_not_taken(tmp_path: Path) -> None:
 
 def test_servers_that_fail_leave_the_record_as_it_is(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
-    segment, _ = on_servers_only(world, {})
+    segment, servers = on_servers_only(world, {})
     assert any("is only on servers" in s for s in run(world.ctx, TABLE))
     assert world.fields(segment)["segment.download.url"] == ""
     assert servers.asked >= 2  # one replica after the other
