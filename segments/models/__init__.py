@@ -1,0 +1,24 @@
+"""Django models: mirrors of what ZooKeeper holds, and records of our own. The truth about segments and lineage is in ZooKeeper."""
+
+from __future__ import annotations
+
+from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
+from segments.models.people import ApiToken, Grant
+from segments.models.pushes import Push, PushSegment
+from segments.models.records import AuditEvent, Finding, PassRun
+
+__all__ = [
+    "ApiToken",
+    "AuditEvent",
+    "Cluster",
+    "ConsumingSegment",
+    "Finding",
+    "Grant",
+    "LagSample",
+    "LineageEntry",
+    "PassRun",
+    "Push",
+    "PushSegment",
+    "Segment",
+    "Table",
+]
