@@ -18,6 +18,7 @@ from segments import wiring  # noqa: E402  (needs Django set up)
 
 Message = MutableMapping[str, Any]
 _django = ThreadedHandler()
+_LIVENESS = "/health/liveness"
 
 
 async def application(
@@ -26,8 +27,16 @@ async def application(
     """Serve one connection or the life cycle."""
     if scope["type"] == "lifespan":
         await _lifespan(receive, send)
+    elif scope["type"] == "http" and scope["path"] == _LIVENESS and scope["method"] == "GET":
+        await _say_alive(send)
     else:
         await _django(dict(scope), receive, send)
+
+
+async def _say_alive(send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
+    """On the event loop: also while every thread waits for replicas, say, the process is no dead one."""
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain"), (b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"OK"})
 
 
 def _collect_seldom() -> None:

@@ -9,6 +9,8 @@ from typing import Any
 from celery import Celery
 from celery.signals import beat_init, worker_ready
 
+from segments.processes.sign_of_life import show_life
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
 
 app = Celery("pinotadmin")
@@ -17,12 +19,10 @@ app.autodiscover_tasks(["segments"])
 
 
 def mark_ready(name: str) -> None:
-    """Touch DATA_DIR/run/NAME.ready, for which the supervisor waits."""
+    """Touch DATA_DIR/run/NAME.ready, for which the supervisor waits, and go on touching it."""
     folder = os.environ.get("PINOTADMIN_DATA_DIR")
     if folder:
-        path = Path(folder) / "run" / f"{name}.ready"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        show_life(Path(folder) / "run" / f"{name}.ready")
 
 
 @worker_ready.connect

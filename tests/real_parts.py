@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from segments.processes.java import find_java
-from segments.processes.zookeeper import zookeeper_command
+from segments.processes.zookeeper import zookeeper_command, zookeeper_jars
 from segments.store.zookeeper_login import ZooKeeperLogin
 from tests.waiting import wait_until
 
@@ -45,6 +45,8 @@ class ZooKeeperProcess:
     #: Lines for zoo.cfg, and options of the JVM.
     settings: Sequence[str] = ()
     options: Sequence[str] = ()
+    #: Of PySpark's, beside those that the embedded server needs.
+    jars: Sequence[str] = ()
 
     @property
     def hosts(self) -> str:
@@ -62,6 +64,8 @@ class ZooKeeperProcess:
             with Path(command[-1]).open("a") as config:
                 config.write("\n".join(self.settings) + "\n")
         # A killed process loses nothing that it wrote; only a machine does. A busy disk takes seconds for one fsync.
+        folder, path = zookeeper_jars()[0].parent, command.index("-cp") + 1
+        command[path] = os.pathsep.join([command[path], *(str(jar) for pattern in self.jars for jar in folder.glob(pattern))])
         command[1:1] = ["-Dzookeeper.forceSync=no", *self.options]
         with (self.data_dir / "zookeeper.out").open("ab") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=self.data_dir)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from segments.processes.guardian import Guardian
 from segments.processes.life import Command, Life
-from segments.processes.probes import Probe
+from segments.processes.probes import PROBE_TIMEOUT_S, Probe
 
 Say = Callable[[str, str], None]
 
@@ -43,6 +43,8 @@ class Timing:
     recheck_every: float = 2.0
     #: Rechecks in a row that may fail before a child counts as not healthy.
     misses: int = 3
+    #: Without a sign of life for so long after that it is killed and started again.
+    silence: float = 15.0
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class ChildSpec:
 
     name: str
     command: Command
+    #: Ready to work; ``alive``: does the process answer at all, whatever parts it lacks (None: the same)? Only one that does not is killed.
     probe: Probe | None = None
+    alive: Probe | None = None
     after: tuple[str, ...] = ()
     once: bool = False
     ready_file: Path | None = None
@@ -159,16 +163,35 @@ class Child:
             await asyncio.sleep(self.spec.timing.probe_every)
         self._say("up", f"{self.spec.name} is ready after {time.monotonic() - life.born:.1f} s")
         self._become(State.READY)
-        misses = 0
-        while True:
-            await asyncio.sleep(self.spec.timing.recheck_every)
-            misses = 0 if await probe() else misses + 1
-            if misses == self.spec.timing.misses:
-                self._say("up", f"{self.spec.name} does not answer any more")
+        await self._keep_watch(life, probe)
+
+    async def _keep_watch(self, life: Life, probe: Probe) -> None:
+        """Until it has been silent for too long, and is killed."""
+        timing, misses, silent = self.spec.timing, 0, 0.0
+        while silent < timing.silence:
+            began = time.monotonic()
+            await asyncio.sleep(timing.recheck_every)
+            is_ready, is_alive = await self._ask(probe)
+            misses = 0 if is_ready else misses + 1
+            if misses == timing.misses:
+                self._say("up", f"{self.spec.name} does not answer any more" if not is_alive else f"{self.spec.name} is not ready any more")
                 self._become(State.UNHEALTHY)
             elif misses == 0 and self.state is State.UNHEALTHY:
                 self._say("up", f"{self.spec.name} answers again")
                 self._become(State.READY)
+            # When the whole machine stood still, a child had no chance to answer either: no round counts for more than it takes.
+            took = min(time.monotonic() - began, timing.recheck_every + PROBE_TIMEOUT_S)
+            silent = 0.0 if is_alive or misses <= timing.misses else silent + took
+        self._say("up", f"{self.spec.name} (process {life.pid}) gave no sign of life for {silent:.0f} s; killing it")
+        life.kill()
+
+    async def _ask(self, probe: Probe) -> tuple[bool, bool]:
+        """Is it ready, is it alive?"""
+        if self.spec.alive is None:
+            is_ready = await probe()
+            return is_ready, is_ready
+        is_ready, is_alive = await asyncio.gather(probe(), self.spec.alive())
+        return is_ready, is_ready or is_alive
 
     def start(self) -> None:
         """Let it run (again), without waiting for the back-off."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from segments.errors import InvalidInput
 from segments.names import instance_name
-from segments.processes.child import ChildSpec
+from segments.processes.child import ChildSpec, Timing
 from segments.processes.credentials import Credentials
 from segments.processes.endpoints import Endpoints, ServerEndpoint
 from segments.processes.java import Java, spark_java_home
 from segments.processes.life import Command
 from segments.processes.ports import Ports
-from segments.processes.probes import closing_probe, file_probe, http_probe, redis_probe, zookeeper_probe
+from segments.processes.probes import beat_probe, closing_probe, http_probe, redis_probe, zookeeper_probe
 from segments.processes.valkey import redis_command
 from segments.processes.zookeeper import zookeeper_command
 from segments.store.closed_tree import close_server
@@ -47,6 +49,13 @@ class Plan:
     demo: ChildSpec | None
 
 
+def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
+    text = environ.get(name) or str(default)
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) or float(text) < 1:
+        raise InvalidInput(f"{name} must be a number of seconds, 1 or more, not {text[:40]!r}.", remedy="Correct it, or leave it out.")
+    return float(text)
+
+
 class Planner:
     """Builds the plan of one cluster from what was chosen before: options, ports, credentials and the Java."""
 
@@ -60,6 +69,7 @@ class Planner:
         self._zookeeper_auth = environ.get("ZOOKEEPER_AUTH", "")
         self._cluster = environ.get("PINOTADMIN_CLUSTER") or "pinotadmin"
         self._host = _WILDCARDS.get(options.host, options.host)
+        self._timing = Timing(silence=_seconds(environ, "PINOTADMIN_SILENCE_S", Timing.silence))
         self._environment = self._shared_environment()
 
     def plan(self) -> Plan:
@@ -106,15 +116,15 @@ class Planner:
         extra = more.pop("environment", {})
         assert isinstance(extra, dict)
         command = Command(tuple(arguments), {**self._environment, **extra}, PROJECT)
-        return ChildSpec(name, command, **more)  # type: ignore[arg-type] # keyword arguments of ChildSpec, passed through
+        return ChildSpec(name, command, timing=self._timing, **more)  # type: ignore[arg-type] # keyword arguments of ChildSpec, passed through
 
     def _manage(self, name: str, *arguments: str, **more: object) -> ChildSpec:
         return self._child(name, sys.executable, "manage.py", *arguments, **more)
 
     def _touching(self, name: str, *arguments: str, **more: object) -> ChildSpec:
-        """A child that touches run/NAME.ready when it is ready."""
+        """A child that touches run/NAME.ready when it is ready, and again and again while it lives."""
         file = self._data_dir / "run" / f"{name}.ready"
-        return self._child(name, sys.executable, *arguments, ready_file=file, probe=file_probe(file), **more)
+        return self._child(name, sys.executable, *arguments, ready_file=file, probe=beat_probe(file), **more)
 
     def _embedded_parts(self) -> list[ChildSpec]:
         parts = []
@@ -139,6 +149,7 @@ class Planner:
             name,
             *("run_server", "--name", name, "--port", str(ports.port), "--admin-port", str(ports.admin)),
             probe=http_probe(self._host, ports.admin, "/health"),
+            alive=http_probe(self._host, ports.admin, "/health/liveness", any_status=True),
             after=("zookeeper",),
             aliases=(self._instance(index),),
         )
@@ -153,6 +164,7 @@ class Planner:
             # Live pages hold their connections open for ever; without a limit a stop would wait for them.
             *("--timeout-graceful-shutdown", "3"),
             probe=http_probe(self._host, self._ports.web, "/health/readiness"),
+            alive=http_probe(self._host, self._ports.web, "/health/liveness", any_status=True),
             after=("zookeeper", "redis", "setup"),
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -73,21 +74,29 @@ def redis_probe(port: int, password: str, host: str = "127.0.0.1") -> Probe:
     return probe
 
 
-def http_probe(host: str, port: int, path: str) -> Probe:
-    """Ready when GET ``path`` answers 200."""
+def http_probe(host: str, port: int, path: str, *, any_status: bool = False) -> Probe:
+    """Ready when GET ``path`` answers 200; with ``any_status`` when it answers in HTTP at all."""
     question = f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: */*\r\nConnection: close\r\n\r\n".encode("ascii")
 
     async def probe() -> bool:
         status_line = (await _ask(host, port, question)).partition(b"\r\n")[0].split()
-        return len(status_line) >= 2 and status_line[1] == b"200"
+        return len(status_line) >= 2 and (any_status or status_line[1] == b"200")
 
     return probe
 
 
-def file_probe(path: Path) -> Probe:
-    """Ready when the file exists; the supervisor removes it before each start."""
+def beat_probe(path: Path, oldest_s: float = 10.0, clock: Callable[[], float] = time.monotonic) -> Probe:
+    """Alive as long as the file is touched (see ``sign_of_life``) every ``oldest_s`` seconds; the wall clock may jump meanwhile."""
+    seen, since = -1, clock()
 
     async def probe() -> bool:
-        return path.exists()
+        nonlocal seen, since
+        try:
+            touched = path.stat().st_mtime_ns
+        except OSError:
+            return False
+        if touched != seen:
+            seen, since = touched, clock()
+        return clock() - since < oldest_s
 
     return probe

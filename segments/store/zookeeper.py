@@ -26,7 +26,7 @@ from segments.store.paths import check_path, parent_of
 from segments.store.quick_select import QuickHandler
 from segments.store.recursive_watch import AddWatch, RemoveWatches, report_events, submit
 from segments.store.replies import LOST, known, refusal, settle, to_bytes, versioned
-from segments.store.zookeeper_login import ZooKeeperLogin
+from segments.store.zookeeper_login import SASL, ZooKeeperLogin
 
 log = logging.getLogger(__name__)
 
@@ -86,11 +86,13 @@ class ZooKeeperStore:
         self._client.add_listener(self._on_state)
         try:
             self._client.start(timeout=connect_timeout)
-        except KazooTimeoutError as error:
+            if login.scheme == SASL:
+                self._client.exists("/")  # kazoo counts itself as connected before the server has answered the login
+        except (KazooTimeoutError, KazooException) as error:
+            self._client.stop()
+            self._client.close()
             self._dispatcher.close()
-            raise Unavailable(
-                f"ZooKeeper at {hosts} did not answer within {connect_timeout:g} s.", remedy="Start it, or correct the address."
-            ) from error
+            raise self._login.explain(hosts, connect_timeout) from error
 
     # Reads: repeated on a lost connection until the patience is over
 

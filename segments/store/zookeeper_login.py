@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+import socket
+import ssl
 from dataclasses import dataclass, field
+from errno import ENOENT
+from pathlib import Path
 from typing import Any, Final
 
 from kazoo.security import ACL, Id, Permissions, make_acl, make_digest_acl_credential
 
-from segments.errors import InvalidInput
+from segments.errors import InvalidInput, Unavailable
 from segments.store import paths
 
 #: A digest login, SASL with DIGEST-MD5, or the client's certificate.
@@ -19,6 +23,8 @@ X509: Final = "x509"
 _READABLE: Final = paths.external_view("brokerResource")
 _READABLE_BELOW: Final = f"{paths.PARTICIPANT_CONFIGS}/Broker_"
 _READ_BY_ALL: Final = make_acl("world", "anyone", read=True)
+#: Seconds of the connection that finds out why there was none.
+_LAST_TRY_S: Final = 2.0
 
 #: kazoo writes every request to its log at DEBUG, the one with the password too.
 _DISCREET: Final = logging.getLogger("kazoo.discreet")
@@ -84,6 +90,38 @@ class ZooKeeperLogin:
 
     def _files(self) -> dict[str, str]:
         return {"ca": self.ca, "certfile": self.certificate, "keyfile": self.key or self.certificate}
+
+    def explain(self, hosts: str, seconds: float) -> Unavailable:
+        """Why no session came about within ``seconds``, as far as one more connection to the first of ``hosts`` tells."""
+        host, _, port = hosts.partition(",")[0].partition("/")[0].rpartition(":")
+        try:
+            with socket.create_connection((host, int(port)), _LAST_TRY_S) as plain:
+                if self.tls:
+                    self._context().wrap_socket(plain, server_hostname=host).close()
+        except ssl.SSLError as error:
+            text = f"ZooKeeper at {hosts} and we do not agree on TLS: {error.reason or error}"
+            return Unavailable(f"{text} (certificate of {host}).", remedy="Check the authorities' file, and that this is its secure port.")
+        except FileNotFoundError as error:
+            return Unavailable(f"A file for TLS to ZooKeeper is missing: {error.filename}.", remedy="Name one that is there.")
+        except (OSError, ValueError):
+            return Unavailable(f"ZooKeeper at {hosts} did not answer within {seconds:g} s.", remedy="Start it, or correct the address.")
+        if self.scheme == SASL:
+            return Unavailable(f"ZooKeeper at {hosts} refused the login of '{self.user}' by SASL.", remedy="Correct user or password.")
+        return Unavailable(
+            f"ZooKeeper at {hosts} gave no session within {seconds:g} s.", remedy="See its log; it may want TLS, or a certificate."
+        )
+
+    def _context(self) -> ssl.SSLContext:
+        if self.ca and not Path(self.ca).is_file():
+            raise FileNotFoundError(ENOENT, "missing", self.ca)
+        if self.certificate and not Path(self.certificate).is_file():
+            raise FileNotFoundError(ENOENT, "missing", self.certificate)
+        context = ssl.create_default_context(cafile=self.ca or None)
+        if self.insecure:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if self.certificate:
+            context.load_cert_chain(self.certificate, self.key or None)
+        return context
 
     def sasl_options(self) -> dict[str, str] | None:
         """Of one kazoo connection, which adds to them; None: no SASL."""

@@ -33,6 +33,15 @@ print("hello from", name, flush=True)
 while True:
     time.sleep(60)
 """
+#: Ready as long as NAME.ready is there, alive as long as it touches BEAT.
+BEATING = """
+import pathlib, sys, time
+folder, name, ready = sys.argv[1:]
+open(ready, "w").close()
+while True:
+    pathlib.Path(folder, "beat").touch()
+    time.sleep(0.05)
+"""
 #: Does not care about SIGTERM.
 STUBBORN = """
 import signal, sys, time

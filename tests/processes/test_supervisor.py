@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import os
 import signal
 import stat
 import time
 from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from segments.errors import PinotAdminError, Unavailable
+from segments.processes.child import Child, ChildSpec, Timing
 from segments.processes.control import ask
+from segments.processes.guardian import Guardian
+from segments.processes.life import Command, Life
+from segments.processes.probes import beat_probe
 from segments.processes.sessions import is_running
-from tests.processes.conftest import CRASHING, PARENT, STEADY, STUBBORN, Tiny, never
+from segments.processes.sign_of_life import show_life
+from tests.processes.conftest import BEATING, CRASHING, PARENT, STEADY, STUBBORN, Tiny, never
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="these tests look for processes in /proc")
@@ -59,6 +69,78 @@ def test_a_child_that_does_not_answer_any_more_takes_the_endpoints_away_until_it
     wait_until(lambda: not tiny.endpoints.exists(), 15, "removal of endpoints.json")
     (tiny.folder / "run" / "web.ready").touch()
     assert tiny.healthy()["pids"]["web"] == pid
+
+
+def test_a_stopped_child_is_killed_and_started_again(tiny: Tiny) -> None:
+    process = tiny.up({"name": "web", "code": BEATING, "beat": "beat", "silence": 0.5})
+    pid = tiny.healthy()["pids"]["web"]
+    os.kill(pid, signal.SIGSTOP)
+    (tiny.folder / "run" / "web.ready").unlink()
+    wait_until(lambda: tiny.endpoints.exists() and tiny.healthy()["pids"]["web"] != pid, 30, "another process")
+    assert not is_running(pid)
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=15)
+    assert "web is not ready any more" in output or "web does not answer any more" in output
+    assert f"web (process {pid}) gave no sign of life for " in output
+    assert "web ended (signal SIGKILL)" in output
+    assert "starting it again in 0.1 s" in output
+
+
+def test_a_child_that_lives_but_lacks_another_part_is_left_alone(tiny: Tiny) -> None:
+    tiny.up({"name": "web", "code": BEATING, "beat": "beat", "silence": 0.5})
+    pid = tiny.healthy()["pids"]["web"]
+    (tiny.folder / "run" / "web.ready").unlink()
+    wait_until(lambda: not tiny.endpoints.exists(), 15, "removal of endpoints.json")
+    never(lambda: not is_running(pid), "the end of a living process", 2.0)
+    (tiny.folder / "run" / "web.ready").touch()
+    assert tiny.healthy()["pids"]["web"] == pid
+
+
+def test_a_child_that_stands_still_for_a_moment_is_left_alone(tiny: Tiny) -> None:
+    tiny.up({"name": "web", "code": BEATING, "beat": "beat", "silence": 60.0})
+    pid = tiny.healthy()["pids"]["web"]
+    os.kill(pid, signal.SIGSTOP)
+    (tiny.folder / "run" / "web.ready").unlink()
+    wait_until(lambda: not tiny.endpoints.exists(), 15, "removal of endpoints.json")
+    (tiny.folder / "run" / "web.ready").touch()
+    os.kill(pid, signal.SIGCONT)
+    assert tiny.healthy()["pids"]["web"] == pid
+
+
+def test_a_machine_that_stood_still_for_an_hour_has_its_children_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, hours = [], itertools.count()
+    monkeypatch.setattr("segments.processes.child.time", SimpleNamespace(monotonic=lambda: next(hours) * 3600.0))
+
+    async def silent() -> bool:
+        asked.append(True)
+        return False
+
+    life = SimpleNamespace(pid=1, kill=lambda: None)
+    timing = Timing(recheck_every=0.0, misses=3, silence=15.0)
+    spec = ChildSpec("web", Command((), {}, Path()), probe=silent, timing=timing)
+    child = Child(spec, "token", cast(Guardian, None), lambda *_: None, lambda: None)
+    asyncio.run(child._keep_watch(cast(Life, life), silent))
+    assert len(asked) == 3 + 3
+
+
+def test_the_wall_clock_may_jump_under_a_beating_process(tmp_path: Path) -> None:
+    now, file = [0.0], tmp_path / "beat"
+    probe = beat_probe(file, 10.0, lambda: now[0])
+    assert not asyncio.run(probe())
+    for second, mtime, is_alive in ((1, 9_000, True), (10, 9_000, True), (12, 9_000, False), (13, 5, True), (22, 5, True), (24, 5, False)):
+        now[0] = second
+        file.touch()
+        os.utime(file, (mtime, mtime))
+        assert asyncio.run(probe()) is is_alive, second
+
+
+def test_a_process_touches_its_file_again_and_again(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "worker.ready"
+    show_life(file, 0.01)
+    os.utime(file, (5, 5))
+    wait_until(lambda: file.stat().st_mtime > 5, 10, "another touch")
+    file.unlink()
+    wait_until(file.exists, 10, "another touch")
 
 
 def test_a_child_that_keeps_dying_is_restarted_with_growing_delays(tiny: Tiny) -> None:

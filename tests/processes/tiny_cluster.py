@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from segments.errors import PinotAdminError
@@ -16,7 +17,7 @@ from segments.processes.endpoints import Endpoints, EndpointsFile, ServerEndpoin
 from segments.processes.life import Command
 from segments.processes.lock import DataDirectoryLock, wait_until_unlocked
 from segments.processes.logs import Terminal
-from segments.processes.probes import file_probe
+from segments.processes.probes import Probe, beat_probe
 from segments.processes.supervisor import Supervisor
 
 TIMING = Timing(first_delay=0.1, longest_delay=0.4, proven=30.0, probe_every=0.02, recheck_every=0.1, misses=2)
@@ -29,6 +30,15 @@ ENDPOINTS = Endpoints(
     authorization="Basic eA==",
     servers=(ServerEndpoint("server-1", "Server_127.0.0.1_4", "http://127.0.0.1:5"),),
 )
+
+
+def file_probe(path: Path) -> Probe:
+    """Ready as long as the file is there."""
+
+    async def probe() -> bool:
+        return path.exists()
+
+    return probe
 
 
 def main(folder: Path) -> int:
@@ -44,12 +54,13 @@ def main(folder: Path) -> int:
                 item["name"],
                 Command((sys.executable, "-S", "-c", item["code"], str(folder), item["name"], str(ready)), {}, folder),
                 probe=None if item.get("once") else file_probe(ready),
+                alive=beat_probe(folder / item["beat"], 0.5) if "beat" in item else None,
                 ready_file=ready,
                 after=tuple(item.get("after", ())),
                 once=item.get("once", False),
                 aliases=tuple(item.get("aliases", ())),
                 grace=item.get("grace", 5.0),
-                timing=TIMING,
+                timing=replace(TIMING, silence=item.get("silence", TIMING.silence)),
             )
         )
     terminal = Terminal()
