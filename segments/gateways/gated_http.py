@@ -99,31 +99,35 @@ def _hop(url: str, asked: str, rules: Rules, deadline: float, headers: Mapping[s
         if url == asked:
             raise
         raise _forbidden_redirect(asked) from error
-    parts = split_url(url, rules.kind)
     link = connect_to(place, addresses, rules, min(_CONNECT_S, max(0.1, deadline - time.monotonic())))
-    clock = threading.Timer(max(0.1, deadline - time.monotonic()), _cut, (link,))
-    clock.daemon = True
-    clock.start()
-    connection: http.client.HTTPConnection | None = None
-    try:
+    with contextlib.ExitStack() as opened:
         with _reported(place, rules, deadline):
-            connection = _connection(place, link)
-            connection.request("GET", _path(parts), headers={"Host": parts.netloc, "Accept-Encoding": "identity", **(headers or {})})
-            response = connection.getresponse()
+            link = opened.enter_context(_secured(link, place))
+            clock = threading.Timer(max(0.1, deadline - time.monotonic()), _cut, (link,))
+            clock.daemon = True
+            clock.start()
+            opened.callback(clock.cancel)
+            response = opened.enter_context(contextlib.closing(_asked(link, split_url(url, rules.kind), place, headers or {})))
         yield Answer(place, rules, deadline, response)
-    finally:
-        clock.cancel()
-        if connection is not None:
-            connection.close()
-        link.close()
 
 
-def _connection(place: Place, link: socket.socket) -> http.client.HTTPConnection:
-    """A connection over the gate's socket. The certificate is checked against the host's name."""
+def _secured(link: socket.socket, place: Place) -> socket.socket:
+    """The gate's socket, with TLS before the handshake if the address asks for it; the certificate is checked against the host's name."""
     link.settimeout(_SILENCE_S)
+    if place.scheme != "https":
+        return link
+    return _tls().wrap_socket(link, server_hostname=place.host, do_handshake_on_connect=False)
+
+
+def _asked(link: socket.socket, parts: SplitResult, place: Place, headers: Mapping[str, str]) -> http.client.HTTPResponse:
+    """The answer to a GET, up to its headers."""
+    if isinstance(link, ssl.SSLSocket):
+        link.do_handshake()
     connection = http.client.HTTPConnection(place.host, place.port)
-    connection.sock = _tls().wrap_socket(link, server_hostname=place.host) if place.scheme == "https" else link
-    return connection
+    connection.sock = link
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    connection.request("GET", path, headers={"Host": parts.netloc, "Accept-Encoding": "identity", **headers})
+    return connection.getresponse()
 
 
 @cache
@@ -136,10 +140,6 @@ def _cut(link: socket.socket) -> None:
     """Time is up: whoever reads from it is woken. A server that sends a byte now and then would keep it open for ever."""
     with contextlib.suppress(OSError):
         link.shutdown(socket.SHUT_RDWR)
-
-
-def _path(parts: SplitResult) -> str:
-    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 @contextlib.contextmanager

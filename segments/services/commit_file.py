@@ -24,10 +24,14 @@ LEFT_AFTER_MS: Final = 6 * 3_600_000
 _TEMPORARY = re.compile(r"(?P<segment>.+__\d+__\d+__\d{8}T\d{4}Z)\.tmp\.[\w-]+")
 
 
+class ForeignLocation(InvalidInput):
+    """A commit end names an address that this cluster never gave for the segment; servers would fetch from there."""
+
+
 class CommitFile:
     """The tar that a commit end names. ``url`` goes on record: "" when only servers have it.
 
-    Raises InvalidInput for a location that is not the segment's own.
+    Raises ForeignLocation for a location that is neither the segment's own nor the peers'.
     """
 
     def __init__(self, ctx: Context, table: TableName, segment: str, location: str, crc: int) -> None:
@@ -36,7 +40,7 @@ class CommitFile:
         self._staged = staged_path(ctx, table, segment, crc)
         self._source = self._checked(location)
         self._is_local = ctx.deep_store.local_root is not None
-        self.url = self._url(location)
+        self.url = self._url()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -70,18 +74,21 @@ class CommitFile:
             self._ctx.deep_store.move(self._staged, self._final)
 
     def _checked(self, location: str) -> str | None:
-        """The path in the deep store, None for a file that lies elsewhere."""
-        if _is_peer(location) or location.partition("://")[0] in ("http", "https"):
+        """The path in the deep store, None for a file that only servers have."""
+        if _is_peer(location):
             return None
+        if location == download_url(self._ctx, self._table, self._segment):
+            return self._final
         path = self._ctx.deep_store.path_of(location)
         if path is None or not (path == self._final or path.startswith(self._final + ".tmp.")):
-            raise InvalidInput(f"'{location}' is no place for a file of segment '{self._segment}'.", remedy="Upload it to the deep store.")
+            raise ForeignLocation(
+                f"'{location[:200]}' is no place for a file of segment '{self._segment}'.",
+                remedy="Upload it to the deep store below its table's folder, or with POST /segmentUpload.",
+            )
         return path
 
-    def _url(self, location: str) -> str:
-        if self._source is not None:
-            return download_url(self._ctx, self._table, self._segment)
-        return "" if _is_peer(location) else location
+    def _url(self) -> str:
+        return download_url(self._ctx, self._table, self._segment) if self._source is not None else ""
 
 
 def temporary_path(ctx: Context, raw_table: str, segment: str) -> str:

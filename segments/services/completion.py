@@ -22,7 +22,7 @@ from segments.domain.stream_offset import parse_offset
 from segments.errors import InvalidInput, PinotAdminError, Rejected, SegmentCorrupt, StateConflict, Unavailable
 from segments.names import REALTIME, TableName
 from segments.segmentfile.info import SegmentInfo, parse_info
-from segments.services.commit_file import CommitFile, finish_left, temporary_path
+from segments.services.commit_file import CommitFile, ForeignLocation, finish_left, temporary_path
 from segments.services.completion_actions import built_of, commit_writes, is_same_content, lower_limit_writes, restart_replicas, stop_writes
 from segments.services.completion_state import Observed, absent_replicas, current_machine, machine_writes, observe, remember
 from segments.services.context import Context
@@ -58,7 +58,7 @@ def answer(ctx: Context, said: Said) -> Answer:
     """Take the message in and say what the server is to do. Whatever is answered is on record before.
 
     FAILED also when the segment is unknown or its record does not allow it. Raises InvalidInput for a malformed name, instance or offset
-    and NotFound for an unknown table; a commit end is answered FAILED then, too.
+    and NotFound for an unknown table; a commit end is answered FAILED then, too, but for a location that is not the segment's.
     """
     name = parse_llc_name(said.segment)
     if not _INSTANCE.fullmatch(said.instance):
@@ -69,6 +69,8 @@ def answer(ctx: Context, said: Said) -> Answer:
     except Unavailable as error:
         log.warning("%s of %s by %s is not answered now: %s", said.kind.value, name, said.instance, error)
         return Answer(Status.NOT_LEADER)
+    except ForeignLocation:
+        raise
     except Rejected as error:
         if said.kind is not Kind.COMMIT_END and not isinstance(error, StateConflict):
             raise

@@ -47,7 +47,7 @@ def staged_path(ctx: Context, table: TableName, segment: str, crc: int) -> str:
 
 def checked_source(ctx: Context, table: TableName, segment: str, uri: str) -> str:
     """The address to put on record for a metadata push. Raises InvalidInput for one that servers can not or may not read."""
-    own = ctx.deep_store.path_of(uri)
+    own = own_path(ctx, table, uri)
     if own is not None:
         return download_url(ctx, table, segment) if own == ctx.deep_store.segment_path(table.raw, segment) else uri
     fetch.check_address(uri, fetch_rules(ctx))
@@ -60,9 +60,15 @@ def fetch_rules(ctx: Context) -> FetchRules:
     return FetchRules(limits.fetch_roots, limits.fetch_from_loopback, limits.upload_bytes, limits.fetch_s)
 
 
-def bring(ctx: Context, uri: str, target: Path) -> None:
-    """Copy what ``uri`` names (an allowed address, or a path inside the deep store) to a local file."""
-    own = ctx.deep_store.path_of(uri)
+def own_path(ctx: Context, table: TableName, uri: str) -> str | None:
+    """The path of an address in the table's own folder of the deep store; None for any other, other tables' files too."""
+    path = ctx.deep_store.path_of(uri)
+    return path if path is not None and path.startswith(f"{encode(table.raw)}/") else None
+
+
+def bring(ctx: Context, table: TableName, uri: str, target: Path) -> None:
+    """Copy what ``uri`` names (an allowed address, or a file of the table in the deep store) to a local file."""
+    own = own_path(ctx, table, uri)
     if own is None:
         fetch.fetch(uri, target, fetch_rules(ctx))
         return

@@ -28,6 +28,7 @@ from segments.services.upload_files import (
     checked_source,
     download_url,
     fetch_rules,
+    own_path,
     release_names,
     scratch,
     sole_writer,
@@ -85,11 +86,11 @@ def upload_uri(
 
     def run() -> UploadResult:
         if ctx.pinot is not None:
-            _check_foreign(ctx, uri)
+            _check_foreign(ctx, table, uri)
             return _sent(table, pinot_uploads.upload_uri(ctx, table, uri, copy=copy, options=options, lineage_entry=lineage_entry))
         with scratch() as folder:
             tar = folder / "segment.tar.gz"
-            bring(ctx, uri, tar)
+            bring(ctx, table, uri, tar)
             return _upload_tar(ctx, table, tar, None if copy else uri, options or UploadOptions(), lineage_entry)
 
     return _audited(ctx, table, actor, run, [])
@@ -107,7 +108,7 @@ def upload_metadata_tar(
 ) -> UploadResult:
     """METADATA push of one segment: ``tar`` holds its two small files, ``uri`` tells where the segment's own tar is."""
     if ctx.pinot is not None:
-        _check_foreign(ctx, uri)
+        _check_foreign(ctx, table, uri)
         sent = partial(pinot_uploads.upload_metadata_tar, ctx, table, tar, uri, options=options, lineage_entry=lineage_entry)
         return _audited(ctx, table, actor, lambda: _sent(table, sent()), [])
     parts = [(read_info_from_tar(tar), uri, None)]
@@ -160,16 +161,16 @@ def _by_address(
 ) -> list[Sent]:
     """A batch for a Pinot cluster: its controller reads each tar where it is, which every version can, and leaves it there."""
     for _, uri, _ in parts:
-        _check_foreign(ctx, uri)
+        _check_foreign(ctx, table, uri)
     return [
         pinot_uploads.upload_uri(ctx, table, uri, copy=options.copy, options=options, lineage_entry=lineage_entry, info=info)
         for info, uri, _ in parts
     ]
 
 
-def _check_foreign(ctx: Context, uri: str) -> None:
+def _check_foreign(ctx: Context, table: TableName, uri: str) -> None:
     """May a Pinot's controller and servers be told to read this? What lies in file stores that only they know is theirs to refuse."""
-    if urlsplit(uri).scheme.lower() in ("", "file", "http", "https") and ctx.deep_store.path_of(uri) is None:
+    if urlsplit(uri).scheme.lower() in ("", "file", "http", "https") and own_path(ctx, table, uri) is None:
         check_address(uri, fetch_rules(ctx))
 
 
@@ -185,7 +186,7 @@ def _upload_metadata(
     if not parts or len(set(names)) != len(names):
         raise InvalidInput("A metadata push names each of its segments once, and at least one.", remedy="Check the list of segments.")
     config = _config(ctx, table)
-    described = [_described(i, checked_source(ctx, table, i.name, uri), size or _size(ctx, uri)) for i, uri, size in parts]
+    described = [_described(i, checked_source(ctx, table, i.name, uri), size or _size(ctx, table, uri)) for i, uri, size in parts]
     if options.copy:
         return _copy_and_register(ctx, config, described, [uri for _, uri, _ in parts], options, lineage_entry)
     upload = Registration(ctx, config, described, options, lineage_entry, ctx.clock())
@@ -214,7 +215,7 @@ def _copy_and_register(
                 here = replace(part, download_url=download_url(ctx, table, part.name))
                 if not _is_stored(ctx, table, part, before[part.name]):
                     tar = folder / "segment.tar.gz"
-                    bring(ctx, uri, tar)
+                    bring(ctx, table, uri, tar)
                     _check_same(part, read_info_from_tar(tar), uri)
                     here = replace(here, size_bytes=files.add(part.name, part.crc, tar, _crc(before[part.name])))
                 copied.append(here)
@@ -261,8 +262,8 @@ def _crc(old: SegmentMetadata | None) -> int | None:
     return old.crc if old is not None else None
 
 
-def _size(ctx: Context, uri: str) -> int | None:
-    own = ctx.deep_store.path_of(uri)
+def _size(ctx: Context, table: TableName, uri: str) -> int | None:
+    own = own_path(ctx, table, uri)
     return ctx.deep_store.size(own) if own is not None else None
 
 

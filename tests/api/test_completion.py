@@ -75,6 +75,17 @@ def test_a_failed_answer_carries_nothing(world: RealtimeWorld, http: Client, tmp
     assert told.json() == {"status": "FAILED", "streamPartitionMsgOffset": None, "buildTimeSec": -1, "isSplitCommitType": True}
 
 
+def test_a_commit_end_that_names_an_address_of_somebody_else_is_400(world: RealtimeWorld, http: Client, tmp_path: Path) -> None:
+    segment = world.segments(0)[0]
+    http.get("/segmentConsumed", said(world, reason="rowLimit"))
+    http.get("/segmentCommitStart", said(world))
+    query = said(world, location="http://169.254.169.254/latest/meta-data")
+    told = http.post("/segmentCommitEndWithMetadata", parts(segment, tmp_path), query_params=query)
+    assert told.status_code == 400
+    assert "no place for a file" in told.json()["error"]
+    assert "segment.download.url" not in world.fields(segment)
+
+
 @pytest.mark.parametrize("missing", ["instance", "name", "streamPartitionMsgOffset"])
 @pytest.mark.parametrize("path", ["segmentConsumed", "segmentStoppedConsuming", "segmentCommitStart", "extendBuildTime"])
 def test_a_message_that_lacks_a_parameter_fails_and_changes_nothing(world: RealtimeWorld, http: Client, path: str, missing: str) -> None:

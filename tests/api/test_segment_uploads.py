@@ -247,6 +247,34 @@ def test_a_metadata_push_keeps_the_address_or_copies_the_file(table: ApiCluster,
     assert fields["segment.total.docs"] == "16"
 
 
+@pytest.mark.parametrize(
+    "uri",
+    ["{store}/other/s0", "{store}/Deleted_Segments/t/s0", "{store}/Staging/1/s0", "{store}/CLUSTERS/prod/s0", "{store}/t/../other/s0",
+     "{store}/tt/s0", "{store}/other%2Fs0", "http://169.254.169.254/x", "http://[::ffff:169.254.169.254]/x", "http://2852039166/x",
+     "s3://bucket/x?endpoint_override=127.0.0.1:1&scheme=http", "http://[::1", "file:///etc/passwd"],
+)  # fmt: skip
+@pytest.mark.parametrize("copy", [False, True])
+def test_a_metadata_push_names_neither_another_tables_file_nor_another_machine(table: ApiCluster, uri: str, copy: bool) -> None:
+    """Servers would fetch it, and the pusher read another table's rows with queries of the own one."""
+    tar = table.build("s0", 16)
+    for folder in ("other", "Deleted_Segments/t", "Staging/1", "CLUSTERS/prod", "tt"):
+        table.ctx.deep_store.put(tar, f"{folder}/s0")
+    small = tar_of(table.folder / "meta.tar.gz", small_files(tar))
+    there = uri.format(store=table.ctx.deep_store.url)
+    headers = {"UPLOAD_TYPE": "METADATA", "DOWNLOAD_URI": there, "COPY_SEGMENT_TO_DEEP_STORE": str(copy)}
+    answer = table.post_tar(small, "s0", headers=headers)
+    assert answer.status_code == 400, answer.content
+    assert nothing_left(table)
+
+
+def test_a_metadata_push_may_name_a_file_in_its_tables_folder(table: ApiCluster) -> None:
+    tar = table.build("s0", 16)
+    table.ctx.deep_store.put(tar, "t/from-a-job.tar.gz")
+    small = tar_of(table.folder / "meta.tar.gz", small_files(tar))
+    headers = {"UPLOAD_TYPE": "METADATA", "DOWNLOAD_URI": f"{table.ctx.deep_store.url}/t/from-a-job.tar.gz"}
+    assert table.post_tar(small, "s0", headers=headers).status_code == 200
+
+
 def test_a_copy_of_another_segment_than_announced_is_refused(table: ApiCluster, web: str) -> None:
     small = tar_of(table.folder / "meta.tar.gz", small_files(table.build("s0", 16)))
     other = address(table, web, table.build("s0", 17))

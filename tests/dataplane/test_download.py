@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import gzip
+import http.server
+import threading
 from pathlib import Path
 
 import pytest
 
 from segments.dataplane.server.cluster_files import ClusterFiles
 from segments.dataplane.server.download import Downloader
-from segments.errors import NotFound, Unavailable
+from segments.errors import InvalidInput, Unavailable
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.fetch import FetchRules
 from segments.gateways.signed_calls import CallSigner
 
 CONTROLLER = "http://127.0.0.1:9"  # nobody listens there
 DATA = gzip.compress(b"a segment " * 1000)
 
 
-def downloader(store: DeepStore) -> Downloader:
-    return Downloader(store, ClusterFiles(CONTROLLER, CallSigner("secret")))
+def downloader(store: DeepStore, elsewhere: FetchRules | None = None) -> Downloader:
+    return Downloader(store, ClusterFiles(CONTROLLER, CallSigner("secret")), elsewhere)
 
 
 @pytest.mark.parametrize("name", ["s0", "s0.tar.gz", "s0.bz2"])
 def test_a_file_outside_of_the_deep_store_arrives_byte_for_byte(tmp_path: Path, name: str) -> None:
     """The metadata push of Pinot's own job leaves ``file:/…/s0.tar.gz`` on record."""
     (tmp_path / name).write_bytes(DATA)
-    files = downloader(DeepStore(str(tmp_path / "store")))
+    files = downloader(DeepStore(str(tmp_path / "store")), FetchRules((f"file://{tmp_path}",)))
     for url in (f"file:{tmp_path}/{name}", f"file://{tmp_path}/{name}"):
         assert files.fetch(url, "t_OFFLINE", "s0", 1, tmp_path / "here") == len(DATA)
         assert (tmp_path / "here").read_bytes() == DATA
-    with pytest.raises(NotFound):
+    with pytest.raises(InvalidInput):
         files.fetch(f"file://{tmp_path}/gone", "t_OFFLINE", "s0", 1, tmp_path / "here")
 
 
@@ -67,3 +70,43 @@ def test_a_file_that_still_waits_for_its_name_is_the_one_that_the_record_names(t
 def test_what_the_local_deep_store_lacks_is_asked_of_the_controller(tmp_path: Path, store: DeepStore) -> None:
     with pytest.raises(Unavailable, match="could not be read"):
         downloader(store).fetch(URL, "t_OFFLINE", "s", 7, tmp_path / "got")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://169.254.169.254/latest", "http://127.0.0.1:1/s", "http://localhost:1/s", "file:///etc/passwd", "file:/etc/passwd", "s3://bucket/s",
+     "s3://bucket/s?endpoint_override=127.0.0.1:1&scheme=http", "hdfs://127.0.0.1:1/s", "http://[::1", "http://127.0.0.1:9@evil/segments/t/s",
+     "{store}/other/s", "{store}/../secret", "gopher://127.0.0.1:1/"],
+)  # fmt: skip
+def test_a_record_whose_address_nothing_allows_is_not_followed(tmp_path: Path, store: DeepStore, url: str) -> None:
+    """Who may push to one table writes the address into the record: other tables' files are as foreign as other machines."""
+    put(store, "other/s", b"another table's")
+    files = downloader(store, FetchRules((f"file://{tmp_path}/drop",)))
+    with pytest.raises(InvalidInput):
+        files.fetch(url.format(store=store.url), "t_OFFLINE", "s", 7, tmp_path / "got")
+    assert not (tmp_path / "got").exists()
+
+
+def test_a_redirect_to_what_nothing_allows_is_not_followed(tmp_path: Path, store: DeepStore) -> None:
+    seen: list[str] = []
+
+    class Redirecting(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(f"{self.path} {self.headers['Authorization']}")
+            self.send_response(302)
+            self.send_header("Location", f"http://169.254.169.254{self.path}?SECRET" if self.path == "/away" else "/loop")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirecting)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    files = downloader(store, FetchRules(loopback=True))
+    for path in ("away", "loop"):
+        with pytest.raises(InvalidInput, match="redirects") as refused:
+            files.fetch(f"http://127.0.0.1:{server.server_address[1]}/{path}", "t_OFFLINE", "s", 7, tmp_path / "got")
+        assert "SECRET" not in str(refused.value)
+    server.shutdown()
+    server.server_close()
+    assert seen == ["/away None", *["/loop None"] * 6]

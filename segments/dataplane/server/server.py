@@ -36,6 +36,7 @@ from segments.domain.cluster_signature import address_of
 from segments.errors import PinotAdminError
 from segments.gateways.controller_protocol import Controller, HttpController
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.fetch import FetchRules
 from segments.gateways.signed_calls import CallSigner, CallVerifier
 from segments.gateways.streams import StreamAccess, open_stream
 from segments.names import instance_name
@@ -54,7 +55,8 @@ class ServerSettings:
 
     Sizes in bytes, times in seconds. ``people`` knows the users; None: only processes of the cluster are served.
     ``controller_url``: one or several web processes, by commas. ``segment_store_url``: where this server uploads what it commits
-    (``segment.store.root.dir``); empty: it has no place. ``peer_scheme``: for tables that do not name one.
+    (``segment.store.root.dir``); empty: it has no place. ``peer_scheme``: for tables that do not name one. ``elsewhere``: addresses
+    outside of the cluster that segments are fetched from.
     """
 
     host: str
@@ -73,6 +75,7 @@ class ServerSettings:
     segment_store_url: str = ""
     peer_scheme: str = ""
     streams: StreamAccess = field(default_factory=StreamAccess)
+    elsewhere: FetchRules = field(default_factory=FetchRules)
     consuming: ConsumingSettings = field(default_factory=ConsumingSettings)
 
 
@@ -98,7 +101,7 @@ class Server:
         self._folders = folders = SegmentFolders(settings.data_dir)
         controllers = settings.controller_url.split(",")
         signer = CallSigner(settings.secret)
-        downloader = Downloader(deep_store, ClusterFiles(controllers[0], signer))
+        downloader = Downloader(deep_store, ClusterFiles(controllers[0], signer), settings.elsewhere)
         loader = Loader(store, folders, downloader, Peers(store, self.instance, settings.peer_scheme), cache, settings.max_segment_bytes)
         self.reporter = Reporter(store, self.instance, self.slots)
         self._http_controller = HttpController(controllers, signer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from argparse import ArgumentParser
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
@@ -13,8 +13,13 @@ from django.core.management.base import BaseCommand
 from segments import wiring
 from segments.dataplane.server import Server, ServerSettings
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.fetch import FetchRules
 from segments.names import check_segment_name
 from segments.services.server_people import ServerPeople
+
+#: Bytes and seconds of one segment from outside of the cluster; whole fetches, not silences.
+_LARGEST: Final = 100 << 30
+_FETCH_S: Final = 3600.0
 
 
 class Command(BaseCommand):
@@ -53,6 +58,7 @@ def _settings(options: dict[str, Any]) -> ServerSettings:
         max_segment_bytes=settings.MAX_UNPACKED_BYTES,
         segment_store_url=settings.DEEP_STORE_URL,
         streams=wiring.stream_access(),
+        elsewhere=FetchRules(settings.URI_PUSH_ROOTS, wiring.serves_this_machine_only(), max_bytes=_LARGEST, timeout_s=_FETCH_S),
         # A process that died silently is taken for dead after this; wait longer before giving up on its name.
         join_patience_s=settings.ZOOKEEPER_SESSION_S + 10.0,
     )
