@@ -8,3 +8,9 @@ class SegmentsConfig(AppConfig):
 
     name = "segments"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Changes of people and their rights are put on record from now on."""
+        from segments.services import people_audit  # needs the models
+
+        people_audit.connect()

@@ -16,10 +16,12 @@ from segments.services import refusals
 
 @pytest.fixture(autouse=True)
 def attempts(monkeypatch: pytest.MonkeyPatch) -> AttemptCounters:
-    """Counters in memory, empty at first: tests neither share them nor need Redis. Refusals are counted from nothing, too."""
+    """Counters in memory, empty at first: tests neither share them nor need Redis. Refusals are counted from nothing, too,
+    and people that a test makes are not put on record."""
     counters = AttemptCounters("")
     monkeypatch.setattr("segments.gateways.attempt_counters.shared", lambda url: counters)
     monkeypatch.setattr("segments.services.refusals._window", refusals.Window())
+    monkeypatch.setattr("segments.services.people_audit.outside", lambda: None)
     return counters
 
 

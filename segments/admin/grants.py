@@ -1,4 +1,4 @@
-"""The admin page of grants: rights for tables of a cluster by pattern. Every change is on the audit record."""
+"""The admin page of grants: rights for tables of a cluster by pattern. Changes come on record by ``services.people_audit``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
 from segments import wiring
 from segments.models import Grant
-from segments.services import audit
-from segments.services.context import Actor
 from segments.services.rights import EVERYTHING
 
 
@@ -55,25 +51,3 @@ class GrantAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
     list_filter = ["cluster", "right", "group"]
     list_select_related = ["user", "group"]
     search_fields = ["user__username", "group__name", "tables"]
-
-    def save_model(self, request: HttpRequest, obj: Grant, form: Any, change: bool) -> None:
-        """As usual, on record."""
-        super().save_model(request, obj, form, change)
-        _record(request, "changeGrant" if change else "addGrant", obj)
-
-    def delete_model(self, request: HttpRequest, obj: Grant) -> None:
-        """As usual, on record."""
-        _record(request, "removeGrant", obj)
-        super().delete_model(request, obj)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Grant]) -> None:
-        """Each of them on record."""
-        for grant in queryset:
-            _record(request, "removeGrant", grant)
-        super().delete_queryset(request, queryset)
-
-
-def _record(request: HttpRequest, action: str, grant: Grant) -> None:
-    actor = Actor(request.user.get_username(), "", str(request.META.get("REMOTE_ADDR") or ""))
-    cluster = "" if grant.cluster == EVERYTHING else grant.cluster
-    audit.record(actor, action, cluster=cluster, target=grant.tables, grant=str(grant))

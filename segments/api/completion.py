@@ -27,7 +27,15 @@ _FIGURES: Final = ("memoryUsedBytes", "buildTimeMillis", "waitTimeMillis", "rowC
 _LARGEST_PART: Final = 64 << 20
 
 
-class CompletionMessage(ApiView):
+class _OfServers(ApiView):
+    """What servers say of a commit. A commit end names any file, which is beyond one table: it takes the right for everything."""
+
+    def table_asked(self, request: Request) -> str | None:
+        """None, whatever the parameters name: the handlers go by the segment's name."""
+        return None
+
+
+class CompletionMessage(_OfServers):
     """One GET of the protocol; ``kind`` says which."""
 
     rights = {"GET": "operate"}
@@ -41,7 +49,7 @@ class CompletionMessage(ApiView):
         return _told(completion.answer(self.ctx, said) if said is not None else FAILED)
 
 
-class CommitEnd(ApiView):
+class CommitEnd(_OfServers):
     """The committer is done: its segment is registered and the next one opened."""
 
     rights = {"POST": "operate"}
@@ -63,7 +71,7 @@ class CommitEnd(ApiView):
         return _told(completion.answer(self.ctx, said))
 
 
-class SegmentUpload(UploadView):
+class SegmentUpload(_OfServers, UploadView):
     """The tar of a segment about to be committed, from a server that does not write to the deep store itself."""
 
     for_cluster = frozenset(("POST",))

@@ -59,7 +59,7 @@ class PassThrough(ApiView):
         if "path" not in self.kwargs or not _is_sound(self.kwargs["path"]):
             return "administer", None
         found: Needed = needed(str(request.method), check_path(self.kwargs["path"]), set(request.query_params))
-        return found.right, found.table
+        return found.right, _in_database(found.table, request)
 
     def get(self, request: Request, path: str) -> HttpResponseBase:
         """Pinot's answer."""
@@ -121,6 +121,12 @@ class PassThrough(ApiView):
 
     def _stored(self, raw: str, kind: str) -> dict[str, Any] | None:
         return pinot_tables.read_config(self.ctx, TableName(raw, OFFLINE if kind == OFFLINE else REALTIME))
+
+
+def _in_database(table: str | None, request: Request) -> str | None:
+    """The table that Pinot takes a name for: the header ``Database`` puts it into another of its databases (``sales.orders``)."""
+    database = request.headers.get("Database", "").strip()
+    return f"{database}.{table}" if table is not None and database not in ("", "default") and "." not in table else table
 
 
 def _is_sound(path: str) -> bool:

@@ -15,7 +15,8 @@ from rest_framework.request import Request
 
 from segments.api.authentication import is_from_browser
 from segments.api.cluster_calls import ClusterUser
-from segments.services.rights import Right, allows, has_right, has_right_everywhere
+from segments.errors import PinotAdminError
+from segments.services.rights import Right, allows, has_right, has_right_everywhere, has_right_somewhere
 
 if TYPE_CHECKING:  # rest_framework.views imports this module while it is itself being imported
     from rest_framework.views import APIView
@@ -57,6 +58,17 @@ class RightsPermission(BasePermission):
         # The table is in the request's body here and there: not to be read where it decides nothing.
         return has_right_everywhere(user, right) or has_right(user, right, _cluster(view), table())
 
+    def _table(self, request: Request, view: APIView, right: Right) -> str | None:
+        """The table that the request is about. What is wrong with its name is told to those who have the right for some table."""
+        asked = getattr(view, "table_asked", None)
+        try:
+            found: str | None = asked(request) if asked else None
+        except PinotAdminError:
+            if has_right_somewhere(request.user, right, _cluster(view)):
+                raise
+            return None
+        return found
+
     def _needed(self, request: Request, view: APIView, method: str) -> tuple[Right | None, Callable[[], str | None]]:
         """The right, and a way to find out which table it is needed for."""
         by_path = getattr(view, "needs", None)
@@ -64,8 +76,8 @@ class RightsPermission(BasePermission):
             right, table = by_path(request)
             return right, lambda: table
         rights: dict[str, Right] = getattr(view, "rights", {})
-        asked = getattr(view, "table_asked", None)
-        return rights.get(method, "read" if method in _SAFE else None), lambda: asked(request) if asked else None
+        right = rights.get(method, "read" if method in _SAFE else None)
+        return right, lambda: self._table(request, view, right or "administer")
 
 
 def _is_by_browser(request: Request) -> bool:

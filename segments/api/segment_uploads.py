@@ -22,7 +22,7 @@ from segments.api.base import ApiView, bool_param, parse_bool, status, text_para
 from segments.domain.admission import Conditions
 from segments.domain.upload import parse_modifier
 from segments.errors import Forbidden, InvalidInput, PayloadTooLarge
-from segments.names import TableName, resolve_table
+from segments.names import OFFLINE, TableName, resolve_table
 from segments.services import uploads
 from segments.services.batch_tar import read_batch
 from segments.services.context import Actor
@@ -51,9 +51,31 @@ class UploadView(ApiView):
 
     on_pinot = frozenset(("POST",))
 
+    #: The table that the request names, once it was looked for; the right is asked for it, and it is the one that is changed.
+    _named: TableName | None = None
+
     def table_asked(self, request: Request) -> str | None:
-        """The table that the parameters name; a tar alone may be for any."""
-        return text_param(request, "tableName")
+        """The table that the request names; a tar alone may be for any, so it takes the right for everything."""
+        named = self.table_named(request)
+        return named.typed if named is not None else None
+
+    def table_named(self, request: Request) -> TableName | None:
+        """The table by tableName and tableType (default OFFLINE), or of a URI push by its small body. Raises InvalidInput."""
+        if self._named is None:
+            name = text_param(request, "tableName")
+            if name is None and (_header(request, "UPLOAD_TYPE") or "").upper() == "URI":
+                name = _table_in_body(request)
+            self._named = _resolved(name, request) if name is not None else None
+        return self._named
+
+    def table_of(self, request: Request, tar: Path | None = None) -> TableName:
+        """The table that is changed: the named one, else the one that the tar names. Raises InvalidInput."""
+        named = self.table_named(request)
+        if named is not None:
+            return named
+        if tar is None:
+            raise InvalidInput("Parameter 'tableName' is missing.", remedy="Add tableName=...")
+        return _resolved(uploads.table_in_tar(tar), request)
 
     rights = {"POST": "operate"}
     parameters = {"POST": _QUERY}
@@ -121,17 +143,17 @@ class UploadSegment(UploadView):
                 result = self._metadata(request)
             case _:
                 with self.one_part(request) as tar:
-                    result = uploads.upload_tar(self.ctx, _table(request, tar), tar, **self.how(request))
+                    result = uploads.upload_tar(self.ctx, self.table_of(request, tar), tar, **self.how(request))
         return _answer(f"Successfully uploaded segment: {result.segments[0]} of table: {result.table}", result)
 
     def _uri(self, request: Request) -> uploads.UploadResult:
-        uri, table = _download_uri(request), _table(request, None)
+        uri, table = _download_uri(request), self.table_of(request)
         return uploads.upload_uri(self.ctx, table, uri, copy=self.copies_uri, **self.how(request))
 
     def _metadata(self, request: Request) -> uploads.UploadResult:
         uri = _download_uri(request)
         with self.one_part(request) as tar:
-            return uploads.upload_metadata_tar(self.ctx, _table(request, tar), tar, uri, **self.how(request))
+            return uploads.upload_metadata_tar(self.ctx, self.table_of(request, tar), tar, uri, **self.how(request))
 
 
 class UploadBatch(UploadView):
@@ -147,7 +169,7 @@ class UploadBatch(UploadView):
         started = self.ctx.clock()
         with self.one_part(request) as tar:
             parts = read_batch(tar)
-            result = uploads.upload_metadata(self.ctx, _table(request, None), parts, **self.how(request))
+            result = uploads.upload_metadata(self.ctx, self.table_of(request), parts, **self.how(request))
         names = ", ".join(result.segments)
         return _answer(f"Successfully uploaded segments: [{names}] of table: {result.table} in {self.ctx.clock() - started} ms", result)
 
@@ -212,17 +234,9 @@ def _options(request: Request) -> UploadOptions:
     return UploadOptions(conditions, _copies(request), parse_modifier(request.headers.get(_MODIFIER)))
 
 
-def _table(request: Request, tar: Path | None) -> TableName:
-    """The table by tableName and tableType (default OFFLINE), else the one that the tar names. Raises InvalidInput."""
-    name = text_param(request, "tableName")
-    if name is None and tar is None:
-        name = _table_in_body(request)
-    if name is None and tar is None:
-        raise InvalidInput("Parameter 'tableName' is missing.", remedy="Add tableName=...")
-    if name is None and tar is not None:
-        name = uploads.table_in_tar(tar)
+def _resolved(name: str, request: Request) -> TableName:
     try:
-        return resolve_table(str(name), text_param(request, "tableType") or "OFFLINE")
+        return resolve_table(name, text_param(request, "tableType") or OFFLINE)
     except Forbidden as error:
         raise InvalidInput(error.message, remedy=error.remedy) from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +13,7 @@ from segments.domain.segment_metadata import COMMITTING, IN_PROGRESS, TIME_RANGE
 from segments.domain.table_config import TableConfig
 from segments.domain.upload import UploadedSegment
 from segments.errors import Forbidden, Gone, InvalidInput, PreconditionFailed, StateConflict
-from segments.names import OFFLINE, REALTIME
+from segments.names import OFFLINE, REALTIME, TableName
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)B?", re.IGNORECASE)
 #: Table setting: ``strict``, or absent.
@@ -38,6 +38,15 @@ def check_name_form(config: TableConfig, segment: str) -> None:
             f"Segment '{segment}' is named like an uploaded realtime segment, but table '{config.table}' is OFFLINE.",
             remedy="Give it a name without four '__', or upload it to a REALTIME table.",
         )
+
+
+def check_other_half(other: TableName, names: Sequence[str], taken: Collection[str]) -> None:
+    """Refuse segments that share their file's name with the ``other`` half of a hybrid table: those ``taken`` there, and names that
+    only its stream gives. Raises StateConflict."""
+    foreign = [n for n in names if n in taken or (other.type == REALTIME and is_llc_name(n))]
+    if foreign:
+        text = f"Segment '{foreign[0]}' is, or is named like, one of table '{other}', whose file it would replace."
+        raise StateConflict(text, remedy="Give it another name.", segment=foreign[0])
 
 
 def check_time(config: TableConfig, segment: UploadedSegment) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from segments.domain import changed_streams
 from segments.domain import table_config as configs
+from segments.domain.archive import RECORDS
 from segments.domain.ideal_state import ONLINE, new_ideal_state
 from segments.domain.kept_secrets import has_mask, keep_secrets
 from segments.domain.realtime_plan import Changes
@@ -17,6 +18,7 @@ from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
+from segments.gateways.deepstore import DELETED, STAGING
 from segments.names import REALTIME, TABLE_TYPES, TableName, TableType, parse_table_type, resolve_table, split_table_name
 from segments.services import audit, pinot_tables
 from segments.services.check_settings import validate_checks
@@ -68,6 +70,8 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     if ctx.pinot is not None:
         return pinot_tables.validate_table(ctx, body)
     config = configs.parse_table_config(body)
+    if config.table.raw in (DELETED, RECORDS, STAGING):
+        raise InvalidInput(f"'{config.table.raw}' is a folder of the deep store, and no name for a table.", remedy="Choose another name.")
     check_peer_scheme(config)
     if config.table.type == REALTIME:
         for stream in check_realtime(config):

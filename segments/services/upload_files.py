@@ -14,14 +14,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from segments.domain.admission import another_upload
+from segments.domain.archive import RECORDS
 from segments.domain.znrecord import ZNRecord
-from segments.errors import Conflict, NotFound, OutcomeUnknown, PayloadTooLarge, PinotAdminError
+from segments.errors import Conflict, Forbidden, NotFound, OutcomeUnknown, PayloadTooLarge, PinotAdminError
 from segments.gateways import fetch
-from segments.gateways.deepstore import encode
+from segments.gateways.deepstore import DELETED, STAGING, encode
 from segments.gateways.fetch import FetchRules
-from segments.names import TableName
+from segments.names import TABLE_TYPES, TableName
 from segments.services import deletion_queue
 from segments.services.context import Context
 from segments.store import paths
@@ -49,9 +51,23 @@ def checked_source(ctx: Context, table: TableName, segment: str, uri: str) -> st
     """The address to put on record for a metadata push. Raises InvalidInput for one that servers can not or may not read."""
     own = own_path(ctx, table, uri)
     if own is not None:
+        check_place(ctx, table, uri)
         return download_url(ctx, table, segment) if own == ctx.deep_store.segment_path(table.raw, segment) else uri
     fetch.check_address(uri, fetch_rules(ctx))
     return uri
+
+
+def check_place(ctx: Context, table: TableName, uri: str) -> None:
+    """Forbidden for a place in the deep store that is another table's, or the cluster's own: its file is not the asker's to take."""
+    own = ctx.deep_store.path_of(uri)
+    if own is None:
+        return
+    folder = unquote(own.lstrip("/").partition("/")[0])
+    foreign = folder in (DELETED, RECORDS, STAGING) or (
+        folder != table.raw and any(ctx.store.exists(paths.table_config(f"{folder}_{kind}")) is not None for kind in TABLE_TYPES)
+    )
+    if foreign:
+        raise Forbidden(f"'{uri}' is not a file of table '{table.raw}'.", remedy="Name a file of the table, or one outside of the tables.")
 
 
 def fetch_rules(ctx: Context) -> FetchRules:

@@ -19,7 +19,7 @@ from segments.domain.table_config import TableConfig
 from segments.domain.upload import CustomMapModifier, UploadedSegment
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import InvalidInput, PinotAdminError
-from segments.names import REALTIME
+from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.context import Context
 from segments.services.entry_lease import renew_for_upload
 from segments.services.segments import read_segments
@@ -78,6 +78,7 @@ class Registration:
         for part in self.parts:
             admission.check_name_form(self.config, part.name)
             admission.check_time(self.config, part)
+        self._check_other_half()
         self._check_quota()
         seen = self._observe(self.parts)
         self._decide(self.parts, seen)
@@ -178,6 +179,16 @@ class Registration:
         enabled = {i for i, c in known.items() if c.is_enabled}
         live = {i for i in self.ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Server_")}
         return {i for i in live if i in enabled or i not in known}, enabled
+
+    def _check_other_half(self) -> None:
+        """Both halves of a hybrid table keep their files in one folder: neither takes a name whose file is, or will be, the other's."""
+        table = self.config.table
+        other = TableName(table.raw, OFFLINE if table.type == REALTIME else REALTIME)
+        if self.ctx.store.exists(paths.table_config(other.typed)) is None:
+            return
+        names = [p.name for p in self.parts]
+        nodes = self.ctx.store.get_many([paths.segment(other.typed, name) for name in names])
+        admission.check_other_half(other, names, [n for n, node in zip(names, nodes, strict=True) if node is not None])
 
     def _check_quota(self) -> None:
         if admission.quota_bytes(self.config) is None:

@@ -25,6 +25,7 @@ from segments.services.table_record import read_table_config
 from segments.services.upload_files import (
     StagedFiles,
     bring,
+    check_place,
     checked_source,
     download_url,
     fetch_rules,
@@ -83,6 +84,8 @@ def upload_uri(
     """
     if urlsplit(uri).scheme in ("", "file"):
         check_address(uri, fetch_rules(ctx))  # our own deep store, when it is a folder, is no place that clients may name
+
+    check_place(ctx, table, uri)
 
     def run() -> UploadResult:
         if ctx.pinot is not None:
