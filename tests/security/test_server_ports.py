@@ -60,11 +60,13 @@ class KnownPeople:
 
     rights: dict[str, dict[str | None, Right]]
     asked: list[tuple[str, Right | None, str | None]] = field(default_factory=list)
+    addresses: set[str] = field(default_factory=set)
 
     def admit(self, asked: Asked, right: Right | None, table: str | None) -> Person:
         scheme, _, token = asked.authorization.partition(" ")
         name, password = (parse_basic(token) or ("", "")) if scheme == "Basic" else ("", "")
         self.asked.append((name, right, table))
+        self.addresses.add(asked.address)
         if password == "often wrong":
             raise TooManyRequests("Too many.", retry_after_s=17)
         if password != "right":
@@ -153,6 +155,12 @@ def test_no_login_can_say_what_a_tables_schema_is(world: World, url: str) -> Non
 def test_who_guesses_is_told_when_to_try_again(url: str) -> None:
     answer = httpx.get(f"{url}/tables", auth=("ann", "often wrong"))
     assert (answer.status_code, answer.headers["Retry-After"]) == (429, "17")
+
+
+def test_attempts_count_for_the_address_that_connects_whatever_a_header_says(url: str, people: KnownPeople) -> None:
+    for header in ("X-Forwarded-For", "Forwarded", "X-Real-IP"):
+        httpx.get(f"{url}/tables", auth=("ann", "wrong"), headers={header: "203.0.113.9"})
+    assert people.addresses == {"127.0.0.1"}
 
 
 @pytest.mark.parametrize("path", ["/query", f"/segments/{TABLE}/a/upload"])

@@ -96,7 +96,9 @@ def _target(request: Request) -> str:
 
 async def _read(request: Request, most: int) -> bytes:
     """The whole body. PayloadTooLarge as soon as it is known to have more than ``most`` bytes."""
-    length = request.headers.get("content-length", "")
+    length = request.headers.get("content-length", "0")
+    if length == "0" and "transfer-encoding" not in request.headers:
+        return b""
     if length.isdecimal() and int(length) > most:
         raise _too_large(most)
     pieces, size = [], 0

@@ -46,6 +46,8 @@ class HttpEndpoint:
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=2,
             server_header=False,
+            # Who asks is who connects: a header of the request could name any address, and attempts to guess are counted by address.
+            proxy_headers=False,
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, name="http", daemon=True)

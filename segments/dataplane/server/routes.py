@@ -40,11 +40,11 @@ class ServerRoute:
 
 
 ROUTES: Final = (
+    # A schema comes with a query and is kept, so only who plans queries may send them; people ask the broker.
+    ServerRoute("POST", "/query", Need.CLUSTER, "query", _MANY_NAMES),
     ServerRoute("GET", "/health", Need.OPEN, "health"),
     ServerRoute("GET", "/health/readiness", Need.OPEN, "health"),
     ServerRoute("GET", "/health/liveness", Need.OPEN, "liveness"),
-    # A schema comes with a query and is kept, so only who plans queries may send them; people ask the broker.
-    ServerRoute("POST", "/query", Need.CLUSTER, "query", _MANY_NAMES),
     ServerRoute("POST", "/tables/{table}/segments/profile", Need.CLUSTER, "profile", _MANY_NAMES),
     # Before the route that takes its last word for a segment.
     ServerRoute("GET", "/tables/{table}/segments/crc", Need.READ, "crcs"),
