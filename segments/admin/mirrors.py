@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.services.page_addresses import address_in
+from segments.services.rights import has_right
 
 
 @admin.register(Cluster)
@@ -33,6 +34,7 @@ class ClusterAdmin(ReadOnlyAdmin):
 class TableAdmin(ReadOnlyAdmin):
     """Tables with their sums."""
 
+    read_by = ("cluster__name", "name")
     list_display = [
         "name",
         "cluster",
@@ -57,23 +59,24 @@ class TableAdmin(ReadOnlyAdmin):
     @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
     def open_console(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The table's page."""
-        return _to("console:table", object_id)
+        return _to(request, "console:table", object_id)
 
     @action(description="Roll back…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
     def open_lineage(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The lineage, where each entry leads to its preview."""
-        return _to("console:lineage", object_id)
+        return _to(request, "console:lineage", object_id)
 
     @action(description="Run a pass…", url_path="passes", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
     def open_passes(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The form that runs retention or validation, with a reason."""
-        return _to("console:table_passes", object_id)
+        return _to(request, "console:table_passes", object_id)
 
 
 @admin.register(Segment)
 class SegmentAdmin(ReadOnlyAdmin):
     """Segments of all tables."""
 
+    read_by = ("table__cluster__name", "table__name")
     list_display = ["name", "table", "status", "is_visible", "replicas_online", "replicas_wanted", "total_docs", "size_bytes"]
     list_filter = ["is_visible", "status", "table"]
     list_select_related = ["table"]
@@ -84,6 +87,7 @@ class SegmentAdmin(ReadOnlyAdmin):
 class ConsumingSegmentAdmin(ReadOnlyAdmin):
     """Segments that are being filled from a stream; the buttons lead to the console's pages, which ask for a reason."""
 
+    read_by = ("table__cluster__name", "table__name")
     list_display = ["name", "table", "partition", "sequence", "state", "start_offset", "flush_rows", "replicas_online", "replicas_wanted"]
     list_filter = ["table"]
     list_select_related = ["table"]
@@ -99,23 +103,24 @@ class ConsumingSegmentAdmin(ReadOnlyAdmin):
     @action(description="Pause table…", url_path="pause", icon="pause")  # type: ignore[untyped-decorator]  # unfold ships no types
     def pause(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Pause its table."""
-        return _to_consumption("console:pause", object_id)
+        return _to_consumption(request, "console:pause", object_id)
 
     @action(description="Resume table…", url_path="resume", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
     def resume(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Resume its table."""
-        return _to_consumption("console:resume", object_id)
+        return _to_consumption(request, "console:resume", object_id)
 
     @action(description="Force commit…", url_path="commit", icon="save")  # type: ignore[untyped-decorator]  # unfold ships no types
     def force_commit(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Commit the partition's consuming segment."""
-        return _to_consumption("console:commit", object_id)
+        return _to_consumption(request, "console:commit", object_id)
 
 
 @admin.register(LineageEntry)
 class LineageEntryAdmin(ReadOnlyAdmin):
     """Replacements of all tables; the way back is on each."""
 
+    read_by = ("table__cluster__name", "table__name")
     list_display = ["entry_id", "table", "state", "replaces", "by"]
     list_filter = ["state", "table"]
     list_select_related = ["table"]
@@ -137,16 +142,19 @@ class LineageEntryAdmin(ReadOnlyAdmin):
     def preview_rollback(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The console's preview, from which it can be done."""
         entry = get_object_or_404(LineageEntry.objects.select_related("table__cluster"), pk=object_id)
-        return redirect(address_in(entry.table.cluster.name, "console:rollback", entry.table.name, entry.entry_id))
+        return _to_table(request, "console:rollback", entry.table, entry.entry_id)
 
 
-def _to_consumption(page: str, object_id: Any) -> HttpResponse:
-    return _to_table(page, get_object_or_404(Segment.objects.select_related("table__cluster"), pk=object_id).table)
+def _to_consumption(request: HttpRequest, page: str, object_id: Any) -> HttpResponse:
+    return _to_table(request, page, get_object_or_404(Segment.objects.select_related("table__cluster"), pk=object_id).table)
 
 
-def _to(page: str, object_id: Any) -> HttpResponse:
-    return _to_table(page, get_object_or_404(Table.objects.select_related("cluster"), pk=object_id))
+def _to(request: HttpRequest, page: str, object_id: Any) -> HttpResponse:
+    return _to_table(request, page, get_object_or_404(Table.objects.select_related("cluster"), pk=object_id))
 
 
-def _to_table(page: str, table: Table) -> HttpResponse:
-    return redirect(address_in(table.cluster.name, page, table.name))
+def _to_table(request: HttpRequest, page: str, table: Table, *more: str) -> HttpResponse:
+    """A redirect names the table, so it is for those who may read it."""
+    if not has_right(request.user, "read", table.cluster.name, table.name):
+        raise Http404
+    return redirect(address_in(table.cluster.name, page, table.name, *more))

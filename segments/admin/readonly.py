@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
+
+from segments.services.reading import readable_rows, reads_all
 
 
 class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
@@ -14,6 +17,18 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
     show_full_result_count = False
     list_per_page = 50
     actions = None
+    #: Columns with the names of a row's cluster and (typed) table; None: rows are about no table.
+    read_by: tuple[str, str] | None = None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any, Any]:
+        """The rows about tables that the person may read."""
+        rows: QuerySet[Any, Any] = super().get_queryset(request)
+        return rows if self.read_by is None else readable_rows(rows, request.user, cluster=self.read_by[0], table=self.read_by[1])
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        """Where reading is restricted none by table of another model: its choices would name them all."""
+        listed = list(super().get_list_filter(request))
+        return listed if reads_all(request.user) else [f for f in listed if f not in ("table", "table_name")]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody: ZooKeeper or a use case is where rows come from."""

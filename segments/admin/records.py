@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
@@ -10,6 +13,7 @@ from unfold.decorators import action
 from segments.admin.readonly import ReadOnlyAdmin
 from segments.models import ApiToken, AuditEvent, Finding, PassRun, Push, PushSegment
 from segments.services.page_addresses import address_in
+from segments.services.reading import readable_events, readable_pushes, reads_all
 
 
 @admin.register(Push)
@@ -22,10 +26,14 @@ class PushAdmin(ReadOnlyAdmin):
     exclude = ["plan"]
     actions_detail = ["open_console"]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any, Any]:
+        """Pushes to tables that the person may read."""
+        return readable_pushes(super().get_queryset(request), request.user)
+
     @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
     def open_console(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The push's page with live progress."""
-        push = get_object_or_404(Push, pk=object_id)
+        push = get_object_or_404(self.get_queryset(request), pk=object_id)
         return redirect(address_in(push.cluster, "console:push", push.pk))
 
 
@@ -38,6 +46,11 @@ class PushSegmentAdmin(ReadOnlyAdmin):
     list_select_related = ["push"]
     search_fields = ["name"]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any, Any]:
+        """Those of pushes that the person may read."""
+        rows: QuerySet[Any, Any] = super().get_queryset(request)
+        return rows if reads_all(request.user) else rows.filter(push__in=readable_pushes(Push.objects.all(), request.user))
+
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin):
@@ -47,11 +60,16 @@ class AuditEventAdmin(ReadOnlyAdmin):
     list_filter = ["outcome", "action", "at"]
     search_fields = ["actor", "action", "target", "reason"]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any, Any]:
+        """Events of tables that the person may read, and their own."""
+        return readable_events(super().get_queryset(request), request.user)
+
 
 @admin.register(Finding)
 class FindingAdmin(ReadOnlyAdmin):
     """Findings of validation."""
 
+    read_by = ("cluster", "table_name")
     list_display = ["severity", "table_name", "message", "first_seen", "closed_at"]
     list_filter = ["severity", "code", ("closed_at", admin.EmptyFieldListFilter)]
     search_fields = ["table_name", "message"]
@@ -61,6 +79,7 @@ class FindingAdmin(ReadOnlyAdmin):
 class PassRunAdmin(ReadOnlyAdmin):
     """Runs of passes."""
 
+    read_by = ("cluster", "table_name")
     list_display = ["task", "table_name", "finished_at", "succeeded"]
     list_filter = ["task", "succeeded"]
     search_fields = ["table_name"]

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, int_param, text_param
 from segments.errors import InvalidInput
 from segments.models import AuditEvent
+from segments.services.reading import readable_events
 
 _MOST: Final = 1000
 
@@ -18,6 +19,7 @@ _MOST: Final = 1000
 class AuditTrail(ApiView):
     """Who did, or was refused, what, when and why."""
 
+    reading = "filtered"
     parameters = {"GET": ("cluster", "target", "actor", "action", "outcome", "before", "limit")}
 
     def get(self, request: Request) -> Response:
@@ -25,7 +27,7 @@ class AuditTrail(ApiView):
         limit = int_param(request, "limit") or 100
         if not 1 <= limit <= _MOST:
             raise InvalidInput(f"'limit' must be 1 to {_MOST}.")
-        events = AuditEvent.objects.order_by("-id")
+        events = readable_events(AuditEvent.objects.order_by("-id"), request.user)
         filters = {k: v for k in ("cluster", "target", "action", "outcome") if (v := text_param(request, k)) is not None}
         if self.cluster is not None:
             filters["cluster"] = self.ctx.cluster

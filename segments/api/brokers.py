@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from django.urls import URLPattern, path
 from rest_framework.request import Request
@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, text_param
 from segments.services import brokers
 from segments.services.brokers import BrokerRef
+from segments.services.reading import readable
 
 
 def _name(broker: BrokerRef) -> str:
@@ -26,10 +27,16 @@ class BrokerView(ApiView):
 
     parameters = {"GET": ("state",)}
     is_second = False
+    reading: ClassVar[Literal["table", "filtered", "open"]] = "filtered"
 
     def listed(self, found: list[BrokerRef]) -> list[Any]:
         """Brokers in the form of this path."""
         return [(_described if self.is_second else _name)(broker) for broker in found]
+
+    def readable(self, request: Request, found: dict[str, list[BrokerRef]]) -> dict[str, list[BrokerRef]]:
+        """Those of the tables that the asker may read."""
+        may_read = readable(request.user, self.cluster_name)
+        return {table: refs for table, refs in found.items() if may_read(table)}
 
     def mapped(self, found: dict[str, list[BrokerRef]]) -> dict[str, list[Any]]:
         """{name: brokers} in the form of this path."""
@@ -43,7 +50,7 @@ class AllBrokers(BrokerView):
         """``{"tenants": {...}, "tables": {...}}``."""
         state = text_param(request, "state")
         by_tenant, by_table = brokers.brokers_by_tenant(self.ctx, state), brokers.brokers_by_table(self.ctx, state)
-        return Response({"tenants": self.mapped(by_tenant), "tables": self.mapped(by_table)})
+        return Response({"tenants": self.mapped(by_tenant), "tables": self.mapped(self.readable(request, by_table))})
 
 
 class TenantsBrokers(BrokerView):
@@ -67,11 +74,13 @@ class TablesBrokers(BrokerView):
 
     def get(self, request: Request) -> Response:
         """{raw table: brokers}."""
-        return Response(self.mapped(brokers.brokers_by_table(self.ctx, text_param(request, "state"))))
+        return Response(self.mapped(self.readable(request, brokers.brokers_by_table(self.ctx, text_param(request, "state")))))
 
 
 class TableBrokers(BrokerView):
     """Of one table."""
+
+    reading = "table"
 
     def get(self, request: Request, table: str) -> Response:
         """A list of brokers."""
@@ -86,11 +95,17 @@ class LiveBrokers(BrokerView):
 
     def get(self, request: Request) -> Response:
         """{typed table: brokers}."""
-        return Response(self.mapped(brokers.live_brokers(self.ctx, request.query_params.getlist("tables"))))
+        found = brokers.live_brokers(self.ctx, [t for t in request.query_params.getlist("tables") if self._may_read(request, t)])
+        return Response(self.mapped(self.readable(request, found)))
+
+    def _may_read(self, request: Request, table: str) -> bool:
+        return readable(request.user, self.cluster_name)(table)
 
 
 class TableLiveBrokers(BrokerView):
     """Of one table, alive."""
+
+    reading = "table"
 
     parameters = {}
 

@@ -19,6 +19,7 @@ from segments.services import audit, cluster_settings, instances, passes, pinot_
 class Instances(ApiView):
     """All instances; register one."""
 
+    reading = "open"
     on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
 
@@ -40,6 +41,7 @@ class Instances(ApiView):
 class OneInstance(ApiView):
     """One instance; forget it."""
 
+    reading = "open"
     on_pinot = frozenset(("DELETE",))
     rights = {"DELETE": "administer"}
 
@@ -72,6 +74,7 @@ class InstanceState(ApiView):
 class ClusterConfigs(ApiView):
     """Cluster-wide settings."""
 
+    reading = "open"
     on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
 
@@ -103,6 +106,8 @@ class OneClusterConfig(ApiView):
 class Version(ApiView):
     """Versions."""
 
+    reading = "open"
+
     def get(self, request: Request) -> Response:
         """{component: version}."""
         try:
@@ -114,6 +119,8 @@ class Version(ApiView):
 
 class PeriodicTaskNames(ApiView):
     """The periodic tasks."""
+
+    reading = "open"
 
     def get(self, request: Request) -> Response:
         """Their names."""

@@ -17,6 +17,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from segments.api.base import ApiView
 from segments.api.permissions import Right
@@ -25,8 +26,9 @@ from segments.domain.pinot_answers import kept_body, masked_answer, may_hold_con
 from segments.domain.pinot_paths import Needed, check_path, needed, quoted_path
 from segments.errors import InvalidInput, NotFound, PayloadTooLarge, PinotAdminError
 from segments.gateways.pinot import PinotController, PinotReply
-from segments.names import OFFLINE, REALTIME, TableName
-from segments.services import audit, pinot_tables
+from segments.names import OFFLINE, REALTIME, TABLE_TYPES, TableName, parse_table_type, split_table_name
+from segments.services import audit, pinot_tables, schemas, tables
+from segments.services.reading import readable, reads_all
 
 _READS: Final = ("GET", "HEAD", "OPTIONS")
 #: Headers that go on to Pinot, beside those that begin with ``pinot-``. All else stays here: credentials, cookies, hosts.
@@ -35,6 +37,8 @@ _SENT: Final = frozenset(("content-type", "accept", "if-match", "if-none-match",
 _RETURNED: Final = frozenset(("content-type", "content-disposition", "etag", "last-modified"))
 #: Sent with underscores, as Pinot's clients do; Django knows them with dashes only.
 _UNDERSCORED: Final = {"upload-type": "UPLOAD_TYPE", "download-uri": "DOWNLOAD_URI"}
+#: Paths whose answers are names of tables and schemas.
+_LISTS: Final = ("tables", "schemas")
 _CHUNK: Final = 1 << 20
 #: The largest answer that may hold secrets, in bytes: it is read whole and masked.
 _MASKED: Final = 8 << 20
@@ -61,8 +65,15 @@ class PassThrough(ApiView):
         found: Needed = needed(str(request.method), check_path(self.kwargs["path"]), set(request.query_params))
         return found.right, _in_database(found.table, request)
 
+    @property
+    def reading(self) -> str:  # type: ignore[override]  # it depends on the path
+        """Lists of names are filtered; for everything else the path's table is asked for."""
+        return "filtered" if self.request.method in _READS and self.kwargs.get("path") in _LISTS else "table"
+
     def get(self, request: Request, path: str) -> HttpResponseBase:
-        """Pinot's answer."""
+        """Pinot's answer; of lists of names those that the asker may read."""
+        if path in _LISTS and not reads_all(request.user) and self.ctx.pinot is not None:
+            return self._listed(request, path)
         return self._pass(request, path)
 
     def head(self, request: Request, path: str) -> HttpResponseBase:
@@ -119,13 +130,22 @@ class PassThrough(ApiView):
             held.close()
             raise
 
+    def _listed(self, request: Request, path: str) -> HttpResponseBase:
+        may_read = readable(request.user, self.cluster_name)
+        if path == "schemas":
+            return Response([name for name in schemas.list_schemas(self.ctx) if may_read(name)])
+        typed = [t for kind in TABLE_TYPES for t in tables.list_tables(self.ctx, kind) if may_read(t)]
+        kind = parse_table_type(request.query_params.get("type"))
+        names = [t for t in typed if t.endswith(f"_{kind}")] if kind else sorted({split_table_name(t)[0] for t in typed})
+        return Response({"tables": names})
+
     def _stored(self, raw: str, kind: str) -> dict[str, Any] | None:
         return pinot_tables.read_config(self.ctx, TableName(raw, OFFLINE if kind == OFFLINE else REALTIME))
 
 
 def _in_database(table: str | None, request: Request) -> str | None:
-    """The table that Pinot takes a name for: the header ``Database`` puts it into another of its databases (``sales.orders``)."""
-    database = request.headers.get("Database", "").strip()
+    """The table that Pinot takes a name for: the header or parameter ``Database`` puts it into another of its databases (``sales.orders``)."""
+    database = (request.headers.get("Database") or request.query_params.get("database") or "").strip()
     return f"{database}.{table}" if table is not None and database not in ("", "default") and "." not in table else table
 
 

@@ -21,6 +21,7 @@ from segments.services.push import cancel_push, create_push, find_push
 from segments.services.push_blocked import finish_push
 from segments.services.push_document import push_document
 from segments.services.push_queue import enqueue_push
+from segments.services.reading import readable_pushes
 
 _PAGE: Final = 100
 _MOST: Final = 1000
@@ -30,6 +31,7 @@ class PushesView(ApiView):
     """List pushes, newest first; start one."""
 
     rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
+    reading = "filtered"
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("tableName", "state", "limit"), "POST": ("reason", "overrideChecks")}
 
     def table_asked(self, request: Request) -> str | None:
@@ -38,7 +40,7 @@ class PushesView(ApiView):
 
     def get(self, request: Request, **_: Any) -> Response:
         """Pushes, newest first; ``tableName`` (raw), ``state`` and ``limit`` narrow them."""
-        found = Push.objects.filter(cluster=self.ctx.cluster)
+        found = readable_pushes(Push.objects.filter(cluster=self.ctx.cluster), request.user)
         if table := text_param(request, "tableName"):
             found = found.filter(table_name=table)
         if state := text_param(request, "state"):
@@ -62,6 +64,10 @@ class PushesView(ApiView):
 
 class PushView(ApiView):
     """One push with all its segments."""
+
+    def table_asked(self, request: Request) -> str | None:
+        """The push's table."""
+        return TableName(find_push(self.ctx, self.kwargs["push_id"]).table_name, OFFLINE).typed
 
     def get(self, request: Request, push_id: str, **_: Any) -> Response:
         """State, stage, progress, seconds per stage, error, and every segment. 404 when there is none."""

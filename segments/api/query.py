@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from segments import wiring
 from segments.api.base import ApiView, json_body, need_text, text_param
 from segments.errors import InvalidInput
+from segments.services.query_rights import require_query_rights
 
 _LARGEST_BODY: Final = 8 << 20
 
@@ -22,6 +23,8 @@ class Query(ApiView):
     rights = {"GET": "query", "POST": "query"}
     parameters = {"GET": ("sql", "queryOptions")}
     on_pinot = frozenset(("GET", "POST"))
+    #: Every table of the statement is asked for.
+    reading = "filtered"
 
     @property
     def largest_body(self) -> int:
@@ -30,7 +33,7 @@ class Query(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         """The query in the parameter ``sql``."""
-        return _answer(self.cluster, need_text(request, "sql"), text_param(request, "queryOptions"))
+        return self._answer(request, need_text(request, "sql"), text_param(request, "queryOptions"))
 
     def post(self, request: Request) -> HttpResponse:
         """The query in the body: {"sql": ..., "queryOptions": "a=b;c=d"}."""
@@ -38,11 +41,13 @@ class Query(ApiView):
         sql = body.get("sql") if isinstance(body, dict) else None
         if not isinstance(sql, str) or not sql.strip():
             raise InvalidInput("The body has no 'sql'.", remedy='Send {"sql": "select ..."}.')
-        return _answer(self.cluster, sql, body.get("queryOptions"))
+        return self._answer(request, sql, body.get("queryOptions"))
 
-
-def _answer(cluster: str | None, sql: str, options: Any) -> HttpResponse:
-    return HttpResponse(_encode(wiring.query(cluster).query(sql, _options(options))), content_type="application/json")
+    def _answer(self, request: Request, sql: str, options: Any) -> HttpResponse:
+        given = _options(options)
+        is_foreign = self.cluster is not None and self.ctx.pinot is not None
+        require_query_rights(request.user, self.cluster_name, sql, given, is_foreign=is_foreign)
+        return HttpResponse(_encode(wiring.query(self.cluster).query(sql, given)), content_type="application/json")
 
 
 def _options(text: Any) -> dict[str, str]:

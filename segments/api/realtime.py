@@ -15,6 +15,7 @@ from segments.errors import InvalidInput
 from segments.services import consuming_info, consumption, force_commit, sequence_deletion
 from segments.services.consuming_segments import StartFrom, Word
 from segments.services.force_commit import Wanted
+from segments.services.reading import require_reading
 from segments.services.realtime_state import realtime_table
 
 _BATCH = ("batchSize", "batchStatusCheckIntervalSec", "batchStatusCheckTimeoutSec")
@@ -110,10 +111,14 @@ class ForceCommitStatus(ApiView):
     """How far a force commit is."""
 
     on_pinot = frozenset(("GET",))
+    #: Of the job's table, which is known once it is read.
+    reading = "filtered"
 
     def get(self, request: Request, job: str) -> Response:
         """The job, what is still to be committed, and how much that is."""
-        return Response(force_commit.job_status(self.ctx, job))
+        found = force_commit.job_status(self.ctx, job)
+        require_reading(request.user, self.cluster_name, found.get("tableName"))
+        return Response(found)
 
 
 class ConsumingSegmentsInfo(ApiView):

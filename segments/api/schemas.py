@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, bool_param, json_body, status, text_field
 from segments.domain.schema import parse_schema
 from segments.services import schemas
+from segments.services.reading import readable
 from segments.services.tables import existing_tables
 
 
@@ -16,11 +17,13 @@ class Schemas(ApiView):
 
     on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
+    reading = "filtered"
     parameters = {"POST": ("override", "force")}
 
     def get(self, request: Request) -> Response:
-        """Names, sorted."""
-        return Response(schemas.list_schemas(self.ctx))
+        """Names, sorted; those that the asker may read."""
+        may_read = readable(request.user, self.cluster_name)
+        return Response([name for name in schemas.list_schemas(self.ctx) if may_read(name)])
 
     def table_asked(self, request: Request) -> str | None:
         """The schema in the body, which is named as its table."""
@@ -57,6 +60,7 @@ class OneSchema(ApiView):
 class ValidateSchema(ApiView):
     """Check a schema without writing it."""
 
+    reading = "open"
     rights = {"POST": "read"}
 
     def post(self, request: Request) -> Response:

@@ -11,8 +11,9 @@ from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, status, text_field, text_param
 from segments.domain.secret_masks import mask
 from segments.errors import InvalidInput
-from segments.names import parse_table_type
+from segments.names import TABLE_TYPES, parse_table_type, split_table_name
 from segments.services import segments, statistics, table_state, tables
+from segments.services.reading import readable, reads_all
 from segments.services.table_record import read_table_config
 from segments.services.table_removal import delete_table
 from segments.services.table_secrets import reveal_secrets, untold_secrets, with_stored_secrets
@@ -23,11 +24,17 @@ class Tables(ApiView):
 
     on_pinot = frozenset(("POST",))
     rights = {"POST": "administer"}
+    reading = "filtered"
     parameters = {"GET": ("type",)}
 
     def get(self, request: Request) -> Response:
-        """Raw names, or typed names when a type is given."""
-        return Response({"tables": tables.list_tables(self.ctx, parse_table_type(text_param(request, "type")))})
+        """Raw names, or typed names when a type is given; those that the asker may read."""
+        kind = parse_table_type(text_param(request, "type"))
+        if reads_all(request.user):
+            return Response({"tables": tables.list_tables(self.ctx, kind)})
+        may_read = readable(request.user, self.cluster_name)
+        typed = [t for each in ([kind] if kind else TABLE_TYPES) for t in tables.list_tables(self.ctx, each) if may_read(t)]
+        return Response({"tables": typed if kind else sorted({split_table_name(t)[0] for t in typed})})
 
     def table_asked(self, request: Request) -> str | None:
         """The table that the body would make."""
@@ -70,6 +77,10 @@ class ValidateTable(ApiView):
 
     on_pinot = frozenset(("POST",))
     rights = {"POST": "read"}
+
+    def table_asked(self, request: Request) -> str | None:
+        """The table of the body, which may exist."""
+        return text_field(request, "tableName")
 
     def post(self, request: Request) -> Response:
         """{type: config} as understood, or 400 with the fault."""

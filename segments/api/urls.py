@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from segments.api import (
     additions,
@@ -12,6 +11,7 @@ from segments.api import (
     completion,
     health,
     metrics,
+    openapi_views,
     query,
     replacement,
     schemas,
@@ -21,7 +21,6 @@ from segments.api import (
     tokens,
 )
 from segments.api.pass_through import PassThrough
-from segments.api.permissions import RightsPermission
 from segments.domain.completion import Kind
 
 Pattern = URLPattern | URLResolver
@@ -107,8 +106,8 @@ urlpatterns: list[Pattern] = [
     path("health/liveness", health.Health.as_view()),
     path("health/readiness", health.Readiness.as_view()),
     path("metrics", metrics.Metrics.as_view()),
-    path("api/schema/", SpectacularAPIView.as_view(custom_settings=_document, permission_classes=[RightsPermission]), name="api-schema"),
-    path("api/docs/", SpectacularSwaggerView.as_view(url_name="api-schema", permission_classes=[RightsPermission]), name="api-docs"),
+    path("api/schema/", openapi_views.Document.as_view(custom_settings=_document), name="api-schema"),
+    path("api/docs/", openapi_views.Explorer.as_view(url_name="api-schema"), name="api-docs"),
     path("health/clusters", health.ClustersHealth.as_view()),
     path("api/v1/clusters", clusters.Clusters.as_view()),
     path("api/v1/clusters/<slug:name>", clusters.OneCluster.as_view()),

@@ -19,6 +19,7 @@ from segments.names import TableName, resolve_table
 from segments.services import audit
 from segments.services.context import Actor
 from segments.services.page_addresses import at_home, default_cluster
+from segments.services.reading import require_reading
 from segments.services.rights import Right, has_right, has_right_everywhere, has_right_somewhere
 
 P = ParamSpec("P")
@@ -123,8 +124,14 @@ def actor_of(request: HttpRequest, reason: str = "") -> Actor:
     return Actor(request.user.get_username(), reason, str(request.META.get("REMOTE_ADDR", "")))
 
 
+def reads(request: HttpRequest, table: str | None) -> None:
+    """Forbidden, which is a 403 page, unless the person may read the table or (None) everything in the page's cluster."""
+    require_reading(request.user, cluster_of(request), table)
+
+
 def find_table(request: HttpRequest, typed: str) -> tuple[Table, TableName]:
-    """The mirror row and the name of a table of the page's cluster, or a 404 page."""
+    """The mirror row and the name of a table of the page's cluster, or a 404 page. Forbidden for one that the person may not read."""
+    reads(request, typed)
     table = Table.objects.select_related("cluster").filter(cluster__name=cluster_of(request), name=typed).first()
     if table is None:
         raise Http404

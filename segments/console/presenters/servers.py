@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -38,8 +39,11 @@ class InstanceRow:
         return f"d-{self.name}"
 
 
-def instance_rows(ctx: Context) -> list[InstanceRow]:
-    """Every instance that ever joined; servers first, by name. Live servers of our own are asked what they hold, all at once."""
+def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[InstanceRow]:
+    """Every instance that ever joined; servers first, by name. Live servers of our own are asked what they hold, all at once.
+
+    Tables are named as far as ``may_read`` says yes to them.
+    """
     configs, live = instance_configs(ctx.store), live_instances(ctx.store)
     asked = sorted(n for n in configs if n in live and n.startswith(_SERVER)) if ctx.pinot is None else []
     answers = ask_servers(ctx, asked, "/tables", _is_told, timeout_s=_ANSWER_S)
@@ -47,7 +51,7 @@ def instance_rows(ctx: Context) -> list[InstanceRow]:
     for name in sorted(configs, key=lambda n: (_rank(n), n)):
         told = answers.by_server.get(name)
         process = live[name].process if name in live else ""
-        tables = sorted(told["tables"]) if told else None
+        tables = sorted(filter(may_read, told["tables"])) if told else None
         is_away = name not in live
         is_silent = name in asked and told is None
         rows.append(InstanceRow(name, _kind(name), _mark(ctx, configs[name], is_away, is_silent), configs[name], process, tables))

@@ -11,6 +11,7 @@ from django.db.models.functions import Coalesce
 
 from segments.console.presenters.tones import Mark, mark, replicas_mark
 from segments.models import Finding, LineageEntry, Push, Table
+from segments.services.reading import readable_rows
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,14 @@ class TableRow:
     snapshot_at: datetime | None
 
 
-def table_rows(search: str = "", pk: int | None = None, cluster: str | None = None) -> list[TableRow]:
-    """All tables of the cluster (None: of all) whose name contains ``search``, those in trouble first. One query."""
+def table_rows(search: str = "", pk: int | None = None, cluster: str | None = None, reader: Any = None) -> list[TableRow]:
+    """All tables of the cluster (None: of all) whose name contains ``search``, those in trouble first. One query.
+
+    ``reader``: only those that this user may read.
+    """
     query = _annotated()
+    if reader is not None:
+        query = readable_rows(query, reader, cluster="cluster__name", table="name")
     if search:
         query = query.filter(name__icontains=search)
     if cluster is not None:

@@ -19,6 +19,7 @@ from segments.console.presenters.tones import mark
 from segments.console.views.tables import head
 from segments.models import AuditEvent
 from segments.services.page_addresses import default_cluster
+from segments.services.reading import readable_events
 
 Events = QuerySet[AuditEvent, AuditEvent]
 
@@ -46,7 +47,7 @@ def download(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def event(request: HttpRequest, event_id: int) -> HttpResponse:
     """One event in full."""
-    found = get_object_or_404(AuditEvent, pk=event_id)
+    found = get_object_or_404(readable_events(AuditEvent.objects.all(), request.user), pk=event_id)
     context = {"event": found, "mark": mark(found.outcome), "detail": json.dumps(found.detail, indent=2)}
     return render(request, "console/event.html", context)
 
@@ -70,7 +71,7 @@ def _of_page(request: HttpRequest) -> Q:
 
 
 def _filtered(request: HttpRequest, form: AuditFilter) -> Events:
-    query = AuditEvent.objects.filter(_of_page(request))
+    query = readable_events(AuditEvent.objects.filter(_of_page(request)), request.user)
     if not form.is_valid():
         return query
     wanted = form.cleaned_data

@@ -22,6 +22,7 @@ from segments.services import clusters
 from segments.services.cluster_asker import check_asker
 from segments.services.clusters import ClusterCheck
 from segments.services.page_addresses import address_in
+from segments.services.reading import readable_rows
 
 
 @page
@@ -29,7 +30,8 @@ from segments.services.page_addresses import address_in
 def cluster_list(request: HttpRequest) -> HttpResponse:
     """All clusters with their state; refreshes itself."""
     counts: dict[str, int] = {}
-    for name in Table.objects.values_list("cluster__name", flat=True):
+    tables = readable_rows(Table.objects.all(), request.user, cluster="cluster__name", table="name")
+    for name in tables.values_list("cluster__name", flat=True):
         counts[name] = counts.get(name, 0) + 1
     rows = [(line, counts.get(line.row.name, 0)) for line in cluster_frame(request).lines]
     return render(request, "console/clusters.html", {"rows": rows, "may_administer": may_administer_all(request)})
@@ -151,6 +153,8 @@ def _page(request: HttpRequest, found: ClusterCheck | None = None) -> HttpRespon
         raise Http404
     context: dict[str, Any] = {
         "clusters": frame, "line": frame.current, "row": frame.current.row, "found": found, "may_administer": may_administer_all(request),
-        "tables": Table.objects.filter(cluster__name=cluster_of(request)).count(),
+        "tables": readable_rows(
+            Table.objects.filter(cluster__name=cluster_of(request)), request.user, cluster="cluster__name", table="name"
+        ).count(),
     }  # fmt: skip
     return render(request, "console/cluster.html", context)

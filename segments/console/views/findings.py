@@ -14,6 +14,7 @@ from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.findings import SORTS, items, kinds
 from segments.models import Finding
+from segments.services.reading import readable_rows
 
 
 @page
@@ -23,6 +24,7 @@ def finding_list(request: HttpRequest) -> HttpResponse:
     wanted = asked(request, "table", "severity", "code", "closed", "sort")
     is_closed = wanted["closed"] == "1"
     query = Finding.objects.filter(cluster=cluster_of(request), closed_at__isnull=not is_closed)
+    query = readable_rows(query, request.user, cluster="cluster", table="table_name")
     counts = dict(query.order_by().values_list("code").annotate(n=Count("pk")))
     if wanted["table"]:
         query = query.filter(table_name__icontains=wanted["table"])

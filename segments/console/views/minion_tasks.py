@@ -14,7 +14,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from segments.console.access import ADMINISTER, find_table, may, page
+from segments.console.access import ADMINISTER, find_table, may, page, reads
 from segments.console.cluster_address import ctx_of
 from segments.console.listing import asked, page_number
 from segments.console.operation import Operation, Outcome, perform
@@ -189,6 +189,7 @@ def _of_queue(
 
 
 def _pinot(request: HttpRequest) -> Context:
+    reads(request, None)  # tasks name tables of all kinds
     ctx = ctx_of(request)
     if ctx.pinot is None:
         raise NotFound("The installation's own cluster has no minions.", remedy="What it does by itself is on the page Passes.")

@@ -20,6 +20,7 @@ from segments.errors import PinotAdminError
 from segments.models import Finding, PassRun, Table
 from segments.names import resolve_table
 from segments.services import passes, pinot_passes
+from segments.services.reading import readable_rows
 
 #: Passes that a real Pinot runs itself.
 _THEIRS: Final = sorted(pinot_passes.OF_PINOT)
@@ -29,7 +30,8 @@ _THEIRS: Final = sorted(pinot_passes.OF_PINOT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def pass_list(request: HttpRequest) -> HttpResponse:
     """Runs of all passes; POST runs one now."""
-    names = list(Table.objects.filter(cluster__name=cluster_of(request)).values_list("name", flat=True))
+    tables = readable_rows(Table.objects.filter(cluster__name=cluster_of(request)), request.user, cluster="cluster__name", table="name")
+    names = list(tables.values_list("name", flat=True))
     if request.method == "POST":
         done = _run(request, names, PassForm(request.POST, tables=names))
         if not isinstance(done, PassForm):
@@ -92,7 +94,7 @@ def _summary(said: list[str]) -> str:
 
 
 def _page(request: HttpRequest, form: PassForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    query = PassRun.objects.filter(cluster=cluster_of(request))
+    query = readable_rows(PassRun.objects.filter(cluster=cluster_of(request)), request.user, cluster="cluster", table="table_name")
     wanted = asked(request, "task", "table")
     if wanted["task"]:
         query = query.filter(task=wanted["task"])

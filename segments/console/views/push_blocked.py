@@ -21,6 +21,7 @@ from segments.models import Push, Table
 from segments.names import OFFLINE, TableName
 from segments.services import push_blocked, push_queue
 from segments.services.context import Actor, Context
+from segments.services.reading import readable_pushes
 
 _LATER: Final = " The task queue does not answer now; it begins by itself once Redis is back."
 
@@ -56,7 +57,7 @@ _OVERRIDE: Final = replace(
 
 
 def _finish(request: HttpRequest, push_id: uuid.UUID, operation: Operation) -> HttpResponse:
-    push = get_object_or_404(Push, pk=push_id, cluster=cluster_of(request))
+    push = get_object_or_404(readable_pushes(Push.objects.all(), request.user), pk=push_id, cluster=cluster_of(request))
     name = TableName(push.table_name, OFFLINE)
     table = Table.objects.select_related("cluster").filter(cluster__name=push.cluster, name=name.typed).first()
     if table is None:

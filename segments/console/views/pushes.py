@@ -31,6 +31,7 @@ from segments.names import OFFLINE, TableName, split_table_name
 from segments.services import push as pushes
 from segments.services import push_queue
 from segments.services.page_addresses import address_in
+from segments.services.reading import readable_pushes
 
 #: Segments shown on a push's page.
 _SHOWN: Final = 200
@@ -54,7 +55,7 @@ pushJobSpec:
 def push_list(request: HttpRequest) -> HttpResponse:
     """Pushes, newest first, by table and state."""
     wanted = asked(request, "table", "state")
-    query = Push.objects.filter(cluster=cluster_of(request)).defer("plan", "spec")
+    query = readable_pushes(Push.objects.filter(cluster=cluster_of(request)), request.user).defer("plan", "spec")
     if wanted["table"]:
         query = query.filter(table_name__icontains=split_table_name(wanted["table"])[0])
     if wanted["state"]:
@@ -72,7 +73,7 @@ def push_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
     """One push; an address that names another cluster than its own leads to the right one."""
-    push = get_object_or_404(Push, pk=push_id)
+    push = get_object_or_404(readable_pushes(Push.objects.all(), request.user), pk=push_id)
     if push.cluster != cluster_of(request):
         return redirect(address_in(push.cluster, "console:push", push.pk))
     return _page(request, push, ReasonForm())
@@ -83,7 +84,7 @@ def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
 def live(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
     """The part of a push's page that htmx fetches every second while it runs; the whole page loads once more when it is over, or
     when its buttons become others (``seen`` is the state that the page shows)."""
-    push = get_object_or_404(Push.objects.defer("plan", "spec"), pk=push_id, cluster=cluster_of(request))
+    push = get_object_or_404(readable_pushes(Push.objects.defer("plan", "spec"), request.user), pk=push_id, cluster=cluster_of(request))
     response = render(request, "console/partials/push_progress.html", _live_context(push))
     seen = asked(request, "seen")["seen"]
     if push.state in Push.TERMINAL or (seen and seen != push.state and Push.State.BLOCKED in (seen, push.state)):
@@ -124,7 +125,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @require_POST
 def cancel(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
     """Ask the worker to stop; what it had begun is taken back."""
-    push = get_object_or_404(Push, pk=push_id, cluster=cluster_of(request))
+    push = get_object_or_404(readable_pushes(Push.objects.all(), request.user), pk=push_id, cluster=cluster_of(request))
     table = TableName(push.table_name, OFFLINE).typed
     refused = refusal(request, "cancelPush", table, table=table)
     if refused:
@@ -147,7 +148,8 @@ def _first_spec(request: HttpRequest) -> str:
     wanted = asked(request, "again", "table")
     if wanted["again"]:
         try:
-            spec = Push.objects.filter(cluster=cluster_of(request), pk=uuid.UUID(wanted["again"])).values_list("spec", flat=True).first()
+            mine = readable_pushes(Push.objects.filter(cluster=cluster_of(request)), request.user)
+            spec = mine.filter(pk=uuid.UUID(wanted["again"])).values_list("spec", flat=True).first()
         except ValueError:
             spec = None
         if spec:

@@ -17,6 +17,9 @@ from segments.console.forms import QueryForm
 from segments.console.presenters.queries import as_text, present, table_of
 from segments.errors import InvalidInput, PinotAdminError
 from segments.models import Table
+from segments.services.page_addresses import default_cluster
+from segments.services.query_rights import require_query_rights
+from segments.services.reading import readable_rows
 
 
 @page
@@ -34,7 +37,8 @@ def query(request: HttpRequest) -> HttpResponse:
     if request.headers.get("HX-Request"):
         #: htmx swaps only successful answers; the text itself says what went wrong.
         return render(request, "console/partials/query_result.html", context)
-    raw_names = sorted(set(Table.objects.filter(cluster__name=cluster_of(request)).values_list("raw_name", flat=True)))
+    tables = readable_rows(Table.objects.filter(cluster__name=cluster_of(request)), request.user, cluster="cluster__name", table="name")
+    raw_names = sorted(set(tables.values_list("raw_name", flat=True)))
     return render(request, "console/query.html", {**context, "form": form, "names": raw_names}, status=status)
 
 
@@ -53,5 +57,8 @@ def download(request: HttpRequest) -> HttpResponseBase:
 def _run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
     if not form.is_valid():
         raise InvalidInput(" ".join(str(m) for e in form.errors.values() for m in e))
-    answer: dict[str, Any] = wiring.query(cluster_of(request)).query(form.cleaned_data["sql"])
+    sql, cluster = form.cleaned_data["sql"], cluster_of(request)
+    is_foreign = cluster != default_cluster()
+    require_query_rights(request.user, cluster, sql, {}, is_foreign=is_foreign)
+    answer: dict[str, Any] = wiring.query(cluster).query(sql)
     return answer

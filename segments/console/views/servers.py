@@ -11,18 +11,23 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from segments.console.access import OPERATE, may, page
-from segments.console.cluster_address import ctx_of
+from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters.servers import instance_rows
 from segments.services import instances
 from segments.services.context import Actor, Context
+from segments.services.reading import readable
 
 
 @page
 @require_safe
 def server_list(request: HttpRequest) -> HttpResponse:
     """Servers first, then brokers and the rest; refreshes itself."""
-    return render(request, "console/servers.html", {"rows": instance_rows(ctx_of(request)), "may_operate": may(request, OPERATE)})
+    return render(
+        request,
+        "console/servers.html",
+        {"rows": instance_rows(ctx_of(request), readable(request.user, cluster_of(request))), "may_operate": may(request, OPERATE)},
+    )
 
 
 @page

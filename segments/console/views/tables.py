@@ -38,7 +38,7 @@ SORT_LABELS: Final = [
 def table_list(request: HttpRequest) -> HttpResponse:
     """All tables, those in trouble first."""
     search = asked(request, "q")["q"]
-    rows = table_rows(search, cluster=cluster_of(request))
+    rows = table_rows(search, cluster=cluster_of(request), reader=request.user)
     context = {"rows": rows, "q": search, "is_empty": not rows and not search, "may_operate": may_somewhere(request)}
     return render(request, "console/tables.html", context)
 
