@@ -144,7 +144,7 @@ class PassThrough(ApiView):
 
 
 def _in_database(table: str | None, request: Request) -> str | None:
-    """The table that Pinot takes a name for: the header or parameter ``Database`` puts it into another of its databases (``sales.orders``)."""
+    """The table that Pinot takes a name for: header or parameter ``Database`` puts it into another database (``sales.orders``)."""
     database = (request.headers.get("Database") or request.query_params.get("database") or "").strip()
     return f"{database}.{table}" if table is not None and database not in ("", "default") and "." not in table else table
 
