@@ -1,27 +1,32 @@
-"""Java's PathMatcher patterns (``glob:`` and ``regex:``), as ingestion jobs use them to choose files (batch-push.md 3)."""
+"""Java's PathMatcher patterns (``glob:`` and ``regex:``), as ingestion jobs use them to choose files; both are run by RE2."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 
+import re2
+
+from segments.domain.users_pattern import MAX_LENGTH, UsersPattern, users_pattern
 from segments.errors import InvalidInput
 
 _REMEDY = "Begin it with glob: or regex:, for example glob:**/*.csv; it is matched against the whole path."
 
 
-def parse_pattern(text: str) -> re.Pattern[str]:
-    """A pattern to ``fullmatch`` against a whole path. Raises InvalidInput naming the pattern."""
+def parse_pattern(text: str) -> UsersPattern:
+    """A pattern to match against a whole path. Raises InvalidInput naming the pattern."""
     kind, colon, body = text.partition(":")
     if not colon or kind.lower() not in ("glob", "regex"):
-        raise InvalidInput(f"'{text}' is no file name pattern.", remedy=_REMEDY)
+        raise InvalidInput(f"'{text[:200]}' is no file name pattern.", remedy=_REMEDY)
+    if len(body) > MAX_LENGTH // 4:
+        raise InvalidInput(f"'{text[:40]}...' is no file name pattern: it is longer than {MAX_LENGTH // 4} characters.", remedy=_REMEDY)
     try:
-        return re.compile(body if kind.lower() == "regex" else glob_to_regex(body), re.DOTALL)
-    except re.error as error:
-        raise InvalidInput(f"'{text}' is no file name pattern: {error}.", remedy=_REMEDY) from error
+        return users_pattern(body if kind.lower() == "regex" else _glob_to_regex(body), dot_is_all=True)
+    except InvalidInput as error:
+        raise InvalidInput(f"'{text}' is no file name pattern: {error.message}", remedy=error.remedy or _REMEDY) from error
 
 
-def glob_to_regex(glob: str) -> str:
-    """``**`` crosses folders, ``*`` and ``?`` do not; ``[a-z]``, ``[!a]``, ``{a,b}`` and ``\\`` as in Java. Raises re.error."""
+def _glob_to_regex(glob: str) -> str:
+    """``**`` crosses folders, ``*`` and ``?`` do not; ``[a-z]``, ``[!a]``, ``{a,b}`` and ``\\`` as in Java. Raises InvalidInput."""
     out: list[str] = []
     at, in_group = 0, False
     while at < len(glob):
@@ -47,26 +52,45 @@ def glob_to_regex(glob: str) -> str:
             case "," if in_group:
                 out.append("|")
             case "{":
-                raise re.error("groups can not be nested")
+                raise InvalidInput("Groups can not be nested.")
             case "\\":
                 if at == len(glob):
-                    raise re.error("nothing follows the last backslash")
-                out.append(re.escape(glob[at]))
+                    raise InvalidInput("Nothing follows the last backslash.")
+                out.append(_escaped(glob[at]))
                 at += 1
             case _:
-                out.append(re.escape(char))
+                out.append(_escaped(char))
     if in_group:
-        raise re.error("'}' is missing")
+        raise InvalidInput("'}' is missing.")
     return "".join(out)
 
 
 def _bracket(glob: str, at: int) -> tuple[str, int]:
-    """The class after ``[``: its regex (never matching a slash) and where it ends."""
+    """The class after ``[``: its regex (never matching a slash) and where it ends. Raises InvalidInput."""
     end = glob.find("]", at + 1)
     if end < 0:
-        raise re.error("']' is missing")
-    body, negate = glob[at:end], ""
-    if body.startswith("!"):
-        body, negate = body[1:], "^"
-    body = body.replace("\\", "\\\\").replace("[", "\\[").replace("^", "\\^").replace("&&", "\\&&")
-    return f"(?!/)[{negate}{body}]", end + 1
+        raise InvalidInput("']' is missing.")
+    body = glob[at:end]
+    is_negated = body.startswith("!")
+    items = "".join(_items(body[is_negated:]))
+    return (f"[^/{items}]" if is_negated else f"[{items}]"), end + 1
+
+
+def _items(body: str) -> Iterator[str]:
+    """The characters and ranges of a class; a range that holds the slash is cut there. Raises InvalidInput."""
+    at = 0
+    while at < len(body):
+        first, last = body[at], body[at + 2] if body[at + 1 : at + 2] == "-" and at + 2 < len(body) else body[at]
+        at += 3 if last is not first else 1
+        if last < first:
+            raise InvalidInput(f"The range {first}-{last} goes backwards.")
+        if "/" in (first, last):
+            raise InvalidInput("'/' can not stand in a class.")
+        if first < "/" < last:
+            yield f"{_escaped(first)}-.0-{_escaped(last)}"
+        else:
+            yield _escaped(first) if first == last else f"{_escaped(first)}-{_escaped(last)}"
+
+
+def _escaped(text: str) -> str:
+    return str(re2.escape(text))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from segments.domain.users_pattern import UsersPattern, users_pattern
 from segments.errors import InvalidInput
 from segments.names import check_segment_name
 
+_GROUP: Final = re.compile(r"\$\{filePathPattern:\\?([0-9]{1,4})\}")
 _WITHOUT_POSTFIX: Final = ("fixed", "inputFile")
 
 
@@ -75,6 +77,8 @@ def make_rule(
         raise _bad("configs", "needs 'segment.name' for the fixed generator", "")
     if name == "inputFile" and not (configs.get("file.path.pattern") and configs.get("segment.name.template")):
         raise _bad("configs", "needs 'file.path.pattern' and 'segment.name.template' for the inputFile generator", "")
+    if name == "inputFile":
+        _filled(configs["segment.name.template"], [""] * (_path_pattern(configs).groups + 1))
     given = configs.get("segment.name.postfix")
     postfix = "_".join(p for p in (given, str(start_ms) if start_ms is not None else None) if p) or None
     return NameRule(name, table, configs, postfix, is_append, str(frequency or "").lower() == "hourly", has_time, seed)
@@ -121,13 +125,28 @@ def _fixed(rule: NameRule, _: Facts) -> str:
 
 
 def _input_file(rule: NameRule, facts: Facts) -> str:
-    try:
-        found = re.fullmatch(rule.configs["file.path.pattern"], facts.path)
-    except re.error as error:
-        raise _bad("configs", f"'file.path.pattern' is no regular expression: {error}", "") from error
-    if found is None:
+    parts = _path_pattern(rule.configs).parts(facts.path)
+    if parts is None:
         return facts.path.lstrip("/").replace("/", "_").replace(".", "_")
-    return re.sub(r"\$\{filePathPattern:\\?(\d+)\}", lambda m: found.group(int(m[1])) or "", rule.configs["segment.name.template"])
+    return _filled(rule.configs["segment.name.template"], parts)
+
+
+def _path_pattern(configs: Mapping[str, str]) -> UsersPattern:
+    try:
+        return users_pattern(configs["file.path.pattern"])
+    except InvalidInput as error:
+        raise _bad("configs", f"holds a 'file.path.pattern' that can not be used: {error.message}", error.remedy) from error
+
+
+def _filled(template: str, parts: Sequence[str]) -> str:
+    """The template with ``${filePathPattern:\\1}`` replaced by the parts of a path. Raises InvalidInput for a group that is not there."""
+
+    def part(found: re.Match[str]) -> str:
+        if int(found[1]) >= len(parts):
+            raise _bad("configs", f"has a 'segment.name.template' with group {found[1]}, but 'file.path.pattern' has {len(parts) - 1}", "")
+        return parts[int(found[1])]
+
+    return _GROUP.sub(part, template)
 
 
 def _date(ms: int, hourly: bool) -> str:

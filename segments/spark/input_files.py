@@ -41,7 +41,7 @@ def list_files(folder: Path, *, recursive: bool, include: str | None, exclude: s
     found = [
         _stat(path)
         for path in _walk(folder, recursive, [Path(r).resolve() for r in roots])
-        if (wanted is None or wanted.fullmatch(str(path))) and not (unwanted and unwanted.fullmatch(str(path)))
+        if (wanted is None or wanted.matches(str(path))) and not (unwanted and unwanted.matches(str(path)))
     ]
     if not found:
         raise NotFound(
