@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Literal
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,11 +16,10 @@ from segments.api.authentication import actor_of
 from segments.api.cluster_calls import sign
 from segments.api.openapi import PinotSchema
 from segments.api.permissions import Right
+from segments.domain.bounded_json import parse_json
 from segments.errors import InvalidInput, NotFound
 from segments.services.context import Actor, Context
 from segments.services.pinot_calls import lacks
-
-_ESCAPED_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class ApiView(APIView):
@@ -155,10 +151,7 @@ def json_body(request: Request, *, optional: bool = False) -> Any:
         if optional:
             return None
         raise InvalidInput("The request has no body.", remedy="Send JSON.")
-    try:
-        return _parse_json(raw)
-    except (ValueError, RecursionError) as error:  # the latter: lists in lists in lists
-        raise InvalidInput(f"The body is no JSON: {error}.") from error
+    return parse_json(raw, what="The body")
 
 
 def text_field(request: Request, name: str) -> str | None:
@@ -169,14 +162,3 @@ def text_field(request: Request, name: str) -> str | None:
         return None
     value = body.get(name) if isinstance(body, dict) else None
     return value if isinstance(value, str) else None
-
-
-def _parse_json(raw: bytes) -> Any:
-    def refuse(text: str) -> Any:
-        raise ParseError(f"{text} is no JSON value.")
-
-    text = raw.decode(json.detect_encoding(raw))
-    found = json.loads(text, parse_constant=refuse)
-    if _ESCAPED_SURROGATE.search(text):
-        json.dumps(found, ensure_ascii=False).encode()  # half a character is a ValueError; a whole one in two halves is not
-    return found

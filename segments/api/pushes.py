@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, ClassVar, Final
 
 from django.urls import path
@@ -12,6 +11,8 @@ from rest_framework.response import Response
 from segments import wiring
 from segments.api.base import ApiView, int_param, text_param
 from segments.api.permissions import Right
+from segments.domain.bounded_json import parse_json
+from segments.domain.bounded_yaml import MAX_CHARS
 from segments.domain.push_spec import parse_spec
 from segments.errors import InvalidInput
 from segments.models import Push
@@ -35,8 +36,12 @@ class PushesView(ApiView):
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("tableName", "state", "limit"), "POST": ("reason", "overrideChecks")}
 
     def table_asked(self, request: Request) -> str | None:
-        """The table of the job specification."""
-        return parse_spec(_body(request._request.body)[0]).table.typed
+        """The table of the job specification; who may push to some table hears what is wrong with it. Raises InvalidInput.
+
+        None while there is no body: the gate asks before it is read.
+        """
+        raw = request._request.body
+        return parse_spec(_body(raw)[0]).table.typed if raw.strip() else None
 
     def get(self, request: Request, **_: Any) -> Response:
         """Pushes, newest first; ``tableName`` (raw), ``state`` and ``limit`` narrow them."""
@@ -114,10 +119,14 @@ def _body(raw: bytes) -> tuple[Any, str, str]:
         raise InvalidInput("The body is no UTF-8 text.", remedy="Send the job specification as YAML or JSON.") from error
     if not text.strip():
         raise InvalidInput("The request has no body.", remedy="Send the job specification as YAML or JSON.")
+    if len(text) > MAX_CHARS:
+        raise InvalidInput(f"The body has {len(text)} characters; at most {MAX_CHARS} are allowed.")
+    if not text.lstrip().startswith("{"):
+        return text, "", ""  # YAML
     try:
-        body = json.loads(text)
-    except ValueError:
-        return text, "", ""
+        body = parse_json(text, what="The body")
+    except InvalidInput:
+        return text, "", ""  # the reader of specifications says what is wrong
     if not isinstance(body, dict) or not set(body) <= {"spec", "reason", "overrideChecks"}:
         return text, "", ""
     spec, reason, override = body.get("spec"), body.get("reason") or "", body.get("overrideChecks") or ""

@@ -74,5 +74,5 @@ def _decimal(text: str) -> float:
 
 def _reason(error: ValueError) -> str:
     if isinstance(error, UnicodeError):
-        return "it holds characters that are none" if isinstance(error, UnicodeEncodeError) else f"it is not {error.encoding}"
+        return f"it is not {error.encoding}" if isinstance(error, UnicodeDecodeError) else "it holds characters that are none"
     return str(error).rstrip(".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import yaml
 
@@ -17,9 +17,19 @@ MAX_NODES: Final = 20_000
 MAX_WRITTEN_CHARS: Final = 1_000_000
 MAX_KEY_LENGTH: Final = 200
 MAX_NUMBER_LENGTH: Final = 100
-_NUMBERS: Final = frozenset(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "timestamp"))
+_TAG: Final = "tag:yaml.org,2002:"
+_TAGS: Final = frozenset(_TAG + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "merge", "value"))
 #: libyaml reads in C, but calls itself for every level, so that depth has to be checked first.
-_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_FASTEST: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_FASTEST):  # type: ignore[misc]
+    """Knows the values that JSON knows, too: a date stays a text."""
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [(tag, pattern) for tag, pattern in known if tag in _TAGS]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
 
 def parse_yaml(text: str, *, what: str = "The text") -> tuple[Any, dict[str, int]]:
@@ -31,7 +41,7 @@ def parse_yaml(text: str, *, what: str = "The text") -> tuple[Any, dict[str, int
         raise InvalidInput(f"{what} has {len(text)} characters; at most {MAX_CHARS} are allowed.")
     try:
         _check_size(text, what)
-        loader = _LOADER(text)
+        loader = _Loader(text)
         node = loader.get_single_node()
         lines = _lines(node, what)
         return (loader.construct_document(node) if node is not None else None), lines
@@ -54,7 +64,7 @@ def _check_size(text: str, what: str) -> None:
     """Raises InvalidInput for a document that is too deep or too large with its aliases written out; reads it once, as a row of events."""
     anchors: dict[str, _Size] = {}
     open_: list[tuple[str | None, _Size]] = [(None, _Size())]
-    for event in yaml.parse(text, Loader=_LOADER):
+    for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in anchors:
                 raise InvalidInput(f"{what} uses *{event.anchor} where no &{event.anchor} has ended before.")
@@ -119,6 +129,16 @@ def _walk(node: Any, path: str, what: str) -> Iterator[tuple[str, int]]:
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
             yield from _walk(value, f"{path}[{index}]", what)
-    elif isinstance(node, yaml.ScalarNode) and node.tag in _NUMBERS and len(node.value) > MAX_NUMBER_LENGTH:
-        line = node.start_mark.line + 1
+    elif isinstance(node, yaml.ScalarNode) and node.tag in (_TAG + "int", _TAG + "float"):
+        _check_number(node, what)
+    if node is not None and node.tag not in _TAGS:
+        kind = node.tag.removeprefix(_TAG)[:60]
+        raise InvalidInput(f"{what} has a value of the type '{kind}' (line {node.start_mark.line + 1}).", remedy="Use the types of JSON.")
+
+
+def _check_number(node: Any, what: str) -> None:
+    line = node.start_mark.line + 1
+    if len(node.value) > MAX_NUMBER_LENGTH:
         raise InvalidInput(f"{what} has a number of {len(node.value)} characters (line {line}).", remedy="Put a text into quotes.")
+    if node.value.lower().lstrip("+-") in (".inf", ".nan"):
+        raise InvalidInput(f"{what} has {node.value} for a number (line {line}).", remedy="Put a text into quotes.")

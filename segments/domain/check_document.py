@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from segments.domain.bounded_json import parse_json
 from segments.domain.checks import (
     DEFAULT_TIMEOUT_MS,
     Bound,
@@ -51,9 +52,9 @@ def parse_checks(given: Any) -> CheckPlan:
     body = given
     if isinstance(given, str):
         try:
-            body = json.loads(given)
-        except ValueError as error:
-            raise _bad("", f"is no JSON: {error}") from error
+            body = parse_json(given, what=f"'{CHECKS}'")
+        except InvalidInput as error:
+            raise InvalidInput(error.message, field=CHECKS) from error
     if not isinstance(body, Mapping):
         raise _bad("", "must be an object with 'checks', a list")
     _only(body, "", ("checks", "timeoutMs"))

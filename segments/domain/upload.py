@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from segments.domain.bounded_json import parse_json
 from segments.domain.segment_metadata import UPLOADED, SegmentMetadata
 from segments.errors import InvalidInput
 
@@ -57,7 +58,7 @@ def parse_modifier(text: str | None) -> CustomMapModifier | None:
         return None
     remedy = 'Send {"mapModifyMode":"REPLACE" or "UPDATE","map":{...}}.'
     try:
-        body = json.loads(text)
+        body = parse_json(text, what="The custom map modifier")
         mode, changes = body["mapModifyMode"], body.get("map") or {}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInput("The custom map modifier can not be read.", remedy=remedy) from error

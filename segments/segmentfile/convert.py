@@ -77,13 +77,13 @@ def is_list(kind: Any) -> bool:
 
 
 def map_distinct(values: Any, function: Callable[[Any], Any], kind: Any) -> Any:
-    """Apply a function once per distinct value. Its ValueError becomes a BadValue with the first row that holds the value."""
+    """Apply a function once per distinct value. What it refuses becomes a BadValue with the first row that holds the value."""
     encoded = values.dictionary_encode()
     out = []
     for place, value in enumerate(encoded.dictionary.to_pylist()):
         try:
             out.append(function(value))
-        except (ValueError, OverflowError) as error:
+        except (ValueError, OverflowError, RecursionError) as error:
             indices = encoded.indices.fill_null(-1).to_numpy()
             raise BadValue(int(np.flatnonzero(indices == place)[0]), value) from error
     try:

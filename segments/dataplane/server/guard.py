@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
@@ -16,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 
 from segments.dataplane.server.authorization import Asked, Authorization, Caller
 from segments.dataplane.server.routes import ServerRoute
+from segments.domain.bounded_json import parse_json
 from segments.domain.cluster_signature import ANSWER_HEADER, digest_of
 from segments.errors import InvalidInput, NotAuthenticated, PayloadTooLarge, PinotAdminError
 
@@ -45,10 +45,7 @@ class Admitted:
 
     def document(self) -> dict[str, Any]:
         """The JSON object of the body. InvalidInput."""
-        try:
-            found = json.loads(self.body)
-        except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"The request is no JSON: {error}.") from error
+        found = parse_json(self.body, what="The request")
         if not isinstance(found, dict):
             raise InvalidInput("The request is no JSON object.")
         return found
