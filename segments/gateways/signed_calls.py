@@ -102,10 +102,19 @@ class ReceivedCall:
 class CallVerifier:
     """Checks requests that are signed for ``address`` (``host:port``), each once. Without a secret none is right. Safe between threads."""
 
-    def __init__(self, secret: str, address: str, clock: Callable[[], int] = now_ms, began_ms: int | None = None) -> None:
-        self._key, self._address, self._clock = secret.encode(), address, clock
-        # What was taken before this process began to listen is not remembered: nothing older than that is taken.
+    def __init__(
+        self,
+        secret: str,
+        address: str,
+        clock: Callable[[], int] = now_ms,
+        began_ms: int | None = None,
+        uptime_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._key, self._address, self._clock, self._uptime_s = secret.encode(), address, clock, uptime_s
+        # What the process before this one took is not remembered: nothing older than this one is taken, until that is too old anyway. Not
+        # for longer, because the clock may be set back.
         self._began_ms = clock() if began_ms is None else began_ms
+        self._is_new_until_s = uptime_s() + 2 * WINDOW_MS / 1000
         self._lock = threading.Lock()
         self._taken: dict[int, set[str]] = {}
 
@@ -125,7 +134,7 @@ class CallVerifier:
         if abs(said.time_ms - now) > WINDOW_MS:
             text = f"The request was signed {abs(said.time_ms - now) // 1000} seconds {'ago' if said.time_ms < now else 'ahead'}."
             raise NotAuthenticated(text, remedy="Set the machines' clocks.")
-        if said.time_ms < self._began_ms:
+        if said.time_ms < self._began_ms and self._uptime_s() < self._is_new_until_s:
             raise NotAuthenticated("The request was signed before this process began.", remedy="Send it again.")
         if not self._take(said.time_ms, said.nonce):
             raise NotAuthenticated("The request was sent before.", remedy="Sign each request.")

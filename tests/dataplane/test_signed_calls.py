@@ -99,6 +99,16 @@ def test_a_process_that_has_just_begun_takes_nothing_that_the_one_before_may_hav
         CallVerifier(SECRET, HERE, clock).verify(header, "POST", "/query?a=1")
 
 
+def test_a_clock_that_is_set_back_later_stops_nothing(clock: Clock) -> None:
+    uptime = [0.0]
+    verifier = CallVerifier(SECRET, HERE, clock, uptime_s=lambda: uptime[0])
+    clock.now -= 3_600_000
+    with pytest.raises(NotAuthenticated, match="before this process began"):
+        verifier.verify(signed(clock), "POST", "/query?a=1")
+    uptime[0] = 2 * WINDOW_MS / 1000
+    verifier.verify(signed(clock), "POST", "/query?a=1")
+
+
 @pytest.mark.parametrize(
     "header",
     [
