@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from segments.domain.admission import another_upload
 from segments.domain.archive import RECORDS
+from segments.domain.outgoing import is_of_this_machine
 from segments.domain.znrecord import ZNRecord
 from segments.errors import Conflict, Forbidden, NotFound, OutcomeUnknown, PayloadTooLarge, PinotAdminError
 from segments.gateways import fetch
@@ -71,9 +72,13 @@ def check_place(ctx: Context, table: TableName, uri: str) -> None:
 
 
 def fetch_rules(ctx: Context) -> FetchRules:
-    """What a client may have this cluster read."""
+    """What a client may have this cluster read.
+
+    A Pinot's controller reads by itself: this machine's own addresses are another machine's there, unless the controller runs here.
+    """
     limits = ctx.limits
-    return FetchRules(limits.fetch_roots, limits.fetch_from_loopback, limits.upload_bytes, limits.fetch_s)
+    is_here = ctx.pinot is None or is_of_this_machine(urlsplit(ctx.controller_url).hostname or "")
+    return FetchRules(limits.fetch_roots, limits.fetch_from_loopback and is_here, limits.upload_bytes, limits.fetch_s)
 
 
 def own_path(ctx: Context, table: TableName, uri: str) -> str | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import http.server
 import ipaddress
 import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ import pytest
 from segments.domain.outgoing import is_forbidden
 from segments.errors import InvalidInput, PayloadTooLarge, PinotAdminError, Unavailable
 from segments.gateways.fetch import FetchRules, check_address, fetch
+from segments.services.context import Context
+from segments.services.upload_files import fetch_rules
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -209,3 +213,47 @@ def test_without_a_configured_root_no_other_machine_is_called(uri: str) -> None:
     with pytest.raises(InvalidInput, match="nothing configured allows it"):
         check_address(uri, FetchRules(loopback=True))
     check_address(uri, FetchRules(roots=(uri.removesuffix("/s0"),)))
+
+
+@pytest.mark.parametrize("where", ["headers", "body"])
+def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_the_reader_for_ever(tmp_path: Path, where: str) -> None:
+    stop = threading.Event()
+
+    def drip() -> None:
+        link, _ = server.accept()
+        with link, contextlib.suppress(OSError):
+            link.sendall(b"HTTP/1.1 200 OK\r\n" + (b"Content-Length: 9999\r\n\r\n" if where == "body" else b""))
+            while not stop.wait(0.05):
+                link.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        begin = time.monotonic()
+        with pytest.raises(Unavailable, match="too long"):
+            fetch(f"http://127.0.0.1:{server.getsockname()[1]}/s0", tmp_path / "out", FetchRules(loopback=True, timeout_s=0.6))
+        assert time.monotonic() - begin < 5
+        stop.set()
+        thread.join(5)
+
+
+def test_a_file_that_breaks_off_is_no_file(tmp_path: Path) -> None:
+    def cut() -> None:
+        link, _ = server.accept()
+        with link:
+            link.recv(1000)
+            link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\nhalf")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=cut, daemon=True).start()
+        with pytest.raises(Unavailable):
+            fetch(f"http://127.0.0.1:{server.getsockname()[1]}/s0", tmp_path / "out", FetchRules(loopback=True))
+
+
+def test_a_pinot_on_another_machine_is_not_sent_to_its_own_loopback(tmp_path: Path) -> None:
+    here, there = (
+        Context("c", None, None, lambda: 0, lambda: "", url, pinot=object())  # type: ignore[arg-type] # only looked at
+        for url in ("http://localhost:9000", "http://pinot.example:9000")
+    )
+    assert fetch_rules(here).loopback
+    assert not fetch_rules(there).loopback

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import redis
+from confluent_kafka import Consumer
 
 from segments.domain.outgoing import Kind, Rules
 from segments.domain.stream_config import StreamConfig, parse_stream_config
@@ -189,6 +190,24 @@ def test_brokers_are_given_to_the_client_as_the_numbers_that_were_checked(monkey
     assert tls.bootstrap(1.0) == "localhost:77"
     own = KafkaBrokers(kafka_config("k.invalid:77"), stream_access(kafka_bootstrap="k.invalid:77"), {})
     assert own.bootstrap(1.0) == "k.invalid:77"
+
+
+def test_a_cluster_may_not_send_its_clients_to_brokers_that_nothing_allows() -> None:
+    cluster = Consumer({"test.mock.num.brokers": 2, "group.id": "g", "log_level": 0})  # brokers of librdkafka's own in this process
+    try:
+        ports = [broker.port for broker in cluster.list_topics(timeout=10).brokers.values()]
+        config = kafka_config(f"localhost:{ports[0]}")  # its brokers call themselves 127.0.0.1
+        for roots in (["localhost"], [f"localhost:{ports[0]}", f"127.0.0.1:{ports[0]}"]):
+            stream = open_stream(config, stream_access(kafka_roots=roots))
+            with pytest.raises(InvalidInput, match="names a broker that nothing configured allows") as refused:
+                stream.latest(0)
+            assert "127.0.0.1" not in str(refused.value)
+        stream = open_stream(config, stream_access(kafka_roots=["localhost", "127.0.0.1"]))
+        with pytest.raises(Unavailable, match="Unknown topic"):  # a Kafka answered
+            stream.partitions()
+        stream.close()
+    finally:
+        cluster.close()
 
 
 def as_told(config: StreamConfig) -> str:
