@@ -49,10 +49,10 @@ def staged_path(ctx: Context, table: TableName, segment: str, crc: int) -> str:
 
 
 def checked_source(ctx: Context, table: TableName, segment: str, uri: str) -> str:
-    """The address to put on record for a metadata push. Raises InvalidInput for one that servers can not or may not read."""
+    """The address to put on record for a metadata push. Raises InvalidInput or Forbidden for one that servers can not or may not read."""
+    check_place(ctx, table, uri)
     own = own_path(ctx, table, uri)
     if own is not None:
-        check_place(ctx, table, uri)
         return download_url(ctx, table, segment) if own == ctx.deep_store.segment_path(table.raw, segment) else uri
     fetch.check_address(uri, fetch_rules(ctx))
     return uri
@@ -68,7 +68,9 @@ def check_place(ctx: Context, table: TableName, uri: str) -> None:
         folder != table.raw and any(ctx.store.exists(paths.table_config(f"{folder}_{kind}")) is not None for kind in TABLE_TYPES)
     )
     if foreign:
-        raise Forbidden(f"'{uri}' is not a file of table '{table.raw}'.", remedy="Name a file of the table, or one outside of the tables.")
+        raise Forbidden(
+            f"'{uri}' is not a file of table '{table.raw}'.", remedy="Name a file in the table's own folder, or one below an allowed root."
+        )
 
 
 def fetch_rules(ctx: Context) -> FetchRules:
