@@ -71,7 +71,8 @@ def _sleeps_outside_loops(tree: ast.AST, *, in_loop: bool = False) -> list[int]:
 
 @pytest.mark.parametrize(
     "document",
-    ["README.md", "CONTRIBUTING.md", "SECURITY.md"] + [f"docs/{d}.md" for d in ("architecture", "api", "operations", "segment-files", "pinot-clusters")],
+    ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
+    + [f"docs/{d}.md" for d in ("architecture", "api", "operations", "segment-files", "pinot-clusters")],
 )
 def test_documents_name_only_files_that_exist(document: str) -> None:
     text = (ROOT / document).read_text()
