@@ -32,6 +32,8 @@ from segments.errors import PinotAdminError, TooManyRequests
 
 #: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than cores.
 WORKERS: Final = 64
+#: Seconds that a client may take to read a piece of an answer before it is cut off: what is held for it is wanted by others.
+STALLED_S: Final = 60.0
 _T = TypeVar("_T")
 #: Requests of everybody that are at work or wait.
 _IN_ALL: Final = 4096
@@ -80,8 +82,7 @@ class ThreadedHandler(ASGIHandler):
                 content = await read_small(receive)
                 answer = await self._on_thread(self._respond_directly, scope, content)
                 if answer is not None:
-                    await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-                    await send({"type": "http.response.body", "body": answer.body})
+                    await self._send_directly(answer, send)
                     return
                 body: IO[bytes] = io.BytesIO(content)
             else:
@@ -94,6 +95,19 @@ class ThreadedHandler(ASGIHandler):
             if held is not None:
                 held.close()
 
+    async def _send_directly(self, answer: direct.Answer, send: Send) -> None:
+        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
+        if answer.pieces is None:
+            await send({"type": "http.response.body", "body": answer.body})
+            return
+        try:
+            while (piece := await self._on_thread(next, answer.pieces, None)) is not None:
+                async with asyncio.timeout(STALLED_S):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body"})
+        finally:
+            await self._on_thread(answer.close)
+
     async def _on_thread(self, work: Callable[..., _T], *args: Any) -> _T:
         run = contextvars.copy_context().run
         return await asyncio.get_running_loop().run_in_executor(self._pool, run, work, *args)
@@ -104,9 +118,14 @@ class ThreadedHandler(ASGIHandler):
         if not response.streaming:
             await self.send_response(response, send)
             return
+
+        async def send_in_time(message: Any) -> None:
+            async with asyncio.timeout(STALLED_S):
+                await send(message)
+
         try:
             async with ThreadSensitiveContext():
-                await self._stream(response, receive, send)
+                await self._stream(response, receive, send_in_time)
         finally:
             await self._on_thread(self._finish, response, body)
 

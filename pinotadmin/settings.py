@@ -124,6 +124,14 @@ KEPT_FREE_BYTES = _bytes("PINOTADMIN_KEPT_FREE_BYTES", "256M")
 #: Requests of one user at work at once in one web process (of 64 threads), and how many more wait.
 MAX_REQUESTS_PER_USER = _int("PINOTADMIN_MAX_REQUESTS_PER_USER", 48)
 MAX_WAITING_PER_USER = _int("PINOTADMIN_MAX_WAITING_PER_USER", 512)
+#: Of one query: LIMIT and OFFSET together, bytes of its answer in memory, and its longest time in milliseconds.
+QUERY_MAX_ROWS = _int("PINOTADMIN_QUERY_MAX_ROWS", 1_000_000)
+QUERY_MAX_ANSWER_BYTES = _bytes("PINOTADMIN_QUERY_MAX_ANSWER_BYTES", "256M")
+QUERY_MAX_TIMEOUT_MS = _int("PINOTADMIN_QUERY_MAX_TIMEOUT_MS", 600_000)
+#: Memory of the query engine in each process, and queries that the web process answers at once: of all, and of one user.
+QUERY_MEMORY_BYTES = _bytes("PINOTADMIN_QUERY_MEMORY_BYTES", "4G")
+QUERIES_AT_ONCE = _int("PINOTADMIN_QUERIES_AT_ONCE", 56)
+QUERIES_PER_USER = _int("PINOTADMIN_QUERIES_PER_USER", 32)
 
 # -- Django
 #: Without one, sessions end with the process: fit for tests and one-off commands.

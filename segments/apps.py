@@ -1,6 +1,10 @@
 """Django app registration; opens no connection at import."""
 
 from django.apps import AppConfig
+from django.conf import settings
+
+from segments.dataplane import query_bounds
+from segments.dataplane.query_bounds import QueryBounds
 
 
 class SegmentsConfig(AppConfig):
@@ -10,7 +14,12 @@ class SegmentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Changes of people and their rights are put on record from now on."""
+        """What a query may cost holds in every process that may run one. Changes of people and their rights go on record from now on."""
         from segments.services import people_audit  # needs the models
 
+        query_bounds.use(
+            QueryBounds(
+                settings.QUERY_MAX_ROWS, settings.QUERY_MAX_ANSWER_BYTES, settings.QUERY_MEMORY_BYTES, settings.QUERY_MAX_TIMEOUT_MS
+            )
+        )
         people_audit.connect()

@@ -31,6 +31,7 @@ from segments.names import instance_name
 from segments.services import cluster_parts
 from segments.services.cluster_parts import Installation, PinotParts
 from segments.services.context import Context, Limits
+from segments.services.query_slots import QuerySlots
 from segments.services.replica_report import ErrorReader
 from segments.services.snapshot_diff import ProfileReader
 from segments.spark.build_segments import SparkBuilder
@@ -183,6 +184,12 @@ def pinot_broker(cluster: str) -> SqlBroker:
 def query(cluster: str | None = None) -> SqlBroker:
     """Who answers queries of this cluster: the broker of this web process, or Pinot's."""
     return context(cluster).pinot_broker or broker()
+
+
+@lru_cache(maxsize=1)
+def query_slots() -> QuerySlots:
+    """How many queries this process answers at once."""
+    return QuerySlots(settings.QUERIES_AT_ONCE, settings.QUERIES_PER_USER)
 
 
 def replica_errors(ctx: Context) -> ErrorReader | None:

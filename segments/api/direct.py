@@ -8,14 +8,14 @@ credentials are refused here, too, so that they are checked once; what a known u
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Final, cast
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest, QueryDict, StreamingHttpResponse
 from django.http.request import HttpHeaders
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import AuthenticationFailed
@@ -53,11 +53,13 @@ _renderer: Final = JSONRenderer()
 
 @dataclass(frozen=True)
 class Answer:
-    """Status, headers as ASGI wants them, and the whole body."""
+    """Status, headers as ASGI wants them, and the whole body; or the ``pieces`` of a large one, with what to call in the end."""
 
     status: int
     headers: list[tuple[bytes, bytes]]
     body: bytes
+    pieces: Iterator[bytes] | None = None
+    close: Callable[[], None] = lambda: None
 
 
 class DirectRequest:
@@ -149,7 +151,10 @@ def _is_allowed(request: Request, view: ApiView, asked: DirectRequest) -> bool:
 
 
 def encoded(response: HttpResponseBase, user: Any = None) -> Answer:
-    """A whole response as ASGI wants it, with the headers that Django's middleware adds; signed for a process of the cluster."""
+    """A response as ASGI wants it, with the headers that Django's middleware adds; a whole one is signed for a process of the cluster."""
+    if isinstance(response, StreamingHttpResponse):
+        pieces = iter(response)
+        return Answer(response.status_code, _heads({**_security_headers(), **dict(response.items())}), b"", pieces, response.close)
     if isinstance(response, Response):
         body = b"" if response.data is None else _renderer.render(response.data)
         kind = "application/json"
@@ -157,7 +162,11 @@ def encoded(response: HttpResponseBase, user: Any = None) -> Answer:
         body, kind = bytes(getattr(response, "content", b"")), response.headers.get("Content-Type", "application/json")
     signature = answer_headers(user, response.status_code, body)
     headers = {**_security_headers(), **dict(response.items()), **signature, "Content-Type": kind, "Content-Length": str(len(body))}
-    return Answer(response.status_code, [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in headers.items()], body)
+    return Answer(response.status_code, _heads(headers), body)
+
+
+def _heads(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in headers.items()]
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,6 @@ from rest_framework.response import Response
 
 from segments.api.base import ApiView
 from segments.api.permissions import Right
-from segments.api.streaming import in_threads
 from segments.domain.pinot_answers import kept_body, masked_answer, may_hold_config
 from segments.domain.pinot_paths import Needed, check_path, needed, quoted_path
 from segments.errors import InvalidInput, NotFound, PayloadTooLarge, PinotAdminError
@@ -29,6 +28,7 @@ from segments.gateways.pinot import PinotController, PinotReply
 from segments.names import OFFLINE, REALTIME, TABLE_TYPES, TableName, parse_table_type, split_table_name
 from segments.services import audit, pinot_tables, schemas, tables
 from segments.services.reading import readable, reads_all
+from segments.services.streaming import in_threads
 
 _READS: Final = ("GET", "HEAD", "OPTIONS")
 #: Headers that go on to Pinot, beside those that begin with ``pinot-``. All else stays here: credentials, cookies, hosts.

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import ExitStack
 from typing import Any, Final
 
-import orjson
-from django.http import HttpResponse
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
 from segments import wiring
+from segments.api.answer_stream import AnswerPieces, encode
 from segments.api.base import ApiView, json_body, need_text, text_param
+from segments.dataplane.query.rows import PiecewiseRows
 from segments.errors import InvalidInput
 from segments.services.query_rights import require_query_rights
+from segments.services.streaming import in_threads
 
 _LARGEST_BODY: Final = 8 << 20
 
@@ -31,11 +35,11 @@ class Query(ApiView):
         """The longest query that is parsed, each character escaped."""
         return _LARGEST_BODY
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         """The query in the parameter ``sql``."""
         return self._answer(request, need_text(request, "sql"), text_param(request, "queryOptions"))
 
-    def post(self, request: Request) -> HttpResponse:
+    def post(self, request: Request) -> HttpResponseBase:
         """The query in the body: {"sql": ..., "queryOptions": "a=b;c=d"}."""
         body = json_body(request)
         sql = body.get("sql") if isinstance(body, dict) else None
@@ -43,11 +47,22 @@ class Query(ApiView):
             raise InvalidInput("The body has no 'sql'.", remedy='Send {"sql": "select ..."}.')
         return self._answer(request, sql, body.get("queryOptions"))
 
-    def _answer(self, request: Request, sql: str, options: Any) -> HttpResponse:
+    def _answer(self, request: Request, sql: str, options: Any) -> HttpResponseBase:
+        """A large answer is sent while it is written, and takes its user's turn until it is sent."""
         given = _options(options)
         is_foreign = self.cluster is not None and self.ctx.pinot is not None
         require_query_rights(request.user, self.cluster_name, sql, given, is_foreign=is_foreign)
-        return HttpResponse(_encode(wiring.query(self.cluster).query(sql, given)), content_type="application/json")
+        with ExitStack() as held:
+            held.enter_context(wiring.query_slots().slot(request.user.get_username()))
+            answer = wiring.query(self.cluster).query(sql, given)
+            rows = (answer.get("resultTable") or {}).get("rows")
+            if not isinstance(rows, PiecewiseRows):
+                return HttpResponse(encode(answer), content_type="application/json")
+            pieces = AnswerPieces(answer, rows, held.pop_all())
+        is_async = isinstance(request._request, ASGIRequest)
+        response = StreamingHttpResponse(in_threads(pieces) if is_async else pieces, content_type="application/json")
+        response._resource_closers.append(pieces.close)  # type: ignore[attr-defined]  # the stream may end before it began
+        return response
 
 
 def _options(text: Any) -> dict[str, str]:
@@ -58,11 +73,3 @@ def _options(text: Any) -> dict[str, str]:
         return {}
     pairs = (item.partition("=") for item in str(text).split(";") if item.strip())
     return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def _encode(body: Any) -> bytes:
-    """orjson is ten times faster on large answers; what it can not write (integers beyond 64 bits) goes the plain way."""
-    try:
-        return orjson.dumps(body)
-    except TypeError:
-        return json.dumps(body, default=str).encode()

@@ -11,13 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param, int_param, json_body, need_text, status, text_param
-from segments.api.streaming import in_threads
 from segments.domain import pinot_version
 from segments.domain.cluster_signature import SEAL_BYTES, SEAL_HEADER
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, REALTIME, TableName, check_segment_name, split_table_name
 from segments.services import deletion, downloads, segments, tables
 from segments.services.segments import TimeWindow
+from segments.services.streaming import in_threads
 
 _TIMES = ("startTimestamp", "endTimestamp", "excludeOverlapping")
 #: Up to this many names are listed in the answer to a deletion.

@@ -22,6 +22,8 @@ from segments.segmentfile.jsonfunctions import JSON_FUNCTIONS
 
 Values = Any
 _JAVA_SPACE: Final = "".join(map(chr, range(33)))
+#: Bytes of one text that ``concat`` and ``replace`` make; stored texts have 512 characters unless a schema says otherwise.
+_MAX_TEXT: Final = 1 << 20
 _CASTS: Final = {
     "INT": "INT", "INTEGER": "INT", "LONG": "LONG", "BIGINT": "LONG", "FLOAT": "FLOAT", "REAL": "FLOAT", "DOUBLE": "DOUBLE",
     "STRING": "STRING", "VARCHAR": "STRING", "BOOLEAN": "BOOLEAN", "TIMESTAMP": "TIMESTAMP",
@@ -122,6 +124,8 @@ def _strcmp(a: Values, b: Values) -> Values:
 def _concat(a: Values, b: Values, mark: Values | None = None) -> Values:
     pieces = [convert(v, "STRING") for v in (a, b)]
     between = convert(mark, "STRING") if mark is not None else pa.array([""] * len(a), pa.string())
+    lengths = [pc.fill_null(pc.binary_length(piece), 0).to_numpy(zero_copy_only=False).astype(np.int64) for piece in (*pieces, between)]
+    _check_grown(pieces[0], sum(lengths[1:], lengths[0]))
     return pc.binary_join_element_wise(*pieces, between)
 
 
@@ -134,7 +138,20 @@ def _substr(text: Values, begin: Values, end: Values | None = None) -> Values:
 
 
 def _replace(text: Values, find: Values, put: Values) -> Values:
-    return pc.replace_substring(convert(text, "STRING"), str(constant(find, "text to find")), str(constant(put, "replacement")))
+    text, old, new = convert(text, "STRING"), str(constant(find, "text to find")), str(constant(put, "replacement"))
+    added = len(new.encode()) - len(old.encode())
+    if added > 0 and old:
+        found = pc.fill_null(pc.count_substring(text, old), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+        before = pc.fill_null(pc.binary_length(text), 0).to_numpy(zero_copy_only=False)
+        _check_grown(text, np.where(found > 0, before + found * added, 0))
+    return pc.replace_substring(text, old, new)
+
+
+def _check_grown(text: Values, sizes: Any) -> None:
+    """Functions in functions make texts many times as long with every level: a row's text has a bound, before it is made."""
+    if len(sizes) and int(sizes.max()) > _MAX_TEXT:
+        row = int(sizes.argmax())
+        raise BadValue(row, str(text[row].as_py())[:80], f"would become a text of {int(sizes[row])} bytes; at most {_MAX_TEXT} are made")
 
 
 def _search(operation: Callable[..., Values], name: str) -> Callable[..., Values]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from segments.errors import InvalidInput
 from segments.segmentfile import SegmentReader, read_info, transform_table
+from segments.segmentfile.convert import BadValue
 from segments.segmentfile.expression import Call, Column, Literal, parse_expression
 from segments.segmentfile.functions import supported_functions
 from segments.segmentfile.ingest import evaluate, read_ingestion, reading_schema
@@ -224,3 +225,20 @@ def test_no_rows_are_no_problem():
 def test_the_document_lists_every_function():
     text = (Path(__file__).parents[2] / "docs" / "segment-files.md").read_text().lower().replace("_", "")
     assert [f for f in supported_functions() if f not in text] == []
+
+
+@pytest.mark.parametrize(
+    "level", ["replace({}, 'a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')", "concat({0}, concat({0}, {0}))"], ids=["replace", "concat"]
+)
+def test_texts_that_functions_make_longer_and_longer_are_refused_before_they_are_made(level):
+    text = "s"
+    for _ in range(5):
+        text = level.format(text)
+    with pytest.raises(BadValue) as refused:
+        _value(text, s="a" * 10_000)
+    assert "at most 1048576 are made" in refused.value.reason
+
+
+def test_texts_may_be_long_where_functions_do_not_make_them_longer():
+    assert len(_value("replace(s, 'b', 'xxxxxxxx')", s="a" * 2_000_000)) == 2_000_000
+    assert _value("replace(s, '', 'xxxxxxxx')", s="a") == "a"

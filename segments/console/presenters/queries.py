@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -58,7 +59,7 @@ def present(answer: dict[str, Any]) -> Result:
     )
 
 
-def table_of(answer: dict[str, Any]) -> tuple[list[Column], list[list[Any]]]:
+def table_of(answer: dict[str, Any]) -> tuple[list[Column], Sequence[list[Any]]]:
     """Columns and raw rows; both empty when the answer holds no table."""
     table = answer.get("resultTable") or {}
     schema = table.get("dataSchema") or {}

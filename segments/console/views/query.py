@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -51,7 +52,7 @@ def download(request: HttpRequest) -> HttpResponseBase:
     if answer.get("exceptions") and not columns:
         raise InvalidInput(str(present(answer).exceptions[0].get("message", "")), remedy="Correct the query and try again.")
     texts = ([None if v is None else as_text(v) if isinstance(v, (list, dict)) else v for v in row] for row in rows)
-    return csv_response("result.csv", [c.name for c in columns], texts)
+    return csv_response("result.csv", [c.name for c in columns], texts, in_pieces=isinstance(request, ASGIRequest))
 
 
 def _run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
@@ -60,5 +61,6 @@ def _run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
     sql, cluster = form.cleaned_data["sql"], cluster_of(request)
     is_foreign = cluster != default_cluster()
     require_query_rights(request.user, cluster, sql, {}, is_foreign=is_foreign)
-    answer: dict[str, Any] = wiring.query(cluster).query(sql)
+    with wiring.query_slots().slot(request.user.get_username()):
+        answer: dict[str, Any] = wiring.query(cluster).query(sql)
     return answer

@@ -16,6 +16,7 @@ _NAMES: Final = {
     150: "SQLParsingError",
     TABLE_DOES_NOT_EXIST: "TableDoesNotExistError",
     QUERY_EXECUTION: "QueryExecutionError",
+    250: "ExecutionTimeoutError",
     SEGMENTS_UNAVAILABLE: "BrokerSegmentUnavailableError",
     BROKER_TIMEOUT: "BrokerTimeoutError",
     INTERNAL: "InternalError",

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.dataplane import query as engine
+from segments.dataplane import query_bounds
 from segments.dataplane.broker import answers
 from segments.dataplane.broker.acknowledgements import Acknowledgements
 from segments.dataplane.broker.fan_out import FanOut, Gathered
@@ -25,6 +26,7 @@ from segments.dataplane.broker.served_tables import ServedTables
 from segments.dataplane.broker.server_health import ServerHealth
 from segments.dataplane.broker.sides import Side, sides_of
 from segments.dataplane.query import QueryRejected
+from segments.dataplane.query.engine import check_bytes
 from segments.dataplane.query.parse import parse_select
 from segments.domain.whole_number import whole_number
 from segments.errors import PinotAdminError, Rejected, Unavailable
@@ -36,8 +38,6 @@ log = logging.getLogger(__name__)
 
 TAGS: Final = ("DefaultTenant_BROKER",)
 DEFAULT_TIMEOUT_MS: Final = 10_000
-#: Whoever asks for more waits as long: what follows it is no length of time for the machine.
-_LONGEST_TIMEOUT_MS: Final = 86_400_000
 #: Seconds in which a query may start anew because the routing changed under it, or wait for a change that is sure to come.
 _RERUN_S: Final = 1.0
 
@@ -138,14 +138,14 @@ class Broker:
         """
         started, request_id = time.monotonic(), uuid.uuid4().hex[:16]
         try:
-            timeout_s = _timeout_ms(sql, options) / 1000
+            timeout_ms = _timeout_ms(sql, options)
             question = _Question(
                 sql=sql,
                 request_id=request_id,
-                options={**(options or {}), "now": str(self._clock())},
+                options={**(options or {}), "now": str(self._clock()), "timeoutMs": str(timeout_ms)},
                 segments=None if segments is None else tuple(dict.fromkeys(segments)),
                 started=started,
-                deadline=started + timeout_s,
+                deadline=started + timeout_ms / 1000,
             )
             return self._answer(question)
         except _Failed as failure:
@@ -226,6 +226,7 @@ class Broker:
             lambda segment, choice: self._progress.choose(segment, routing.sure(segment, choice)),
         )
         _check_whole(gathered, routing)
+        check_bytes(sum(map(len, gathered.parts)))
         parts = [engine.decode_partial(part) for part in gathered.parts]
         if least.segments:
             docs = {s: rows for part in parts for s, rows in part.growing.items()}
@@ -290,4 +291,4 @@ def _timeout_ms(sql: str, options: Mapping[str, str] | None) -> int:
     timeout_ms = whole_number(text)
     if not timeout_ms:
         raise QueryRejected(f"timeoutMs must be a whole number above 0, not '{text[:40]}'.")
-    return min(timeout_ms, _LONGEST_TIMEOUT_MS)
+    return min(timeout_ms, query_bounds.current().timeout_ms)

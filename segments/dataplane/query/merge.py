@@ -12,16 +12,17 @@ import pyarrow.compute as pc
 from segments.dataplane.query import engine, groups
 from segments.dataplane.query.partial import PartialResult, execute_partial
 from segments.dataplane.query.plan import QueryPlan, Simple
-from segments.dataplane.query.values import json_values
+from segments.dataplane.query.rows import as_rows
+from segments.dataplane.query.time_limit import time_limit
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Pinot's result table; ``rows`` hold JSON-ready values."""
+    """Pinot's result table; ``rows`` hold JSON-ready values, those of a large answer are made while they are read."""
 
     column_names: list[str]
     column_types: list[str]
-    rows: list[list[Any]]
+    rows: Sequence[list[Any]]
 
 
 def merge(plan: QueryPlan, partials: Sequence[PartialResult]) -> ResultTable:
@@ -32,9 +33,9 @@ def merge(plan: QueryPlan, partials: Sequence[PartialResult]) -> ResultTable:
     elif _is_simple(plan, parts):
         found = _merge_simple(plan, parts)
     else:
-        found = engine.run(_merge_text(plan, parts), "parts", parts)
-    columns = [json_values(found.column(f"s{i}"), e.type, mv=e.mv) for i, e in enumerate(plan.select)]
-    return ResultTable(list(plan.names), [e.result_type for e in plan.select], [list(row) for row in zip(*columns, strict=True)])
+        with time_limit(plan.timeout_s):
+            found = engine.run(_merge_text(plan, parts), "parts", parts)
+    return ResultTable(list(plan.names), [e.result_type for e in plan.select], as_rows(found, plan.select))
 
 
 def _is_simple(plan: QueryPlan, parts: pa.Table) -> bool:

@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
+from segments.dataplane.query.text_growth import check_growth
 from segments.dataplane.query.tokens import PinotSql, QueryText, read_tokens
 
 #: Longer texts are kept only while one query is answered, which asks for its statement several times.
@@ -54,6 +55,10 @@ def _parse(sql: str) -> Statement:
         raise QueryRejected(f"{what} is not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
     select = _parse_one(query)
     _check_parts(select)
+    try:
+        check_growth(select)
+    except RecursionError as error:
+        raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
     table, alias = _table(select)
     return Statement(select, table, alias, query.options)
 

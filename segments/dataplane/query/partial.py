@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from segments.dataplane.query import engine, groups
 from segments.dataplane.query.plan import QueryPlan
 from segments.dataplane.query.scan import SEGMENT, SegmentRows, scan_table
+from segments.dataplane.query.time_limit import time_limit
 
 _COLUMN: Final = re.compile(r"c\d+\Z")
 #: DuckDB has 64 bits for marking the segments that matched; with more segments they are counted by a query of their own.
@@ -40,10 +41,8 @@ def execute_partial(plan: QueryPlan, segments: Sequence[SegmentRows]) -> Partial
     """Run the servers' part over these segments (none: an empty result of the right columns). Raises QueryRejected (200)."""
     total = sum(s.num_docs for s in segments)
     read = _first_rows(plan, segments) if plan.kind == "selection" and plan.where is None and not plan.order else segments
-    if plan.kind == "selection":
-        rows, docs, matched = _select(plan, read)
-    else:
-        rows, docs, matched = _group(plan, read)
+    with time_limit(plan.timeout_s):
+        rows, docs, matched = _select(plan, read) if plan.kind == "selection" else _group(plan, read)
     growing = {s.name: s.num_docs for s in segments if s.is_growing and not s.is_tail}
     tails = dict.fromkeys((s.name for s in segments if s.is_tail), 0)
     for piece in (s for s in segments if s.is_tail):
@@ -80,9 +79,12 @@ def _select(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table,
 
 
 def _plain(table: pa.Table, columns: Sequence[tuple[str, str]]) -> pa.Table:
-    found = pa.table({new: table.column(old) for old, new in columns})
-    kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in found.schema]
-    return found.cast(pa.schema([(f.name, kind) for f, kind in zip(found.schema, kinds, strict=True)]))
+    found, size = {}, 0
+    for old, new in columns:
+        found[new] = _decoded(table.column(old))
+        size += found[new].nbytes
+        engine.check_bytes(size)
+    return pa.table(found)
 
 
 def _group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table, int, int]:

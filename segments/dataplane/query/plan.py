@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from sqlglot import exp
 
+from segments.dataplane import query_bounds
 from segments.dataplane.query.aggregate import Part, aggregation, is_aggregation
 from segments.dataplane.query.compiler import VIRTUAL, Columns, Compiler, check_parts
 from segments.dataplane.query.expression import DUCK_TYPES, Expr, as_double
@@ -66,6 +67,13 @@ class QueryPlan:
     def grouped(self) -> bool:
         """Whether groups have keys (an aggregation without GROUP BY always has one row)."""
         return bool(self.keys)
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds that servers and the broker may take for their parts."""
+        text = self.options.get("timeoutMs", "")
+        most = query_bounds.current().timeout_ms
+        return (min(int(text), most) if text.isdecimal() else most) / 1000
 
     @property
     def fetch(self) -> int:
@@ -287,10 +295,16 @@ class _Planner:
         limit, offset = self.tree.args.get("limit"), self.tree.args.get("offset")
         if limit is not None and (not isinstance(limit, exp.Limit) or any(v for part, v in limit.args.items() if part != "expression")):
             raise QueryRejected("Only LIMIT n, LIMIT n OFFSET m and LIMIT m, n are supported.", error_code=SQL_PARSING)
-        return (
-            _whole(limit.expression, "LIMIT") if limit is not None else DEFAULT_LIMIT,
-            _whole(offset.expression, "OFFSET") if offset is not None else 0,
-        )
+        rows = _whole(limit.expression, "LIMIT") if limit is not None else DEFAULT_LIMIT
+        skipped = _whole(offset.expression, "OFFSET") if offset is not None else 0
+        most = query_bounds.current().rows
+        for what, value in (("LIMIT", rows), ("LIMIT + OFFSET", rows + skipped)):
+            if value > most:
+                raise QueryRejected(
+                    f"Value for '{what}' ({value}) exceeds maximum allowed value of {most}.",
+                    remedy="Ask for fewer rows, page by ranges of a column, or raise PINOTADMIN_QUERY_MAX_ROWS.",
+                )
+        return rows, skipped
 
 
 def _comparison(wanted: TimeFilter) -> exp.Expression:

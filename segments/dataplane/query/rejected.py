@@ -10,6 +10,7 @@ from segments.errors import Rejected
 SQL_PARSING: Final = 150
 TABLE_DOES_NOT_EXIST: Final = 190
 QUERY_EXECUTION: Final = 200
+EXECUTION_TIMEOUT: Final = 250
 QUERY_VALIDATION: Final = 700
 UNKNOWN_COLUMN: Final = 710
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 from asgiref.sync import sync_to_async
 
@@ -14,5 +14,6 @@ async def in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
         while (chunk := await take()) is not None:
             yield chunk
     finally:
-        if isinstance(chunks, Generator):
-            chunks.close()
+        close = getattr(chunks, "close", None)
+        if close is not None:
+            close()
