@@ -27,6 +27,8 @@ class Command:
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
     folder: Path
+    #: What its files lack of rights for others (-1: as the supervisor's own).
+    umask: int = -1
 
 
 class Life:
@@ -48,6 +50,7 @@ class Life:
                 cwd=command.folder,
                 env={**os.environ, **command.environment, MARKER: marker},
                 start_new_session=True,
+                umask=command.umask,
             )
         except OSError:
             os.close(self._reader)

@@ -6,6 +6,7 @@ import os
 import queue
 import sys
 import threading
+from io import FileIO
 from pathlib import Path
 
 #: Bytes of one log file; one older file of that size is kept beside it.
@@ -73,8 +74,11 @@ class LogFile:
     def __init__(self, path: Path, limit: int = LOG_LIMIT) -> None:
         self._path = path
         self._limit = limit
-        self._file = path.open("ab", buffering=0)
+        self._file = self._open()
         self._size = self._file.tell()
+
+    def _open(self) -> FileIO:
+        return FileIO(self._path, "ab", opener=lambda path, flags: os.open(path, flags, 0o600))
 
     def line(self, text: str) -> None:
         """Append one line. A full disk loses log lines, never the cluster."""
@@ -82,7 +86,7 @@ class LogFile:
         if self._size + len(data) > self._limit and self._size:
             self._file.close()
             self._path.replace(self._path.with_name(self._path.name + ".1"))
-            self._file = self._path.open("ab", buffering=0)
+            self._file = self._open()
             self._size = 0
         try:
             self._size += self._file.write(data) or 0

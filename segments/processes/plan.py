@@ -27,6 +27,8 @@ from segments.store.closed_tree import close_server
 PROJECT = Path(__file__).resolve().parents[2]
 #: Settings that name an external part; that part is then not started here.
 EXTERNAL = ("ZOOKEEPER_URL", "REDIS_URL", "DATABASE_URL", "DEEP_STORE_URL")
+#: Of parts whose files nobody else ever needs; segments may go to a deep store that others read.
+_PRIVATE = 0o077
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - compared with, not bound to
 
 
@@ -115,7 +117,9 @@ class Planner:
     def _child(self, name: str, *arguments: str, **more: object) -> ChildSpec:
         extra = more.pop("environment", {})
         assert isinstance(extra, dict)
-        command = Command(tuple(arguments), {**self._environment, **extra}, PROJECT)
+        umask = more.pop("umask", -1)
+        assert isinstance(umask, int)
+        command = Command(tuple(arguments), {**self._environment, **extra}, PROJECT, umask)
         return ChildSpec(name, command, timing=self._timing, **more)  # type: ignore[arg-type] # keyword arguments of ChildSpec, passed through
 
     def _manage(self, name: str, *arguments: str, **more: object) -> ChildSpec:
@@ -132,11 +136,11 @@ class Planner:
             port, login = self._ports.zookeeper, self._credentials.zookeeper_login
             command = zookeeper_command(self._data_dir / "zookeeper", port, self._java.executable, login)
             probe = closing_probe(zookeeper_probe(port), lambda: close_server(f"127.0.0.1:{port}", self._cluster, login))
-            parts.append(self._child("zookeeper", *command, probe=probe))
+            parts.append(self._child("zookeeper", *command, probe=probe, umask=_PRIVATE))
         if "REDIS_URL" not in self._given:
             password = self._credentials.redis_password
             command = redis_command(self._data_dir / "redis", self._ports.redis, password)
-            parts.append(self._child("redis", *command, probe=redis_probe(self._ports.redis, password)))
+            parts.append(self._child("redis", *command, probe=redis_probe(self._ports.redis, password), umask=_PRIVATE))
         return parts
 
     def _setup(self) -> ChildSpec:

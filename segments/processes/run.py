@@ -16,6 +16,7 @@ from segments.processes.lock import DataDirectoryLock, wait_until_unlocked
 from segments.processes.logs import Terminal
 from segments.processes.plan import Options, Plan, Planner
 from segments.processes.ports import Wanted, choose_ports
+from segments.processes.private_folder import make_private
 from segments.processes.supervisor import Callbacks, Supervisor
 
 #: Seconds that the guardian of a killed run may take to end what that run left.
@@ -37,12 +38,12 @@ def run_cluster(request: Request, environ: Mapping[str, str]) -> int:
     StateConflict: another ``up`` has the data directory, or a port that must be kept is in use. Unavailable: no Java or no Redis.
     """
     folder = request.options.data_dir
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(folder)
     lock = DataDirectoryLock(folder / "up.lock")
     try:
         began = time.monotonic()
-        for name in ("run", "logs", "input", "deepstore"):
-            (folder / name).mkdir(exist_ok=True)
+        for name in ("run", "logs", "input", "deepstore", "servers"):
+            (folder / name).mkdir(exist_ok=True, mode=0o700)
         wait_until_unlocked(folder / "run" / "guardian.lock", _GUARDIAN_WAIT_S)
         return _run(request, environ, began)
     finally:

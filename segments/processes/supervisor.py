@@ -65,7 +65,7 @@ class Supervisor:
         1 when a ``once`` child failed before the cluster was healthy (the database could not be set up).
         """
         for folder in ("logs", "run"):
-            (self._folder / folder).mkdir(exist_ok=True)
+            (self._folder / folder).mkdir(exist_ok=True, mode=0o700)
         # Left over only when the guardian of an earlier run was killed together with its supervisor.
         kill_members(set(), self._token + "/")
         signs_of_life = tuple(self._folder / name for name in (FILE_NAME, SOCKET_NAME))

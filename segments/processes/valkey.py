@@ -15,7 +15,7 @@ def redis_command(data_dir: Path, port: int, password: str) -> list[str]:
 
     Raises Unavailable when no server program is found.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     config = data_dir / "redis.conf"
     write_private(config, format_redis_config(data_dir, port, password))
     return [str(redis_binary()), str(config)]

@@ -36,7 +36,7 @@ def zookeeper_command(data_dir: Path, port: int, java: Path, login: ZooKeeperLog
 
     Raises Unavailable when PySpark's jars are not there.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     config = data_dir / "zoo.cfg"
     text = format_zookeeper_config(data_dir, port, login)
     write_private(config, text.encode("ascii", "backslashreplace").decode("ascii"))

@@ -21,6 +21,9 @@ from segments.errors import Unavailable
 log = logging.getLogger(__name__)
 _REPOSITORY: Final = Path(__file__).resolve().parents[2]
 _JVM_FLAGS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData"
+#: Every port of a local session takes only who proves, and encrypts with, a secret that its JVM makes for itself: it stands in no command
+#: line, file or log. With another master the secret is one that its operator gave to master and executors.
+_CLOSED: Final = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.network.crypto.saslFallback": "false"}
 #: How often Spark gives a part to another Python worker when one dies; bad data is never tried twice.
 _TASK_ATTEMPTS: Final = 3
 _lock = threading.RLock()
@@ -129,7 +132,7 @@ def _settings(master: str) -> dict[str, str]:
     if not master.startswith("local"):
         return common
     local = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "512m"}
-    return {**common, **local, "spark.driver.extraJavaOptions": _JVM_FLAGS}
+    return {**common, **local, **_CLOSED, "spark.driver.extraJavaOptions": _JVM_FLAGS}
 
 
 def _with_attempts(master: str) -> str:

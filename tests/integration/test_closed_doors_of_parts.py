@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -102,6 +103,16 @@ def test_no_secret_stands_in_the_process_list(installation: Installation) -> Non
     lines = [path.read_text() for path in Path("/proc").glob("[0-9]*/cmdline") if _readable(path)]
     assert len(lines) > len(pids)
     assert [line for line in lines for secret in secrets if secret in line] == []
+
+
+def test_nobody_else_reads_a_file_of_the_data_directory(installation: Installation) -> None:
+    folder = installation.folder
+    whole = (path for name in ("logs", "run", "zookeeper", "redis") for path in (folder / name).rglob("*"))
+    found = {path: stat.S_IMODE(path.lstat().st_mode) for path in (folder, *folder.iterdir(), *whole) if path.exists()}
+    assert {"secrets.json", "db.sqlite3", "db.sqlite3-wal", "endpoints.json", "control.sock", "zoo.cfg", "redis.conf"} < {
+        p.name for p in found
+    }
+    assert {str(path): oct(mode) for path, mode in found.items() if mode & 0o077} == {}
 
 
 def _readable(path: Path) -> bool:
