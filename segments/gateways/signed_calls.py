@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import os
 import threading
 import time
@@ -27,7 +28,9 @@ from segments.domain.cluster_signature import (
     seal_of,
 )
 from segments.errors import NotAuthenticated, Unavailable
+from segments.gateways.seldom_log import SeldomLog
 
+_seldom = SeldomLog(logging.getLogger(__name__))
 #: Milliseconds by which the time of a request may differ from the receiver's clock.
 WINDOW_MS: Final = 60_000
 _NO_SECRET: Final = "Set PINOTADMIN_CLUSTER_SECRET to the same text for all processes of the cluster."  # noqa: S105  # says what to do
@@ -158,6 +161,7 @@ class CallVerifier:
 def check_answer(call: SentCall, url: str, signature: str | None, status: int, body: bytes) -> None:
     """Unavailable when the answer does not come from a process of this cluster."""
     if not call.is_answered_by(signature, status, body):
+        _seldom.warning(url, "%s answers %s without a signature of this cluster; the answer is not used.", url, status)
         raise Unavailable(
             f"{url} does not prove that it belongs to this cluster (it answers {status} without a right signature).",
             remedy="Give all processes the same secret, and check that no other program has taken the port.",

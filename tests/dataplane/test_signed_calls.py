@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 import pytest
 
 from segments.domain.cluster_signature import Call, answer_signature, call_signature, digest_of, format_header, parse_header
 from segments.errors import NotAuthenticated, Unavailable
+from segments.gateways.seldom_log import SeldomLog
 from segments.gateways.signed_calls import WINDOW_MS, CallSigner, CallVerifier, check_answer
 
 SECRET = "the secret of a cluster"
@@ -153,6 +155,29 @@ def test_an_answer_counts_for_its_own_request_status_and_body_only(clock: Clock,
     ):  # fmt: skip
         with pytest.raises(Unavailable, match="does not prove"):
             check_answer(call, URL, signature, status, body)
+
+
+def test_an_answer_that_is_not_ours_is_logged_but_not_every_time(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    sent = CallSigner(SECRET, clock).sign("GET", "http://fake:1", "/")
+    for _ in range(5):
+        with pytest.raises(Unavailable):
+            check_answer(sent, "http://fake:1", None, 200, b"")
+    assert [r.getMessage() for r in caplog.records] == [
+        "http://fake:1 answers 200 without a signature of this cluster; the answer is not used."
+    ]
+
+
+def test_a_warning_comes_again_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    seldom = SeldomLog(logging.getLogger("test"), lambda: now[0])
+    for at in (0, 1, 9.9, 10, 11, 25):
+        now[0] = at
+        seldom.warning("one", "at %s", at)
+    seldom.warning("two", "another")
+    assert [r.getMessage() for r in caplog.records] == ["at 0", "at 10", "at 25", "another"]
+    for number in range(3000):
+        seldom.warning(str(number), "many")
+    assert len(seldom._next) <= 1000
 
 
 def test_a_stream_ends_with_its_signature(clock: Clock, verifier: CallVerifier) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from segments.dataplane.server.routes import Need, ServerRoute
 from segments.domain.cluster_signature import is_signed
 from segments.errors import Forbidden, NotAuthenticated
+from segments.gateways.seldom_log import SeldomLog
 from segments.gateways.signed_calls import CallVerifier, ReceivedCall
 
+_seldom = SeldomLog(logging.getLogger(__name__))
 Right = Literal["read", "operate"]
 
 
@@ -78,14 +81,21 @@ class Authorization:
         if route.need is Need.OPEN:
             return Caller()
         if is_signed(asked.authorization):
-            return Caller(call=self._verifier.verify(asked.authorization, asked.method, target))
+            return Caller(call=self._verified(asked, target))
         if not asked.authorization:
-            raise NotAuthenticated("Credentials are missing.", remedy="Send HTTP Basic.")
+            raise NotAuthenticated("Credentials are missing.", remedy="Send HTTP Basic, or an API token as Bearer.")
         if route.need is Need.CLUSTER:
             raise Forbidden(
                 "Only processes of the cluster may use this.", remedy="Send queries to the broker: POST /query/sql of the web process."
             )
         return Caller(person=self._people.admit(asked, _RIGHTS[route.need], table))
+
+    def _verified(self, asked: Asked, target: str) -> ReceivedCall:
+        try:
+            return self._verifier.verify(asked.authorization, asked.method, target)
+        except NotAuthenticated as error:
+            _seldom.warning(asked.address, "%s %r from %s is refused: %s", asked.method, asked.path[:200], asked.address, error)
+            raise
 
 
 _RIGHTS: dict[Need, Right | None] = {Need.LOGIN: None, Need.READ: "read", Need.OPERATE: "operate"}
