@@ -19,10 +19,15 @@ from segments.errors import Unavailable
 log = logging.getLogger(__name__)
 
 
-def allowed_addresses(place: Place, rules: Rules) -> tuple[Address, ...]:
-    """The numbers behind a place, all of them allowed; none when its name is not known. Raises InvalidInput for what no rule allows."""
+def check_place(place: Place, rules: Rules) -> None:
+    """Refuse (InvalidInput) a place that no rule can allow, whatever its name leads to. Asks nobody."""
     if not rules.may_be_asked_for(place):
         raise rules.refusal(str(place))
+
+
+def allowed_addresses(place: Place, rules: Rules) -> tuple[Address, ...]:
+    """The numbers behind a place, all of them allowed; none when its name is not known. Raises InvalidInput for what no rule allows."""
+    check_place(place, rules)
     found = _look_up(place)
     if found or not rules.is_named(place):
         rules.judge(place, found)

@@ -139,3 +139,30 @@ def push(client: Client, table: str, tar: Path, uri: str, status: int, copy: str
             "POST", "/v2/segments", status, params={"tableName": table, "tableType": "OFFLINE"}, headers=headers, files={"segment": body}
         )
     return answer.text
+
+
+def test_an_installation_that_others_reach_calls_nothing_on_its_own_machine(tmp_path: Path, trap: tuple[int, list[str]]) -> None:
+    """It answers to the name that a proxy on this machine gives it: its users are on other machines."""
+    names = "127.0.0.1,localhost,pinot.example"
+    folder = tmp_path / "installation" / "data"
+    folder.parent.mkdir()
+    started = Installation(folder, "--servers", "1", settings={"PINOTADMIN_ALLOWED_HOSTS": names}).start()
+    try:
+        client = Client(started.endpoints)
+        client.create("t", replication=1)
+        headers = {"UPLOAD_TYPE": "URI", "DOWNLOAD_URI": f"http://127.0.0.1:{trap[0]}/s0"}
+        client.call("POST", "/v2/segments", 400, params={"tableName": "t"}, headers=headers, json={})
+        for stream in (
+            {**REDIS, "stream.redis.url": f"redis://127.0.0.1:{trap[0]}/0"},
+            {**KAFKA, "stream.kafka.broker.list": f"127.0.0.1:{trap[0]}"},
+        ):
+            client.call("POST", "/tables", 400, json=realtime("t", stream))
+        client.call("POST", "/tables", json=realtime("t", {**REDIS, "stream.redis.url": without_login(started.endpoints["redis"])}))
+        assert trap[1] == []
+    finally:
+        assert started.stop() == 0, started.log.read_text()[-4000:]
+
+
+def without_login(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"

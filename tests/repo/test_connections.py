@@ -55,6 +55,7 @@ _OTHERS = {
     "segments/gateways/controller_protocol.py": "the installation's own controllers, from its settings",
     "segments/gateways/pinot/client.py": "controllers and brokers of clusters that an administrator of the installation adds",
     "segments/store/zookeeper.py": "ZooKeepers of the installation's settings and of such clusters",
+    "segments/store/zookeeper_login.py": "a ZooKeeper of the installation's settings or of a cluster that an administrator adds",
     "segments/store/closed_tree.py": "the installation's own ZooKeeper, from its settings",
     "segments/dataplane/server/http_endpoint.py": "listens only",
     "segments/management/commands/push.py": "the installation that the person at the command line names",

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 from segments.domain.outgoing import Kind, Place, parse_broker
 from segments.domain.stream_config import StreamConfig
 from segments.errors import InvalidInput, Unavailable
-from segments.gateways.gate import allowed_addresses
+from segments.gateways.gate import allowed_addresses, check_place
 from segments.gateways.streams.access import StreamAccess
 
 log = logging.getLogger(__name__)
@@ -44,6 +44,11 @@ class KafkaBrokers:
         self._by_name = "ssl" in str(settings.get("security.protocol", "")) or self._is_own
         self._lock = threading.Lock()
         self._checked_at = -_FRESH_S
+        for place in self._places:
+            check_place(place, self._rules)
+
+    def look_up(self) -> None:
+        """Refuse (InvalidInput) brokers whose names lead where nothing allows; calls none of them."""
         for place in self._places:
             allowed_addresses(place, self._rules)
 

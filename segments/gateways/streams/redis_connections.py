@@ -10,7 +10,7 @@ import redis
 
 from segments.domain.outgoing import Kind, Place, Rules, place_of, split_url
 from segments.errors import InvalidInput, Unavailable
-from segments.gateways.gate import allowed_addresses, connect
+from segments.gateways.gate import allowed_addresses, check_place, connect
 from segments.gateways.streams.access import StreamAccess
 
 _KEY: Final = "stream.redis.url"
@@ -48,12 +48,18 @@ def redis_pool(named: str, access: StreamAccess, connect_s: float) -> Any:
     if own is not None:
         return redis.ConnectionPool.from_url(own, **times)
     place, parts = _read(named)
-    allowed_addresses(place, access.redis)
+    check_place(place, access.redis)
     kind = GatedTlsConnection if parts.scheme == "rediss" else GatedConnection
     return redis.ConnectionPool(
         connection_class=kind, rules=access.redis, host=place.host, port=place.port, db=_database(parts),
         username=unquote(parts.username or "") or None, password=unquote(parts.password or "") or None, **times,
     )  # fmt: skip
+
+
+def look_up_redis(named: str, access: StreamAccess) -> None:
+    """Refuse (InvalidInput) a Redis whose name leads where nothing allows; calls nobody."""
+    if _own_url(named, access) is None:
+        allowed_addresses(_read(named)[0], access.redis)
 
 
 def _own_url(named: str, access: StreamAccess) -> str | None:

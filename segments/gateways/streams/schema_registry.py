@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from segments.domain.outgoing import Kind, Rules, split_url
+from segments.domain.outgoing import HTTP, Kind, Place, Rules, parse_url, split_url
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
-from segments.gateways.gated_http import check_url, gated_get
+from segments.gateways.gate import allowed_addresses, check_place
+from segments.gateways.gated_http import gated_get
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +37,13 @@ class SchemaRegistry:
             raise InvalidInput(f"'{_URL}' of the stream config names no registry, or more than {_MOST}.", field=_URL)
         self._rules = rules
         self._registries = [_split(url, properties.get(_USER, "")) for url in given]
-        for url, _ in self._registries:
-            check_url(f"{url}/schemas/ids/0", rules)
+        for place in self._places():
+            check_place(place, rules)
+
+    def look_up(self) -> None:
+        """Refuse (InvalidInput) registries whose names lead where nothing allows; calls none of them."""
+        for place in self._places():
+            allowed_addresses(place, self._rules)
 
     def schema_text(self, number: int) -> str:
         """The schema's JSON. Raises InvalidInput when the registry has no schema of that id, Unavailable when no URL answers as one."""
@@ -57,6 +63,9 @@ class SchemaRegistry:
             f"The schema registry {shown} can not be reached, refuses the login, or is none.",
             remedy=f"Check {_URL} of the stream config. The cause stands in the log of the server.",
         )
+
+    def _places(self) -> list[Place]:
+        return [parse_url(f"{url}/schemas/ids/0", Kind.REGISTRY, HTTP) for url, _ in self._registries]
 
     def _ask(self, url: str, headers: Mapping[str, str]) -> tuple[int, dict[str, Any]]:
         with gated_get(url, self._rules, timeout_s=_TIMEOUT_S, headers=headers, redirects=0) as answer:
