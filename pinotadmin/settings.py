@@ -132,6 +132,11 @@ QUERY_MAX_TIMEOUT_MS = _int("PINOTADMIN_QUERY_MAX_TIMEOUT_MS", 600_000)
 QUERY_MEMORY_BYTES = _bytes("PINOTADMIN_QUERY_MEMORY_BYTES", "4G")
 QUERIES_AT_ONCE = _int("PINOTADMIN_QUERIES_AT_ONCE", 56)
 QUERIES_PER_USER = _int("PINOTADMIN_QUERIES_PER_USER", 32)
+#: Pushes of one user that wait or run, and those of one table.
+PUSHES_PER_USER = _int("PINOTADMIN_PUSHES_PER_USER", 50)
+PUSHES_PER_TABLE = _int("PINOTADMIN_PUSHES_PER_TABLE", 20)
+#: Days that the audit, pushes, findings and the like are kept once they are over; 0: for ever.
+HISTORY_DAYS = _int("PINOTADMIN_HISTORY_DAYS", 730)
 
 # -- Django
 #: Without one, sessions end with the process: fit for tests and one-off commands.

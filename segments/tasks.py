@@ -24,7 +24,7 @@ from segments import wiring
 from segments.errors import NotFound, StateConflict, Unavailable
 from segments.models import Cluster, Push
 from segments.names import TableName, split_table_name
-from segments.services import deletion, end_jobs, entry_reaper, passes, realtime_validation
+from segments.services import deletion, end_jobs, entry_reaper, housekeeping, passes, realtime_validation
 from segments.services.context import SYSTEM, Actor, Context
 
 log = logging.getLogger(__name__)
@@ -214,5 +214,13 @@ def sample_lag() -> list[str]:
 def drain_deletions() -> list[str]:
     """Finish deletions that wait for servers to let go."""
     sentences = deletion.drain_all(wiring.context())
+    _log(sentences)
+    return sentences
+
+
+@shared_task(name="segments.tasks.keep_house")
+def keep_house() -> list[str]:
+    """Delete ended sessions, and records older than they are kept."""
+    sentences = housekeeping.run()
     _log(sentences)
     return sentences

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
@@ -15,7 +16,7 @@ from segments.domain.schema import Schema
 from segments.domain.secret_masks import mask
 from segments.domain.segment_names import make_rule
 from segments.domain.table_config import TableConfig
-from segments.errors import InvalidInput, NotFound, StateConflict
+from segments.errors import InvalidInput, NotFound, StateConflict, TooManyRequests
 from segments.models import Push
 from segments.segmentfile.ingest import read_ingestion
 from segments.services import audit
@@ -35,6 +36,7 @@ _OPEN: Final = (Push.State.QUEUED, Push.State.RUNNING)
 _QUEUE_PATIENCE_S: Final = 60.0
 _PICKUP_S: Final = 20.0
 _LONGEST_REASON: Final = 2000
+_AGAIN_S: Final = 30
 
 
 def create_push(ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, roots: Sequence[str], override_checks: str = "") -> Push:
@@ -43,7 +45,7 @@ def create_push(ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, ro
     ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read;
     ``override_checks`` is the reason for which failed checks do not stop it. Raises InvalidInput with the key (``field``), NotFound for
     table, folder or files, Forbidden for a folder outside the roots or a quota that is used up, StateConflict while another push replaces
-    the same table.
+    the same table, TooManyRequests when so many of the user's or of the table's wait or run that no more are taken.
     """
     wanted = parse_spec(spec)
     config = read_table_config(ctx, wanted.table)
@@ -54,6 +56,7 @@ def create_push(ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, ro
     check_quota(ctx, config, 0)
     plan = {**_plan(ctx, wanted, config, schema, files), "override_checks": (override_checks or wanted.override_checks)[:_LONGEST_REASON]}
     with transaction.atomic():
+        _check_number(ctx, wanted, actor)
         _check_alone(ctx, wanted, config)
         push = Push.objects.create(
             cluster=ctx.cluster, table_name=wanted.table.raw, spec=wanted.body, actor=actor.name, reason=actor.reason,
@@ -151,3 +154,20 @@ def _check_alone(ctx: Context, spec: PushSpec, config: TableConfig) -> None:
             remedy="Wait until it is done, or cancel it.",
             push=str(other.pk),
         )
+
+
+def _check_number(ctx: Context, spec: PushSpec, actor: Actor) -> None:
+    """Each push costs a plan, a worker and a disk; a script that goes wild must not fill them."""
+    is_open = Push.objects.filter(state__in=_OPEN)
+    of_user, of_table = is_open.filter(actor=actor.name), is_open.filter(cluster=ctx.cluster, table_name=spec.table.raw)
+    for found, whose, most, setting in (
+        (of_user, f"user '{actor.name}'", settings.PUSHES_PER_USER, "PINOTADMIN_PUSHES_PER_USER"),
+        (of_table, f"table '{spec.table.raw}'", settings.PUSHES_PER_TABLE, "PINOTADMIN_PUSHES_PER_TABLE"),
+    ):
+        count = found.count()
+        if count >= most:
+            raise TooManyRequests(
+                f"{count} pushes of {whose} wait or run; at most {most} are taken.",
+                remedy=f"Wait until some are done, cancel them, or raise {setting}.",
+                retry_after_s=_AGAIN_S,
+            )

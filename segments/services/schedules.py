@@ -26,6 +26,7 @@ DEFAULTS: Final = {
     "Deletions": ("segments.tasks.drain_deletions", 3, IntervalSchedule.SECONDS, "Finishes deletions once no server holds the segment"),
     "Lost pushes": ("segments.tasks.resume_lost_pushes", 10, IntervalSchedule.SECONDS, "Resumes or reverts pushes whose worker died"),
     "Abandoned replacements": ("segments.tasks.reap_entries", 5, IntervalSchedule.SECONDS, "Reverts replacements whose client went silent"),
+    "Housekeeping": ("segments.tasks.keep_house", 1, IntervalSchedule.HOURS, "Deletes ended sessions and records older than they are kept"),
     "Ends in the background": ("segments.tasks.advance_ends", 2, IntervalSchedule.SECONDS, "Switches once all replicas are online"),
 }
 

@@ -79,3 +79,17 @@ def test_changes_need_the_right_to_operate(world: PushWorld) -> None:
     reader.force_authenticate(User.objects.create_user("bob"))
     assert reader.get("/api/v1/pushes").status_code == 200
     assert reader.post("/api/v1/pushes", world.spec(), format="json").status_code == 403
+
+
+@pytest.mark.parametrize("setting", ["PUSHES_PER_USER", "PUSHES_PER_TABLE"])
+def test_pushes_that_wait_or_run_are_bounded_by_user_and_table(world: PushWorld, client: APIClient, settings: Any, setting: str) -> None:
+    table, user = ("other", "ann") if setting == "PUSHES_PER_USER" else ("t", "bob")
+    setattr(settings, setting, 2)
+    for _ in range(2):
+        Push.objects.create(cluster=world.ctx.cluster, table_name=table, spec={}, actor=user)
+    refused = client.post("/api/v1/pushes", {"spec": world.spec()}, format="json")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "30")
+    assert f"PINOTADMIN_{setting}" in refused.json()["error"]
+    assert not world.queued  # type: ignore[attr-defined]
+    Push.objects.update(state=Push.State.DONE)
+    assert client.post("/api/v1/pushes", {"spec": world.spec()}, format="json").status_code == 201
