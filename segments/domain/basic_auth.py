@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 
 
 def parse_basic(token: str) -> tuple[str, str] | None:
@@ -11,7 +10,7 @@ def parse_basic(token: str) -> tuple[str, str] | None:
     token = token.strip().rstrip("=")
     try:
         pair = base64.b64decode(token + "=" * (-len(token) % 4), validate=True)
-    except binascii.Error:
+    except ValueError:  # no base64, or no ASCII
         return None
     try:
         user, colon, password = pair.decode().partition(":")

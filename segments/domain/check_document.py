@@ -32,8 +32,9 @@ _LONGEST_SQL: Final = 10_000
 _MOST_DIGITS: Final = 20
 _TIMEOUTS_MS: Final = (100, 600_000)
 _RELATIVE = re.compile(r"now(?:\s*([+-])\s*(\S+))?\Z", re.IGNORECASE)
-_COMPARISON = re.compile(r"\s*(==|=|!=|<>|<=|>=|<|>)\s*(.+?)\s*\Z", re.DOTALL)
-_RANGE = re.compile(r"\s*between\s+(\S+)\s+and\s+(\S+)\s*\Z", re.IGNORECASE)
+#: between LOW and HIGH
+_WORDS_OF_RANGE: Final = 4
+_COMPARISON = re.compile(r"==|=|!=|<>|<=|>=|<|>")
 _ALIKE: Final = {"==": "=", "<>": "!="}
 
 _Parse = Callable[["_Item"], Check]
@@ -181,12 +182,14 @@ def parse_bound(value: Any) -> Bound | None:
 
 def parse_expectation(text: str) -> Expectation | None:
     """``= 0``, ``!= 'x'``, ``<= 0.5``, ``between 1 and 5``; None for anything else."""
-    if found := _RANGE.match(text):
-        ends = [_operand(found[1]), _operand(found[2])]
-        return Expectation(text.strip(), "between", (ends[0], ends[1])) if ends[0] is not None and ends[1] is not None else None
+    text = text.strip()
+    words = text.split()
+    if len(words) == _WORDS_OF_RANGE and (words[0].lower(), words[2].lower()) == ("between", "and"):
+        low, high = _operand(words[1]), _operand(words[3])
+        return Expectation(text, "between", (low, high)) if low is not None and high is not None else None
     if found := _COMPARISON.match(text):
-        operand = _operand(found[2])
-        return None if operand is None else Expectation(text.strip(), _ALIKE.get(found[1], found[1]), (operand,))
+        operand = _operand(text[found.end() :].strip())
+        return None if operand is None else Expectation(text, _ALIKE.get(found[0], found[0]), (operand,))
     return None
 
 

@@ -104,8 +104,9 @@ def _colon_parts(text: str) -> list[str]:
     if kind == "TIMESTAMP" and not pattern:
         return ["TIMESTAMP"]
     if kind == "SIMPLE_DATE_FORMAT" and pattern and whole_number(size) is not None and unit in MILLIS:
-        zone = re.fullmatch(r"(.*?)\s*tz\(([^)]+)\)\s*", pattern)
-        return [kind, zone[1], zone[2]] if zone else [kind, pattern]
+        head, mark, zone = pattern.rstrip().removesuffix(")").rpartition("tz(")
+        is_zoned = bool(mark and zone) and ")" not in zone and pattern.rstrip().endswith(")")
+        return [kind, head.rstrip(), zone] if is_zoned else [kind, pattern]
     raise InvalidInput(f"'{text}' is no date-time format.", remedy=_REMEDY)
 
 
@@ -114,6 +115,10 @@ def _epoch(text: str, unit: str, size: str) -> DateTimeFormat:
     if unit not in MILLIS or not number or number >= 2**31:
         raise InvalidInput(f"'{text}' is no date-time format.", remedy=_REMEDY)
     return DateTimeFormat("EPOCH", unit, number)
+
+
+def _is_size(text: str) -> bool:
+    return (whole_number(text) or 0) > 0
 
 
 def _simple(text: str, pattern: str, zone: str) -> DateTimeFormat:

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from segments.domain.whole_number import whole_number
+
 #: Helix's states of a task in which nothing of it runs any more.
 FINAL: Final = frozenset({"COMPLETED", "FAILED", "ABORTED", "TIMED_OUT"})
 STOPPED: Final = "STOPPED"
@@ -19,7 +21,7 @@ STOPPED: Final = "STOPPED"
 _FAILED: Final = ("error", "unknown", "dropped", "timedOut", "aborted")
 _FAILED_STATES: Final = frozenset({"TASK_ERROR", "ERROR", "TIMED_OUT", "TASK_ABORTED", "DROPPED"})
 _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? (?:UTC|GMT|Z|Coordinated Universal Time)\Z")
-_LAST_NUMBER: Final = re.compile(r"_(\d{10,})(?!.*_\d{10,})")
+_LONG_NUMBER: Final = re.compile(r"_([0-9]{10,40})")
 
 
 @dataclass(frozen=True)
@@ -198,14 +200,14 @@ def _numbers(counts: Mapping[str, Any]) -> Any:
 
 
 def _made_ms(name: str) -> int:
-    found = _LAST_NUMBER.search(name)
-    return int(found[1]) if found else 0
+    found = _LONG_NUMBER.findall(name)
+    return int(found[-1]) if found else 0
 
 
 def _in_order(name: str) -> tuple[int, str]:
     """Sub-tasks are named after their task with a number behind it."""
     last = name.rpartition("_")[2]
-    return (int(last), name) if last.isdigit() else (0, name)
+    return (whole_number(last) or 0, name)
 
 
 def _ms(moment: datetime) -> int:

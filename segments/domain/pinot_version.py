@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-_NUMBER: Final = re.compile(r"\s*v?(\d+)\.(\d+)(?:\.(\d+))?(.*)", re.IGNORECASE | re.DOTALL)
+_NUMBER: Final = re.compile(r"\s*v?(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?(.*)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, order=True)

@@ -172,7 +172,7 @@ def deleted_file_path(raw_table: str, encoded: str, own: str | None, cluster_day
 
 def expires_ms(file_name: str, modified_ms: int, cluster_days: int) -> int:
     """When a deleted segment's file may go: by its name, else so long after it was put away."""
-    found = re.search(_UNTIL + r"(\d{12})$", file_name)
+    found = re.search(r"__RETENTION_UNTIL__(\d{12})$", file_name)
     if found:
         return int(datetime.strptime(found[1], _UNTIL_FORMAT).replace(tzinfo=UTC).timestamp() * 1000)
     return modified_ms + cluster_days * DAY_MS

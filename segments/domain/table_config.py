@@ -30,18 +30,25 @@ _MANDATORY: Final = ("segmentsConfig", "tenants", "tableIndexConfig", "metadata"
 HOUR_MS: Final = 3_600_000
 DAY_MS: Final = 86_400_000
 _UNIT_MS: Final = {"DAYS": DAY_MS, "HOURS": HOUR_MS, "MINUTES": 60_000, "SECONDS": 1_000, "MILLISECONDS": 1}
-_PERIOD = re.compile(r"(?:(\d+)d)?\s*(?:(\d+)h)?\s*(?:(\d+)m)?\s*(?:(\d+)s)?", re.IGNORECASE)
+#: Milliseconds of the units of a period, in the order in which they are written.
+_PERIOD_MS: Final = {"d": DAY_MS, "h": HOUR_MS, "m": 60_000, "s": 1_000}
+_PERIOD_PART: Final = re.compile(r"([0-9]{1,9})([dhms])\s*", re.IGNORECASE)
 
 
 def parse_period(text: str | None) -> int | None:
     """``1d12h`` -> milliseconds; None for empty or unreadable text (then the default holds; lineage.md 7)."""
-    if not text or not text.strip():
+    rest, units, found = (text or "").strip(), list(_PERIOD_MS), 0
+    if not rest:
         return None
-    found = _PERIOD.fullmatch(text.strip())
-    if not found or not any(found.groups()):
-        return None
-    days, hours, minutes, seconds = (int(g or 0) for g in found.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60_000 + seconds * 1_000
+    at = 0
+    while at < len(rest):
+        part = _PERIOD_PART.match(rest, at)
+        if part is None or part[2].lower() not in units:
+            return None
+        units = units[units.index(part[2].lower()) + 1 :]
+        found += int(part[1]) * _PERIOD_MS[part[2].lower()]
+        at = part.end()
+    return found
 
 
 #: Key of ``metadata.customConfigs`` that stands for ``batchIngestionConfig.consistentDataPush`` where Pinot does not know that.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
 import subprocess
@@ -13,7 +12,6 @@ from pathlib import Path
 from segments.errors import Unavailable
 
 OLDEST = 17
-_PROPERTY = re.compile(r"^\s*(java\.home|java\.specification\.version)\s*=\s*(\S.*?)\s*$", re.MULTILINE)
 _SHIM = """#!/bin/sh
 # Spark always asks for the module jdk.incubator.vector, which this Java does not carry: leave that argument out.
 for argument do
@@ -46,7 +44,8 @@ def inspect_java(executable: Path) -> Java | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = dict(_PROPERTY.findall(answer.stderr + answer.stdout))
+    told = answer.stderr + "\n" + answer.stdout
+    found = {key.strip(): value.strip() for key, mark, value in (line.partition("=") for line in told.splitlines()) if mark}
     home, version = found.get("java.home"), found.get("java.specification.version", "")
     if home is None or not version.isdigit() or not (Path(home) / "bin" / "java").exists():
         return None

@@ -27,7 +27,7 @@ ARROW: Final[dict[str, Any]] = {
     "STRING": pa.string(), "BYTES": pa.binary(),
 }  # fmt: skip
 _WHOLE = re.compile(r"[+-]?\d+")
-_REAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?)")
+_REAL = re.compile(r"[+-]?(?:NaN|Infinity|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?)")
 _JAVA_SPACE: Final = "".join(map(chr, range(33)))
 _RANGES: Final = {"INT": (-(2**31), 2**31 - 1), "LONG": (-(2**63), 2**63 - 1)}
 

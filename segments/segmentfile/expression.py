@@ -15,7 +15,7 @@ from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>'(?:[^']|'')*')|(?P<quoted>\"(?:[^\"]|\"\")*\")"
+    r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>'(?:[^']|'')*')|(?P<quoted>\"(?:[^\"]|\"\")*\")"
     r"|(?P<name>[A-Za-z_$][\w$.]*)|(?P<mark><>|!=|<=|>=|[-+*/%(),=<>]))"
 )
 _WORDS: Final = frozenset({"and", "or", "not", "is", "null", "in", "between", "true", "false"})
@@ -27,6 +27,8 @@ _SUMS: Final = {"+": "plus", "-": "minus"}
 _PRODUCTS: Final = {"*": "times", "/": "divide", "%": "mod"}
 _MAX_LENGTH: Final = 10_000
 _MAX_DEPTH: Final = 100
+#: Of a whole number; what is longer is no LONG and is read as a DOUBLE.
+_MOST_DIGITS: Final = 40
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,8 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens: list[tuple[str, str, int]] = []
-        place = 0
-        while text[place:].strip():
+        place, end = 0, len(text.rstrip())
+        while place < end:
             match = _TOKEN.match(text, place)
             if match is None:
                 raise self._bad(place)

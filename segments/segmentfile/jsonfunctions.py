@@ -17,7 +17,7 @@ from segments.segmentfile.convert import convert, map_distinct
 from segments.segmentfile.jsontext import compact_json, json_of
 
 Values = Any
-_STEP = re.compile(r"\.([\w$-]+)|\[(\d+)\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")
+_STEP = re.compile(r"\.([\w$-]+)|\[([0-9]{1,9})\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")
 _NO_LONG: Final = -(2**63)
 
 
