@@ -42,7 +42,8 @@ _READERS: dict[str, Read] = {
     "redis offset": lambda t: parse_offset("redis", t), "quota": admission.parse_size, "size": stream_config.parse_size,
     "basic": parse_basic, "jaas": parse_jaas, "version": parse_version, "task": made_at, "told time": told_time, "modifier": parse_modifier,
     "masked": mask_text, "time": parse_time, "timestamp": parse_timestamp, "number": parse_number, "json column": compact_json,
-    "expression": lambda t: _walked(parse_expression(t)), "path": lambda t: needed("POST", check_path(t), set()), "grant": lambda t: covers(t[:200], "a" * 180 + "_OFFLINE"),
+    "expression": lambda t: _walked(parse_expression(t)), "path": lambda t: needed("POST", check_path(t), set()),
+    "grant": lambda t: covers(t[:200], "a" * 180 + "_OFFLINE"),
     "two grants": lambda t: both(t[:200], "*a*b*a*b*a"), "pattern": lambda t: users_pattern(t[:1000]).matches("a" * 300),
     "file name pattern": lambda t: parse_pattern(t).matches("/a" * 100),
 }  # fmt: skip
