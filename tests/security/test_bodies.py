@@ -19,13 +19,14 @@ import uvicorn
 from django.contrib.auth.models import User
 from django.test import Client
 
-from pinotadmin import body_reader
+from pinotadmin import body_reader, http_protocol
 from pinotadmin.handler import ThreadedHandler
+from pinotadmin.http_protocol import BoundedHttp
 from pinotadmin.turns import Turns
 from segments import wiring
 from segments.errors import TooManyRequests
 from segments.models import Grant
-from tests.api.cluster import ApiCluster, basic
+from tests.api.cluster import ApiCluster, FakeBroker, basic
 from tests.waiting import wait_until
 
 ROOT = basic("root", "a long enough secret")
@@ -36,7 +37,9 @@ class Web:
     """The web process's handler behind a real uvicorn, in a thread."""
 
     def __init__(self) -> None:
-        self.server = uvicorn.Server(uvicorn.Config(_http_only(ThreadedHandler()), port=0, log_level="critical", lifespan="off"))
+        self.server = uvicorn.Server(
+            uvicorn.Config(_http_only(ThreadedHandler()), port=0, log_level="critical", lifespan="off", http=BoundedHttp)
+        )
         self._thread = threading.Thread(target=self.server.run, daemon=True)
         self._thread.start()
         wait_until(lambda: self.server.started, 20)
@@ -264,3 +267,49 @@ def test_turns_are_shared_by_sender_and_bounded() -> None:
         return seen
 
     assert asyncio.run(scenario()) == ["{}"]
+
+
+@pytest.mark.parametrize("first", [b"", b"\r\n", b"POST /tables HTTP/1.1\r\nHost: x\r\n"])
+def test_a_head_that_does_not_come_is_given_up(web: Web, monkeypatch: pytest.MonkeyPatch, first: bytes) -> None:
+    monkeypatch.setattr(http_protocol, "HEAD_S", 0.3)
+    with closing(socket.create_connection(("127.0.0.1", web.port), timeout=20)) as connection:
+        connection.sendall(first)
+        assert connection.recv(1) == b""
+
+
+def test_a_head_after_an_answered_request_is_given_up_too(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(web.begin("GET", "/health")) as connection:
+        assert answer_of(connection)[0] == 200
+        monkeypatch.setattr(http_protocol, "HEAD_S", 0.3)
+        connection.sendall(b"\r\n")
+        assert connection.recv(1) == b""
+
+
+def test_headers_without_an_end_are_431(web: Web) -> None:
+    with closing(socket.create_connection(("127.0.0.1", web.port), timeout=20)) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nX-Long: " + b"a" * (http_protocol.MOST_BYTES + 1))
+        assert connection.recv(12) == b"HTTP/1.1 431"
+
+
+def test_a_connection_serves_many_requests_one_after_the_other(web: Web) -> None:
+    body = json.dumps({"sql": "select 1"}).encode()
+    with closing(web.begin("POST", "/query/sql", body, Content_Length=str(len(body)), Authorization=ROOT)) as connection:
+        for _ in range(3):
+            assert answer_of(connection)[0] == 200
+            head = f"POST /query/sql HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {ROOT}\r\nContent-Length: {len(body)}\r\n\r\n"
+            connection.sendall(head.encode() + body)
+        assert answer_of(connection)[0] == 200
+
+
+def test_an_answer_that_takes_longer_than_a_head_may_is_waited_for(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_protocol, "HEAD_S", 0.2)
+    go_on, query = threading.Event(), FakeBroker.query
+    monkeypatch.setattr(FakeBroker, "query", lambda self, sql, options: (go_on.wait(20), query(self, sql, options))[1])
+    body = json.dumps({"sql": "select 1"}).encode()
+    with closing(web.begin("POST", "/query/sql", body, Content_Length=str(len(body)), Authorization=ROOT)) as connection:
+        connection.settimeout(1.0)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        connection.settimeout(20)
+        go_on.set()
+        assert answer_of(connection)[0] == 200
