@@ -8,7 +8,7 @@ CONFORMANCE ?= ../shared/conformance
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-real lint conformance conformance-real chaos bench clean
+.PHONY: help install lock advisories quickstart up test test-real lint conformance conformance-real chaos fuzz bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ conformance-real: $(VENV)/.dev ## All of it against a real Apache Pinot 0.11.0, 
 
 chaos: $(VENV)/.dev ## Kill processes at random for half an hour under a stream of rows (CHAOS_SECONDS, CHAOS_SEED)
 	CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} $(BIN)/python -m pytest tests/chaos -s $(ARGS)
+
+fuzz: $(VENV)/.dev ## 20,000 generated requests over the whole OpenAPI document (FUZZ_REQUESTS, FUZZ_SEED, FUZZ_ONLY="POST /tables")
+	FUZZ_REQUESTS=$${FUZZ_REQUESTS:-20000} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/python -m pytest -s tests/security/test_campaign.py $(ARGS)
 
 bench: $(VENV)/.demo $(VENV)/.dev ## Measure, and print the numbers beside those of Apache Pinot
 	@for file in $$(grep -l __main__ bench/*.py); do echo "== $$file"; $(BIN)/python -m "bench.$$(basename $$file .py)" || exit 1; done

@@ -20,6 +20,9 @@ _CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 #: Bytes of a name as that of a file, which takes 255 in all; what is added while it is written or after it was deleted has room then.
 _LONGEST: Final = 180
 _LONGEST_COLUMN: Final = 512
+_LONGEST_NODE: Final = 1024
+#: What ZooKeeper takes in no path: control characters, halves of characters, private ones, specials.
+_NOT_IN_ZOOKEEPER = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\ud800-\\uf8ff\\ufff0-\\uffff]")
 _TABLE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*\Z")
 
 
@@ -91,6 +94,25 @@ def check_segment_name(name: str) -> str:
         )
     if len(quote(name, safe="")) > _LONGEST:
         raise InvalidInput(f"Segment name '{name[:_LONGEST]}' is too long.", remedy=f"Use at most {_LONGEST} characters, URL-encoded.")
+    return check_node_name(name, "segment")
+
+
+def check_node_name(name: str, what: str = "name") -> str:
+    """Return the name, or raise InvalidInput: the one rule for every name of a table, segment, instance, job ... that is sent to us.
+
+    ZooKeeper, which all of them end up in, takes no other ones. ``what`` says in refusals which one it is.
+    """
+    # Almost all names are printable ASCII, which Python sees at once.
+    if not name.isascii() or not name.isprintable() or "/" in name or name in ("", ".", "..") or len(name) > _LONGEST_NODE:
+        if not name or name in (".", "..") or "/" in name or _NOT_IN_ZOOKEEPER.search(name):
+            raise InvalidInput(
+                f"{shown(name)!r} can not be a name ({what}).",
+                remedy="Names are not empty, not . or .., without '/' and control characters.",
+            )
+        if len(name) > _LONGEST_NODE:
+            raise InvalidInput(
+                f"The name '{shown(name)}' ({what}) has {len(name)} characters.", remedy=f"Names have at most {_LONGEST_NODE}."
+            )
     return name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from django.conf import settings
@@ -14,10 +15,12 @@ from rest_framework.views import APIView
 from segments import wiring
 from segments.api.authentication import actor_of
 from segments.api.cluster_calls import sign
-from segments.api.openapi import PinotSchema
+from segments.api.openapi import AnswerKind, PinotSchema
 from segments.api.permissions import Right
 from segments.domain.bounded_json import parse_json
+from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput, NotFound
+from segments.names import check_node_name, shown
 from segments.services.context import Actor, Context
 from segments.services.pinot_calls import lacks
 
@@ -27,6 +30,9 @@ class ApiView(APIView):
 
     rights: ClassVar[dict[str, Right]] = {}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {}
+    #: For the OpenAPI document, per method: the model of the body, and what is answered with which status when all is well.
+    bodies: ClassVar[dict[str, Any]] = {}
+    answers: ClassVar[dict[str, dict[int, AnswerKind]]] = {}
     #: What reading takes where it is restricted. "table": the right to read the table asked for, or without one the whole cluster;
     #: "filtered": the view leaves out, or refuses, what its asker may not read; "open": it tells nothing of any table.
     reading: ClassVar[Literal["table", "filtered", "open"]] = "table"
@@ -45,6 +51,11 @@ class ApiView(APIView):
         if cluster is not None and self.is_passed_on(request, cluster):
             return _pass_on(request, cluster)
         return super().dispatch(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """As usual; then the names in the address, which are refused before anything is looked for."""
+        super().initial(request, *args, **kwargs)
+        check_names(kwargs)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         """As usual, and signed for a process of the cluster."""
@@ -100,6 +111,13 @@ def _pass_on(request: HttpRequest, cluster: str) -> HttpResponseBase:
     return PassThrough.as_view()(request, cluster=cluster, path=_path_of(request))
 
 
+def check_names(arguments: Mapping[str, Any]) -> None:
+    """The names that an address holds. Raises InvalidInput for one that nothing can have."""
+    for key, value in arguments.items():
+        if isinstance(value, str) and key != "path":
+            check_node_name(value, key)
+
+
 def status(text: str) -> Response:
     """Pinot's answer to a change."""
     return Response({"status": text})
@@ -108,7 +126,11 @@ def status(text: str) -> Response:
 def text_param(request: Request, name: str) -> str | None:
     """The first value of a query parameter, as in JAX-RS; None when it is missing or empty."""
     values = request.query_params.getlist(name)
-    return values[0].strip() or None if values else None
+    if not values:
+        return None
+    if "\x00" in values[0]:
+        raise InvalidInput(f"Parameter '{name}' holds the character U+0000.", remedy="Leave it out; no name and no text can hold it.")
+    return values[0].strip() or None
 
 
 def need_text(request: Request, name: str) -> str:
@@ -138,10 +160,10 @@ def int_param(request: Request, name: str) -> int | None:
     value = text_param(request, name)
     if value is None:
         return None
-    try:
-        return int(value)
-    except ValueError as error:
-        raise InvalidInput(f"'{name}' must be a whole number, not '{value}'.") from error
+    number = whole_number(value.removeprefix("-"))
+    if number is None:
+        raise InvalidInput(f"'{name}' must be a whole number of at most 63 bits, not '{shown(value)}'.", remedy=f"Write {name}=10.")
+    return -number if value.startswith("-") else number
 
 
 def json_body(request: Request, *, optional: bool = False) -> Any:

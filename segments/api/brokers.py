@@ -64,6 +64,8 @@ class TenantsBrokers(BrokerView):
 class TenantBrokers(BrokerView):
     """Of one tenant."""
 
+    answers = {"GET": {200: "list"}}
+
     def get(self, request: Request, tenant: str) -> Response:
         """A list of brokers."""
         return Response(self.listed(brokers.brokers_of_tenant(self.ctx, tenant, text_param(request, "state"))))
@@ -80,6 +82,7 @@ class TablesBrokers(BrokerView):
 class TableBrokers(BrokerView):
     """Of one table."""
 
+    answers = {"GET": {200: "list"}}
     reading = "table"
 
     def get(self, request: Request, table: str) -> Response:
@@ -105,6 +108,7 @@ class LiveBrokers(BrokerView):
 class TableLiveBrokers(BrokerView):
     """Of one table, alive."""
 
+    answers = {"GET": {200: "list"}}
     reading = "table"
 
     parameters = {}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, json_body, need_text, status, text_param
+from segments.api.base import ApiView, need_text, status, text_param
+from segments.api.bodies import InstanceBody, read_body
 from segments.api.task_queue import run_periodic
 from segments.domain import pinot_version
 from segments.errors import InvalidInput
@@ -21,6 +23,7 @@ class Instances(ApiView):
 
     reading = "open"
     on_pinot = frozenset(("POST",))
+    bodies = {"POST": InstanceBody}
     rights = {"POST": "administer"}
 
     def get(self, request: Request) -> Response:
@@ -29,12 +32,11 @@ class Instances(ApiView):
 
     def post(self, request: Request) -> Response:
         """Register ``{"host", "port", "type": "SERVER", "tags": [...]}``; it joins when its process starts."""
-        body = json_body(request)
-        host, port, kind, tags = (body.get(k) for k in ("host", "port", "type", "tags")) if isinstance(body, dict) else (None,) * 4
-        is_list = isinstance(tags, list) and all(isinstance(t, str) for t in tags)
-        if not isinstance(host, str) or not isinstance(kind, str) or not str(port).isdigit() or not (tags is None or is_list):
+        body = read_body(request, InstanceBody)
+        host, port, kind = body.host, body.port, body.type
+        if not host or not kind or port is None or not 0 <= port < 1 << 16:
             raise InvalidInput("An instance has a host, a port, a type and tags.", remedy='Send {"host", "port", "type", "tags"}.')
-        name = instances.add_instance(self.ctx, host=host, port=int(str(port)), kind=kind, tags=tags or [], actor=self.actor)
+        name = instances.add_instance(self.ctx, host=host, port=int(port), kind=kind, tags=body.tags or [], actor=self.actor)
         return status(f"Added instance: {name}")
 
 
@@ -76,6 +78,7 @@ class ClusterConfigs(ApiView):
 
     reading = "open"
     on_pinot = frozenset(("POST",))
+    bodies = {"POST": dict[str, Any]}
     rights = {"POST": "administer"}
 
     def get(self, request: Request) -> Response:
@@ -84,9 +87,7 @@ class ClusterConfigs(ApiView):
 
     def post(self, request: Request) -> Response:
         """Set the keys of the body."""
-        body = json_body(request)
-        if not isinstance(body, dict):
-            raise InvalidInput("Cluster settings are an object of texts.", remedy='Send {"key": "value"}.')
+        body = read_body(request, dict[str, Any])
         cluster_settings.set_settings(self.ctx, {k: v if isinstance(v, str) else json.dumps(v) for k, v in body.items()}, actor=self.actor)
         return status("Updated cluster config.")
 
@@ -120,6 +121,7 @@ class Version(ApiView):
 class PeriodicTaskNames(ApiView):
     """The periodic tasks."""
 
+    answers = {"GET": {200: "list"}}
     reading = "open"
 
     def get(self, request: Request) -> Response:

@@ -44,6 +44,7 @@ class _ClustersView(ApiView):
 class Clusters(_ClustersView):
     """All clusters; add a Pinot."""
 
+    answers = {"GET": {200: "object"}, "POST": {201: "object"}}
     parameters = {"POST": ("check", "reason")}
 
     def get(self, request: Request) -> Response:

@@ -28,6 +28,8 @@ _PATIENCE_S: Final = 2.0
 class Health(ApiView):
     """Is the process up?"""
 
+    answers = {"GET": {200: "text"}}
+
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
@@ -38,6 +40,8 @@ class Health(ApiView):
 
 class Readiness(ApiView):
     """Can requests be served?"""
+
+    answers = {"GET": {200: "object", 503: "object"}}
 
     authentication_classes = ()
     permission_classes = (AllowAny,)

@@ -7,8 +7,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments import wiring
-from segments.api.base import ApiView, bool_param, json_body, need_text, parse_bool, text_param
-from segments.errors import InvalidInput, NotFound
+from segments.api.base import ApiView, bool_param, need_text, parse_bool, text_param
+from segments.api.bodies import BackgroundEndBody, ReasonBody, read_body
+from segments.errors import NotFound
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services import end_jobs, entry_lease, explain, pinot_rollback, pins, rollback, snapshot_diff, tables
 from segments.services.context import Actor
@@ -34,6 +35,8 @@ class Heartbeat(ApiView):
 class EndInBackground(ApiView):
     """End a replacement as a job."""
 
+    answers = {"POST": {202: "object"}}
+    bodies = {"POST": BackgroundEndBody}
     rights = {"POST": "operate"}
     parameters = {"POST": ("type", "cleanup", "overrideChecks")}
 
@@ -42,10 +45,7 @@ class EndInBackground(ApiView):
 
         ``overrideChecks`` is the reason for which failed checks of the new data are passed over.
         """
-        body = json_body(request, optional=True) or {}
-        new = body.get("segmentsTo") or [] if isinstance(body, dict) else None
-        if not isinstance(new, list) or not all(isinstance(s, str) for s in new):
-            raise InvalidInput("'segmentsTo' must be a list of segment names.")
+        new = read_body(request, BackgroundEndBody, optional=True).segments_to or []
         return end_in_background(self, request, _table(self, request, table), entry, new)
 
 
@@ -130,6 +130,7 @@ class RollbackUnderWay(ApiView):
 class PinEntry(ApiView):
     """Keep an entry and both its sides from every clean-up."""
 
+    bodies = {"POST": ReasonBody}
     rights = {"POST": "operate", "DELETE": "operate"}
     parameters = dict.fromkeys(("POST", "DELETE"), ("type", "reason"))
 
@@ -142,10 +143,7 @@ class PinEntry(ApiView):
         return Response(pins.unpin_entry(self.ctx, _table(self, request, table), entry, self.actor).to_json())
 
     def _actor(self, request: Request) -> Actor:
-        body = json_body(request, optional=True) or {}
-        reason = body.get("reason", "") if isinstance(body, dict) else None
-        if not isinstance(reason, str):
-            raise InvalidInput("The body must be a JSON object with the text 'reason'.")
+        reason = read_body(request, ReasonBody, optional=True).reason or ""
         return Actor(self.actor.name, reason.strip() or self.actor.reason, self.actor.address)
 
 

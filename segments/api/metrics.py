@@ -53,6 +53,8 @@ _clusters.register(ClusterStates())
 class Metrics(ApiView):
     """Counters and timings of this process, and the state of every Pinot cluster."""
 
+    answers = {"GET": {200: "text"}}
+
     permission_classes = (OpenOrReader,)
 
     def get(self, request: Request) -> HttpResponse:

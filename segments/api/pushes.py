@@ -31,6 +31,7 @@ _MOST: Final = 1000
 class PushesView(ApiView):
     """List pushes, newest first; start one."""
 
+    answers = {"GET": {200: "object"}, "POST": {201: "object"}}
     rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
     reading = "filtered"
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("tableName", "state", "limit"), "POST": ("reason", "overrideChecks")}

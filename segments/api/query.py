@@ -12,7 +12,8 @@ from rest_framework.request import Request
 
 from segments import wiring
 from segments.api.answer_stream import AnswerPieces, encode
-from segments.api.base import ApiView, json_body, need_text, text_param
+from segments.api.base import ApiView, need_text, text_param
+from segments.api.bodies import QueryBody, read_body
 from segments.dataplane.query.rows import PiecewiseRows
 from segments.errors import InvalidInput
 from segments.services.query_rights import require_query_rights
@@ -24,6 +25,7 @@ _LARGEST_BODY: Final = 8 << 20
 class Query(ApiView):
     """Run a query. The answer is 200 also when the query fails: then it has ``exceptions``."""
 
+    bodies = {"POST": QueryBody}
     rights = {"GET": "query", "POST": "query"}
     parameters = {"GET": ("sql", "queryOptions")}
     on_pinot = frozenset(("GET", "POST"))
@@ -41,11 +43,10 @@ class Query(ApiView):
 
     def post(self, request: Request) -> HttpResponseBase:
         """The query in the body: {"sql": ..., "queryOptions": "a=b;c=d"}."""
-        body = json_body(request)
-        sql = body.get("sql") if isinstance(body, dict) else None
-        if not isinstance(sql, str) or not sql.strip():
+        body = read_body(request, QueryBody)
+        if not body.sql or not body.sql.strip():
             raise InvalidInput("The body has no 'sql'.", remedy='Send {"sql": "select ..."}.')
-        return self._answer(request, sql, body.get("queryOptions"))
+        return self._answer(request, body.sql, body.query_options)
 
     def _answer(self, request: Request, sql: str, options: Any) -> HttpResponseBase:
         """A large answer is sent while it is written, and takes its user's turn until it is sent."""

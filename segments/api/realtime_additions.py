@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, json_body
+from segments.api.base import ApiView
+from segments.api.bodies import PartitionsBody, read_body
 from segments.api.realtime import parse_word
+from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput
 from segments.services import consumption, lag, resume_plan
 from segments.services.consumers import read_consumers
@@ -21,23 +21,25 @@ from segments.store.data_loss import read_data_loss
 class PausePartitions(ApiView):
     """Pause single partitions of a table."""
 
+    bodies = {"POST": PartitionsBody}
     rights = {"POST": "operate"}
 
     def post(self, request: Request, table: str) -> Response:
         """Body: ``{"partitions": [0], "comment": "..."}``."""
-        body = _object(request)
-        comment = _comment(body)
+        body = read_body(request, PartitionsBody, optional=True)
+        comment = body.comment
         return Response(consumption.pause_partitions(self.ctx, realtime_table(table), _partitions(body), comment=comment, actor=self.actor))
 
 
 class ResumePartitions(ApiView):
     """Resume single partitions of a table."""
 
+    bodies = {"POST": PartitionsBody}
     rights = {"POST": "operate"}
 
     def post(self, request: Request, table: str) -> Response:
         """Body: ``{"partitions": [0], "consumeFrom": "lastConsumed"}``."""
-        body = _object(request)
+        body = read_body(request, PartitionsBody, optional=True)
         return Response(
             consumption.resume_partitions(self.ctx, realtime_table(table), _partitions(body), start=_start(body), actor=self.actor)
         )
@@ -46,6 +48,7 @@ class ResumePartitions(ApiView):
 class ResumeFromOffsets(ApiView):
     """Resume a table from offsets of the caller's choice."""
 
+    bodies = {"POST": PartitionsBody}
     rights = {"POST": "operate"}
 
     def post(self, request: Request, table: str) -> Response:
@@ -53,12 +56,12 @@ class ResumeFromOffsets(ApiView):
 
         A dry run (the default) changes nothing and tells per partition where it would begin and which rows that skips or repeats.
         """
-        body = _object(request)
+        body = read_body(request, PartitionsBody, optional=True)
         start, name = _start(body), realtime_table(table)
-        if body.get("dryRun", True) is not False:
+        if body.dry_run is not False:
             plan = resume_plan.plan_resume(self.ctx, name, start)
             return Response({"tableName": name.typed, "dryRun": True, "partitions": [p.to_json() for p in plan]})
-        done = consumption.resume_table(self.ctx, name, start=start, comment=_comment(body), actor=self.actor)
+        done = consumption.resume_table(self.ctx, name, start=start, comment=body.comment, actor=self.actor)
         return Response({"tableName": name.typed, "dryRun": False, **done})
 
 
@@ -88,36 +91,20 @@ class Consumers(ApiView):
         return Response({"consumers": [c.to_json() for c in read_consumers(self.ctx, realtime_table(table))]})
 
 
-def _object(request: Request) -> dict[str, Any]:
-    body = json_body(request, optional=True)
-    if body is None:
-        return {}
-    if not isinstance(body, dict):
-        raise InvalidInput("The body must be a JSON object.")
-    return body
-
-
-def _comment(body: dict[str, Any]) -> str | None:
-    comment = body.get("comment")
-    if comment is not None and not isinstance(comment, str):
-        raise InvalidInput("'comment' must be text.")
-    return comment
-
-
-def _partitions(body: dict[str, Any]) -> list[int]:
-    given = body.get("partitions")
-    if not isinstance(given, list) or not given or not all(isinstance(p, int) and not isinstance(p, bool) for p in given):
+def _partitions(body: PartitionsBody) -> list[int]:
+    if not body.partitions:
         raise InvalidInput("'partitions' must be a list of partition numbers.", remedy='Send {"partitions": [0, 1]}.')
-    return given
+    return body.partitions
 
 
-def _start(body: dict[str, Any]) -> StartFrom:
-    offsets = {} if body.get("offsets") is None else body["offsets"]
-    try:
-        numbered = {int(p): str(o) for p, o in offsets.items()}
-    except (AttributeError, ValueError) as error:
-        raise InvalidInput("'offsets' must be an object {partition: offset}.", remedy='For example {"0": "150"}.') from error
-    return StartFrom(parse_word(body.get("consumeFrom")), numbered, is_chosen=body.get("consumeFrom") is not None)
+def _start(body: PartitionsBody) -> StartFrom:
+    numbered = {}
+    for partition, offset in (body.offsets or {}).items():
+        number = whole_number(partition)
+        if number is None:
+            raise InvalidInput("'offsets' must be an object {partition: offset}.", remedy='For example {"0": "150"}.')
+        numbered[number] = str(offset)
+    return StartFrom(parse_word(body.consume_from), numbered, is_chosen=body.consume_from is not None)
 
 
 urlpatterns = [

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, bool_param, json_body, need_text, text_param
+from segments.api.base import ApiView, bool_param, need_text, text_param
+from segments.api.bodies import EndBody, RevertBody, StartBody, custom_map, read_body
 from segments.api.lineage import end_in_background
 from segments.api.task_queue import run_periodic
-from segments.errors import InvalidInput
 from segments.names import TableName, resolve_table
 from segments.services import replacement, segments, tables
-
-_START_KEYS = frozenset({"segmentsFrom", "segmentsTo", "customMap"})
-_END_KEYS = frozenset({"segmentsTo", "customMap"})
-_REVERT_KEYS = frozenset({"customMap"})
 
 
 class StartReplace(ApiView):
     """Open a replacement of segmentsFrom by segmentsTo."""
 
     on_pinot = frozenset(("POST",))
+    bodies = {"POST": StartBody}
     rights = {"POST": "operate"}
     parameters = {"POST": ("type", "forceCleanup")}
 
@@ -33,8 +28,8 @@ class StartReplace(ApiView):
         403 when the bytes that ``customMap`` declares (``pinotadmin.declaredBytes``) do not fit the table's quota.
         """
         found = _table(request, table)
-        body, force = _checked(json_body(request), _START_KEYS), bool_param(request, "forceCleanup")
-        old, new, custom = _list(body, "segmentsFrom"), _list(body, "segmentsTo"), _custom_map(body)
+        body, force = read_body(request, StartBody), bool_param(request, "forceCleanup")
+        old, new, custom = body.segments_from or [], body.segments_to or [], custom_map(body)
         entry = replacement.start_replace(self.ctx, found, old, new, force_cleanup=force, actor=self.actor, custom_map=custom)
         return Response({"segmentLineageEntryId": entry})
 
@@ -42,7 +37,9 @@ class StartReplace(ApiView):
 class EndReplace(ApiView):
     """Switch queries to the new segments."""
 
+    answers = {"POST": {200: "empty", 202: "object"}}
     on_pinot = frozenset(("POST",))
+    bodies = {"POST": EndBody}
     rights = {"POST": "operate"}
     parameters = {"POST": ("type", "segmentLineageEntryId", "cleanup", "overrideChecks", "async")}
 
@@ -54,8 +51,7 @@ class EndReplace(ApiView):
         """
         found = _table(request, table)
         entry, cleanup = need_text(request, "segmentLineageEntryId"), bool_param(request, "cleanup")
-        body = _checked(json_body(request, optional=True), _END_KEYS)
-        new, override = _list(body, "segmentsTo"), text_param(request, "overrideChecks") or ""
+        new, override = read_body(request, EndBody, optional=True).segments_to or [], text_param(request, "overrideChecks") or ""
         if bool_param(request, "async"):
             return end_in_background(self, request, found, entry, new)
         replacement.end_replace(self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor, override=override)
@@ -67,7 +63,9 @@ class EndReplace(ApiView):
 class RevertReplace(ApiView):
     """Take queries back to the old segments."""
 
+    answers = {"POST": {200: "json"}}
     on_pinot = frozenset(("POST",))
+    bodies = {"POST": RevertBody}
     rights = {"POST": "operate"}
     parameters = {"POST": ("type", "segmentLineageEntryId", "forceRevert", "dryRun")}
 
@@ -75,7 +73,7 @@ class RevertReplace(ApiView):
         """Empty answer once all live brokers serve the old side; with dryRun=true only what it would do."""
         found = _table(request, table)
         if "json" in (request.content_type or "json"):
-            _checked(json_body(request, optional=True), _REVERT_KEYS)
+            read_body(request, RevertBody, optional=True)
         entry, force = need_text(request, "segmentLineageEntryId"), bool_param(request, "forceRevert")
         if bool_param(request, "dryRun"):
             return Response(replacement.preview_revert(self.ctx, found, entry, force=force).to_json())
@@ -86,6 +84,7 @@ class RevertReplace(ApiView):
 class LineageDocument(ApiView):
     """The lineage of a table."""
 
+    answers = {"GET": {200: "json"}}
     parameters = {"GET": ("type",)}
 
     def get(self, request: Request, table: str) -> HttpResponse:
@@ -109,32 +108,3 @@ class RevertPreview(ApiView):
 def _table(request: Request, table: str) -> TableName:
     # Whether it exists the use case finds out with its first read anyway.
     return resolve_table(table, need_text(request, "type"))
-
-
-def _checked(body: Any, known: frozenset[str]) -> dict[str, Any]:
-    """The body, {} when there is none. Raises InvalidInput for what is no object, unknown fields and a ``customMap`` that is not flat."""
-    if body is None:
-        return {}
-    if not isinstance(body, dict):
-        raise InvalidInput("The body must be a JSON object.", remedy=f"Its fields are {', '.join(sorted(known))}.")
-    surprises = sorted(set(body) - known)
-    if surprises:
-        raise InvalidInput(f"Field '{surprises[0]}' is not known here.", remedy=f"The fields are {', '.join(sorted(known))}.")
-    _custom_map(body)
-    return body
-
-
-def _custom_map(body: dict[str, Any]) -> dict[str, str]:
-    """``customMap`` with its values as text. Raises InvalidInput when it is no flat object."""
-    found = body.get("customMap") or {}
-    if not isinstance(found, dict) or not all(isinstance(v, str | int | float | bool | None) for v in found.values()):
-        raise InvalidInput("'customMap' must be an object of texts.")
-    return {str(k): str(v).lower() if isinstance(v, bool) else str(v) for k, v in found.items() if v is not None}
-
-
-def _list(body: dict[str, Any], key: str) -> list[str]:
-    """A list of names; null and absent count as empty (lineage.md 4.1). Raises InvalidInput."""
-    value = body.get(key) or []
-    if not isinstance(value, list) or not all(isinstance(s, str) for s in value):
-        raise InvalidInput(f"'{key}' must be a list of segment names.")
-    return value

@@ -7,6 +7,7 @@ from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param, json_body, status, text_field
 from segments.domain.schema import parse_schema
+from segments.domain.schema_model import SchemaModel
 from segments.services import schemas
 from segments.services.reading import readable
 from segments.services.tables import existing_tables
@@ -15,7 +16,9 @@ from segments.services.tables import existing_tables
 class Schemas(ApiView):
     """All schemas; create one, or change it with override=true (the default)."""
 
+    answers = {"GET": {200: "list"}}
     on_pinot = frozenset(("POST",))
+    bodies = {"POST": SchemaModel}
     rights = {"POST": "administer"}
     reading = "filtered"
     parameters = {"POST": ("override", "force")}
@@ -40,6 +43,7 @@ class OneSchema(ApiView):
     """One schema by its name."""
 
     on_pinot = frozenset(("PUT", "DELETE"))
+    bodies = {"PUT": SchemaModel}
     rights = {"PUT": "administer", "DELETE": "administer"}
 
     def get(self, request: Request, schema: str) -> Response:
@@ -60,6 +64,7 @@ class OneSchema(ApiView):
 class ValidateSchema(ApiView):
     """Check a schema without writing it."""
 
+    bodies = {"POST": SchemaModel}
     reading = "open"
     rights = {"POST": "read"}
 

@@ -10,7 +10,8 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, bool_param, int_param, json_body, text_param
+from segments.api.base import ApiView, bool_param, int_param, text_param
+from segments.api.bodies import SegmentsBody, read_body
 from segments.domain.archive import Outcome, summary
 from segments.errors import InvalidInput
 from segments.names import OFFLINE, TableName, check_segment_name, split_table_name
@@ -40,13 +41,15 @@ class DeletedSegments(ApiView):
 class RestoreSegments(ApiView):
     """Deleted segments come back."""
 
+    bodies = {"POST": SegmentsBody}
     rights = {"POST": "administer"}
     parameters = {"POST": ("type", "dryRun", "includeHidden")}
 
     def post(self, request: Request, table: str) -> Response:
         """Body: {"segments": [names]}. Record, file and row come back; each name is answered with what became of it, and why."""
         names, body = _names(request)
-        is_dry, hidden = (bool_param(request, name, _flag(body, name)) for name in ("dryRun", "includeHidden"))
+        is_dry = bool_param(request, "dryRun", body.dry_run is True)
+        hidden = bool_param(request, "includeHidden", body.include_hidden is True)
         found = _table(self, request, table)
         outcomes = restore.restore_segments(self.ctx, found, names, dry_run=is_dry, include_hidden=hidden, actor=self.actor)
         return _outcomes(found, outcomes, is_dry)
@@ -55,17 +58,16 @@ class RestoreSegments(ApiView):
 class DeleteManySegments(ApiView):
     """Delete many, each for itself."""
 
+    bodies = {"POST": SegmentsBody}
     rights = {"POST": "administer"}
     parameters = {"POST": ("type", "dryRun", "retention", "force")}
 
     def post(self, request: Request, table: str) -> Response:
         """Body: {"segments": [names]}. What may be deleted is, in one step; what may not is told one by one."""
         names, body = _names(request)
-        is_dry = bool_param(request, "dryRun", _flag(body, "dryRun"))
-        force = bool_param(request, "force", _flag(body, "force"))
-        term = text_param(request, "retention") or body.get("retention")
-        if term is not None and not isinstance(term, str):
-            raise InvalidInput("'retention' must be text, such as 7d.")
+        is_dry = bool_param(request, "dryRun", body.dry_run is True)
+        force = bool_param(request, "force", body.force is True)
+        term = text_param(request, "retention") or body.retention
         found = _table(self, request, table)
         outcomes = deletion.delete_segments(self.ctx, found, names, retention=term, dry_run=is_dry, force=force, actor=self.actor)
         return _outcomes(found, outcomes, is_dry)
@@ -120,24 +122,14 @@ def _next(offset: int, limit: int, total: int) -> int | None:
     return offset + limit if offset + limit < total else None
 
 
-def _names(request: Request) -> tuple[list[str], dict[str, Any]]:
-    body = json_body(request)
-    listed = body.get("segments") if isinstance(body, dict) else None
-    if not isinstance(listed, list) or not listed or not all(isinstance(n, str) for n in listed):
+def _names(request: Request) -> tuple[list[str], SegmentsBody]:
+    body = read_body(request, SegmentsBody)
+    listed = body.segments or []
+    if not listed:
         raise InvalidInput("The body must name at least one segment.", remedy='Send {"segments": ["name", ...]}.')
     if len(listed) > _MOST:
         raise InvalidInput(f"One request takes at most {_MOST} segments, not {len(listed)}.", remedy="Send several requests.")
-    unknown = sorted(set(body) - {"segments", "dryRun", "includeHidden", "retention", "force"})
-    if unknown:
-        raise InvalidInput(f"'{unknown[0]}' is no field of this request.")
     return [check_segment_name(n) for n in listed], body
-
-
-def _flag(body: dict[str, Any], name: str) -> bool:
-    value = body.get(name)
-    if not isinstance(value, bool | None):
-        raise InvalidInput(f"'{name}' must be true or false.")
-    return value is True
 
 
 def _outcomes(table: TableName, outcomes: list[Outcome], is_dry: bool) -> Response:

@@ -10,7 +10,8 @@ from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, bool_param, int_param, json_body, need_text, status, text_param
+from segments.api.base import ApiView, bool_param, int_param, need_text, status, text_param
+from segments.api.bodies import read_body
 from segments.domain import pinot_version
 from segments.domain.cluster_signature import SEAL_BYTES, SEAL_HEADER
 from segments.errors import InvalidInput
@@ -27,6 +28,7 @@ _NAMES_TOLD = 5
 class TableSegments(ApiView):
     """The segments of a table: list them, delete many."""
 
+    answers = {"GET": {200: "list"}}
     on_pinot = frozenset(("DELETE",))
     where_lacking = {"GET": pinot_version.SEGMENT_LIST}
     rights = {"DELETE": "administer"}
@@ -49,6 +51,7 @@ class TableSegments(ApiView):
 class SelectSegments(ApiView):
     """Visible segments of a time window."""
 
+    answers = {"GET": {200: "list"}}
     parameters = {"GET": ("type", *_TIMES)}
 
     def get(self, request: Request, table: str) -> Response:
@@ -81,13 +84,14 @@ class DeleteSegments(ApiView):
     """Delete a list of segments given in the body."""
 
     on_pinot = frozenset(("POST",))
+    bodies = {"POST": list[str]}
     rights = {"POST": "administer"}
     parameters = {"POST": ("retention", "force")}
 
     def post(self, request: Request, table: str) -> Response:
         """The body is a JSON array of names."""
-        names = json_body(request)
-        if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        names = read_body(request, list[str])
+        if not names:
             raise InvalidInput("The body must be a list of at least one segment name.", remedy='Send ["name", ...].')
         found = _table_of_segment(self, table, _checked(names)[0])
         _remove(self, request, found, names)
@@ -97,6 +101,7 @@ class DeleteSegments(ApiView):
 class OneSegment(ApiView):
     """One segment: download its tar, delete it."""
 
+    answers = {"GET": {200: "file"}, "DELETE": {200: "object"}}
     on_pinot = frozenset(("GET", "DELETE"))
     for_cluster = frozenset(("GET",))
     rights = {"DELETE": "administer"}
@@ -156,6 +161,7 @@ class SegmentCrcs(ApiView):
 class SegmentServers(ApiView):
     """Which server holds which segment."""
 
+    answers = {"GET": {200: "list"}}
     parameters = {"GET": ("type",)}
 
     def get(self, request: Request, table: str) -> Response:

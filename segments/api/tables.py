@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from segments import wiring
 from segments.api.base import ApiView, bool_param, json_body, need_text, status, text_field, text_param
 from segments.domain.secret_masks import mask
+from segments.domain.table_model import TableModel
 from segments.errors import InvalidInput
 from segments.names import TABLE_TYPES, parse_table_type, split_table_name
 from segments.services import segments, statistics, table_state, tables
@@ -23,6 +24,7 @@ class Tables(ApiView):
     """All tables; create one."""
 
     on_pinot = frozenset(("POST",))
+    bodies = {"POST": TableModel}
     rights = {"POST": "administer"}
     reading = "filtered"
     parameters = {"GET": ("type",)}
@@ -50,6 +52,7 @@ class OneTable(ApiView):
     """One table by its raw or typed name."""
 
     on_pinot = frozenset(("PUT", "DELETE"))
+    bodies = {"PUT": TableModel}
     rights = {"PUT": "administer", "DELETE": "administer"}
     parameters = {"GET": ("type",), "DELETE": ("type", "retention", "force")}
 
@@ -76,6 +79,7 @@ class ValidateTable(ApiView):
     """Check a table config without writing it."""
 
     on_pinot = frozenset(("POST",))
+    bodies = {"POST": TableModel}
     rights = {"POST": "read"}
 
     def table_asked(self, request: Request) -> str | None:

@@ -20,6 +20,7 @@ _FIELDS: Final = ("name", "scopes", *_TEXTS, "expiresInDays")
 class Tokens(ApiView):
     """The tokens of who asks; make one."""
 
+    answers = {"GET": {200: "object"}, "POST": {201: "object"}}
     rights = {"POST": "read"}
     #: Everybody has tokens of their own; nothing of any table is in the answer.
     reading = "open"

@@ -98,7 +98,10 @@ _additions: list[Pattern] = [
     path("", include("segments.api.segment_archive")),
     path("", include("segments.api.cluster_tasks")),
 ]
-_document = {"PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"]}
+_document = {
+    "PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"],
+    "POSTPROCESSING_HOOKS": ["segments.api.openapi.with_refusals"],
+}
 _of_a_cluster = [*_schemas, *_tables, *_realtime, *_segments, *_cluster, *_completion, *_additions]
 
 urlpatterns: list[Pattern] = [

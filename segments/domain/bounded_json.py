@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any, Final, NoReturn
 
 from segments.errors import InvalidInput
@@ -14,6 +15,8 @@ MAX_DEPTH: Final = 100
 MAX_NUMBER_LENGTH: Final = 1_000
 #: How a character beyond 16 bits begins that is written as two escapes; one of the two alone is no character.
 _HALVES: Final = ("\\ud", "\\uD")
+#: An even number of backslashes before it are backslashes; the look-behind makes each run of them be read once.
+_ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def parse_json(given: str | bytes, *, what: str = "The text") -> Any:
@@ -25,6 +28,8 @@ def parse_json(given: str | bytes, *, what: str = "The text") -> Any:
         )  # nested calls of the scanner are in C
         if _is_deeper(text, found):
             raise InvalidInput(f"{what} is nested too deeply: at most {MAX_DEPTH} objects and lists within one another are allowed.")
+        if _ESCAPED_NUL.search(text):
+            raise ValueError("a text in it holds the character U+0000, which no name and no database can hold")
         if any(half in text for half in _HALVES):
             json.dumps(found, ensure_ascii=False).encode()  # half a character is a ValueError; a whole one in two halves is not
     except RecursionError as error:

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from segments.errors import InvalidInput
+from segments.names import shown
 
 T = TypeVar("T")
 
@@ -24,6 +25,7 @@ _REMEDIES: Final = {
     "true or false": "Write true or false.", "a whole number": "Write a whole number.", "a number": "Write a number.",
 }  # fmt: skip
 _EXPECTED: Final = re.compile(r"Expected `([^`]*)`(?:, got `([^`]*)`)?")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]*)`")
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
 _LONGEST_SHOWN: Final = 60
 _MOST_DIGITS: Final = 20
@@ -75,6 +77,14 @@ def kind_of(value: Any) -> str:
         if isinstance(value, kind):
             return word
     return "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"
+
+
+def json_schema_of(kind: type) -> dict[str, Any]:
+    """JSON schema of one of the scalar types, as what is best sent. Raises NotImplementedError for other types."""
+    found = {Text: "string", Whole: "integer", Long: "integer", Real: "number", Flag: "boolean"}.get(kind)
+    if found is None:
+        raise NotImplementedError(kind)
+    return {"type": found}
 
 
 class _Mismatch(ValueError):
@@ -150,6 +160,11 @@ def _refusal(text: str, model: Any, value: Any, what: str, below: str) -> Invali
     found = _EXPECTED.match(message)
     expected, got = (_in_words(found[1]), _in_words(found[2] or "")) if found else ("", "")
     said = f"expected {expected}, got {got}" if found and got else message[:1].lower() + message[1:]
+    unknown = _UNKNOWN.match(message)
+    if unknown:
+        fields = ", ".join(f.encode_name for f in msgspec.structs.fields(model)) if not steps else ""
+        told = f"Field '{shown(unknown[1])}' is not known {f'in {path}' if path else 'here'} ({what})."
+        return InvalidInput(told, remedy=f"The fields are {fields}." if fields else "Leave it out.", field=unknown[1][:_LONGEST_SHOWN])
     remedy = next((r for word, r in _REMEDIES.items() if said.startswith(f"expected {word}")), "Correct the value.")
     return InvalidInput(f"{path or what}: {said}{f' ({what})' if path else ''}.", remedy=remedy, field=path)
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from segments.errors import InvalidInput
+from segments.names import check_node_name, shown
+
+#: Characters; a longer path is looked at name by name.
+_USUAL_LENGTH: Final = 1024
 
 TABLE_CONFIGS = "/PROPERTYSTORE/CONFIGS/TABLE"
 SCHEMAS = "/PROPERTYSTORE/SCHEMAS"
@@ -215,6 +221,9 @@ def covers(prefix: str, parent: str) -> bool:
 
 def check_path(path: str) -> str:
     """The path, or InvalidInput when ZooKeeper would refuse it."""
-    if path != "/" and (not path.startswith("/") or path.endswith("/") or "//" in path or "\x00" in path):
-        raise InvalidInput(f"'{path}' is no znode path.", remedy="Begin with '/', do not end with '/', leave no name empty.")
+    if path != "/" and (not path.startswith("/") or path.endswith("/") or "//" in path):
+        raise InvalidInput(f"'{shown(path)}' is no znode path.", remedy="Begin with '/', do not end with '/', leave no name empty.")
+    if not path.isascii() or not path.isprintable() or "/." in path or len(path) > _USUAL_LENGTH:
+        for name in path.split("/")[1:] if path != "/" else ():
+            check_node_name(name)
     return path

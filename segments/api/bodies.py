@@ -1,0 +1,97 @@
+"""The JSON bodies of requests as typed models: what each may hold, checked once where it comes in."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from rest_framework.request import Request
+
+from segments.api.base import json_body
+from segments.domain.json_model import Model, Whole, read_model
+
+T = TypeVar("T")
+
+#: Names of segments; that they can be names is checked where they are used.
+Names = list[str]
+Plain = str | int | float | bool | None
+
+
+class StartBody(Model, forbid_unknown_fields=True):
+    """Of ``startReplaceSegments``."""
+
+    segments_from: Names | None = None
+    segments_to: Names | None = None
+    custom_map: dict[str, Plain] | None = None
+
+
+class EndBody(Model, forbid_unknown_fields=True):
+    """Of ``endReplaceSegments``; ``segmentsTo`` narrows the new side."""
+
+    segments_to: Names | None = None
+    custom_map: dict[str, Plain] | None = None
+
+
+class RevertBody(Model, forbid_unknown_fields=True):
+    """Of ``revertReplaceSegments``."""
+
+    custom_map: dict[str, Plain] | None = None
+
+
+class BackgroundEndBody(Model):
+    """Of an end as a job."""
+
+    segments_to: Names | None = None
+
+
+class ReasonBody(Model):
+    """Of a change that needs nothing but a reason."""
+
+    reason: str | None = None
+
+
+class SegmentsBody(Model, forbid_unknown_fields=True):
+    """Of a request about many segments."""
+
+    segments: Names | None = None
+    dry_run: bool | None = None
+    include_hidden: bool | None = None
+    retention: str | None = None
+    force: bool | None = None
+
+
+class QueryBody(Model):
+    """Of a query; ``queryOptions`` is ``a=b;c=d`` or an object."""
+
+    sql: str | None = None
+    query_options: str | dict[str, Any] | None = None
+
+
+class InstanceBody(Model):
+    """A new instance."""
+
+    host: str | None = None
+    port: Whole | None = None
+    type: str | None = None
+    tags: list[str] | None = None
+
+
+class PartitionsBody(Model):
+    """Which partitions stop or go on, and from where."""
+
+    partitions: list[int] | None = None
+    offsets: dict[str, str | int | float | bool | None] | None = None
+    consume_from: str | None = None
+    comment: str | None = None
+    dry_run: bool | None = None
+
+
+def read_body(request: Request, model: type[T], *, optional: bool = False) -> T:
+    """The body as a model; without one ``optional`` gives an empty model. Raises InvalidInput that names the path."""
+    body = json_body(request, optional=optional)
+    return read_model(model, {} if body is None and optional else body, "the request's body")
+
+
+def custom_map(body: StartBody | EndBody) -> dict[str, str]:
+    """``customMap`` with its values as text."""
+    found = body.custom_map or {}
+    return {k: str(v).lower() if isinstance(v, bool) else str(v) for k, v in found.items() if v is not None}
