@@ -41,7 +41,7 @@ class PushesView(ApiView):
 
         None while there is no body: the gate asks before it is read.
         """
-        raw = request._request.body
+        raw = request._request.body if request.method == "POST" else b""
         return parse_spec(_body(raw)[0]).table.typed if raw.strip() else None
 
     def get(self, request: Request, **_: Any) -> Response:

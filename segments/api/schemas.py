@@ -30,7 +30,7 @@ class Schemas(ApiView):
 
     def table_asked(self, request: Request) -> str | None:
         """The schema in the body, which is named as its table."""
-        return text_field(request, "schemaName")
+        return text_field(request, "schemaName") if request.method == "POST" else None
 
     def post(self, request: Request) -> Response:
         """Create or, unless override=false, change a schema."""

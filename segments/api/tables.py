@@ -40,7 +40,7 @@ class Tables(ApiView):
 
     def table_asked(self, request: Request) -> str | None:
         """The table that the body would make."""
-        return text_field(request, "tableName")
+        return text_field(request, "tableName") if request.method == "POST" else None
 
     def post(self, request: Request) -> Response:
         """Create a table; its schema must be there."""
