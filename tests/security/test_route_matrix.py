@@ -66,13 +66,17 @@ def reached(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> ApiCluster:
     return cluster
 
 
+#: Reads whose table is in the body, or is that of the thing that the address names.
+TABLE_ELSEWHERE = ("/api/v1/jobs/<job>", "/api/v1/pushes/<push_id>", "/tables/validate")
+
+
 def what_is_needed(route: Route, method: str) -> str:
     """Of a read, too, with what it is asked for: the table of the address, the cluster as a whole, or nothing of any table."""
     need = expected.of_web()[method, route.path]
     if need.partition(" ")[0] not in ("read", "query"):
         return need
     is_free = getattr(route.view, "reading", "table") != "table"
-    is_of_table = bool({"table", "schema"} & set(route.parameters)) or route.path.startswith("/api/v1/jobs/")
+    is_of_table = bool({"table", "schema"} & set(route.parameters)) or route.path in TABLE_ELSEWHERE
     return f"{need.partition(' ')[0]} {'any' if is_free else 'table' if is_of_table else 'cluster'}"
 
 
