@@ -15,10 +15,16 @@ django.setup(set_prefix=False)
 
 from pinotadmin.handler import ThreadedHandler  # noqa: E402  (needs Django set up)
 from segments import wiring  # noqa: E402  (needs Django set up)
+from segments.answer_headers import DATA_HEADERS  # noqa: E402  (needs Django set up)
 
 Message = MutableMapping[str, Any]
 _django = ThreadedHandler()
 _LIVENESS = "/health/liveness"
+_ALIVE = [
+    (b"content-type", b"text/plain"),
+    (b"content-length", b"2"),
+    *((name.lower().encode(), value.encode()) for name, value in DATA_HEADERS.items()),
+]
 
 
 async def application(
@@ -35,7 +41,7 @@ async def application(
 
 async def _say_alive(send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
     """On the event loop: also while every thread waits for replicas, say, the process is no dead one."""
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain"), (b"content-length", b"2")]})
+    await send({"type": "http.response.start", "status": 200, "headers": _ALIVE})
     await send({"type": "http.response.body", "body": b"OK"})
 
 

@@ -26,6 +26,7 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
 from pinotadmin.body_reader import BodyReader, Receive, Reservation, Send, read_small, refuse
+from pinotadmin.response_headers import with_headers
 from pinotadmin.turns import Turns
 from segments.api import body_gate, cluster_calls, direct
 from segments.errors import PinotAdminError, TooManyRequests
@@ -153,7 +154,9 @@ class ThreadedHandler(ASGIHandler):
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, refusal = self.create_request(scope, body)
-        response: HttpResponseBase = refusal if request is None else self.get_response(request)  # type: ignore[assignment]  # one is None
+        response: HttpResponseBase = (
+            with_headers(refusal, str(scope["path"])) if refusal is not None else self.get_response(request)  # type: ignore[arg-type]  # one is None
+        )
         response._handler_class = self.__class__  # type: ignore[attr-defined]  # as Django's own method does
         if isinstance(response, FileResponse):
             response.block_size = self.chunk_size

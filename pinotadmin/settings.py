@@ -162,6 +162,7 @@ INSTALLED_APPS = [
     "segments",
 ]
 MIDDLEWARE = [
+    "pinotadmin.response_headers.ResponseHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "segments.console.cluster_address.ClusterAddress",

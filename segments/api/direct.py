@@ -23,6 +23,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from segments.answer_headers import DATA_HEADERS
 from segments.api import completion, errors, query, replacement
 from segments.api.authentication import BasicAuthentication, TokenAuthentication
 from segments.api.base import ApiView
@@ -173,7 +174,7 @@ def _heads(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 def _security_headers() -> dict[str, str]:
     """What Django's middleware adds to every answer."""
     return {
-        "X-Content-Type-Options": "nosniff",
+        **DATA_HEADERS,
         "Referrer-Policy": str(settings.SECURE_REFERRER_POLICY),
         "X-Frame-Options": str(settings.X_FRAME_OPTIONS),
         "Cross-Origin-Opener-Policy": "same-origin",

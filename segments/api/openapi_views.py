@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from segments.api.permissions import RightsPermission
 
@@ -14,8 +14,8 @@ class Document(SpectacularAPIView):
     reading = "open"
 
 
-class Explorer(SpectacularSwaggerView):
-    """/api/docs/."""
+class Explorer(SpectacularSwaggerSplitView):
+    """/api/docs/, its script at an address of its own: pages have none inline."""
 
     permission_classes = [RightsPermission]
     reading = "open"

@@ -8,11 +8,13 @@ from itertools import islice
 from typing import Any, Final
 
 from django.http import StreamingHttpResponse
+from django.utils.http import content_disposition_header
 
 from segments.services.streaming import in_threads
 
 _LINES: Final = 1000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: What spreadsheets take for the beginning of a formula, also in its wide form, or skip before they look for one.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class _Echo:
@@ -23,11 +25,12 @@ class _Echo:
 
 
 def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], *, in_pieces: bool = False) -> StreamingHttpResponse:
-    """An attachment ``name`` with a header line. ``in_pieces``: under ASGI, where Django would gather all lines before it sends the first;
-    then each piece is made on a thread of its own, so ``rows`` must not hold on to a database connection."""
+    """An attachment ``name`` with a header line, whose names are a person's words, too: aliases of a query.
+
+    ``in_pieces``: under ASGI, where Django would gather all lines before it sends the first; then each piece is made on a thread of its own, so ``rows`` must not hold on to a database connection."""
     pieces = _pieces(_lines(header, rows))
     response = StreamingHttpResponse(in_threads(pieces) if in_pieces else pieces, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Content-Disposition"] = str(content_disposition_header(as_attachment=True, filename=name))
     return response
 
 
@@ -40,7 +43,7 @@ def _pieces(lines: Iterable[str]) -> Iterator[bytes]:
 
 def _lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterable[str]:
     writer: Any = csv.writer(_Echo())
-    yield writer.writerow(list(header))
+    yield writer.writerow([safe_cell(name) for name in header])
     for row in rows:
         yield writer.writerow([safe_cell(v) for v in row])
 

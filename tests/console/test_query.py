@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from segments import wiring
+from segments.console.export import csv_response
 from segments.console.presenters.queries import SHOWN_ROWS
 from segments.errors import Unavailable
 from tests.console.conftest import FakeBroker
@@ -68,6 +69,20 @@ def test_the_csv_holds_nothing_a_spreadsheet_would_run(viewer: Client, broker: F
     }
     answer = viewer.post("/console/query/csv/", {"sql": "q"})
     assert answer.getvalue().decode().splitlines() == ["a,b", "'=1+1,-5"]
+
+
+@pytest.mark.parametrize("alias", ["=cmd()", "+1", "-1", "@SUM(A1)", "\tx", "\uff1dcmd()"])
+def test_an_alias_of_a_query_is_no_formula_in_the_header_of_the_csv(viewer: Client, broker: FakeBroker, alias: str) -> None:
+    table = {"dataSchema": {"columnNames": [alias, "b"], "columnDataTypes": ["INT", "INT"]}, "rows": [[1, 2]]}
+    broker.answer = {"resultTable": table}
+    answer = viewer.post("/console/query/csv/", {"sql": "q"})
+    assert answer.getvalue().decode().splitlines() == [f"'{alias},b", "1,2"]
+
+
+def test_a_name_of_a_file_ends_no_header() -> None:
+    response = csv_response('a"; x="\r\nSet-Cookie: a=b', ["a"], [])
+    assert "Set-Cookie" not in response.headers
+    assert "\n" not in response["Content-Disposition"]
 
 
 def test_the_csv_of_a_wrong_query_is_an_error_page(viewer: Client, broker: FakeBroker) -> None:

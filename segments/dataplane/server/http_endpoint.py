@@ -10,6 +10,7 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
+from segments.answer_headers import DATA_HEADERS
 from segments.errors import Unavailable
 
 #: Connections of brokers stay open between queries.
@@ -46,6 +47,7 @@ class HttpEndpoint:
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=2,
             server_header=False,
+            headers=list(DATA_HEADERS.items()),
             # Who asks is who connects: a header of the request could name any address, and attempts to guess are counted by address.
             proxy_headers=False,
         )

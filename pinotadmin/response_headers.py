@@ -1,0 +1,54 @@
+"""What browsers may do with our answers: a content security policy on every one of them, and headers against sniffing, framing, keeping.
+
+Our own pages have nothing inline. The admin's look needs inline styles and evaluates the expressions of its templates; the API explorer
+needs inline styles. Neither runs inline scripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from segments.answer_headers import DATA_HEADERS, DATA_POLICY
+
+_COMMON: Final = (
+    "default-src 'none'; script-src 'self'{scripts}; style-src 'self'{styles}; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
+)
+PAGE: Final = _COMMON.format(scripts="", styles="")
+ADMIN: Final = _COMMON.format(scripts=" 'unsafe-eval'", styles=" 'unsafe-inline'")
+EXPLORER: Final = _COMMON.format(scripts="", styles=" 'unsafe-inline'")
+#: Policies of pages by the beginning of their path.
+_BY_PATH: Final = (("/admin/", ADMIN), ("/api/docs/", EXPLORER))
+_STATIC: Final = "/static/"
+
+
+class ResponseHeaders:
+    """Middleware, the first of all, so that answers of the others have them too. A header that a view set itself stays."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """The response with its headers."""
+        return with_headers(self._get_response(request), request.path)
+
+
+def with_headers(response: HttpResponseBase, path: str) -> HttpResponseBase:
+    """The response to a request for this path with its headers. Only files of our own may be kept by browsers."""
+    response.headers.setdefault("Content-Security-Policy", policy_of(path, response.get("Content-Type", "")))
+    is_static = path.startswith(_STATIC)
+    for name, value in DATA_HEADERS.items():
+        if name != "Cache-Control" or not is_static:
+            response.headers.setdefault(name, value)
+    return response
+
+
+def policy_of(path: str, content_type: str) -> str:
+    """The policy of an answer: pages by their path, everything else is data."""
+    if not content_type.startswith("text/html"):
+        return DATA_POLICY
+    return next((policy for beginning, policy in _BY_PATH if path.startswith(beginning)), PAGE)
