@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 #: Shown in the place of a secret.
@@ -29,6 +30,7 @@ _PAIR: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)
 def is_secret_key(key: str) -> bool:
     """Does a key, such as ``sasl.jaas.config`` or ``input.fs.prop.secretKey``, name a secret?"""
     lower = key.lower()
