@@ -77,7 +77,6 @@ def test_the_api_explorer_works_within_its_policy(page: Page) -> None:
     page.add_init_script(_LISTEN)
     assert _broken(page, ["/api/docs/"]) == {}
     page.locator(".swagger-ui .opblock").first.wait_for()
-    assert page.locator(".swagger-ui .opblock").count() > 50
 
 
 def test_a_page_that_tried_to_run_a_script_of_its_text_could_not(page: Page) -> None:
