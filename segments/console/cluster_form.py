@@ -40,7 +40,8 @@ class ClusterForm(PlainForm):
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
     zookeeper = forms.CharField(
-        required=False, max_length=255, label="ZooKeeper", help_text="host:port,host:port; read only. Empty: read over REST.",
+        required=False, max_length=255, label="ZooKeeper",
+        help_text="host:port,host:port; tls:// before it for TLS; read only. Empty: read over REST.",
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
     zookeeper_cluster = forms.CharField(
@@ -48,7 +49,8 @@ class ClusterForm(PlainForm):
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
     zookeeper_user = forms.CharField(
-        required=False, max_length=150, label="User for ZooKeeper", help_text="Of a digest login, if its nodes ask for one.",
+        required=False, max_length=150, label="User for ZooKeeper",
+        help_text="Of a digest login, if its nodes ask for one; sasl:USER for SASL (DIGEST-MD5).",
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
     zookeeper_secret = forms.CharField(

@@ -25,6 +25,8 @@ def check_asker(user: Any, spec: ClusterSpec, row: Cluster | None) -> None:
         _check_hosts("secret", _hosts([*spec.controller_urls, spec.broker_url]) - known)
     if row is not None and kept_zookeeper and spec.zookeeper_user and not spec.zookeeper_secret:
         _check_hosts("zookeeper_secret", _servers(spec.zookeeper) - _servers(row.zookeeper))
+        if ":" in row.zookeeper_user and ":" not in spec.zookeeper_user:
+            _check_hosts("zookeeper_secret", {"in a digest login, which goes over the wire as it is"})
 
 
 def _check_place(field: str, given: str, kept: str) -> None:
@@ -39,8 +41,9 @@ def _check_hosts(field: str, foreign: set[str]) -> None:
 
 
 def _servers(zookeeper: str) -> set[str]:
-    """Hosts with their ports of ``a:2181,b:2181/path``."""
-    return {server.strip().lower() for server in zookeeper.partition("/")[0].split(",") if server.strip()}
+    """Hosts with their ports of ``a:2181,b:2181/path``; those that are reached over TLS are not the same without."""
+    way, _, rest = zookeeper.rpartition("://")
+    return {f"{way}{server.strip().lower()}" for server in rest.partition("/")[0].split(",") if server.strip()}
 
 
 def _hosts(addresses: Iterable[str]) -> set[str]:

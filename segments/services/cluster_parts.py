@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +38,8 @@ class Installation:
     limits: Limits
 
 
+#: Before the address of a ZooKeeper that is reached over TLS.
+_TLS: Final = "tls://"
 _NONE: Final[Mapping[str, str]] = {}
 _installation: list[Callable[[], Installation]] = []
 
@@ -99,12 +101,17 @@ def zookeeper_of(row: Cluster, data_dir: Path, cluster: Callable[[], str], typed
     """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened. ``typed``: see ``connection_of``."""
 
     def login() -> ZooKeeperLogin:
+        way = ZooKeeperLogin()
+        if address:
+            way = ZooKeeperLogin(tls=True, ca=row.tls_ca, certificate=row.tls_cert, key=row.tls_key, insecure=row.tls_insecure)
         if not row.zookeeper_user:
-            return ZooKeeperLogin()
+            return way
         password = typed.get(ZOOKEEPER) or find_secret(data_dir, row.name + ZOOKEEPER, row.zookeeper_source)
-        return ZooKeeperLogin(DIGEST, row.zookeeper_user, password)
+        prefix, _, user = row.zookeeper_user.rpartition(":")
+        return replace(way, scheme=prefix or DIGEST, user=user, password=password)
 
-    return PinotZooKeeper(row.zookeeper, cluster, login=login)
+    address = row.zookeeper.removeprefix(_TLS) if row.zookeeper.startswith(_TLS) else ""
+    return PinotZooKeeper(address or row.zookeeper, cluster, login=login)
 
 
 def connection_of(row: Cluster, data_dir: Path, *, broker_url: str = "", typed: Mapping[str, str] = _NONE) -> Connection:

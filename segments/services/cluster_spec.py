@@ -12,10 +12,11 @@ from segments.errors import InvalidInput
 from segments.gateways.deepstore import DeepStore
 from segments.models import Cluster
 from segments.services.cluster_secrets import ENV, FROM_FILE, STORED
+from segments.store.zookeeper_login import SASL
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_ZOOKEEPER: Final = re.compile(r"[^\s,/:]+(:\d{1,5})?(,[^\s,/:]+(:\d{1,5})?)*(/[^\s]*[^\s/])?\Z")
+_ZOOKEEPER: Final = re.compile(r"(?:tls://)?[^\s,/:]+(:\d{1,5})?(,[^\s,/:]+(:\d{1,5})?)*(/[^\s]*[^\s/])?\Z")
 _ZNODES: Final = re.compile(r"[^\s/]+(/[^\s/]+)*\Z")
 
 
@@ -87,13 +88,15 @@ def _source(spec: ClusterSpec, known_source: str) -> str:
 
 
 def _zookeeper_source(spec: ClusterSpec, known_source: str) -> str:
-    """A digest login: ZooKeeper takes any, and shows it what its ACLs allow."""
+    """A digest login: ZooKeeper takes any, and shows it what its ACLs allow. ``sasl:`` before the user: DIGEST-MD5."""
     if not spec.zookeeper_user:
         if spec.zookeeper_secret or spec.zookeeper_secret_source:
             raise _bad("zookeeper_user", "A password for ZooKeeper is given, but no user", "Give the user of the digest login.")
         return ""
-    if ":" in spec.zookeeper_user or not spec.zookeeper_user.isprintable():
-        raise _bad("zookeeper_user", "The user of a digest login can not hold ':'", "Give the user alone, and the password beside it.")
+    user = spec.zookeeper_user.removeprefix(f"{SASL}:")
+    if not user or ":" in user or not user.isprintable():
+        remedy = "Give the user alone, or with 'sasl:' before it, and the password beside it."
+        raise _bad("zookeeper_user", "The user of a login for ZooKeeper can not hold ':'", remedy)
     if not spec.zookeeper:
         raise _bad("zookeeper_user", "A login for ZooKeeper is given, but not where ZooKeeper is", "Give its address.")
     return _source_of("zookeeper_secret", spec.zookeeper_secret, spec.zookeeper_secret_source, known_source)
@@ -138,7 +141,7 @@ def _check_zookeeper(spec: ClusterSpec) -> None:
         raise _bad(
             "zookeeper",
             f"'{spec.zookeeper[:200]}' is no address of a ZooKeeper",
-            "Use host:port,host:port, or with a path: host:port/path.",
+            "Use host:port,host:port, or with a path: host:port/path; tls:// before it for TLS.",
         )
     named = spec.zookeeper_cluster.strip().strip("/")
     if named and (not _ZNODES.match(named) or not spec.zookeeper or named in (".", "..")):

@@ -190,7 +190,7 @@ class _Session(ZooKeeperStore):
 
     def _version(self) -> tuple[int, ...]:
         try:
-            found = _VERSION.search(self._client.command(b"srvr"))
+            found = _VERSION.search(self._login.ask_over_tls(self._client, b"srvr") if self._login.tls else self._client.command(b"srvr"))
         except (KazooException, OSError, UnicodeDecodeError) as error:
             log.info("ZooKeeper does not answer 'srvr': %s", error)
             found = None

@@ -10,6 +10,7 @@ from errno import ENOENT
 from pathlib import Path
 from typing import Any, Final
 
+from kazoo.client import KazooClient
 from kazoo.security import ACL, Id, Permissions, make_acl, make_digest_acl_credential
 
 from segments.errors import InvalidInput, Unavailable
@@ -110,6 +111,16 @@ class ZooKeeperLogin:
         return Unavailable(
             f"ZooKeeper at {hosts} gave no session within {seconds:g} s.", remedy="See its log; it may want TLS, or a certificate."
         )
+
+    def ask_over_tls(self, client: KazooClient, word: bytes) -> str:
+        """What the server to which ``client`` is connected says to a four-letter ``word``; kazoo's ``command`` knows no TLS. OSError."""
+        known = client._connection._socket
+        with (
+            socket.create_connection(known.getpeername()[:2], _LAST_TRY_S) as plain,
+            self._context().wrap_socket(plain, server_hostname=known.server_hostname) as connection,
+        ):
+            connection.sendall(word)
+            return connection.recv(8192).decode("utf-8", "replace")
 
     def _context(self) -> ssl.SSLContext:
         if self.ca and not Path(self.ca).is_file():

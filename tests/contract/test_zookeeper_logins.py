@@ -14,6 +14,9 @@ from kazoo.exceptions import NoAuthError
 
 from segments.domain.znrecord import ZNRecord
 from segments.errors import Unavailable
+from segments.models import Cluster
+from segments.services.cluster_parts import zookeeper_of
+from segments.services.cluster_secrets import ZOOKEEPER
 from segments.store import paths
 from segments.store.zookeeper import ZooKeeperStore
 from segments.store.zookeeper_login import DIGEST, SASL, X509, ZooKeeperLogin
@@ -138,6 +141,39 @@ def test_znodes_are_written_over_tls(with_tls: tuple[str, str], files: Path, sch
     user, password = ("pinotadmin", "secret") if scheme == DIGEST else ("", "")
     ours = {"certificate": f"{files}/us.pem", "key": f"{files}/us.key"} if asks == "need" else {}
     write(hosts, ZooKeeperLogin(scheme, user, password, tls=True, ca=f"{files}/ca.pem", **ours), f"tls-{scheme}")  # type: ignore[arg-type]
+
+
+def row_of(zookeeper: str, user: str, **tls: str) -> Cluster:
+    return Cluster(name="prod", zookeeper=zookeeper, zookeeper_user=user, zookeeper_source="stored", **tls)
+
+
+def read_as(row: Cluster, root: str, password: str) -> ZNRecord | None:
+    store = zookeeper_of(row, Path("/nowhere"), lambda: root, {ZOOKEEPER: password})
+    with closing(store):
+        node = store.get(PATH)
+        return node.record if node else None
+
+
+def make_pinot(hosts: str, login: ZooKeeperLogin, root: str) -> None:
+    with closing(ZooKeeperStore(hosts, root, login=login)) as store:
+        for path in (PATH, paths.IDEAL_STATES):
+            if store.exists(path) is None:
+                store.create(path, RECORD)
+
+
+def test_the_zookeeper_of_a_pinot_cluster_is_read_by_sasl(with_sasl: ZooKeeperProcess) -> None:
+    make_pinot(with_sasl.hosts, ZooKeeperLogin(SASL, "pinotadmin", "of the server"), "PinotSasl")
+    assert read_as(row_of(with_sasl.hosts, "sasl:pinotadmin"), "PinotSasl", "of the server") == RECORD
+    with pytest.raises(Unavailable, match="asks for a login"):
+        read_as(row_of(with_sasl.hosts, "pinotadmin"), "PinotSasl", "of the server")
+
+
+def test_the_zookeeper_of_a_pinot_cluster_is_read_over_tls(with_tls: tuple[str, str], files: Path) -> None:
+    hosts, _ = with_tls
+    tls = {"ca": f"{files}/ca.pem", "certificate": f"{files}/us.pem", "key": f"{files}/us.key"}
+    make_pinot(hosts, ZooKeeperLogin(DIGEST, "reader", "secret", tls=True, **tls), "PinotTls")  # type: ignore[arg-type]
+    row = row_of(f"tls://{hosts}", "reader", tls_ca=tls["ca"], tls_cert=tls["certificate"], tls_key=tls["key"])
+    assert read_as(row, "PinotTls", "secret") == RECORD
 
 
 def test_a_server_of_another_authority_is_not_talked_to(with_tls: tuple[str, str], files: Path) -> None:

@@ -161,6 +161,8 @@ def test_a_password_that_is_not_where_it_should_be_is_told_when_it_is_needed(ins
         ({"zookeeper": ""}, "zookeeper_user"),
         ({"zookeeper_user": ""}, "zookeeper_user"),
         ({"zookeeper_user": "a:b"}, "zookeeper_user"),
+        ({"zookeeper_user": "sasl:"}, "zookeeper_user"),
+        ({"zookeeper": "ssl://127.0.0.1:1"}, "zookeeper"),
         ({"zookeeper_secret": ""}, "zookeeper_secret"),
         ({"zookeeper_secret_source": "env:X"}, "zookeeper_secret_source"),
         ({"zookeeper_secret": "", "zookeeper_secret_source": "stored"}, "zookeeper_secret_source"),
@@ -183,6 +185,14 @@ def test_no_administrator_has_a_kept_password_sent_to_another_zookeeper() -> Non
     check_asker(None, spec(zookeeper="elsewhere:2181"), row)
     with pytest.raises(Forbidden, match="not sent to another host"):
         check_asker(None, spec(zookeeper="zk1:2181,elsewhere:2181", zookeeper_secret=""), row)
+    with pytest.raises(Forbidden, match="not sent to another host"):
+        check_asker(None, spec(zookeeper="tls://zk1:2181", zookeeper_secret=""), row)
+    row.zookeeper, row.zookeeper_user = "tls://zk1:2181", f"sasl:{USER}"
+    check_asker(None, spec(zookeeper="tls://zk1:2181/pinot", zookeeper_user=f"sasl:{USER}", zookeeper_secret=""), row)
+    with pytest.raises(Forbidden, match="not sent to another host"):
+        check_asker(None, spec(zookeeper="zk1:2181", zookeeper_user=f"sasl:{USER}", zookeeper_secret=""), row)
+    with pytest.raises(Forbidden, match="over the wire as it is"):
+        check_asker(None, spec(zookeeper="tls://zk1:2181", zookeeper_secret=""), row)
     with pytest.raises(Forbidden, match="Only a superuser may name a place"):
         check_asker(None, spec(zookeeper_secret="", zookeeper_secret_source="env:SECRET_KEY"), row)
 

@@ -120,9 +120,13 @@ def _add_connection(parser: argparse.ArgumentParser, *, is_new: bool) -> None:
         parser.add_argument("--kind", choices=["pinot"], default="pinot", help="only Pinot clusters are added")
     parser.add_argument("--controller", action="append", required=is_new, metavar="URL", help="repeat for several, tried in turn")
     parser.add_argument("--broker", metavar="URL", help="queries go there (default: through the controller)")
-    parser.add_argument("--zookeeper", metavar="ADDR", help="host:port,host:port[/path]; read only (default: all is read over REST)")
+    parser.add_argument("--zookeeper", metavar="ADDR", help="[tls://]host:port,host:port[/path]; read only (default: over REST)")
     parser.add_argument("--zookeeper-cluster", metavar="NAME", help="below ZooKeeper's root (default: as the controller says)")
-    parser.add_argument("--zookeeper-user", metavar="USER", help="of a digest login; its password is asked for, or named by the next two")
+    parser.add_argument(
+        "--zookeeper-user",
+        metavar="USER",
+        help="of a digest login, or sasl:USER (DIGEST-MD5); its password is asked for, or named by the next two",
+    )
     parser.add_argument("--zookeeper-secret-env", metavar="NAME", help="environment variable that holds the password")
     parser.add_argument("--zookeeper-secret-file", metavar="PATH", help="file that holds the password")
     parser.add_argument("--deep-store", metavar="URL", help="where pushes put segments (default: each is uploaded)")
