@@ -90,6 +90,21 @@ def test_a_table_that_can_not_be_read_does_not_stop_the_others(world: World, clu
     assert list(Table.objects.values_list("name", flat=True)) == ["t_OFFLINE"]
 
 
+def test_rows_hold_no_secret_of_a_config_and_no_password_of_an_address(world: World, cluster: Cluster) -> None:
+    node, segment = world.memory.get(paths.table_config(TABLE.typed)), world.memory.get(paths.segment(TABLE.typed, "a"))
+    assert node is not None
+    assert node.record is not None
+    assert segment is not None
+    assert segment.record is not None
+    task = '{"taskTypeConfigsMap":{"X":{"input.fs.prop.secretKey":"xyzzy"}}}'
+    world.memory.replace(paths.table_config(TABLE.typed), node.record.with_simple_items({"task": task}), node.version)
+    address = {"segment.download.url": "https://ann:xyzzy@store/a"}
+    world.memory.replace(paths.segment(TABLE.typed, "a"), segment.record.with_simple_items(address), segment.version)
+    Follower(world.memory, cluster).sync_all()
+    assert Table.objects.get().config["task"] == {"taskTypeConfigsMap": {"X": {"input.fs.prop.secretKey": "*****"}}}
+    assert Segment.objects.get(name="a").download_url == "https://ann:*****@store/a"
+
+
 def test_consuming_segments_and_the_pause_of_a_realtime_table_are_mirrored(world: World, cluster: Cluster) -> None:
     name, typed = "r__3__7__20260801T1000Z", "r_REALTIME"
     body = {"tableName": "r", "tableType": "REALTIME", "segmentsConfig": {"replication": "1"}}
