@@ -16,6 +16,7 @@ from segments.api.base import ApiView, need_text, text_param
 from segments.api.bodies import QueryBody, read_body
 from segments.dataplane.query.rows import PiecewiseRows
 from segments.errors import InvalidInput
+from segments.services.api_tokens import person_name
 from segments.services.query_rights import require_query_rights
 from segments.services.streaming import in_threads
 
@@ -54,7 +55,7 @@ class Query(ApiView):
         is_foreign = self.cluster is not None and self.ctx.pinot is not None
         require_query_rights(request.user, self.cluster_name, sql, given, is_foreign=is_foreign)
         with ExitStack() as held:
-            held.enter_context(wiring.query_slots().slot(request.user.get_username()))
+            held.enter_context(wiring.query_slots().slot(person_name(request.user)))
             answer = wiring.query(self.cluster).query(sql, given)
             rows = (answer.get("resultTable") or {}).get("rows")
             if not isinstance(rows, PiecewiseRows):

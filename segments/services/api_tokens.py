@@ -72,6 +72,11 @@ class TokenUser:
         return self.get_username()
 
 
+def person_name(user: Any) -> str:
+    """Whose limits count: the owner's, however many tokens are asked with."""
+    return str(getattr(user, "owner", user).get_username())
+
+
 @dataclass(frozen=True)
 class TokenWish:
     """What somebody wants of a new token. ``days`` until it expires."""

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from starlette.requests import Request as StarletteRequest
 
 from segments.api import direct
+from segments.dataplane.server import guard
 from segments.domain.browser_request import is_foreign
+from segments.errors import Forbidden
 from segments.models import AuditEvent
+from segments.services.api_tokens import person_name
+from segments.services.sign_in import check_token
 from tests.api.cluster import ApiCluster, basic
 from tests.api.test_direct import ROOT, by_django, directly, scope_of
 from tests.security.test_tokens import make
@@ -101,3 +106,24 @@ def test_what_says_nothing_is_no_browser() -> None:
     assert not is_foreign("", "", OWN)
     assert not is_foreign("", OWN.upper(), OWN)
     assert is_foreign("Cross-Site", OWN, OWN)
+
+
+@pytest.mark.parametrize(("headers", "is_let_in"), [*((h, False) for h in FOREIGN), ({}, True), ({"origin": OWN}, True)])
+def test_a_servers_port_refuses_other_sites_too(headers: dict[str, str], is_let_in: bool) -> None:
+    given = {"host": "127.0.0.1:9000", "authorization": ROOT, **headers}
+    asked = StarletteRequest(
+        {
+            "type": "http", "method": "GET", "path": "/tables", "raw_path": b"/tables", "query_string": b"", "scheme": "http",
+            "headers": [(k.encode(), v.encode()) for k, v in given.items()], "path_params": {},
+        }
+    )  # fmt: skip
+    if is_let_in:
+        guard._check_origin(asked)
+        return
+    with pytest.raises(Forbidden):
+        guard._check_origin(asked)
+
+
+def test_all_tokens_of_a_person_share_the_persons_limits(cluster: ApiCluster) -> None:
+    tokens = [make(cluster.http, name, "query") for name in ("a", "b")]
+    assert {person_name(check_token(token, "")) for token in tokens} == {"root"}

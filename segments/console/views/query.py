@@ -18,6 +18,7 @@ from segments.console.forms import QueryForm
 from segments.console.presenters.queries import as_text, present, table_of
 from segments.errors import InvalidInput, PinotAdminError
 from segments.models import Table
+from segments.services.api_tokens import person_name
 from segments.services.page_addresses import default_cluster
 from segments.services.query_rights import require_query_rights
 from segments.services.reading import readable_rows
@@ -61,6 +62,6 @@ def _run(request: HttpRequest, form: QueryForm) -> dict[str, Any]:
     sql, cluster = form.cleaned_data["sql"], cluster_of(request)
     is_foreign = cluster != default_cluster()
     require_query_rights(request.user, cluster, sql, {}, is_foreign=is_foreign)
-    with wiring.query_slots().slot(request.user.get_username()):
+    with wiring.query_slots().slot(person_name(request.user)):
         answer: dict[str, Any] = wiring.query(cluster).query(sql)
     return answer

@@ -16,8 +16,9 @@ from starlette.responses import JSONResponse, Response
 from segments.dataplane.server.authorization import Asked, Authorization, Caller
 from segments.dataplane.server.routes import ServerRoute
 from segments.domain.bounded_json import parse_json
+from segments.domain.browser_request import is_browser, is_foreign
 from segments.domain.cluster_signature import ANSWER_HEADER, digest_of
-from segments.errors import InvalidInput, NotAuthenticated, PayloadTooLarge, PinotAdminError
+from segments.errors import Forbidden, InvalidInput, NotAuthenticated, PayloadTooLarge, PinotAdminError
 
 log = logging.getLogger(__name__)
 
@@ -78,11 +79,21 @@ def guarded(
 
 
 async def _admit(route: ServerRoute, request: Request, authorization: Authorization, pool: Executor) -> Caller:
+    _check_origin(request)
     asked = Asked(request.headers.get("authorization", ""), request.client.host if request.client else "", request.method, request.url.path)
     admit = partial(authorization.admit, route, asked, _target(request), request.path_params.get("table"))
     if not authorization.needs_thread(route, asked):
         return admit()
     return await asyncio.get_running_loop().run_in_executor(pool, admit)
+
+
+def _check_origin(request: Request) -> None:
+    """Forbidden for what a page of another origin makes a browser send with credentials that it remembers."""
+    given = request.headers
+    own = f"{request.url.scheme}://{given.get('host', '')}"
+    is_basic = given.get("authorization", "")[:6].lower() == "basic "
+    if is_basic and is_foreign(given.get("sec-fetch-site", ""), given.get("origin", ""), own):
+        raise Forbidden("A page of another site started this request.", remedy="Ask without a browser, or send an API token.")
 
 
 def _target(request: Request) -> str:
@@ -117,7 +128,9 @@ def _too_large(most: int) -> PayloadTooLarge:
 
 def _refusal(request: Request, error: PinotAdminError) -> Response:
     headers = {}
-    if isinstance(error, NotAuthenticated):
+    if isinstance(error, NotAuthenticated) and not is_browser(
+        request.headers.get("user-agent", ""), request.headers.get("sec-fetch-mode", "")
+    ):  # which would remember the password, and send it along for every page
         headers["WWW-Authenticate"] = 'Basic realm="pinotadmin"'
     if "retry_after_s" in error.data:
         headers["Retry-After"] = str(error.data["retry_after_s"])
