@@ -15,6 +15,7 @@ import pytest
 
 from tests.integration.running import Client, Installation
 
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 GIB = 1 << 30
 UPLOAD = {"Content-Type": "multipart/form-data; boundary=x", "Content-Length": str(50 * GIB)}
 
