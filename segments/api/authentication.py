@@ -105,7 +105,7 @@ def actor_of(request: Request, reason: str = "") -> Actor:
     except (exceptions.APIException, PinotAdminError):
         name = "anonymous"  # asking for the user is what failed
     given = reason or request.headers.get("X-Reason") or request.query_params.get("reason") or ""
-    return Actor(name, given[:_MAX_REASON], address_of(request))
+    return Actor(name, given.replace("\x00", "")[:_MAX_REASON], address_of(request))
 
 
 def address_of(request: Any) -> str:

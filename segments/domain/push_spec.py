@@ -44,6 +44,8 @@ _KEYS: Final[dict[str, bool | str]] = {
 }  # fmt: skip
 #: Below these everything is allowed; its own parser checks it.
 _OPEN: Final = ("recordReaderSpec.configs", "segmentNameGeneratorSpec.configs", "pinotFSSpecs", "pinotClusterSpecs")
+#: The longest path of Linux.
+_LONGEST_TEXT: Final = 4096
 _EXTRA: Final = ("stagingDir", "dependencyJarDir", "segmentTargetRows", "atomicAppend", "overrideChecks")
 
 
@@ -193,6 +195,8 @@ def _text(body: Mapping[str, Any], path: str) -> str | None:
     value = _at(body, path)
     if value is not None and not isinstance(value, str):
         raise _bad(path, "must be text", "")
+    if value and ("\x00" in value or len(value) > _LONGEST_TEXT):
+        raise _bad(path, f"holds the character U+0000, or more than {_LONGEST_TEXT} characters", "No path and no name can be that.")
     return value or None
 
 

@@ -93,3 +93,10 @@ def test_a_refusal_names_the_key_and_its_line(change: tuple[str, str], message: 
 def test_text_that_is_no_specification_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="job specification"):
         parse_spec(text)
+
+
+@pytest.mark.parametrize("path", ['"a\\0b"', "/" + "x" * 5000])
+def test_a_path_that_no_file_can_have_is_refused(path: str) -> None:
+    text = f"jobType: SegmentCreationAndTarPush\ninputDirURI: {path}\ntableSpec: {{tableName: t}}\nrecordReaderSpec: {{dataFormat: csv}}\n"
+    with pytest.raises(InvalidInput, match="inputDirURI"):
+        parse_spec(text)
