@@ -139,8 +139,10 @@ def _substr(text: Values, begin: Values, end: Values | None = None) -> Values:
 
 def _replace(text: Values, find: Values, put: Values) -> Values:
     text, old, new = convert(text, "STRING"), str(constant(find, "text to find")), str(constant(put, "replacement"))
+    if not old:
+        return text  # Arrow would search an empty text for ever, and fill the memory
     added = len(new.encode()) - len(old.encode())
-    if added > 0 and old:
+    if added > 0:
         found = pc.fill_null(pc.count_substring(text, old), 0).to_numpy(zero_copy_only=False).astype(np.int64)
         before = pc.fill_null(pc.binary_length(text), 0).to_numpy(zero_copy_only=False)
         _check_grown(text, np.where(found > 0, before + found * added, 0))
