@@ -5,12 +5,12 @@ Such an offset means nothing in the new stream, so a resume has to say where to 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
 from segments.domain.llc_name import is_llc_name, parse_llc_name
+from segments.domain.partition_notes import read_notes, with_notes, without_notes
 from segments.domain.pause import consuming_segments, topic_of
 from segments.domain.stream_config import StreamConfig
 from segments.domain.znrecord import ZNRecord
@@ -35,8 +35,7 @@ def _place(address: str) -> str:
 
 def of(ideal: ZNRecord) -> dict[int, str]:
     """{partition: the stream that its committed offset belongs to}."""
-    pairs = (entry.partition("=") for entry in ideal.lists.get(_KEY, ()))
-    return {int(partition): stream for partition, _, stream in pairs}
+    return read_notes(ideal, _KEY)
 
 
 def noted(ideal: ZNRecord, before: Sequence[StreamConfig], after: Sequence[StreamConfig]) -> ZNRecord:
@@ -50,12 +49,12 @@ def noted(ideal: ZNRecord, before: Sequence[StreamConfig], after: Sequence[Strea
         stream = known.get(partition, old[was])
         if stream != new[will]:
             found[partition] = stream
-    return _with(ideal, found)
+    return with_notes(ideal, _KEY, found)
 
 
 def without(ideal: ZNRecord, partitions: Collection[int]) -> ZNRecord:
     """A copy without the partitions that begin in the new stream now."""
-    return _with(ideal, {p: s for p, s in of(ideal).items() if p not in partitions})
+    return without_notes(ideal, _KEY, partitions)
 
 
 def still_consuming(before: ZNRecord, after: ZNRecord) -> list[str]:
@@ -67,11 +66,3 @@ def still_consuming(before: ZNRecord, after: ZNRecord) -> list[str]:
 
 def _partitions(segments: Collection[str]) -> list[int]:
     return sorted({parse_llc_name(s).partition for s in segments if is_llc_name(s)})
-
-
-def _with(ideal: ZNRecord, streams: Mapping[int, str]) -> ZNRecord:
-    if streams == of(ideal):
-        return ideal
-    lists = {k: v for k, v in ideal.lists.items() if k != _KEY}
-    entries = {_KEY: [f"{partition}={stream}" for partition, stream in sorted(streams.items())]} if streams else {}
-    return replace(ideal, lists={**lists, **entries})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Final
 
+from segments.domain.partition_notes import read_notes, with_notes, without_notes
 from segments.domain.znrecord import ZNRecord
 
 _KEY: Final = "pinotadmin.firstOffsets"
@@ -13,19 +13,14 @@ _KEY: Final = "pinotadmin.firstOffsets"
 
 def of(ideal: ZNRecord) -> dict[int, str]:
     """{partition: offset} of those that are still to be made."""
-    pairs = (entry.partition("=") for entry in ideal.lists.get(_KEY, ()))
-    return {int(partition): offset for partition, _, offset in pairs}
+    return read_notes(ideal, _KEY)
 
 
 def noted(ideal: ZNRecord, starts: Mapping[int, str]) -> ZNRecord:
     """A copy with these offsets; the very record when there are none."""
-    lists = {k: v for k, v in ideal.lists.items() if k != _KEY}
-    kept = {_KEY: [f"{partition}={offset}" for partition, offset in sorted(starts.items())]} if starts else {}
-    return ideal if lists == ideal.lists and not kept else replace(ideal, lists={**lists, **kept})
+    return with_notes(ideal, _KEY, starts)
 
 
 def without(ideal: ZNRecord, partitions: Collection[int]) -> ZNRecord:
     """A copy without the partitions whose first segments are made now."""
-    before = of(ideal)
-    after = {p: offset for p, offset in before.items() if p not in partitions}
-    return noted(ideal, after) if after != before else ideal
+    return without_notes(ideal, _KEY, partitions)
