@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from segments.domain.archive import Outcome, refused
+from segments.domain.segment_metadata import SegmentMetadata
 from segments.errors import InvalidInput, StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.context import Actor, Context
@@ -21,16 +22,19 @@ _REMEDY: Final = "Start a server that holds it and try again, or give force=true
 
 def only_on_servers(ctx: Context, table: TableName, segments: Collection[str]) -> list[str]:
     """Those of the segments that are committed and have no file in the deep store. Only REALTIME tables have such."""
+    return sorted(_lonely(ctx, table, segments))
+
+
+def _lonely(ctx: Context, table: TableName, segments: Collection[str]) -> dict[str, SegmentMetadata]:
     if table.type != REALTIME or not segments:
-        return []
-    return sorted(s for s, m in read_records(ctx, table, sorted(segments)).items() if is_on_servers_only(m))
+        return {}
+    return {s: m for s, m in read_records(ctx, table, sorted(segments)).items() if is_on_servers_only(m)}
 
 
 def copy_to_store(ctx: Context, table: TableName, segments: Collection[str]) -> dict[str, str]:
     """Copy those that only servers have into the deep store; {segment: why it could not be copied}."""
-    lonely = only_on_servers(ctx, table, segments)
-    records, until, failed = read_records(ctx, table, lonely) if lonely else {}, time.monotonic() + _COPY_S, {}
-    for segment, metadata in records.items():
+    until, failed = time.monotonic() + _COPY_S, {}
+    for segment, metadata in _lonely(ctx, table, segments).items():
         in_time = time.monotonic() < until
         failure = try_upload(ctx, table, segment, metadata) if in_time else "there was no time left to copy it."
         if failure:
