@@ -77,6 +77,12 @@ def resolve_table(name: str, type_text: str | None) -> TableName:
     return TableName(raw, table_type)
 
 
+def typed_names(name: str) -> tuple[str, ...]:
+    """``sales_OFFLINE`` -> itself; ``sales`` -> the names of its OFFLINE and REALTIME tables, whether they exist or not."""
+    raw, kind = split_table_name(name)
+    return (name,) if kind is not None else tuple(f"{raw}_{kind}" for kind in TABLE_TYPES)
+
+
 def check_raw_table_name(raw: str) -> str:
     """Return the name, or raise InvalidInput when it can not be a table's name."""
     if not raw or not _TABLE.match(raw) or raw.count(".") > 1 or len(raw) > _LONGEST:

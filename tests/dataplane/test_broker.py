@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
+from segments.dataplane.broker.routing import observe
+from segments.dataplane.broker.sides import is_created
 from segments.dataplane.server import Server
 from segments.dataplane.server.held_segment import HeldSegment
 from segments.domain.schema import parse_schema
@@ -76,6 +79,33 @@ def test_unknown_and_dropped_tables_answer_190(world: World) -> None:
     world.store.delete(paths.ideal_state(TABLE))
     poll(lambda: codes(broker.query("select count(*) from t")) == [190], what="190 after the drop")
     poll(lambda: world.acknowledged(broker) == -1, what="no acknowledgement of a dropped table")
+
+
+@pytest.mark.parametrize("name", ["t", "t_OFFLINE"])
+def test_a_table_is_known_to_queries_from_the_moment_it_is_created(world: World, name: str) -> None:
+    world.start_server()
+    broker = world.start_broker()
+    asked = threading.Event()
+
+    def read_late(*given: Any) -> Any:
+        asked.wait(5)
+        return observe(*given)
+
+    def ask(*given: Any) -> bool:
+        asked.set()
+        return is_created(*given)
+
+    with patch("segments.dataplane.broker.follower.observe", read_late), patch("segments.dataplane.broker.broker.is_created", ask):
+        world.create_table()
+        assert broker.query(f"select count(*) from {name}")["resultTable"]["rows"] == [[0]]
+
+
+@pytest.mark.parametrize("name", ["nothing", "a/b", "", "x" * 300])
+def test_a_table_that_nobody_created_is_refused_without_waiting(world: World, name: str) -> None:
+    broker = world.start_broker()
+    began = time.monotonic()
+    assert codes(broker.query(f'select * from "{name}"')) in ([190], [150])
+    assert time.monotonic() - began < 0.5
 
 
 @pytest.mark.parametrize(("sql", "code"), [("selct 1", 150), ("select zzz from t", 710), ("drop table t", 150)])

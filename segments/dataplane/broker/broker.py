@@ -24,7 +24,7 @@ from segments.dataplane.broker.progress import Progress
 from segments.dataplane.broker.routing import Routing, replicas_of
 from segments.dataplane.broker.served_tables import ServedTables
 from segments.dataplane.broker.server_health import ServerHealth
-from segments.dataplane.broker.sides import Side, sides_of
+from segments.dataplane.broker.sides import Side, is_created, sides_of
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.engine import check_bytes
 from segments.dataplane.query.parse import parse_select
@@ -166,17 +166,27 @@ class Broker:
             try:
                 return self._run(question, sides)
             except _Failed as failure:
-                left = min(question.started + _RERUN_S, question.deadline) - time.monotonic()
+                left = self._patience(question)
                 patience = left if failure.is_outdated else 0.0
                 if left <= 0 or not self._follower.wait_change([side.routing for side in sides], patience):
                     raise
 
     def _sides(self, question: _Question) -> list[Side]:
         name = engine.table_of(question.sql)
-        sides = sides_of(name, self._follower.routings(), is_by_name=question.segments is not None)
+        sides = self._known_sides(name, question)
+        if not sides and is_created(self._store, name) and self._follower.wait_known(name, self._patience(question)):
+            sides = self._known_sides(name, question)
         if not sides:
             raise _Failed(answers.TABLE_DOES_NOT_EXIST, f"Table '{name}' does not exist.")
         return sides
+
+    def _known_sides(self, name: str, question: _Question) -> list[Side]:
+        return sides_of(name, self._follower.routings(), is_by_name=question.segments is not None)
+
+    @staticmethod
+    def _patience(question: _Question) -> float:
+        """Seconds that this query may still wait for a change that is sure to come; 0 or less: none."""
+        return min(question.started + _RERUN_S, question.deadline) - time.monotonic()
 
     def _run(self, question: _Question, sides: Sequence[Side]) -> dict[str, Any]:
         tasks = [self._pool.submit(self._read, question, side) for side in sides[1:]]

@@ -14,7 +14,7 @@ from segments.dataplane.broker.acknowledgements import Acknowledgements, Served
 from segments.dataplane.broker.end_times import EndTimes
 from segments.dataplane.broker.routing import Hosting, Observed, Routing, ServerRef, build_routing, find_hosting, is_first_load, observe
 from segments.errors import PinotAdminError
-from segments.names import OFFLINE, REALTIME, TABLE_TYPES, split_table_name
+from segments.names import OFFLINE, REALTIME, TABLE_TYPES, split_table_name, typed_names
 from segments.store import paths
 from segments.store.base import Store, Watch
 from segments.store.instances import instance_configs, live_instances
@@ -102,6 +102,11 @@ class Follower:
         """Wait until one of these tables has another routing than the one given."""
         with self._published:
             return self._published.wait_for(lambda: any(self._routings.get(r.table.typed) is not r for r in known), timeout_s)
+
+    def wait_known(self, name: str, timeout_s: float) -> bool:
+        """Wait until a raw or typed table name has a routing; False when time is up first."""
+        with self._published:
+            return self._published.wait_for(lambda: any(table in self._routings for table in typed_names(name)), timeout_s)
 
     def acknowledge_all(self) -> None:
         """Have every acknowledgement written again, in the present session."""

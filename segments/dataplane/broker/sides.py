@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from segments.dataplane.broker.routing import Routing
 from segments.domain.time_boundary import TimeBoundary, TimeFilter, time_boundary
-from segments.names import OFFLINE, REALTIME, split_table_name
+from segments.errors import PinotAdminError
+from segments.names import OFFLINE, REALTIME, check_raw_table_name, split_table_name, typed_names
+from segments.store import paths
+from segments.store.base import Store
 
 
 @dataclass(frozen=True)
@@ -41,3 +44,13 @@ def boundary_of(offline: Routing) -> TimeBoundary | None:
     if offline.config is None or offline.schema is None or offline.end_time_ms is None:
         return None
     return time_boundary(offline.config, offline.schema, [offline.end_time_ms])
+
+
+def is_created(store: Store, name: str) -> bool:
+    """Whether ZooKeeper has a table of this raw or typed name. One that was created this moment may not be in the routings yet."""
+    try:
+        check_raw_table_name(split_table_name(name)[0])
+        return any(store.exists(paths.ideal_state(table)) is not None for table in typed_names(name))
+    except PinotAdminError:
+        # No name of a table, or ZooKeeper does not answer: the routings are all that is known.
+        return False
