@@ -8,6 +8,8 @@ from rest_framework.request import Request
 
 from segments.api.base import json_body
 from segments.domain.json_model import Model, Whole, read_model
+from segments.domain.token_scope import EVERYTHING
+from segments.services.api_tokens import DEFAULT_DAYS
 
 T = TypeVar("T")
 
@@ -83,6 +85,46 @@ class PartitionsBody(Model):
     consume_from: str | None = None
     comment: str | None = None
     dry_run: bool | None = None
+
+
+class PushBody(Model, forbid_unknown_fields=True):
+    """A push with more than its job specification."""
+
+    spec: dict[str, Any] | str
+    reason: str | None = None
+    override_checks: str | None = None
+
+
+class TokenBody(Model, forbid_unknown_fields=True):
+    """A new API token. Nothing of it can be null: what is left out is not to become more than was meant."""
+
+    name: str = ""
+    scopes: list[str] = []
+    tables: str = EVERYTHING
+    cluster: str = EVERYTHING
+    expires_in_days: int = DEFAULT_DAYS
+
+
+class ClusterBody(Model, forbid_unknown_fields=True):
+    """How a Pinot cluster is reached; what is left out stays as it is."""
+
+    name: str | None = None
+    controller_urls: list[str] | None = None
+    broker_url: str | None = None
+    zookeeper: str | None = None
+    zookeeper_cluster: str | None = None
+    zookeeper_user: str | None = None
+    zookeeper_secret: str | None = None
+    zookeeper_secret_source: str | None = None
+    deep_store_url: str | None = None
+    auth: str | None = None
+    auth_user: str | None = None
+    secret: str | None = None
+    secret_source: str | None = None
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    tls_insecure: bool | None = None
 
 
 def read_body(request: Request, model: type[T], *, optional: bool = False) -> T:

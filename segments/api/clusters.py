@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, bool_param, json_body
+from segments.api.base import ApiView, bool_param
+from segments.api.bodies import ClusterBody, read_body
 from segments.api.permissions import Right
 from segments.domain.pinot_version import all_lacking, parse_version
-from segments.errors import InvalidInput, NotFound
+from segments.errors import NotFound
 from segments.models import Cluster
 from segments.services import clusters
 from segments.services.cluster_asker import check_asker
 from segments.services.clusters import ClusterSpec
 from segments.services.rights import has_right_everywhere
 
-#: Field of the document -> field of the specification, each a text.
-_TEXTS: Final = {
-    "brokerUrl": "broker_url", "zookeeper": "zookeeper", "zookeeperCluster": "zookeeper_cluster", "deepStoreUrl": "deep_store_url",
-    "zookeeperUser": "zookeeper_user", "zookeeperSecret": "zookeeper_secret", "zookeeperSecretSource": "zookeeper_secret_source",
-    "auth": "auth", "authUser": "auth_user", "secret": "secret", "secretSource": "secret_source", "tlsCa": "tls_ca", "tlsCert": "tls_cert",
-    "tlsKey": "tls_key",
-}  # fmt: skip
+#: What a change keeps where its body does not name it. Secrets are kept elsewhere.
 _KEPT: Final = (
-    "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "deep_store_url", "auth", "auth_user",
-    "tls_ca", "tls_cert", "tls_key",
+    "controller_urls", "tls_insecure", "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "deep_store_url", "auth",
+    "auth_user", "tls_ca", "tls_cert", "tls_key",
 )  # fmt: skip
 
 
@@ -45,6 +40,7 @@ class Clusters(_ClustersView):
     """All clusters; add a Pinot."""
 
     answers = {"GET": {200: "object"}, "POST": {201: "object"}}
+    bodies = {"POST": ClusterBody}
     parameters = {"POST": ("check", "reason")}
 
     def get(self, request: Request) -> Response:
@@ -56,7 +52,7 @@ class Clusters(_ClustersView):
 
         201; with check=true (the default) it is asked at once and the answer has what was found: that it does not answer refuses nothing.
         """
-        spec = _spec(request, _document(request), None)
+        spec = _spec(request, None)
         row = clusters.add_cluster(spec, self.actor)
         return Response(_checked(self, request, row), status=201, headers={"Location": f"/api/v1/clusters/{row.name}"})
 
@@ -64,6 +60,7 @@ class Clusters(_ClustersView):
 class OneCluster(_ClustersView):
     """One cluster by its name."""
 
+    bodies = {"PUT": ClusterBody}
     parameters = {"PUT": ("check", "reason"), "DELETE": ("reason",)}
 
     def get(self, request: Request, name: str) -> Response:
@@ -73,7 +70,7 @@ class OneCluster(_ClustersView):
 
     def put(self, request: Request, name: str) -> Response:
         """Change how it is reached. What the body leaves out stays as it is, the secret too."""
-        row = clusters.change_cluster(_spec(request, {**_document(request), "name": name}, _row(name)), self.actor)
+        row = clusters.change_cluster(_spec(request, _row(name)), self.actor)
         return Response(_checked(self, request, row))
 
     def delete(self, request: Request, name: str) -> Response:
@@ -122,29 +119,11 @@ def _row(name: str) -> Cluster:
     return row
 
 
-def _document(request: Request) -> dict[str, Any]:
-    body = json_body(request)
-    known = {"name", "controllerUrls", "tlsInsecure", *_TEXTS}
-    if not isinstance(body, dict):
-        raise InvalidInput("A cluster is an object.", remedy='Send {"name": ..., "controllerUrls": [...]}.')
-    unknown = sorted(set(body) - known)
-    if unknown:
-        raise InvalidInput(f"'{unknown[0]}' is no field of a cluster.", remedy=f"There are {', '.join(sorted(known))}.", field=unknown[0])
-    return body
-
-
-def _spec(request: Request, body: Mapping[str, Any], row: Cluster | None) -> ClusterSpec:
-    for field in ("name", *_TEXTS):
-        if not isinstance(body.get(field, ""), str):
-            raise InvalidInput(f"'{field}' must be a text.", field=field)
-    urls = body.get("controllerUrls", row.controller_urls if row else [])
-    if not isinstance(urls, list) or not all(isinstance(u, str) for u in urls):
-        raise InvalidInput("'controllerUrls' must be a list of addresses.", field="controllerUrls")
-    insecure = body.get("tlsInsecure", row.tls_insecure if row else False)
-    if not isinstance(insecure, bool):
-        raise InvalidInput("'tlsInsecure' must be true or false.", field="tlsInsecure")
-    stored = {name: getattr(row, name) for name in _KEPT} if row else {}
-    given = {target: body[field] for field, target in _TEXTS.items() if field in body}
-    spec = ClusterSpec(name=str(body.get("name", "")), controller_urls=tuple(urls), tls_insecure=insecure, **(stored | given))
+def _spec(request: Request, row: Cluster | None) -> ClusterSpec:
+    """What the body asks for; of a cluster that is there, its name and what the body leaves out are those of its ``row``."""
+    given = {k: v for k, v in msgspec.structs.asdict(read_body(request, ClusterBody)).items() if v is not None}
+    stored = {name: getattr(row, name) for name in _KEPT} if row else {"name": "", "controller_urls": ()}
+    wanted = stored | given | ({"name": row.name} if row else {})
+    spec = ClusterSpec(**{**wanted, "controller_urls": tuple(wanted["controller_urls"])})
     check_asker(request.user, spec, row)
     return spec

@@ -10,9 +10,11 @@ from rest_framework.response import Response
 
 from segments import wiring
 from segments.api.base import ApiView, int_param, text_param
+from segments.api.bodies import PushBody
 from segments.api.permissions import Right
 from segments.domain.bounded_json import parse_json
 from segments.domain.bounded_yaml import MAX_CHARS
+from segments.domain.json_model import read_model
 from segments.domain.push_spec import parse_spec
 from segments.errors import InvalidInput
 from segments.models import Push
@@ -130,10 +132,8 @@ def _body(raw: bytes) -> tuple[Any, str, str]:
         return text, "", ""  # the reader of specifications says what is wrong
     if not isinstance(body, dict) or not set(body) <= {"spec", "reason", "overrideChecks"}:
         return text, "", ""
-    spec, reason, override = body.get("spec"), body.get("reason") or "", body.get("overrideChecks") or ""
-    if not isinstance(spec, dict | str) or not isinstance(reason, str) or not isinstance(override, str):
-        raise InvalidInput("'spec' must be a job specification, 'reason' and 'overrideChecks' text.", field="spec")
-    return spec, reason, override
+    given = read_model(PushBody, body, "the request's body")
+    return given.spec, given.reason or "", given.override_checks or ""
 
 
 urlpatterns = [

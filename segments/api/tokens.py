@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from segments.api.base import ApiView, bool_param, json_body
-from segments.domain.token_scope import EVERYTHING, SCOPES
-from segments.errors import InvalidInput
+from segments.api.base import ApiView, bool_param
+from segments.api.bodies import TokenBody, read_body
 from segments.models import ApiToken
-from segments.services.api_tokens import DEFAULT_DAYS, TokenWish, create_token, revoke_token, state_of, visible_tokens
-
-_TEXTS: Final = {"cluster": EVERYTHING, "tables": EVERYTHING}
-_FIELDS: Final = ("name", "scopes", *_TEXTS, "expiresInDays")
+from segments.services.api_tokens import TokenWish, create_token, revoke_token, state_of, visible_tokens
 
 
 class Tokens(ApiView):
@@ -24,6 +20,7 @@ class Tokens(ApiView):
     rights = {"POST": "read"}
     #: Everybody has tokens of their own; nothing of any table is in the answer.
     reading = "open"
+    bodies = {"POST": TokenBody}
     parameters = {"GET": ("all",), "POST": ("reason",)}
 
     def get(self, request: Request) -> Response:
@@ -36,7 +33,7 @@ class Tokens(ApiView):
 
         201 with ``token``: what is to be sent as ``Authorization: Bearer``. It is shown here and never again.
         """
-        row, secret = create_token(request.user, _wish(json_body(request)), self.actor)
+        row, secret = create_token(request.user, _wish(read_body(request, TokenBody)), self.actor)
         answer = {**token_json(row), "token": secret}
         return Response(answer, status=201, headers={"Location": f"/api/v1/tokens/{row.pk}", "Cache-Control": "no-store"})
 
@@ -64,19 +61,5 @@ def token_json(token: ApiToken) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _wish(body: Any) -> TokenWish:
-    if not isinstance(body, dict):
-        raise InvalidInput("A token is an object.", remedy='Send {"name": "nightly", "scopes": ["query"]}.')
-    unknown = sorted(str(key) for key in set(body) - set(_FIELDS))
-    if unknown:
-        raise InvalidInput(f"'{unknown[0]}' is no field of a token.", remedy=f"There are {', '.join(_FIELDS)}.", field=unknown[0])
-    scopes, days = body.get("scopes"), body.get("expiresInDays", DEFAULT_DAYS)
-    if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
-        raise InvalidInput("'scopes' must be a list of texts.", remedy=f"There are {', '.join(SCOPES)}.", field="scopes")
-    if not isinstance(days, int) or isinstance(days, bool):
-        raise InvalidInput("'expiresInDays' must be a whole number.", field="expiresInDays")
-    texts = {"name": body.get("name", ""), **{field: body.get(field, default) for field, default in _TEXTS.items()}}
-    for field, value in texts.items():
-        if not isinstance(value, str):
-            raise InvalidInput(f"'{field}' must be a text.", field=field)
-    return TokenWish(texts["name"], tuple(dict.fromkeys(scopes)), texts["cluster"], texts["tables"], days)
+def _wish(body: TokenBody) -> TokenWish:
+    return TokenWish(body.name, tuple(dict.fromkeys(body.scopes)), body.cluster, body.tables, body.expires_in_days)

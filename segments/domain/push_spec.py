@@ -1,7 +1,7 @@
 """Pinot's ingestion job specification: which keys exist, their defaults, and which of them a push here can honour.
 
-Rules and defaults: batch-push.md 3, 6, 7 and 9. Three kinds of keys: used, accepted without effect (they describe where Pinot's own
-runners put files or which classes they load), and refused with the reason. Unknown keys are refused with path and line.
+Three kinds of keys: used, accepted without effect (they describe where Pinot's own runners put files or which classes they load), and
+refused with the reason. Unknown keys are refused with path and line. Keys and their types are in ``push_model``.
 """
 
 from __future__ import annotations
@@ -11,42 +11,34 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+import msgspec
+
 from segments.domain.job_text import parse_text
+from segments.domain.json_model import read_model
 from segments.domain.path_pattern import parse_pattern
+from segments.domain.push_model import (
+    REFUSED,
+    ExecutionFramework,
+    ExtraConfigs,
+    JobSpec,
+    PushJob,
+    RecordReader,
+    SegmentNameGenerator,
+    dotted_keys,
+    keys_of,
+)
 from segments.domain.reader_spec import ReaderSpec, parse_reader
 from segments.domain.secret_masks import mask
 from segments.errors import InvalidInput
-from segments.names import OFFLINE, TableName, check_raw_table_name, split_table_name
+from segments.names import OFFLINE, TableName, check_raw_table_name, shown, split_table_name
 
 _PUSHES: Final = ("SegmentCreationAndMetadataPush", "SegmentCreationAndTarPush", "SegmentCreationAndUriPush")
 _OTHER_JOBS: Final = ("SegmentCreation", "SegmentTarPush", "SegmentUriPush", "SegmentMetadataPush")
 NAME_TYPES: Final = ("simple", "normalizedDate", "fixed", "inputFile")
 
-#: Every key of the specification: dotted path -> True (read here), False (accepted without effect), text (refused: why).
-_KEYS: Final[dict[str, bool | str]] = {
-    "jobType": True, "inputDirURI": True, "outputDirURI": False, "searchRecursively": True, "includeFileNamePattern": True,
-    "excludeFileNamePattern": True, "segmentCreationJobParallelism": True, "overwriteOutput": False, "pinotFSSpecs": False,
-    "cleanUpOutputDir": False, "failOnEmptySegment": True, "authToken": False, "createMetadataTarGz": False,
-    "tlsSpec": "files go to the deep store directly, no HTTP connection is made",
-    "executionFrameworkSpec.name": False, "executionFrameworkSpec.segmentGenerationJobRunnerClassName": False,
-    "executionFrameworkSpec.segmentTarPushJobRunnerClassName": False, "executionFrameworkSpec.segmentUriPushJobRunnerClassName": False,
-    "executionFrameworkSpec.segmentMetadataPushJobRunnerClassName": False, "executionFrameworkSpec.extraConfigs": True,
-    "tableSpec.tableName": True, "tableSpec.schemaURI": False, "tableSpec.tableConfigURI": False,
-    "recordReaderSpec.dataFormat": True, "recordReaderSpec.className": True, "recordReaderSpec.configClassName": False,
-    "recordReaderSpec.configs": True, "segmentNameGeneratorSpec.type": True, "segmentNameGeneratorSpec.configs": True,
-    "pinotClusterSpecs": True, "pushJobSpec.pushAttempts": False, "pushJobSpec.pushParallelism": False,
-    "pushJobSpec.pushRetryIntervalMillis": False, "pushJobSpec.copyToDeepStoreForMetadataPush": False,
-    "pushJobSpec.batchSegmentUpload": False, "pushJobSpec.segmentMetadataGenerationParallelism": False,
-    "pushJobSpec.preferMetadataTarGz": False, "pushJobSpec.extraConfigs": True,
-    "pushJobSpec.segmentUriPrefix": "segments are served from the deep store",
-    "pushJobSpec.segmentUriSuffix": "segments are served from the deep store",
-    "pushJobSpec.pushFileNamePattern": "a push registers exactly the segments that it builds",
-}  # fmt: skip
-#: Below these everything is allowed; its own parser checks it.
-_OPEN: Final = ("recordReaderSpec.configs", "segmentNameGeneratorSpec.configs", "pinotFSSpecs", "pinotClusterSpecs")
 #: The longest path of Linux.
 _LONGEST_TEXT: Final = 4096
-_EXTRA: Final = ("stagingDir", "dependencyJarDir", "segmentTargetRows", "atomicAppend", "overrideChecks")
+_EXTRA: Final = "executionFrameworkSpec.extraConfigs"
 
 
 @dataclass(frozen=True)
@@ -77,9 +69,9 @@ class PushSpec:
 def parse_spec(given: str | Mapping[str, Any]) -> PushSpec:
     """Check a job specification given as YAML or JSON text, or as values. Raises InvalidInput naming the key, and its line if YAML."""
     body, lines = parse_text(given) if isinstance(given, str) else (dict(given), {})
-    _check_keys(body, "", lines)
     try:
-        return _parse(body)
+        _check_keys(body, JobSpec, "")
+        return _spec(read_model(JobSpec, body, "the job specification"), body)
     except InvalidInput as error:
         key = error.data.get("field")
         line = lines.get(str(key))
@@ -88,69 +80,73 @@ def parse_spec(given: str | Mapping[str, Any]) -> PushSpec:
         raise InvalidInput(f"{error.message} (line {line})", remedy=error.remedy, field=key, line=line) from error
 
 
-def _parse(body: dict[str, Any]) -> PushSpec:
-    _check_job(body.get("jobType"))
-    extra = {**_map(body, "executionFrameworkSpec.extraConfigs"), **_map(body, "pushJobSpec.extraConfigs")}
-    for key in extra:
-        if key not in _EXTRA:
-            raise _bad("executionFrameworkSpec.extraConfigs", f"holds the unknown key '{key}'", f"Known are {', '.join(_EXTRA)}.")
-    kind = _text(body, "segmentNameGeneratorSpec.type")
+def _spec(job: JobSpec, body: dict[str, Any]) -> PushSpec:
+    _check_job(job.job_type)
+    extra = _extra(job)
+    names = job.segment_name_generator_spec or SegmentNameGenerator()
+    kind = _name("segmentNameGeneratorSpec.type", names.type)
     if kind is not None and kind not in NAME_TYPES:
         raise _bad("segmentNameGeneratorSpec.type", f"'{kind}' is not supported", f"Use one of {', '.join(NAME_TYPES)}.")
-    clusters = body.get("pinotClusterSpecs") or []
-    if not isinstance(clusters, list) or len(clusters) > 1:
+    if len(job.pinot_cluster_specs or ()) > 1:
         raise _bad("pinotClusterSpecs", "must name one cluster", "Push to each cluster with a specification of its own.")
-    target = _whole({"x": extra.get("segmentTargetRows")}, "x", 0, "executionFrameworkSpec.extraConfigs.segmentTargetRows")
+    if (extra.segment_target_rows or 0) < 0:
+        raise _bad(f"{_EXTRA}.segmentTargetRows", "must be a whole number from 0 on", "Leave it out for one segment per file.")
     return PushSpec(
-        table=_table(body), input_dir=_input_dir(body), recursive=_flag(body, "searchRecursively", True),
-        include=_pattern(body, "includeFileNamePattern"), exclude=_pattern(body, "excludeFileNamePattern"),
-        reader=parse_reader(_map(body, "recordReaderSpec"), _map(body, "recordReaderSpec.configs")),
-        name_type=kind, name_configs={k: str(v) for k, v in _map(body, "segmentNameGeneratorSpec.configs").items() if v is not None},
-        parallelism=_whole(body, "segmentCreationJobParallelism", 0, low=-(2**31)),
-        target_rows=target or None, atomic_append=str(extra.get("atomicAppend", "false")).lower() == "true",
-        fail_on_empty=_flag(body, "failOnEmptySegment", False), override_checks=str(extra.get("overrideChecks") or ""),
+        table=_table(job), input_dir=_input_dir(job), recursive=job.search_recursively in (None, True),
+        include=_pattern("includeFileNamePattern", job.include_file_name_pattern),
+        exclude=_pattern("excludeFileNamePattern", job.exclude_file_name_pattern),
+        reader=parse_reader(job.record_reader_spec or RecordReader()),
+        name_type=kind, name_configs={k: str(v) for k, v in (names.configs or {}).items() if v is not None},
+        parallelism=job.segment_creation_job_parallelism or 0,
+        target_rows=extra.segment_target_rows or None, atomic_append=bool(extra.atomic_append),
+        fail_on_empty=bool(job.fail_on_empty_segment), override_checks=extra.override_checks or "",
         body=mask({k: v for k, v in body.items() if k != "authToken"}),
     )  # fmt: skip
 
 
-def _check_keys(body: Mapping[Any, Any], prefix: str, lines: Mapping[str, int]) -> None:
+def _extra(job: JobSpec) -> ExtraConfigs:
+    """Of both places; what stands in ``pushJobSpec`` counts where both give a key."""
+    framework, push = job.execution_framework_spec or ExecutionFramework(), job.push_job_spec or PushJob()
+    given = [msgspec.structs.asdict(e) for e in (framework.extra_configs, push.extra_configs) if e is not None]
+    return ExtraConfigs(**{k: v for values in given for k, v in values.items() if v is not None})
+
+
+def _check_keys(body: Mapping[Any, Any], model: type[msgspec.Struct], below: str) -> None:
+    known = keys_of(model)
     for key, value in body.items():
-        path = f"{prefix}{key}"
-        known = _KEYS.get(path)
-        where = f" (line {lines[path]})" if path in lines else ""
-        if isinstance(known, str):
-            if value is not None:
-                raise InvalidInput(f"'{path}' is not supported{where}: {known}.", remedy="Remove it.", field=path)
-        elif known is None and not any(k.startswith(path + ".") for k in _KEYS):
-            raise InvalidInput(f"'{path}' is no key of an ingestion job specification{where}.", remedy=_near(path), field=path)
-        elif known is None and value is not None:
-            if not isinstance(value, Mapping):
-                raise InvalidInput(f"'{path}' must be a map of keys{where}.", field=path)
-            _check_keys(value, path + ".", lines)
+        path = f"{below}{key}"
+        if key not in known:
+            raise InvalidInput(f"'{path}' is no key of an ingestion job specification.", remedy=_near(path), field=path)
+        if path in REFUSED and value is not None:
+            raise InvalidInput(f"'{path}' is not supported: {REFUSED[path]}.", remedy="Remove it.", field=path)
+        inner = known[key]
+        if inner is not None and isinstance(value, Mapping):
+            _check_keys(value, inner, f"{path}.")
 
 
 def _near(path: str) -> str:
     """A suggestion: the known key that differs only in case, else those on the same level."""
-    for known in _KEYS:
-        if known.lower() == path.lower():
-            return f"Write it '{known}'."
+    known = list(dotted_keys(JobSpec))
+    for name in known:
+        if name.lower() == path.lower():
+            return f"Write it '{name}'."
     prefix = path.rpartition(".")[0]
-    same = sorted({k[len(prefix) :].lstrip(".").partition(".")[0] for k in _KEYS if k.startswith(prefix)})
+    same = sorted({name.rpartition(".")[2] for name in known if name.rpartition(".")[0] == prefix})
     return f"Known {'below ' + repr(prefix) if prefix else 'at the top'} are {', '.join(same)}."
 
 
-def _check_job(value: Any) -> None:
+def _check_job(value: str | None) -> None:
     names = {n.lower(): n for n in (*_PUSHES, *_OTHER_JOBS)}
-    name = names.get(str(value).lower()) if value is not None else None
+    name = names.get(value.lower()) if value is not None else None
     if name is None:
-        text = "is missing" if value is None else f"'{value}' does not exist"
+        text = "is missing" if value is None else f"'{shown(value)}' does not exist"
         raise _bad("jobType", text, f"Use {_PUSHES[0]}.")
     if name in _OTHER_JOBS:
         raise _bad("jobType", f"'{name}' is not supported: a push builds and registers segments in one session", f"Use {_PUSHES[0]}.")
 
 
-def _table(body: dict[str, Any]) -> TableName:
-    name = _text(body, "tableSpec.tableName")
+def _table(job: JobSpec) -> TableName:
+    name = _name("tableSpec.tableName", job.table_spec.table_name if job.table_spec else None)
     if not name:
         raise _bad("tableSpec.tableName", "is missing", "Name the table to push to.")
     raw, kind = split_table_name(name)
@@ -159,8 +155,8 @@ def _table(body: dict[str, Any]) -> TableName:
     return TableName(check_raw_table_name(raw), OFFLINE)
 
 
-def _input_dir(body: dict[str, Any]) -> str:
-    text = _text(body, "inputDirURI")
+def _input_dir(job: JobSpec) -> str:
+    text = _name("inputDirURI", job.input_dir)
     if not text:
         raise _bad("inputDirURI", "is missing", "Name the folder with the input files.")
     parts = urlsplit(text)
@@ -169,57 +165,19 @@ def _input_dir(body: dict[str, Any]) -> str:
     return unquote(parts.path) if parts.scheme else text
 
 
-def _pattern(body: dict[str, Any], path: str) -> str | None:
-    text = _text(body, path)
+def _pattern(path: str, given: str | None) -> str | None:
+    text = _name(path, given)
     try:
         return text if not text or parse_pattern(text) else None
     except InvalidInput as error:
         raise _bad(path, error.message, error.remedy) from error
 
 
-def _at(body: Mapping[str, Any], path: str) -> Any:
-    value: Any = body
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
-
-
-def _map(body: dict[str, Any], path: str) -> dict[str, Any]:
-    value = _at(body, path)
-    if value is not None and not isinstance(value, Mapping):
-        raise _bad(path, "must be a map of keys", "")
-    return dict(value or {})
-
-
-def _text(body: Mapping[str, Any], path: str) -> str | None:
-    value = _at(body, path)
-    if value is not None and not isinstance(value, str):
-        raise _bad(path, "must be text", "")
+def _name(path: str, value: str | None) -> str | None:
+    """A text that becomes a path or a name; nothing for the empty one."""
     if value and ("\x00" in value or len(value) > _LONGEST_TEXT):
         raise _bad(path, f"holds the character U+0000, or more than {_LONGEST_TEXT} characters", "No path and no name can be that.")
     return value or None
-
-
-def _flag(body: Mapping[str, Any], path: str, default: bool) -> bool:
-    value = _at(body, path)
-    if value is None:
-        return default
-    if str(value).lower() not in ("true", "false"):
-        raise _bad(path, "must be true or false", "")
-    return str(value).lower() == "true"
-
-
-def _whole(body: Mapping[str, Any], path: str, default: int, name: str | None = None, *, low: int = 0) -> int:
-    value = _at(body, path)
-    if value is None:
-        return default
-    try:
-        number = int(str(value)) if not isinstance(value, bool) else None
-    except ValueError:
-        number = None
-    if number is None or number < low:
-        raise _bad(name or path, f"must be a whole number from {low} on, not {value!r}", "")
-    return number
 
 
 def _bad(path: str, text: str, remedy: str) -> InvalidInput:

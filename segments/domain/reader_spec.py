@@ -1,4 +1,4 @@
-"""``recordReaderSpec`` of a job: format and reader settings with Pinot's defaults (batch-push.md 9)."""
+"""``recordReaderSpec`` of a job: format and reader settings with Pinot's defaults."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from segments.domain.json_model import Flag, read_model
+from segments.domain.push_model import CsvConfigs, RecordReader, keys_of
 from segments.errors import InvalidInput
+from segments.names import shown
 
+_BELOW: Final = "recordReaderSpec.configs"
 FORMATS: Final = ("csv", "json", "parquet")
 _CLASSES: Final = {
     "csvrecordreader": "csv",
@@ -15,10 +19,6 @@ _CLASSES: Final = {
     "parquetrecordreader": "parquet",
     "parquetnativerecordreader": "parquet",
 }
-_CSV_KEYS: Final = (
-    "fileFormat", "header", "delimiter", "multiValueDelimiter", "multiValueDelimiterEnabled", "escapeCharacter", "nullStringValue",
-    "skipHeader", "ignoreEmptyLines", "ignoreSurroundingSpaces", "quoteCharacter",
-)  # fmt: skip
 _UNSUPPORTED: Final = ("commentMarker", "quoteMode", "recordSeparator", "stopOnError")
 #: CSV presets that differ from one another, as far as a reader can tell, only in the delimiter.
 _PRESETS: Final = {"default": ",", "rfc4180": ",", "excel": ",", "tdf": "\t"}
@@ -54,61 +54,56 @@ def from_json(body: Mapping[str, Any]) -> ReaderSpec:
     return ReaderSpec(**{**body, "header": tuple(header) if header is not None else None})
 
 
-def parse_reader(spec: Mapping[str, Any], configs: Mapping[str, Any]) -> ReaderSpec:
+def parse_reader(spec: RecordReader) -> ReaderSpec:
     """Format from ``dataFormat``, else from ``className``. Raises InvalidInput naming the key."""
-    name = str(spec.get("dataFormat") or "").lower() or _CLASSES.get(str(spec.get("className") or "").rpartition(".")[2].lower(), "")
+    name = (spec.data_format or "").lower() or _CLASSES.get((spec.class_name or "").rpartition(".")[2].lower(), "")
     if name not in FORMATS:
-        given = spec.get("dataFormat") or spec.get("className")
+        given = spec.data_format or spec.class_name
         raise InvalidInput(
-            f"'recordReaderSpec.dataFormat' {given!r} is not supported." if given else "'recordReaderSpec.dataFormat' is missing.",
+            f"'recordReaderSpec.dataFormat' {shown(given)!r} is not supported." if given else "'recordReaderSpec.dataFormat' is missing.",
             remedy=f"Use one of {', '.join(FORMATS)}.", field="recordReaderSpec.dataFormat",
         )  # fmt: skip
-    return _csv(configs) if name == "csv" else ReaderSpec(name)
+    return _csv(spec.configs or {}) if name == "csv" else ReaderSpec(name)
 
 
 def _csv(configs: Mapping[str, Any]) -> ReaderSpec:
+    known = keys_of(CsvConfigs)
     for key, value in configs.items():
         if key in _UNSUPPORTED and value is not None:
             raise _bad(key, "is not supported", "Remove it.")
-        if key not in (*_CSV_KEYS, *_UNSUPPORTED):
-            raise _bad(key, "is no setting of the CSV reader", f"Known are {', '.join(_CSV_KEYS)}.")
-    preset = str(configs.get("fileFormat") or "default").lower()
+        if key not in (*known, *_UNSUPPORTED):
+            raise _bad(key, "is no setting of the CSV reader", f"Known are {', '.join(known)}.")
+    given = read_model(CsvConfigs, dict(configs), "the job specification", below=_BELOW)
+    preset = (given.file_format or "default").lower()
     if preset not in _PRESETS:
-        raise _bad("fileFormat", f"'{preset}' is not supported", f"Use one of {', '.join(_PRESETS)}.")
-    delimiter = _char(configs, "delimiter", _PRESETS[preset])
-    assert delimiter is not None
-    header = configs.get("header")
-    names = tuple(n.strip() for n in str(header).split(delimiter)) if header else None
+        raise _bad("fileFormat", f"'{shown(preset)}' is not supported", f"Use one of {', '.join(_PRESETS)}.")
+    delimiter = _char("delimiter", given.delimiter) or _PRESETS[preset]
+    names = tuple(n.strip() for n in given.header.split(delimiter)) if given.header else None
     if names is not None and len(set(names)) != len(names):
         raise _bad("header", "names a column twice", "Name every column once.")
-    null = configs.get("nullStringValue")
     return ReaderSpec(
-        "csv", delimiter, names, _flag(configs, "skipHeader", False),
-        _char(configs, "multiValueDelimiter", ";") if _flag(configs, "multiValueDelimiterEnabled", True) else None,
-        str(null) if null is not None else None, _char(configs, "quoteCharacter", '"'), _char(configs, "escapeCharacter", None),
-        _flag(configs, "ignoreSurroundingSpaces", True), _flag(configs, "ignoreEmptyLines", True),
+        "csv", delimiter, names, bool(given.skip_header),
+        (_char("multiValueDelimiter", given.multi_value_delimiter) or ";") if _is_on(given.multi_value_delimiter_enabled) else None,
+        str(given.null_string_value) if given.null_string_value is not None else None,
+        _char("quoteCharacter", given.quote_character) or '"', _char("escapeCharacter", given.escape_character),
+        _is_on(given.ignore_surrounding_spaces), _is_on(given.ignore_empty_lines),
     )  # fmt: skip
 
 
-def _char(configs: Mapping[str, Any], key: str, default: str | None) -> str | None:
-    value = configs.get(key)
+def _is_on(flag: Flag | None) -> bool:
+    """On unless it is switched off."""
+    return flag is None or bool(flag)
+
+
+def _char(key: str, value: str | None) -> str | None:
     if value is None:
-        return default
-    text = {"\\t": "\t", "\\n": "\n"}.get(str(value), str(value))
+        return None
+    text = {"\\t": "\t", "\\n": "\n"}.get(value, str(value))
     if len(text) != 1 or ord(text) > 127:
-        raise _bad(key, f"must be one ASCII character, not {value!r}", "")
+        raise _bad(key, f"must be one ASCII character, not {shown(value)!r}", "")
     return text
 
 
-def _flag(configs: Mapping[str, Any], key: str, default: bool) -> bool:
-    value = configs.get(key)
-    if value is None:
-        return default
-    if str(value).lower() not in ("true", "false"):
-        raise _bad(key, f"must be true or false, not {value!r}", "")
-    return str(value).lower() == "true"
-
-
 def _bad(key: str, text: str, remedy: str) -> InvalidInput:
-    path = f"recordReaderSpec.configs.{key}"
+    path = f"{_BELOW}.{key}"
     return InvalidInput(f"'{path}' {text}.", remedy=remedy, field=path)

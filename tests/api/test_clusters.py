@@ -157,3 +157,19 @@ def test_health_and_metrics_tell_the_state_of_each_cluster(cluster: ApiCluster, 
     assert 'pinotadmin_cluster_up{cluster="prod"} 0.0' in text
     assert 'pinotadmin_cluster_mirror_calls{cluster="prod"} 7.0' in text
     assert 'pinotadmin_cluster_mirror_age_seconds{cluster="prod"}' in text
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"controllerUrls": "http://x"}, "controllerUrls"),
+        ({"controllerUrls": [1]}, "controllerUrls[0]"),
+        ({"tlsInsecure": "yes"}, "tlsInsecure"),
+        ({"secret": {}}, "secret"),
+        ({"name": 5}, "name"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)
+def test_a_body_of_another_type_is_refused_with_its_path(cluster: ApiCluster, body: Any, field: str) -> None:
+    answer = cluster.http.post("/api/v1/clusters", {"name": "n", "controllerUrls": ["http://127.0.0.1:1"], **body}, "application/json")
+    assert (answer.status_code, answer.json()["field"]) == (400, field)

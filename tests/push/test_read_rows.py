@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from segments.domain.push_model import RecordReader
 from segments.domain.reader_spec import ReaderSpec, parse_reader
 from segments.domain.schema import parse_schema
 from segments.errors import InvalidInput
@@ -29,7 +30,7 @@ SCHEMA = parse_schema(
 
 
 def csv(**configs: Any) -> ReaderSpec:
-    return parse_reader({"dataFormat": "csv"}, configs)
+    return parse_reader(RecordReader(data_format="csv", configs=configs))
 
 
 def read(tmp_path: Path, text: str, reader: ReaderSpec) -> dict[str, list[Any]]:
