@@ -92,7 +92,7 @@ def _spec(job: JobSpec, body: dict[str, Any]) -> PushSpec:
     if (extra.segment_target_rows or 0) < 0:
         raise _bad(f"{_EXTRA}.segmentTargetRows", "must be a whole number from 0 on", "Leave it out for one segment per file.")
     return PushSpec(
-        table=_table(job), input_dir=_input_dir(job), recursive=job.search_recursively in (None, True),
+        table=_table(job), input_dir=_input_dir(job), recursive=job.search_recursively is None or bool(job.search_recursively),
         include=_pattern("includeFileNamePattern", job.include_file_name_pattern),
         exclude=_pattern("excludeFileNamePattern", job.exclude_file_name_pattern),
         reader=parse_reader(job.record_reader_spec or RecordReader()),
