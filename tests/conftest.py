@@ -1,17 +1,44 @@
-"""What every test has: attempts to sign in that are counted for it alone; and the one browser of a run, shared by all tests that drive it:
-Playwright allows one event loop per thread."""
+"""What every test has: quick passwords, attempts to sign in that are counted for it alone; and the one browser of a run, shared by all
+tests that drive it: Playwright allows one event loop per thread."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from django.test import override_settings
 from playwright.sync_api import Browser, sync_playwright
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from segments.gateways.attempt_counters import AttemptCounters
 from segments.services import refusals
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_passwords() -> Iterator[None]:
+    """PBKDF2 takes a tenth of a second of a core by design, for every user that a test makes and everyone who asks."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _static_files_are_listed_once() -> Iterator[None]:
+    """WhiteNoise lists all static files for every new ``Client``, which takes another tenth of a second each; they stay the same."""
+    listed: dict[str, Any] = {}
+    scan = WhiteNoiseMiddleware.add_files_from_finders
+
+    def once(middleware: WhiteNoiseMiddleware) -> None:
+        if not listed:
+            scan(middleware)
+            listed.update(middleware.files)
+        middleware.files.update(listed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", once)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +50,14 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> AttemptCounters:
     monkeypatch.setattr("segments.services.refusals._window", refusals.Window())
     monkeypatch.setattr("segments.services.people_audit.outside", lambda: None)
     return counters
+
+
+@pytest.fixture
+def tasks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
+    """Tasks that were handed to the workers: (name, arguments)."""
+    sent: list[tuple[str, list[Any]]] = []
+    monkeypatch.setattr("segments.api.task_queue.current_app.send_task", lambda name, args, **_: sent.append((name, args)))
+    return sent
 
 
 @pytest.fixture(scope="session")

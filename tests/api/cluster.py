@@ -6,7 +6,8 @@ import base64
 import io
 import itertools
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from segments import wiring
 from segments.domain import schema as schemas
 from segments.domain.ideal_state import external_view
 from segments.domain.table_config import parse_table_config
@@ -157,6 +159,14 @@ class ApiCluster:
     def files(self) -> list[str]:
         """Files of live segments."""
         return [f.name for f in self.ctx.deep_store.files("t")]
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[ApiCluster]:
+    """A fresh cluster in memory that answers every request while this lasts."""
+    made = ApiCluster(folder)
+    with wiring.use(made.ctx, made.broker):
+        yield made
 
 
 def basic(name: str, password: str) -> str:

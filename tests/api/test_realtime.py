@@ -35,8 +35,7 @@ class Api:
 
 
 @pytest.fixture
-def api(tmp_path: Path, settings: Any) -> Iterator[Api]:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def api(tmp_path: Path) -> Iterator[Api]:
     found = Api(tmp_path)
     with wiring.use(found.world.ctx):
         yield found

@@ -23,8 +23,7 @@ NAMES = [f"s{i}" for i in range(20)]
 
 
 @pytest.fixture(autouse=True)
-def _small_transactions(settings: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+def _small_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upload_registration, "_CHUNK_BYTES", 4_000)
 
 

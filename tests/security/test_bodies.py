@@ -23,10 +23,9 @@ from pinotadmin import body_reader, http_protocol
 from pinotadmin.handler import ThreadedHandler
 from pinotadmin.http_protocol import BoundedHttp
 from pinotadmin.turns import Turns
-from segments import wiring
 from segments.errors import TooManyRequests
 from segments.models import Grant
-from tests.api.cluster import ApiCluster, FakeBroker, basic
+from tests.api.cluster import ApiCluster, FakeBroker, basic, served
 from tests.waiting import wait_until
 
 ROOT = basic("root", "a long enough secret")
@@ -79,10 +78,8 @@ def _http_only(handler: ThreadedHandler) -> Any:
 
 @pytest.fixture
 def table(tmp_path: Path, transactional_db: None, settings: Any) -> Iterator[ApiCluster]:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.ALLOWED_HOSTS = ["*"]
-    made = ApiCluster(tmp_path)
-    with wiring.use(made.ctx, made.broker):
+    with served(tmp_path) as made:
         yield made.create()
 
 

@@ -30,10 +30,7 @@ SEED = int(os.environ.get("FUZZ_SEED", "20"))
 
 
 @pytest.mark.timeout(3600)
-def test_no_generated_request_meets_a_fault_of_ours(
-    tmp_path: Path, db: None, settings: Any, tasks: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def test_no_generated_request_meets_a_fault_of_ours(tmp_path: Path, db: None, tasks: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wiring, "servers", Servers)
     monkeypatch.setattr("segments.services.table_removal._LET_GO_S", 0.1)
     found = Campaign(tmp_path, SEED).run(REQUESTS, os.environ.get("FUZZ_ONLY", ""))

@@ -24,7 +24,7 @@ from segments.gateways.deepstore import DeepStore
 from segments.gateways.signed_calls import CallSigner
 from segments.names import TableName
 from segments.services.upload_files import download_url
-from tests.api.cluster import ApiCluster
+from tests.api.cluster import ApiCluster, served
 from tests.security.test_bodies import Web
 from tests.signed import Signed
 
@@ -38,8 +38,7 @@ FOR_CLUSTER = {("CompletionMessage", "GET"), ("CommitEnd", "POST"), ("SegmentUpl
 def table(tmp_path: Path, transactional_db: None, settings: Any) -> Iterator[ApiCluster]:
     settings.ALLOWED_HOSTS = ["*"]
     settings.CLUSTER_SECRET = SECRET
-    made = ApiCluster(tmp_path)
-    with wiring.use(made.ctx, made.broker):
+    with served(tmp_path) as made:
         yield made.create()
 
 

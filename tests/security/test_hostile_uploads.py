@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from segments import wiring
 from segments.errors import SegmentCorrupt
 from segments.segmentfile.info import parse_info
 from segments.store import paths
-from tests.api.cluster import ApiCluster, small_files
+from tests.api.cluster import ApiCluster, served, small_files
 
 #: Seconds in which a hostile upload must be refused; a busy machine included.
 SOON_S = 5.0
@@ -25,9 +24,7 @@ SOON_S = 5.0
 @pytest.fixture
 def table(tmp_path: Path, db: None, settings: Any) -> Iterator[ApiCluster]:
     settings.ROOT_URLCONF = "segments.api.urls"
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    made = ApiCluster(tmp_path)
-    with wiring.use(made.ctx, made.broker):
+    with served(tmp_path) as made:
         yield made.create()
 
 

@@ -41,7 +41,6 @@ class LargeBroker:
 
 @pytest.fixture
 def web(tmp_path: Path, transactional_db: None, settings: Any) -> Iterator[Web]:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.ALLOWED_HOSTS = ["*"]
     made = ApiCluster(tmp_path)
     with wiring.use(made.ctx, LargeBroker()):

@@ -267,8 +267,7 @@ def test_what_is_locked_is_told_one_by_one_and_the_rest_is_deleted(world: World)
     assert (event.detail["segments"], event.detail["refused"]) == (["b"], ["a"])
 
 
-def test_a_real_segment_comes_back_with_its_crc_and_its_very_bytes(tmp_path: Path, settings: object) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+def test_a_real_segment_comes_back_with_its_crc_and_its_very_bytes(tmp_path: Path) -> None:
     cluster: ApiCluster = made(tmp_path / "cluster")
     tar = cluster.build("s0", 5)
     upload_tar(cluster.ctx, API_TABLE, tar, actor=ANN)
@@ -294,8 +293,7 @@ def test_a_name_with_a_space_is_encoded_in_the_deep_store_only(world: World) -> 
     assert (world.ideal, world.files) == ([name], ["my%20seg%2B1%25"])
 
 
-def test_segments_of_a_dropped_table_come_back_when_it_is_made_again(tmp_path: Path, settings: object) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+def test_segments_of_a_dropped_table_come_back_when_it_is_made_again(tmp_path: Path) -> None:
     cluster: ApiCluster = made(tmp_path / "cluster")
     upload_tar(cluster.ctx, API_TABLE, cluster.build("s0", 5), actor=ANN)
     before = cluster.fields("s0")

@@ -18,11 +18,6 @@ from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def _fast_passwords(settings: object) -> None:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
-
-
 def made(folder: Path) -> ApiCluster:
     cluster = ApiCluster(folder)
     schemas.create_schema(cluster.ctx, schema_of(), override=False, actor=ANN)

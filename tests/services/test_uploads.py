@@ -27,8 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, settings: object) -> ApiCluster:
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
+def cluster(tmp_path: Path) -> ApiCluster:
     return made(tmp_path / "cluster")
 
 
