@@ -10,17 +10,17 @@ from segments.domain.ideal_state import ONLINE
 from segments.errors import StateConflict
 
 
-def choose_servers(table: str, replication: int, *, ready: Collection[str], known: Collection[str]) -> list[str]:
+def choose_servers(table: str, replication: int, *, ready: Collection[str], known: Collection[str], tag: str) -> list[str]:
     """Servers to assign over: the live and enabled ones, or all known ones while fewer than ``replication`` are alive.
 
-    A known server that is down takes its share when it comes back. StateConflict when not a single server is known.
+    Both are servers with ``tag``. A known server that is down takes its share when it comes back. StateConflict when there is none.
     """
     if len(ready) >= replication:
         return sorted(ready)
     if not ready and not known:
         raise StateConflict(
-            f"Table '{table}' has no server to hold segments: none is known to this cluster.",
-            remedy="Start a server, then upload again.",
+            f"Table '{table}' has no server to hold segments: no enabled server carries the tag '{tag}'.",
+            remedy="Start a server with it, enable one, or change the table's tenants, then upload again.",
         )
     return sorted(set(ready) | set(known))
 

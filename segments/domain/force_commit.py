@@ -15,7 +15,7 @@ from segments.errors import InvalidInput
 MAX_BATCH: Final = 2_147_483_647
 DEFAULT_INTERVAL_S: Final = 5
 DEFAULT_TIMEOUT_S: Final = 180
-#: Jobs on record; the oldest is forgotten.
+#: Jobs on record; the oldest finished one is forgotten first.
 KEPT_JOBS: Final = 100
 
 

@@ -70,11 +70,12 @@ def check_revert(entry: Entry) -> None:
 
 
 def rollback_until_ms(entry: Entry, config: TableConfig, version: PinotVersion | None) -> int | None:
-    """Until when (epoch ms) Pinot's retention leaves the old side; None: the entry is not COMPLETED.
+    """Until when (epoch ms) Pinot's retention leaves the old side; None: the entry is not COMPLETED, or its old side is empty, so that
+    Pinot's next retention pass, nobody knows when, drops it.
 
     Up to 1.5.1 it is a day for REFRESH tables and the next retention pass for all others, whatever the table's config says.
     """
-    if entry.state is not State.COMPLETED:
+    if entry.state is not State.COMPLETED or not entry.segments_from:
         return None
     if version is None or version >= _HONOURED:
         return entry.timestamp_ms + config.replaced_retention_ms

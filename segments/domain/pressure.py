@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from segments.domain.pause import ADMINISTRATIVE, PauseState
 
-#: A disk with this much free is not full, whatever its share: 5 % of a large disk are many segments.
+#: Unless a threshold is set, a disk with this much free is not full, whatever its share: 5 % of a large disk are many segments.
 AMPLE_BYTES: Final = 10 * 1024**3
 
 
@@ -75,12 +75,15 @@ def decide(state: PauseState, *, disk: Pressure, quota: Pressure) -> Verdict:
     return Verdict()
 
 
-def utilization_of(answer: Mapping[str, Any]) -> float | None:
-    """The used share in a server's answer, 0 for a disk with ample free bytes however large it is; None for one that makes no sense."""
+def utilization_of(answer: Mapping[str, Any], ample_bytes: int = AMPLE_BYTES) -> float | None:
+    """The used share in a server's answer; None for one that makes no sense.
+
+    A disk with ``ample_bytes`` free counts as empty however large it is; 0: the share alone counts.
+    """
     try:
         total, used = int(answer["totalSpaceBytes"]), int(answer["usedSpaceBytes"])
     except (KeyError, TypeError, ValueError):
         return None
     if total <= 0 or used < 0:
         return None
-    return 0.0 if total - used >= AMPLE_BYTES else used / total
+    return 0.0 if ample_bytes and total - used >= ample_bytes else used / total

@@ -9,11 +9,6 @@ from segments.domain.ideal_state import CONSUMING
 from segments.errors import StateConflict
 
 
-def server_tag(tenant: str | None) -> str:
-    """The tag that servers of a REALTIME table carry; the tenant's default is DefaultTenant."""
-    return f"{tenant or 'DefaultTenant'}_REALTIME"
-
-
 def in_order(table: str, instances: Collection[str]) -> list[str]:
     """The tenant's servers in this table's order: by name, rotated by the table's name so that tables do not all begin with the same."""
     names = sorted(instances)

@@ -147,9 +147,30 @@ def last_committed(segments: Iterable[SegmentMetadata]) -> set[str]:
     return {segment for _, segment in last.values()}
 
 
-def rollback_deadline_ms(entry: Entry, config: TableConfig) -> int | None:
-    """Until when (epoch ms) the old side of a COMPLETED entry is kept; None for other states."""
-    return entry.timestamp_ms + config.replaced_retention_ms if entry.state is State.COMPLETED else None
+def touched_from_ms(lineage: Lineage, entry: Entry, config: TableConfig, ideal: Collection[str], now_ms: int) -> int | None:
+    """From when on (epoch ms) a retention pass would delete of the entry's hidden side, or drop it; None: under the present rules never."""
+    for at in (now_ms, entry.timestamp_ms + config.replaced_retention_ms + 1):
+        plan = plan_lineage(lineage, config, ideal, max(at, now_ms))
+        if entry.id in plan.drop or set(plan.delete) & set(entry.hides):
+            return max(at, now_ms)
+    return None
+
+
+def rollback_deadline_ms(
+    lineage: Lineage, entry: Entry, config: TableConfig, ideal: Collection[str], now_ms: int, next_pass_ms: int | None
+) -> int | None:
+    """Until when (epoch ms) a COMPLETED entry can be taken back as far as clean-ups go; None: no clean-up ends it, or it is not known when.
+
+    An entry with an empty old side has nothing that is kept: the next pass, at ``next_pass_ms``, drops it whatever its age. So goes what
+    a later snapshot superseded. What is pinned or among the snapshots that the table keeps stays.
+    """
+    if entry.state is not State.COMPLETED:
+        return None
+    due, kept_until = touched_from_ms(lineage, entry, config, ideal, now_ms), entry.timestamp_ms + config.replaced_retention_ms
+    if due is None:
+        return None
+    is_by_age = bool(entry.segments_from) and (due > now_ms or kept_until < now_ms)
+    return kept_until if is_by_age else next_pass_ms
 
 
 def check_retention(text: str | None) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 from segments.domain import table_config as configs
 from segments.domain.check_document import CHECKS, check_columns, checks_of, parse_checks, to_document
 from segments.domain.checks import CheckPlan, SampleSql
+from segments.domain.recorded_change import recorded_change
 from segments.domain.schema import Schema
+from segments.domain.secret_masks import parsed_document
 from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput
@@ -48,29 +50,46 @@ def write_check_document(ctx: Context, table: TableName, document: Any, *, actor
     if ctx.pinot is not None:
         return _write_on_pinot(ctx, table, text if plan.checks else None, actor)
 
+    before: dict[str, Any] = {}
+
     def decide(node: Versioned | None) -> ZNRecord:
         if node is None or node.record is None:
             raise table_not_found(table)
-        config = _with_checks(configs.from_record(node.record), text if plan.checks else None)
+        stored = configs.from_record(node.record)
+        before["document"] = stored.custom.get(CHECKS)
+        config = _with_checks(stored, text if plan.checks else None)
         validate_checks(config, read_schema(ctx, table.raw))
         return node.record.with_simple(metadata=config.to_record().simple["metadata"])
 
     update_record(ctx.store, paths.table_config(table.typed), decide)
-    audit.record(actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks])
-    return to_document(text if plan.checks else None)
+    stored_text = text if plan.checks else None
+    _remember(ctx, table, plan, (before["document"], stored_text), actor)
+    return to_document(stored_text)
 
 
 def _write_on_pinot(ctx: Context, table: TableName, text: str | None, actor: Actor) -> dict[str, Any]:
     """Into the table's config through the controller: customConfigs are kept by every version as they are."""
-    config = _with_checks(read_table_config(ctx, table), text)
+    stored = read_table_config(ctx, table)
+    config = _with_checks(stored, text)
     plan = validate_checks(config, read_schema(ctx, table.raw))
 
     def edit(body: dict[str, Any]) -> dict[str, Any]:
         return _with_checks(TableConfig(table, body), text).body
 
     pinot_tables.edit_config(ctx, table, edit, actor=actor)
-    audit.record(actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks])
+    _remember(ctx, table, plan, (stored.custom.get(CHECKS), text), actor)
     return to_document(text)
+
+
+def _remember(ctx: Context, table: TableName, plan: CheckPlan, texts: tuple[str | None, str | None], actor: Actor) -> None:
+    """``texts``: the document before and after."""
+    change = recorded_change(*(_readable(text) for text in texts))
+    audit.record(actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks], **change)
+
+
+def _readable(text: str | None) -> Any:
+    """The document that a text spells; the text where it spells none, as one that somebody else wrote."""
+    return text and (parsed_document(text) or text)
 
 
 def _with_checks(config: TableConfig, text: str | None) -> TableConfig:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from segments.domain.kept_secrets import has_mask, keep_secrets
+from segments.domain.recorded_change import recorded_change
 from segments.domain.secret_masks import mask
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound
@@ -36,13 +37,14 @@ def set_settings(ctx: Context, changes: Mapping[str, str], *, actor: Actor) -> N
     """
     if not changes or not all(isinstance(k, str) and k.strip() and isinstance(v, str) for k, v in changes.items()):
         raise InvalidInput("Cluster settings are an object of texts.", remedy='Send {"key": "value"}.')
+    before = {k: v for k, v in read_settings(ctx).items() if k in changes}
     if has_mask(dict(changes)):
-        changes = keep_secrets(dict(changes), {k: v for k, v in read_settings(ctx).items() if k in changes})
+        changes = keep_secrets(dict(changes), before)
     if ctx.pinot is not None:
-        pinot_operations.set_settings(ctx, changes, actor=actor)
+        pinot_operations.set_settings(ctx, changes, before=before, actor=actor)
         return
     _change(ctx, dict(changes))
-    audit.record(actor, "setClusterConfigs", cluster=ctx.cluster, changes=dict(changes))
+    audit.record(actor, "setClusterConfigs", cluster=ctx.cluster, changes=dict(changes), **recorded_change(before, dict(changes)))
 
 
 def remove_setting(ctx: Context, key: str, *, actor: Actor) -> None:
@@ -50,10 +52,11 @@ def remove_setting(ctx: Context, key: str, *, actor: Actor) -> None:
     if ctx.pinot is not None:
         pinot_operations.remove_setting(ctx, key, actor=actor)
         return
-    if key not in read_settings(ctx):
+    before = {k: v for k, v in read_settings(ctx).items() if k == key}
+    if not before:
         raise NotFound(f"Cluster setting '{key}' is not set.", remedy="List them with GET /cluster/configs.")
     _change(ctx, {key: None})
-    audit.record(actor, "deleteClusterConfig", cluster=ctx.cluster, target=key)
+    audit.record(actor, "deleteClusterConfig", cluster=ctx.cluster, target=key, **recorded_change(before, {}))
 
 
 def _change(ctx: Context, changes: dict[str, str] | dict[str, None] | dict[str, str | None]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from segments.domain.kafka_settings import check_client
+from segments.services.upkeep.seen_records import SeenRecords
 
 if TYPE_CHECKING:
     from segments.domain.stream_config import StreamConfig
@@ -89,6 +90,8 @@ class Context:
     pinot: PinotController | None = None
     #: SQL to that cluster's brokers; None for the embedded cluster.
     pinot_broker: PinotSqlBroker | None = None
+    #: What passes of this process have read of segments that are committed and kept.
+    seen_records: SeenRecords = field(default_factory=SeenRecords)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from segments.services import audit
 from segments.services.commit_file import CommitFile
 from segments.services.context import Actor, Context
 from segments.services.realtime_state import read_ideal
-from segments.services.segments import read_records
+from segments.services.segments import read_records, seen_records
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.instances import instance_configs, live_instances
@@ -38,7 +38,7 @@ _MOST_FAILURES: Final = 5
 
 def missing_from_store(ctx: Context, table: TableName) -> list[str]:
     """Committed segments whose record says that only servers have them, over all segments of the table."""
-    return sorted(s for s, m in read_records(ctx, table).items() if is_on_servers_only(m))
+    return sorted(s for s, seen in seen_records(ctx, table).items() if seen.status == DONE and seen.url == "")
 
 
 def upload_segments(ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool = False, actor: Actor) -> list[str]:

@@ -20,7 +20,7 @@ from segments.errors import NotFound, PinotAdminError, StateConflict
 from segments.names import TableName, split_table_name
 from segments.services import archive, audit, last_copies, pinot_deletion, restore
 from segments.services.context import Actor, Context
-from segments.services.deletion_guard import blocked, decide, guarded
+from segments.services.deletion_guard import blocked, decide, guarded, is_exclusive
 from segments.services.deletion_queue import CLAIM_MS, Pending, claim_due, forget, queue_write, release_name
 from segments.services.lineage_record import Observed, observe
 from segments.services.table_record import read_table_config
@@ -67,11 +67,11 @@ def remove_segments(
     if ctx.pinot is not None:
         pinot_deletion.remove_segments(ctx, table, segments, retention=retention, actor=actor, guard=guard)
         return
-    failed = last_copies.copy_to_store(ctx, table, segments)
+    failed, exclusive = last_copies.copy_to_store(ctx, table, segments), is_exclusive(ctx)
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
-        locked = sorted(set(segments) & guarded(seen)) if guard else []
+        locked = sorted(set(segments) & guarded(seen, exclusive=exclusive)) if guard else []
         if locked:
             raise blocked(table, locked)
         if lost := _lost(ctx, table, segments, failed, force):
@@ -115,11 +115,12 @@ def delete_segments(
         return pinot_deletion.delete_segments(ctx, table, segments, retention=retention, dry_run=dry_run, actor=actor)
     outcomes: dict[str, Outcome] = {}
     failed = {} if dry_run else last_copies.copy_to_store(ctx, table, segments)
+    exclusive = is_exclusive(ctx)
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
         lost = {} if dry_run else _lost(ctx, table, segments, failed, force)
-        outcomes.update(decide(seen, segments, failed))
+        outcomes.update(decide(seen, segments, failed, exclusive=exclusive))
         outcomes.update({s: last_copies.refusal(s, why) for s, why in lost.items() if outcomes[s].outcome == "done"})
         leaving = [s for s, o in outcomes.items() if o.outcome == "done"]
         return None if dry_run else _leave(ctx, table, seen, leaving, retention, actor)

@@ -1,4 +1,7 @@
-"""Which segments nobody may delete by hand, because a replacement or a pin needs them (lineage.md 2), and how that is said."""
+"""Which segments nobody may delete by hand, because a replacement or a pin needs them, and how that is said.
+
+Pinot's cluster setting ``controller.lineage.exclusive.delete.enabled``, when it is ``false``, leaves only what is pinned guarded.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,27 @@ from typing import Final
 from segments.domain.archive import Outcome, refused
 from segments.errors import StateConflict
 from segments.names import TableName
+from segments.services.cluster_settings import read_settings
+from segments.services.context import Context
 from segments.services.lineage_record import Observed
 
+#: Pinot's key.
+EXCLUSIVE_KEY: Final = "controller.lineage.exclusive.delete.enabled"
 #: Names in the sentence of a refusal.
 _TOLD: Final = 100
 
 
-def decide(seen: Observed, segments: Sequence[str], final: Collection[str] = ()) -> dict[str, Outcome]:
+def is_exclusive(ctx: Context) -> bool:
+    """Do replacements guard their segments? Unless the setting says false; on a Pinot cluster always, its controller keeps that setting."""
+    return ctx.pinot is not None or read_settings(ctx).get(EXCLUSIVE_KEY, "true").strip().lower() != "false"
+
+
+def decide(seen: Observed, segments: Sequence[str], final: Collection[str] = (), *, exclusive: bool = True) -> dict[str, Outcome]:
     """{name: what a deletion of these would do to it}: done, unchanged (no such segment) or refused.
 
-    ``final``: those of which no file is kept, because only servers have them.
+    ``final``: those of which no file is kept, because only servers have them. ``exclusive``: replacements guard their segments.
     """
-    guard, found = _guards(seen), {}
+    guard, found = _guards(seen, exclusive), {}
     for segment in dict.fromkeys(segments):
         if segment not in seen.ideal.maps:
             found[segment] = Outcome(segment, "unchanged", f"Segment '{segment}' does not exist.")
@@ -33,14 +45,15 @@ def decide(seen: Observed, segments: Sequence[str], final: Collection[str] = ())
     return found
 
 
-def _guards(seen: Observed) -> dict[str, str]:
+def _guards(seen: Observed, exclusive: bool) -> dict[str, str]:
     """{guarded segment: the newest entry that guards it}."""
-    return {s: e.id for e in seen.lineage.in_order() for s in (e.segments_from + e.segments_to if e.is_pinned else e.locks)}
+    entries = [e for e in seen.lineage.in_order() if e.is_pinned or exclusive]
+    return {s: e.id for e in entries for s in (e.segments_from + e.segments_to if e.is_pinned else e.locks)}
 
 
-def guarded(seen: Observed) -> set[str]:
-    """Segments that nobody may delete by hand: part of a replacement that is not reverted (lineage.md 2), or of a pinned entry."""
-    return seen.lineage.locked() | seen.lineage.pinned()
+def guarded(seen: Observed, *, exclusive: bool = True) -> set[str]:
+    """Segments that nobody may delete by hand: of a pinned entry or, while ``exclusive``, of a replacement that is not reverted."""
+    return seen.lineage.pinned() | (seen.lineage.locked() if exclusive else set())
 
 
 def blocked(table: TableName, locked: Sequence[str]) -> StateConflict:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from segments.domain import lease, replacement
 from segments.domain.lineage import ACTOR, PIN_ACTOR, PIN_REASON, Entry, State
 from segments.domain.replacement_settings import settings_or_default
-from segments.domain.retention import plan_lineage
+from segments.domain.retention import touched_from_ms
 from segments.domain.rollback import plan_rollback
 from segments.domain.table_config import TableConfig
 from segments.errors import PinotAdminError
@@ -23,12 +23,11 @@ from segments.services.lineage_record import Observed, observe
 from segments.services.lost_links import newer_strangers
 from segments.services.online import serving_rows
 from segments.services.replica_report import ErrorReader, ReplicaGap, ReplicaReport, report_replicas
-from segments.services.schedules import next_run_ms
+from segments.services.schedules import RETENTION, next_run_ms
 from segments.services.table_record import read_table_config
 
 #: Segment names, replicas and events that are listed; counts are always whole.
 LISTED: Final = 100
-_RETENTION: Final = "Retention"
 _TAKING_BACK: Final = ("reapEntry", "rollback", "revertReplaceSegments")
 
 
@@ -132,7 +131,7 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
         state=entry.state.value,
         since_ms=entry.timestamp_ms,
         actor=entry.notes.get(ACTOR, "") or next((e.actor for e in reversed(events)), ""),
-        summary=_summary(entry, events),
+        summary=_summary(entry, events, seen.lineage.hidden()),
         segments_from=entry.segments_from,
         segments_to=entry.segments_to,
         hides=tuple(s for s in entry.hides if s in seen.ideal.maps),
@@ -192,17 +191,29 @@ def _refusal(decide: Callable[[], object]) -> Blocked:
     return Blocked()
 
 
-def _summary(entry: Entry, events: list[Event]) -> str:
+def _summary(entry: Entry, events: list[Event], hidden: Collection[str]) -> str:
     count = f"{len(entry.segments_from)} by {len(entry.segments_to)} segments"
     match entry.state:
         case State.IN_PROGRESS:
             return f"A replacement of {count} is under way: queries see the old side until it is ended."
         case State.COMPLETED:
-            return f"A replacement of {count} is done: queries see the new side, or what replaced that later."
+            return f"A replacement of {count} is done: {_seen_of(entry, hidden)}."
         case State.REVERTED:
             last = next((e for e in reversed(events) if e.outcome == "done" and e.action in _TAKING_BACK), None)
             why = f" ({last.action} by {last.actor}{': ' + last.reason if last.reason else ''})" if last else ""
             return f"A replacement of {count} was taken back{why}: queries never see its new side again."
+
+
+def _seen_of(entry: Entry, hidden: Collection[str]) -> str:
+    """What queries see of the new side of a completed entry."""
+    shown = [s for s in entry.segments_to if s not in hidden]
+    if not entry.segments_to:
+        return "queries see nothing in place of the old side"
+    if not shown:
+        return "queries see what replaced its new side later"
+    if len(shown) < len(entry.segments_to):
+        return f"queries see {len(shown)} segments of the new side, the others were replaced later"
+    return "queries see the new side"
 
 
 def _next_steps(ctx: Context, config: TableConfig, seen: Observed, entry: Entry, *, is_ending: bool, has_push: bool) -> list[NextStep]:
@@ -212,14 +223,14 @@ def _next_steps(ctx: Context, config: TableConfig, seen: Observed, entry: Entry,
     if entry.is_pinned:
         return [*steps, NextStep("Its segments stay until it is unpinned.", None)]
     if entry.state is State.COMPLETED:
-        until = pinot_rules.rollback_until_ms(ctx, entry, config)
+        until = pinot_rules.rollback_until_ms(ctx, seen, entry, config)
         if any(s in seen.ideal.maps for s in entry.segments_from):
             steps.append(NextStep("Its old side may be removed; a rollback is no longer possible then.", until))
     if ctx.pinot is not None:
         return [*steps, *(NextStep(said, None) for said in pinot_rules.warnings(ctx, entry, config))]
-    due = _due_ms(ctx, config, seen, entry)
+    due = touched_from_ms(seen.lineage, entry, config, seen.ideal.maps, ctx.clock())
     if entry.state is not State.IN_PROGRESS and due is not None:
-        run = next_run_ms(_RETENTION)
+        run = next_run_ms(RETENTION)
         at = None if run is None else max(run, due)
         left = sum(1 for s in entry.hides if s in seen.ideal.maps)
         what = f"removes {left} segments, and in its next run the entry" if left else "drops the entry"
@@ -237,16 +248,6 @@ def _fate_of_open(ctx: Context, config: TableConfig, entry: Entry, *, is_ending:
         return NextStep("It is reverted unless its client sends a heartbeat or uploads before.", at)
     who = "The retention pass" if ctx.pinot is None else "Pinot's own retention"
     return NextStep(f"{who} removes its new side unless something is uploaded before: its client sends no heartbeats.", at)
-
-
-def _due_ms(ctx: Context, config: TableConfig, seen: Observed, entry: Entry) -> int | None:
-    """From when on a retention pass would touch the entry; None: under the present rules never."""
-    now = ctx.clock()
-    for at in (now, entry.timestamp_ms + config.replaced_retention_ms + 1):
-        plan = plan_lineage(seen.lineage, config, seen.ideal.maps, max(at, now))
-        if entry.id in plan.drop or set(plan.delete) & set(entry.hides):
-            return max(at, now)
-    return None
 
 
 def _events(ctx: Context, table: TableName, entry_id: str) -> list[Event]:

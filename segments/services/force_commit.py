@@ -1,6 +1,7 @@
 """Force commit: consuming segments are committed where they are and go on in the next one; a durable job says how far it is.
 
-The job is on record before the first message goes out, and ``keep_jobs`` sends again, batch by batch, until nothing is pending (B16).
+The job is on record before the first message goes out, and ``keep_jobs`` sends again, batch by batch, until nothing is pending,
+however long that takes: a commit may wait for hours for a server or a deep store that is away.
 """
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from segments.domain.force_commit import KEPT_JOBS, BatchSettings, ForceCommitJob, in_rounds, job_of
-from segments.domain.pause import consuming_segments
+from segments.domain.pause import consuming_segments, is_disabled
 from segments.domain.segment_metadata import COMPLETED_STATUSES, from_record
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound
@@ -26,8 +27,6 @@ from segments.store.base import Versioned
 from segments.store.update import update_record
 
 log = logging.getLogger(__name__)
-#: A job this old is not asked for again; its status stays.
-GIVE_UP_MS: Final = 3_600_000
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def keep_jobs(ctx: Context) -> list[str]:
     """One look of a pass over unfinished jobs: note what is committed, send the next batch when it is time, ask again for the rest."""
     sentences = []
     for job in read_jobs(ctx):
-        if job.is_done or ctx.clock() - job.submitted_ms > GIVE_UP_MS:
+        if job.is_done:
             continue
         try:
             sentences += _keep(ctx, job)
@@ -98,8 +97,10 @@ def _keep(ctx: Context, job: ForceCommitJob) -> list[str]:
     if looked.is_done:
         return [f"Force commit {job.id} of {job.table} is done."]
     raw, kind = split_table_name(job.table)
-    ideal = read_ideal(ctx, TableName(raw, kind or "REALTIME")).record
-    assert ideal is not None
+    node = ctx.store.get(paths.ideal_state(TableName(raw, kind or "REALTIME").typed))
+    ideal = node.record if node else None
+    if ideal is None or is_disabled(ideal):
+        return []  # it goes on once the table is enabled; records of a dropped one are gone, and then the job is done
     ahead = looked.with_next_batch(ctx.clock())
     if ahead != looked:
         _save(ctx, ahead)
@@ -154,4 +155,5 @@ def _save(ctx: Context, job: ForceCommitJob) -> None:
 
 
 def _latest(jobs: Sequence[tuple[str, dict[str, str]]]) -> list[tuple[str, dict[str, str]]]:
-    return sorted(jobs, key=lambda item: int(item[1].get("submissionTimeMs", "0")))[-KEPT_JOBS:]
+    """Unfinished jobs are forgotten last."""
+    return sorted(jobs, key=lambda item: (not job_of(item[1]).is_done, int(item[1].get("submissionTimeMs", "0"))))[-KEPT_JOBS:]

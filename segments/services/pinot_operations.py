@@ -9,6 +9,7 @@ from typing import Any, Final
 from segments.domain import pinot_version
 from segments.domain.ideal_state import ERROR
 from segments.domain.pinot_version import PinotVersion
+from segments.domain.recorded_change import recorded_change
 from segments.errors import NotFound
 from segments.names import TableName
 from segments.services.context import Actor, Context
@@ -52,22 +53,26 @@ def read_settings(ctx: Context) -> dict[str, str]:
     return {str(k): str(v) for k, v in read_object(ctx, "/cluster/configs").items()}
 
 
-def set_settings(ctx: Context, changes: Mapping[str, str], *, actor: Actor) -> None:
-    """Set these keys."""
+def set_settings(ctx: Context, changes: Mapping[str, str], *, before: Mapping[str, str], actor: Actor) -> None:
+    """Set these keys; ``before`` is what they were, for the audit."""
 
     def is_done() -> bool:
         now = read_settings(ctx)
         return all(now.get(k) == v for k, v in changes.items())
 
-    change(ctx, actor, "setClusterConfigs", "", ("POST", "/cluster/configs"), body=dict(changes), is_done=is_done, changes=dict(changes))
+    change(
+        ctx, actor, "setClusterConfigs", "", ("POST", "/cluster/configs"), body=dict(changes), is_done=is_done, changes=dict(changes),
+        **recorded_change(dict(before), dict(changes)),
+    )  # fmt: skip
 
 
 def remove_setting(ctx: Context, key: str, *, actor: Actor) -> None:
     """Remove a key. NotFound when it is not set."""
-    if key not in read_settings(ctx):
+    before = {k: v for k, v in read_settings(ctx).items() if k == key}
+    if not before:
         raise NotFound(f"Cluster setting '{key}' is not set.", remedy="List them with GET /cluster/configs.")
     request = ("DELETE", f"/cluster/configs/{quoted(key)}")
-    change(ctx, actor, "deleteClusterConfig", key, request, is_done=lambda: key not in read_settings(ctx))
+    change(ctx, actor, "deleteClusterConfig", key, request, is_done=lambda: key not in read_settings(ctx), **recorded_change(before, {}))
 
 
 def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str | None, actor: Actor) -> int:

@@ -93,7 +93,7 @@ def _check_start(
     seen = observe(ctx, table)
     replacement.start(seen.lineage, wanted, entry_id="new", ideal=seen.ideal.maps, now_ms=ctx.clock())
     gone = pinot_cleanup.check_start(seen.lineage, wanted, is_refresh=seen.config.is_refresh, ideal=seen.ideal.maps)
-    if declared.bytes is not None:
+    if wanted.segments_to:
         start_admission.admit(ctx, seen.config, seen.lineage, declared, gone)
     return gone
 

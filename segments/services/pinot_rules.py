@@ -7,13 +7,15 @@ from segments.domain.lineage import Entry
 from segments.domain.retention import rollback_deadline_ms
 from segments.domain.table_config import TableConfig
 from segments.services.context import Context
+from segments.services.lineage_record import Observed
 from segments.services.pinot_calls import version
+from segments.services.schedules import RETENTION, next_run_ms
 
 
-def rollback_until_ms(ctx: Context, entry: Entry, config: TableConfig) -> int | None:
-    """Until when (epoch ms) the old side of a COMPLETED entry is kept; None for other states."""
+def rollback_until_ms(ctx: Context, seen: Observed, entry: Entry, config: TableConfig) -> int | None:
+    """Until when (epoch ms) a COMPLETED entry can be taken back as far as clean-ups go; None: none ends it, or it is not known when."""
     if ctx.pinot is None:
-        return rollback_deadline_ms(entry, config)
+        return rollback_deadline_ms(seen.lineage, entry, config, seen.ideal.maps, ctx.clock(), next_run_ms(RETENTION))
     return pinot_cleanup.rollback_until_ms(entry, config, version(ctx))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from segments.domain import schema as schemas
 from segments.domain.kept_secrets import has_mask, keep_secrets
 from segments.domain.pinot_version import PinotVersion
+from segments.domain.recorded_change import recorded_change
 from segments.domain.schema import Schema
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict
@@ -76,12 +77,11 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
     raw, suffix = split_table_name(name)
     if raw != table.raw or suffix not in (None, table.type):
         raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
-    body = _for_version(
-        ctx, TableConfig(table, keep_secrets(config.body, read_config(ctx, table) or {}) if has_mask(body) else config.body)
-    )
+    before = read_config(ctx, table)
+    body = _for_version(ctx, TableConfig(table, keep_secrets(config.body, before or {}) if has_mask(body) else config.body))
     change(
         ctx, actor, "updateTable", table.typed, ("PUT", f"/tables/{quoted(table.typed)}"), body=body,
-        is_done=lambda: _holds(read_config(ctx, table), body), timeout=_ANSWER_S,
+        is_done=lambda: _holds(read_config(ctx, table), body), timeout=_ANSWER_S, **recorded_change(before, body),
     )  # fmt: skip
     return config
 
@@ -134,9 +134,11 @@ def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> S
     schema = schemas.parse_schema(body)
     if not override and _schema_body(ctx, schema.name) is not None:
         raise StateConflict(f"Schema '{schema.name}' exists already.", remedy="Send override=true to change it.")
+    before = _schema_body(ctx, schema.name) if override else None
+    detail = recorded_change(before, body) if before else {}
     change(
         ctx, actor, "createSchema", schema.name, ("POST", "/schemas"), params={"override": override}, body=body,
-        is_done=lambda: _has_columns(_schema_body(ctx, schema.name), schema), columns=len(schema.fields),
+        is_done=lambda: _has_columns(_schema_body(ctx, schema.name), schema), columns=len(schema.fields), **detail,
     )  # fmt: skip
     return schema
 
@@ -149,6 +151,7 @@ def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema
     change(
         ctx, actor, "updateSchema", name, ("PUT", f"/schemas/{quoted(name)}"), body=body,
         is_done=lambda: _has_columns(_schema_body(ctx, name), schema), columns=len(schema.fields),
+        **recorded_change(_schema_body(ctx, name), body),
     )  # fmt: skip
     return schema
 

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from segments.domain.ideal_state import CONSUMING
-from segments.domain.realtime_assignment import in_order, server_tag
+from segments.domain.realtime_assignment import in_order
+from segments.domain.server_tags import consuming_tag
 from segments.domain.table_config import TableConfig
-from segments.domain.table_model import TenantsConfig
 from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError
 from segments.services.context import Context
@@ -20,10 +20,8 @@ log = logging.getLogger(__name__)
 
 
 def tenant_servers(ctx: Context, config: TableConfig) -> list[str]:
-    """Enabled servers with the tag of the table's tenant, alive or not, in the table's order (completion.md 10)."""
-    tenants = config.model.tenants or TenantsConfig()
-    override = tenants.tag_override_config
-    tag = server_tag(tenants.server or (override.realtime_consuming if override else None))
+    """Enabled servers with the tag of those that consume the table, alive or not, in the table's order."""
+    tag = consuming_tag(config)
     found = instance_configs(ctx.store)
     names = [n for n, c in found.items() if n.startswith("Server_") and c.is_enabled and tag in c.tags]
     return in_order(config.table.typed, names)

@@ -50,9 +50,9 @@ def start_replace(
 
     On a Pinot cluster the returned id is Pinot's, whatever ``entry_id`` was given.
 
-    Raises InvalidInput, NotFound or StateConflict (lineage.md 4), or Forbidden when what ``custom_map`` declares does not fit the quota
-    (B10); nothing is written then. Segments of failed pushes that ``force_cleanup`` clears leave the ideal state in the same transaction:
-    no query saw them.
+    Raises InvalidInput, NotFound or StateConflict, or Forbidden when what ``custom_map`` declares does not fit the quota, or the table is
+    over it already; nothing is written then. Segments of failed pushes that ``force_cleanup`` clears leave the ideal state in the same
+    transaction: no query saw them.
     """
     if ctx.pinot is not None:
         return _start_on_pinot(ctx, table, (segments_from, segments_to), force_cleanup, actor, entry_id, custom_map)
@@ -67,7 +67,7 @@ def start_replace(
         if new_id in seen.lineage.entries:
             return None
         decision = replacement.start(seen.lineage, wanted, entry_id=new_id, ideal=seen.ideal.maps, now_ms=ctx.clock())
-        if declared.bytes is not None:
+        if segments_to:
             start_admission.admit(ctx, seen.config, decision.lineage.having(without=[new_id]), declared, decision.delete)
         decision = _without_what_brokers_need(ctx, table, seen.lineage, decision)
         decided[:] = [decision]

@@ -18,7 +18,7 @@ from segments.domain.pause import (
     STORAGE_QUOTA_EXCEEDED,
     PauseState,
 )
-from segments.domain.pressure import Pressure, decide, utilization_of
+from segments.domain.pressure import AMPLE_BYTES, Pressure, decide, utilization_of
 from segments.domain.table_config import TableConfig
 from segments.names import TableName
 from segments.services.cluster_settings import read_settings
@@ -26,11 +26,11 @@ from segments.services.consuming_info import ask_servers
 from segments.services.consumption import PauseChanged, pause_table, resume_table
 from segments.services.context import SYSTEM, Context
 from segments.services.realtime_servers import tenant_servers
-from segments.services.segments import read_records
+from segments.services.segments import seen_records
 
 log = logging.getLogger(__name__)
 
-#: Pinot's key, and ours for the lower mark.
+#: Pinot's key, and ours for the lower mark. Where one of them is set, the share of the disk alone counts.
 THRESHOLD_KEY: Final = "controller.disk.utilization.threshold"
 RESUME_KEY: Final = "pinotadmin.disk.utilization.resume.threshold"
 #: Pinot's switch for the whole check; on unless it says false.
@@ -73,7 +73,8 @@ def _disk(ctx: Context, config: TableConfig) -> Pressure:
         return Pressure.none(RESOURCE_UTILIZATION_LIMIT_EXCEEDED)
     marks = _marks(settings)
     answers = ask_servers(ctx, tenant_servers(ctx, config), "/instance/diskUtilization", lambda a: isinstance(a, dict), timeout_s=_ANSWER_S)
-    used = {s: u for s, a in answers.by_server.items() if (u := utilization_of(a)) is not None}
+    ample = AMPLE_BYTES if settings.keys().isdisjoint((THRESHOLD_KEY, RESUME_KEY)) else 0
+    used = {s: u for s, a in answers.by_server.items() if (u := utilization_of(a, ample)) is not None}
     return Pressure.of_shares(used, high=marks.high, low=marks.low, reason=RESOURCE_UTILIZATION_LIMIT_EXCEEDED)
 
 
@@ -87,7 +88,7 @@ def _quota(ctx: Context, config: TableConfig) -> Pressure:
 
 
 def _size(ctx: Context, table: TableName) -> int:
-    return sum(m.size_bytes or 0 for m in read_records(ctx, table).values())
+    return sum(seen.size_bytes for seen in seen_records(ctx, table).values())
 
 
 def _marks(settings: Mapping[str, str]) -> Marks:

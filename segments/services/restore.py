@@ -26,11 +26,11 @@ from segments.services.archive import KeptFile, document_path, in_parallel, kept
 from segments.services.context import Actor, Context
 from segments.services.deletion_queue import Pending, forget, read_queue
 from segments.services.lineage_record import Observed, observe
+from segments.services.placement.segment_servers import segment_servers
 from segments.services.table_record import read_table_config
 from segments.services.upload_files import download_url, staged_path
 from segments.store import paths
 from segments.store.base import Check, Create, Replace, Versioned, Write
-from segments.store.instances import instance_configs, live_instances
 from segments.store.update import update_transaction
 
 log = logging.getLogger(__name__)
@@ -237,13 +237,12 @@ def _record_back(ctx: Context, table: TableName, kept: ArchivedSegment | None) -
 def _rows_back(ctx: Context, config: TableConfig, seen: Observed, held: Mapping[str, Sequence[str]]) -> list[Write]:
     """Rows on the servers that held the segments; where those are unknown now, on the least loaded ones."""
     table, replication = config.table, config.replication
-    known = {i for i, c in instance_configs(ctx.store).items() if c.is_enabled and i.startswith("Server_")}
-    live = {i for i in live_instances(ctx.store) if i.startswith("Server_")}
-    rows = {s: dict.fromkeys(sorted(servers), ONLINE) for s, servers in held.items() if servers and set(servers) <= known | live}
+    usable = segment_servers(ctx, config)
+    known = usable.enabled | usable.ready
+    rows = {s: dict.fromkeys(sorted(servers), ONLINE) for s, servers in held.items() if servers and known.issuperset(servers)}
     rest = [s for s in held if s not in rows]
     if rest:
-        ready = {i for i in live if i in known or not known}
-        servers = assignment.choose_servers(table.typed, replication, ready=ready, known=known)
+        servers = usable.choose(table.typed, replication)
         load = assignment.segments_per_server([*seen.ideal.maps.values(), *rows.values()])
         rows |= assignment.assign(rest, servers, load, replication)
     return [Replace(paths.ideal_state(table.typed), ideal_state.with_rows(seen.ideal, rows), seen.ideal_version), *seen.same_lineage()]

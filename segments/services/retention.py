@@ -16,7 +16,7 @@ from segments.names import REALTIME, TABLE_TYPES, TableName, split_table_name
 from segments.services import archive, deletion
 from segments.services.acknowledgement import brokers_behind
 from segments.services.context import SYSTEM, Actor, Context
-from segments.services.deletion_guard import guarded
+from segments.services.deletion_guard import guarded, is_exclusive
 from segments.services.deletion_queue import read_queue
 from segments.services.lineage_record import Observed, observe
 from segments.services.segments import read_segments
@@ -61,10 +61,10 @@ _EXPIRED: Final = Actor(SYSTEM.name, "older than the table's retention")
 
 
 def _by_time(ctx: Context, table: TableName) -> list[str]:
-    """Segments older than the table's retention, except those of a replacement that is not reverted."""
+    """Segments older than the table's retention, except those that are guarded as in a deletion by hand."""
     config, seen = read_table_config(ctx, table), observe(ctx, table)
     records = read_segments(ctx, table)
-    due = retention.plan_time(config, records, guarded(seen), ctx.clock(), seen.ideal.maps)
+    due = retention.plan_time(config, records, guarded(seen, exclusive=is_exclusive(ctx)), ctx.clock(), seen.ideal.maps)
     orphans = [s for s in due if s not in seen.ideal.maps]
     due = [s for s in due if s in seen.ideal.maps]
     outcomes = deletion.delete_segments(ctx, table, due, force=True, actor=_EXPIRED) if due else []

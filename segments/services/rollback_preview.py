@@ -79,7 +79,7 @@ def preview_revert(ctx: Context, table: TableName, entry_id: str, *, force: bool
         before=summarise(records[s] for s in before if s in records),
         after=summarise(records[s] for s in after if s in records),
         deleted_segments=sorted(s for s in entry.segments_to if s in seen.ideal.maps and s in going),
-        possible_until_ms=pinot_rules.rollback_until_ms(ctx, entry, config),
+        possible_until_ms=pinot_rules.rollback_until_ms(ctx, seen, entry, config),
         notes=pinot_rules.warnings(ctx, entry, config),
     )
 

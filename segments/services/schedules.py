@@ -6,9 +6,11 @@ from typing import Final
 
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
+#: The schedule of the retention pass.
+RETENTION: Final = "Retention"
 #: name -> (task, every, unit, description). Pinot's period for retention; short ones where somebody waits.
 DEFAULTS: Final = {
-    "Retention": ("segments.tasks.run_retention", 6, IntervalSchedule.HOURS, "Lineage clean-up, time retention, files of deleted segments"),
+    RETENTION: ("segments.tasks.run_retention", 6, IntervalSchedule.HOURS, "Lineage clean-up, time retention, files of deleted segments"),
     "Validation": ("segments.tasks.run_validation", 5, IntervalSchedule.MINUTES, "Finds what is not as it should be"),
     "Realtime validation": (
         "segments.tasks.run_realtime_validation",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from segments.domain import schema as schemas
+from segments.domain.recorded_change import recorded_change
 from segments.domain.schema import Schema
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, RecordCorrupt, StateConflict
@@ -30,17 +31,18 @@ def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> S
     """Create a schema, or change the existing one when ``override``. Raises InvalidInput, or StateConflict when it exists."""
     if ctx.pinot is not None:
         return pinot_tables.create_schema(ctx, body, override=override, actor=actor)
-    schema = schemas.parse_schema(body)
+    schema, before = schemas.parse_schema(body), _Before()
 
     def decide(node: Versioned | None) -> ZNRecord:
         if node is not None and not override:
             raise StateConflict(f"Schema '{schema.name}' exists already.", remedy="Send override=true to change it.")
         if node is not None:
-            schemas.check_compatible(_parse(schema.name, node), schema)
+            schemas.check_compatible(before.read(schema.name, node), schema)
         return schema.to_record()
 
     update_record(ctx.store, paths.schema(schema.name), decide)
-    audit.record(actor, "createSchema", cluster=ctx.cluster, target=schema.name, columns=len(schema.fields))
+    change = before.change_to(schema) if before.schema else {}
+    audit.record(actor, "createSchema", cluster=ctx.cluster, target=schema.name, columns=len(schema.fields), **change)
     return schema
 
 
@@ -51,13 +53,14 @@ def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema
     schema = schemas.parse_schema(body)
     if schema.name != name:
         raise InvalidInput(f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same.")
+    before = _Before()
 
     def decide(node: Versioned | None) -> ZNRecord:
-        schemas.check_compatible(_parse(name, node), schema)
+        schemas.check_compatible(before.read(name, node), schema)
         return schema.to_record()
 
     update_record(ctx.store, paths.schema(name), decide)
-    audit.record(actor, "updateSchema", cluster=ctx.cluster, target=name, columns=len(schema.fields))
+    audit.record(actor, "updateSchema", cluster=ctx.cluster, target=name, columns=len(schema.fields), **before.change_to(schema))
     return schema
 
 
@@ -78,6 +81,20 @@ def delete_schema(ctx: Context, name: str, *, actor: Actor) -> None:
 
     update_transaction(ctx.store, attempt)
     audit.record(actor, "deleteSchema", cluster=ctx.cluster, target=name)
+
+
+class _Before:
+    """The schema that a change was decided on, of its last attempt."""
+
+    def __init__(self) -> None:
+        self.schema: Schema | None = None
+
+    def read(self, name: str, node: Versioned | None) -> Schema:
+        self.schema = _parse(name, node)
+        return self.schema
+
+    def change_to(self, after: Schema) -> dict[str, Any]:
+        return recorded_change(self.schema.body if self.schema else None, after.body)
 
 
 def _parse(name: str, node: Versioned | None) -> Schema:

@@ -16,6 +16,7 @@ from segments.names import TableName
 from segments.secret_texts import mask_text
 from segments.services.context import Context
 from segments.services.lineage_record import observe
+from segments.services.upkeep.seen_records import SeenRecord
 from segments.store import paths
 
 _URL: Final = "download.url"
@@ -75,6 +76,12 @@ def read_records(ctx: Context, table: TableName, names: Sequence[str] | None = N
     wanted = ctx.store.children(paths.segments(table.typed)) if names is None else names
     nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in wanted])
     return {s: segment_metadata.from_record(n.record) for s, n in zip(wanted, nodes, strict=True) if n and n.record}
+
+
+def seen_records(ctx: Context, table: TableName) -> dict[str, SeenRecord]:
+    """{segment: what a pass needs to know of it}, of all segments that have a record; what is settled may be an hour old."""
+    names = ctx.store.children(paths.segments(table.typed))
+    return ctx.seen_records.look(table.typed, names, lambda wanted: read_records(ctx, table, wanted), ctx.clock())
 
 
 def read_segments(ctx: Context, table: TableName) -> list[SegmentMetadata]:

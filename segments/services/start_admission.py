@@ -62,10 +62,11 @@ def declared_rows(entry: Entry) -> int | None:
 def admit(ctx: Context, config: TableConfig, lineage: Lineage, declared: Declared, leaving: Collection[str]) -> None:
     """Forbidden, with numbers, when stored, promised and declared bytes together exceed the table's quota.
 
+    A client that declares nothing is refused on a table that is over its quota already: each of its uploads would be.
     Stored is every segment with a record, hidden snapshots too, as Pinot counts (lineage.md 11), without those that ``leaving`` takes out
     with this start. Promised is what other open entries declared and have not uploaded yet, so that two pushes do not share one room.
     """
-    if declared.bytes is None or admission.quota_bytes(config) is None:
+    if admission.quota_bytes(config) is None:
         return
     sizes = {m.name: m.size_bytes or 0 for m in read_segments(ctx, config.table)}
     stored = sum(sizes.values()) - sum(sizes.get(s, 0) for s in set(leaving))
@@ -73,4 +74,4 @@ def admit(ctx: Context, config: TableConfig, lineage: Lineage, declared: Declare
     for entry in lineage.entries.values():
         if entry.state is State.IN_PROGRESS and entry.notes.get(_BYTES_NOTE, "").isdecimal():
             promised += max(0, int(entry.notes[_BYTES_NOTE]) - sum(sizes.get(s, 0) for s in entry.segments_to))
-    admission.check_projected(config, stored, promised, declared.bytes)
+    admission.check_projected(config, stored, promised, declared.bytes or 0)

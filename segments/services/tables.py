@@ -13,8 +13,10 @@ from segments.domain.ideal_state import ONLINE, new_ideal_state
 from segments.domain.kept_secrets import has_mask, keep_secrets
 from segments.domain.realtime_plan import Changes
 from segments.domain.realtime_table import check_peer_scheme, check_realtime
+from segments.domain.recorded_change import recorded_change
 from segments.domain.replacement_settings import replacement_settings
 from segments.domain.schema import Schema
+from segments.domain.server_tags import check_tags
 from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
@@ -25,6 +27,7 @@ from segments.services.check_settings import validate_checks
 from segments.services.consuming_segments import first_segments, make_remaining_segments
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import table_not_found
+from segments.services.placement.segment_servers import check_has_servers
 from segments.services.schemas import read_schema
 from segments.services.table_secrets import untold_secrets
 from segments.store import paths
@@ -73,6 +76,7 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     if config.table.raw in (DELETED, RECORDS, STAGING):
         raise InvalidInput(f"'{config.table.raw}' is a folder of the deep store, and no name for a table.", remedy="Choose another name.")
     check_peer_scheme(config)
+    check_tags(config)
     if config.table.type == REALTIME:
         for stream in check_realtime(config):
             ctx.check_stream(stream)
@@ -97,6 +101,7 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     if ctx.pinot is not None:
         return pinot_tables.create_table(ctx, body, actor=actor)
     config, _ = validate_table(ctx, keep_secrets(body, {}))  # a mask is nobody's secret
+    check_has_servers(ctx, config)
     table = config.table
     empty = new_ideal_state(table.typed, config.replication)
     ideal, first = first_segments(ctx, config, empty) if table.type == REALTIME else (empty, Changes())
@@ -145,12 +150,14 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
     config = _with_secrets_of(node, given)
     with untold_secrets(config.body):
         validate_table(ctx, config.body)
+    check_has_servers(ctx, config, _stored(node))
+    before: list[dict[str, Any]] = []
 
     def attempt() -> Sequence[Write] | None:
         node, ideal = ctx.store.get(paths.table_config(table.typed)), ctx.store.get(paths.ideal_state(table.typed))
         if node is None or ideal is None or ideal.record is None:
             raise table_not_found(table)
-        config = _with_secrets_of(node, given)
+        config, before[:] = _with_secrets_of(node, given), [_body_of(node)]
         writes: list[Write] = [Replace(paths.table_config(table.typed), config.to_record(), node.version)]
         after = _with_streams(ideal.record, node, config).with_simple(REPLICAS=str(config.replication))
         if after != ideal.record:
@@ -158,8 +165,22 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
         return writes
 
     update_transaction(ctx.store, attempt)
-    audit.record(actor, "updateTable", cluster=ctx.cluster, target=table.typed)
+    audit.record(actor, "updateTable", cluster=ctx.cluster, target=table.typed, **recorded_change(before[0], config.body))
     return config
+
+
+def _stored(node: Versioned) -> TableConfig | None:
+    """The config on record; None when it can not be read."""
+    try:
+        return configs.from_record(node.record) if node.record is not None else None
+    except PinotAdminError:
+        return None
+
+
+def _body_of(node: Versioned) -> dict[str, Any]:
+    """The config on record, for the audit; one that can not be read as the texts that it is stored as."""
+    stored = _stored(node)
+    return stored.body if stored else dict(node.record.simple) if node.record else {}
 
 
 def _with_streams(ideal: ZNRecord, before: Versioned, config: TableConfig) -> ZNRecord:
@@ -179,11 +200,8 @@ def _with_secrets_of(node: Versioned, given: TableConfig) -> TableConfig:
     """The config as given, with the stored secrets where it is masked; one that can not be read is replaced, and has none to keep."""
     if not has_mask(given.body):
         return given
-    try:
-        stored = configs.from_record(node.record).body if node.record is not None else {}
-    except PinotAdminError:
-        stored = {}
-    return configs.parse_table_config(keep_secrets(given.body, stored))
+    stored = _stored(node)
+    return configs.parse_table_config(keep_secrets(given.body, stored.body if stored else {}))
 
 
 def with_broker_rows(record: ZNRecord, rows: dict[str, dict[str, str]]) -> ZNRecord:

@@ -22,10 +22,11 @@ from segments.errors import InvalidInput, PinotAdminError
 from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.context import Context
 from segments.services.entry_lease import renew_for_upload
+from segments.services.placement.segment_servers import SegmentServers, segment_servers
 from segments.services.segments import read_segments
 from segments.store import messages, paths
 from segments.store.base import Check, Create, Replace, Versioned, Write
-from segments.store.instances import instance_configs, live_instances
+from segments.store.instances import live_instances
 from segments.store.update import update_transaction
 
 log = logging.getLogger(__name__)
@@ -166,19 +167,15 @@ class Registration:
         return [Check(path, node.version)] if node is not None and is_concerned else []
 
     def _assigned(self, ideal: ZNRecord, fresh: Sequence[str]) -> ZNRecord:
-        ready, enabled = self._servers
         replication = self.config.replication
-        servers = assignment.choose_servers(self.config.table.typed, replication, ready=ready, known=enabled)
+        servers = self._servers.choose(self.config.table.typed, replication)
         load = assignment.segments_per_server(ideal.maps.values())
         return ideal_state.with_rows(ideal, assignment.assign(fresh, servers, load, replication))
 
     @cached_property
-    def _servers(self) -> tuple[set[str], set[str]]:
-        """Servers that live and may be used, and all that may be used; as of the beginning of this upload."""
-        known = {i: c for i, c in instance_configs(self.ctx.store).items() if i.startswith("Server_")}
-        enabled = {i for i, c in known.items() if c.is_enabled}
-        live = {i for i in self.ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Server_")}
-        return {i for i in live if i in enabled or i not in known}, enabled
+    def _servers(self) -> SegmentServers:
+        """Servers that may get segments of the table, as of the beginning of this upload."""
+        return segment_servers(self.ctx, self.config)
 
     def _check_other_half(self) -> None:
         """Both halves of a hybrid table keep their files in one folder: neither takes a name whose file is, or will be, the other's."""

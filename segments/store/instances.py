@@ -134,8 +134,10 @@ def join(
     patience_s: float = 15.0,
     **fields: str,
 ) -> Membership:
-    """Register the instance and announce it as live: PARTICIPANT config (host, port, tags and ``fields`` such as ``adminPort`` are set, the
-    rest of an existing record is kept), its folders, and its ephemeral LIVEINSTANCES node.
+    """Register the instance and announce it as live: its PARTICIPANT config, its folders, and its ephemeral LIVEINSTANCES node.
+
+    Host, port and ``fields`` such as ``adminPort`` are set in the config; the rest of an existing one is kept, also its tags, which an
+    operator may have given: ``tags`` are for an instance that has none.
 
     ``process`` is pid@host of the caller, this process's by default. A node of an older session is replaced when its process is this
     one or is dead, else waited for: ``patience_s`` (seconds) should exceed the session timeout. StateConflict when it stays.
@@ -144,7 +146,7 @@ def join(
     def decide(found: Versioned | None) -> ZNRecord:
         record = (found.record if found else None) or ZNRecord(instance)
         record = record.with_simple_items({"HELIX_HOST": host, "HELIX_PORT": str(port), **fields})
-        return replace(record, lists={**record.lists, "TAG_LIST": list(tags)})
+        return replace(record, lists={**record.lists, "TAG_LIST": record.lists.get("TAG_LIST") or list(tags)})
 
     update_record(store, paths.participant(instance), decide)
     folders = [f"{paths.INSTANCES}/{instance}/{name}" for name in _FOLDERS]

@@ -25,7 +25,7 @@ def test_fewer_servers_than_copies_take_one_each() -> None:
 
 
 def test_live_servers_are_preferred_and_known_ones_fill_up() -> None:
-    assert choose_servers("t", 1, ready={"b"}, known={"a", "b"}) == ["b"]
-    assert choose_servers("t", 2, ready={"b"}, known={"a", "b"}) == ["a", "b"]
-    with pytest.raises(StateConflict, match="Start a server"):
-        choose_servers("t", 1, ready=set(), known=set())
+    assert choose_servers("t", 1, ready={"b"}, known={"a", "b"}, tag="x_OFFLINE") == ["b"]
+    assert choose_servers("t", 2, ready={"b"}, known={"a", "b"}, tag="x_OFFLINE") == ["a", "b"]
+    with pytest.raises(StateConflict, match="no enabled server carries the tag 'x_OFFLINE'"):
+        choose_servers("t", 1, ready=set(), known=set(), tag="x_OFFLINE")

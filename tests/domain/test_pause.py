@@ -186,4 +186,13 @@ def test_a_quota_that_was_removed_lets_the_table_go_on() -> None:
 )
 def test_an_answer_that_makes_no_sense_is_unknown(answer: dict[str, object], share: float | None) -> None:
     assert utilization_of(answer) == share
+
+
+def test_where_a_threshold_is_set_the_share_of_a_disk_counts_however_much_is_free() -> None:
+    half = 2 * 1024**4
+    assert utilization_of({"totalSpaceBytes": 2 * half, "usedSpaceBytes": half}, 0) == 0.5
+
+
+@pytest.mark.parametrize("share", [0.4, None])
+def test_a_share_below_the_mark_or_none_is_no_reason_to_pause(share: float | None) -> None:
     assert disk(share).level is (Level.UNKNOWN if share is None else Level.ROOM)

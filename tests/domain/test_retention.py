@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from segments.domain import retention
+from segments.domain.lineage import FORCED_CLEANUP, PINNED
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.table_config import parse_table_config
 from segments.domain.znrecord import SIZE_LIMIT, ZNRecord, decode, encode
@@ -33,6 +34,41 @@ def test_a_replaced_snapshot_goes_after_its_window(age: int, gone: bool) -> None
 def test_a_completed_entry_without_old_segments_is_dropped_whatever_its_age() -> None:
     plan = retention.plan_lineage(of(entry("x", "a", "b", "COMPLETED", NOW)), config(), ["b"], NOW)
     assert plan.drop == ("x",)
+
+
+NEXT = NOW + 3 * HOUR
+KEEPS_TWO = {"pinotadmin.replacement.snapshotsKept": "2"}
+
+
+@pytest.mark.parametrize(
+    ("old", "age", "notes", "custom", "until"),
+    [
+        ("a", HOUR, {}, {}, NOW + 23 * HOUR),
+        ("a", 25 * HOUR, {}, {}, NOW - HOUR),
+        ("", HOUR, {}, {}, NEXT),
+        ("", 0, {}, {}, NEXT),
+        ("", HOUR, {PINNED: "true"}, {}, None),
+        ("a", HOUR, {PINNED: "true"}, {}, None),
+        ("a", 25 * HOUR, {}, KEEPS_TWO, None),
+    ],
+)
+def test_until_when_an_entry_can_be_taken_back(
+    old: str, age: int, notes: dict[str, str], custom: dict[str, str], until: int | None
+) -> None:
+    """Nothing is kept of an empty old side: the next pass drops the entry. What is pinned or asked for stays whatever its age."""
+    body = {**config().body, "metadata": {"customConfigs": custom}}
+    own = replace(entry("x", old, "b", "COMPLETED", NOW - age), notes=notes)
+    lineage = of(own)
+    assert retention.rollback_deadline_ms(lineage, own, parse_table_config(body), lineage.mentioned(), NOW, NEXT) == until
+
+
+def test_what_a_later_snapshot_superseded_goes_with_the_next_pass() -> None:
+    """A REFRESH table keeps one snapshot before the present one, however young the others are."""
+    steps = enumerate(("xab", "ybc", "zcd"))
+    first, second, third = (entry(x, a, b, "COMPLETED", NOW - 9 + at, notes={FORCED_CLEANUP: "true"}) for at, (x, a, b) in steps)
+    lineage = of(first, second, third)
+    found = [retention.rollback_deadline_ms(lineage, e, config(), lineage.mentioned(), NOW, NEXT) for e in (first, third)]
+    assert found == [NEXT, third.timestamp_ms + DAY]
 
 
 def test_a_window_of_zero_keeps_the_same_millisecond() -> None:

@@ -65,6 +65,15 @@ def test_replaced_segments_are_kept_by_type_when_nothing_or_nonsense_is_set(kind
     assert parsed.replaced_retention_ms == hours * 3_600_000
 
 
+@pytest.mark.parametrize(
+    ("flag", "is_consistent"), [("false", False), ("FALSE", False), ("", False), (0, False), ("true", True), (1, True)]
+)
+def test_a_flag_that_is_written_as_text_means_what_it_says(flag: object, is_consistent: bool) -> None:
+    batch = {"segmentIngestionType": "REFRESH", "consistentDataPush": flag}
+    config = configs.parse_table_config({"tableName": "t", "tableType": "OFFLINE", "ingestionConfig": {"batchIngestionConfig": batch}})
+    assert config.consistent_push is is_consistent
+
+
 def test_consistent_push_needs_flag_and_refresh() -> None:
     def parsed(kind: str) -> configs.TableConfig:
         batch = {"segmentIngestionType": kind, "consistentDataPush": True}

@@ -256,6 +256,8 @@ def test_until_when_a_rollback_is_possible_depends_on_the_version(tmp_path: Path
         entry = seen.lineage.entry(entry_id)
         until = rollback_until_ms(entry, seen.config, parse_version("1.5.1"))
         assert until == entry.timestamp_ms + hours * 3_600_000
+        nothing_before = replace(entry, segments_from=())  # Pinot's next retention pass drops it, nobody knows when
+        assert rollback_until_ms(nothing_before, seen.config, parse_version("1.5.1")) is None
 
 
 def test_a_controller_that_is_down_is_told_and_changes_nothing(pinot: PinotCluster) -> None:

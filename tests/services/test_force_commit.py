@@ -10,6 +10,7 @@ import pytest
 from segments.domain.force_commit import BatchSettings, ForceCommitJob, in_rounds, job_of
 from segments.errors import InvalidInput, NotFound
 from segments.services.force_commit import Wanted, force_commit, job_status, keep_jobs, read_jobs
+from segments.services.table_state import set_table_enabled
 from segments.store import messages, paths
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 
@@ -107,6 +108,37 @@ def test_the_servers_are_asked_again_until_the_job_is_done(tmp_path: Path) -> No
     keep_jobs(world.ctx)
     assert asked(world) == []
     assert read_jobs(world.ctx)[0].is_done
+
+
+def test_a_commit_that_takes_longer_than_an_hour_is_still_asked_for(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    [segment] = world.consuming
+    commit(world)
+    assert asked(world) == [segment]
+    world.now += 7 * 3_600_000
+    assert keep_jobs(world.ctx) == [f"Force commit {read_jobs(world.ctx)[0].id} of {TABLE} waits for 1 segments."]
+    assert asked(world) == [segment]
+
+
+def test_a_job_rests_while_its_table_is_disabled_and_goes_on_afterwards(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    commit(world)
+    asked(world)
+    set_table_enabled(world.ctx, TABLE, False, actor=ANN)
+    assert keep_jobs(world.ctx) == []
+    assert (asked(world), caplog.records) == ([], [])
+    set_table_enabled(world.ctx, TABLE, True, actor=ANN)
+    keep_jobs(world.ctx)
+    assert asked(world) == world.consuming
+
+
+def test_an_unfinished_job_is_not_forgotten_for_newer_ones_that_are_done(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    unfinished = commit(world)
+    for _ in range(103):
+        world.now += 1
+        commit(world, Wanted(segments=["nonExisting"]))
+    assert unfinished in [j.id for j in read_jobs(world.ctx)]
 
 
 def test_the_next_batch_follows_when_the_last_one_is_committed(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from segments.errors import InvalidInput, StateConflict, Unavailable
 from segments.models import AuditEvent
 from segments.services import consumption, deletion
+from segments.services.cluster_settings import set_settings
 from segments.services.context import Actor
 from segments.services.deep_store_upload import upload_missing, upload_segments
 from segments.services.realtime_validation import run
@@ -124,6 +125,18 @@ def test_full_disks_pause_the_table_and_room_lets_it_go_on_in_the_same_run(tmp_p
     run(world.ctx, TABLE)
     assert not world.pause.paused
     assert len(world.consuming) == 1
+
+
+@pytest.mark.parametrize("key", ["controller.disk.utilization.threshold", "pinotadmin.disk.utilization.resume.threshold"])
+def test_a_threshold_that_is_set_counts_though_much_of_a_large_disk_is_free(tmp_path: Path, key: str) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    large = {"totalSpaceBytes": 10**15, "usedSpaceBytes": 98 * 10**13}
+    world.ctx = type(world.ctx)(**{**world.ctx.__dict__, "servers": FakeServers({"diskUtilization": large})})
+    run(world.ctx, TABLE)
+    assert not world.pause.paused
+    set_settings(world.ctx, {key: "0.9"}, actor=ANN)
+    run(world.ctx, TABLE)
+    assert world.pause.reason_code == "RESOURCE_UTILIZATION_LIMIT_EXCEEDED"
 
 
 def test_a_full_quota_pauses_and_a_persons_pause_stays(tmp_path: Path) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from segments.domain.znrecord import ZNRecord
-from segments.errors import PinotAdminError
+from segments.errors import PinotAdminError, StateConflict
 from segments.models import PassRun
 from segments.services import deletion, passes, retention
+from segments.services.cluster_settings import set_settings
 from segments.services.context import SYSTEM
+from segments.services.deletion_guard import EXCLUSIVE_KEY
+from segments.services.pins import pin_entry
 from segments.services.replacement import revert_replace, start_replace
 from segments.services.restore import restore_segments
 from segments.store import paths
@@ -134,3 +139,48 @@ def test_an_entry_stays_whose_segment_comes_back_while_its_clean_up_is_decided(w
     store = FaultyStore(world.memory, Plan(before={1: lambda: world.upload("b")}))
     retention.run(world.with_store(store), TABLE)
     assert (world.state("e1"), world.visible) == ("REVERTED", [])
+
+
+@pytest.mark.parametrize(("setting", "is_deleted"), [(None, False), ("true", False), ("False", True)])
+def test_segments_of_a_replacement_are_guarded_unless_the_clusters_setting_says_not(
+    world: World, setting: str | None, is_deleted: bool
+) -> None:
+    """Pinot's controller.lineage.exclusive.delete.enabled: by hand, for many, and by the retention of time."""
+    world.upload("by-hand", "of-many", "by-time")
+    entry = start_replace(world.ctx, TABLE, world.ideal, [], actor=ANN)
+    with_retention(world, "by-time")
+    if setting is not None:
+        set_settings(world.ctx, {EXCLUSIVE_KEY: setting}, actor=ANN)
+    with nullcontext() if is_deleted else pytest.raises(StateConflict, match="part of a replacement"):
+        deletion.remove_segments(world.ctx, TABLE, ["by-hand"], actor=ANN)
+    [outcome] = deletion.delete_segments(world.ctx, TABLE, ["of-many"], actor=ANN)
+    retention.run(world.ctx, TABLE)
+    assert outcome.outcome == ("done" if is_deleted else "refused")
+    assert world.ideal == ([] if is_deleted else ["by-hand", "by-time", "of-many"])
+    assert world.state(entry) == "IN_PROGRESS"
+
+
+def test_what_is_pinned_stays_guarded_whatever_the_setting_says(world: World) -> None:
+    world.upload("a")
+    entry = start_replace(world.ctx, TABLE, [], ["a"], actor=ANN)
+    pin_entry(world.ctx, TABLE, entry, ANN)
+    set_settings(world.ctx, {EXCLUSIVE_KEY: "false"}, actor=ANN)
+    with pytest.raises(StateConflict, match="part of a replacement"):
+        deletion.remove_segments(world.ctx, TABLE, ["a"], actor=ANN)
+
+
+def with_retention(world: World, segment: str) -> None:
+    """The table keeps a day, and the segment is older."""
+    config, record = paths.table_config(TABLE.typed), paths.segment(TABLE.typed, segment)
+    node = world.memory.get(config)
+    assert node is not None
+    assert node.record is not None
+    settings = {"replication": "1", "retentionTimeUnit": "DAYS", "retentionTimeValue": "1"}
+    world.memory.replace(config, node.record.with_simple(segmentsConfig=json.dumps(settings)), node.version)
+    node = world.memory.get(record)
+    assert node is not None
+    assert node.record is not None
+    old = str(world.now - 3 * DAY_S * 1000)
+    world.memory.replace(record, node.record.with_simple_items({
+        "segment.start.time": old, "segment.end.time": old, "segment.time.unit": "MILLISECONDS",
+    }), node.version)  # fmt: skip

@@ -71,10 +71,21 @@ def test_what_a_forced_start_clears_away_is_free(tmp_path: Path) -> None:
     start(world, "n2", 200, force=True)
 
 
-def test_without_quota_or_declaration_a_start_is_as_before(tmp_path: Path) -> None:
-    start(world_of(tmp_path / "free", quota=None), "n", 10**15)
-    world = world_of(tmp_path / "tight", quota="1")
-    start_replace(world.ctx, TABLE, ["a", "b"], ["n"], actor=ANN, custom_map={"somebody": "else's"})
+def test_without_a_quota_every_start_is_accepted(tmp_path: Path) -> None:
+    start(world_of(tmp_path, quota=None), "n", 10**15)
+
+
+def test_a_start_that_declares_nothing_is_refused_on_a_table_over_its_quota(tmp_path: Path) -> None:
+    """Each of its uploads would be refused; what takes segments out without bringing any is what helps, so that starts."""
+    world = world_of(tmp_path, quota="199")
+    with pytest.raises(Forbidden, match=r"200 bytes are stored, 0 promised to other pushes, 0 declared; .* quota.storage allows 199"):
+        start_replace(world.ctx, TABLE, ["a", "b"], ["n"], actor=ANN, custom_map={"somebody": "else's"})
+    assert not observe(world.ctx, TABLE).lineage.entries
+    start_replace(world.ctx, TABLE, ["a"], [], actor=ANN)
+
+
+def test_a_start_that_declares_nothing_is_accepted_on_a_table_within_its_quota(tmp_path: Path) -> None:
+    start_replace(world_of(tmp_path, quota="200").ctx, TABLE, ["a", "b"], ["n"], actor=ANN)
 
 
 @pytest.mark.parametrize("text", ["-1", "1.5", "many", "", "9" * 19])

@@ -145,7 +145,7 @@ def test_the_same_name_twice_in_one_push_is_refused(cluster: ApiCluster) -> None
 def test_a_table_without_any_server_refuses_with_a_remedy(cluster: ApiCluster) -> None:
     for folder in (paths.PARTICIPANT_CONFIGS, paths.LIVE_INSTANCES):
         cluster.memory.delete_tree(folder)
-    with pytest.raises(StateConflict, match="Start a server"):
+    with pytest.raises(StateConflict, match="no enabled server carries the tag 'DefaultTenant_OFFLINE'"):
         upload_tar(cluster.ctx, TABLE, cluster.build("s0"), actor=ANN)
     assert cluster.files == []
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from django.utils import timezone
 
 from segments.console.presenters.tones import Mark, mark
 from segments.domain.lineage import PINNED, Entry, Lineage, State
@@ -16,6 +18,7 @@ from segments.domain.rollback import built_on
 from segments.domain.table_config import parse_table_config
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Segment, Table
+from segments.services.schedules import RETENTION, next_run_ms
 
 #: Segment names shown before a list is folded.
 SHOWN = 5
@@ -47,16 +50,16 @@ def timeline(table: Table, entries: Sequence[LineageEntry]) -> list[Step]:
     lineage = Lineage(table.name, {e.entry_id: _value(e) for e in everything})
     serving = _serving(table, entries)
     events = _events(table, [e.entry_id for e in entries])
-    current = next((e.entry_id for e in everything if e.state == State.COMPLETED), None)
+    shown, deadline_of = _shown(lineage), _deadlines(table, lineage)
     return [
         Step(
             entry=e,
             mark=mark(e.state),
             at=datetime.fromtimestamp(e.timestamp_ms / 1000, UTC),
             events=events.get(e.entry_id, []),
-            until=_deadline(table, lineage.entries[e.entry_id]),
+            until=deadline_of(lineage.entries[e.entry_id]),
             why_not=_why_not(lineage, lineage.entries[e.entry_id], serving),
-            is_current=e.entry_id == current,
+            is_current=e.entry_id in shown,
             is_replaced_again=e.state == State.COMPLETED and len(built_on(lineage, lineage.entries[e.entry_id])) > 1,
         )
         for e in entries
@@ -89,11 +92,26 @@ def _why_not(lineage: Lineage, entry: Entry, serving: dict[str, bool]) -> str:
     return str(blockers[0]) if blockers else ""
 
 
-def _deadline(table: Table, entry: Entry) -> datetime | None:
+def _shown(lineage: Lineage) -> set[str]:
+    """Ids of the entries whose new side queries see, at least in part: after a rollback not simply the newest that is completed."""
+    hidden = lineage.hidden()
+    return {e.id for e in lineage.entries.values() if e.state is State.COMPLETED and not hidden.issuperset(e.segments_to)}
+
+
+def _deadlines(table: Table, lineage: Lineage) -> Callable[[Entry], datetime | None]:
+    """Until when an entry can be taken back, as far as it is known."""
     try:
         config = parse_table_config(table.config)
-        is_pinot = table.cluster.is_pinot
-        until = rollback_until_ms(entry, config, parse_version(table.cluster.version)) if is_pinot else rollback_deadline_ms(entry, config)
     except PinotAdminError:
-        return None
-    return datetime.fromtimestamp(until / 1000, UTC) if until is not None else None
+        return lambda entry: None
+    now_ms, mentioned = int(timezone.now().timestamp() * 1000), lineage.mentioned()
+    next_pass_ms = None if table.cluster.is_pinot else next_run_ms(RETENTION)
+
+    def deadline_of(entry: Entry) -> datetime | None:
+        if table.cluster.is_pinot:
+            until = rollback_until_ms(entry, config, parse_version(table.cluster.version))
+        else:
+            until = rollback_deadline_ms(lineage, entry, config, mentioned, now_ms, next_pass_ms)
+        return datetime.fromtimestamp(until / 1000, UTC) if until is not None else None
+
+    return deadline_of

@@ -1,0 +1,1 @@
+"""What the passes that run again and again need to know, without reading everything again each time."""
