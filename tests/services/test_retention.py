@@ -161,8 +161,8 @@ def test_segments_of_a_replacement_are_guarded_unless_the_clusters_setting_says_
 
 
 def test_what_is_pinned_stays_guarded_whatever_the_setting_says(world: World) -> None:
-    world.upload("a")
     entry = start_replace(world.ctx, TABLE, [], ["a"], actor=ANN)
+    world.upload("a")
     pin_entry(world.ctx, TABLE, entry, ANN)
     set_settings(world.ctx, {EXCLUSIVE_KEY: "false"}, actor=ANN)
     with pytest.raises(StateConflict, match="part of a replacement"):
