@@ -1,19 +1,34 @@
-"""The Celery application: pushes and periodic passes; tells the supervisor when worker and beat are up."""
+"""The Celery application: pushes and periodic passes; tells the supervisor when workers and beat are up, and others what workers do."""
 
 from __future__ import annotations
 
+import gc
 import os
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
-from celery import Celery
-from celery.signals import beat_init, worker_ready
+from celery import Celery, Task
+from celery.signals import beat_init, task_postrun, task_prerun, worker_init, worker_ready
+from django.conf import settings
 
+from segments.domain.workers.pools import TASKS
+from segments.domain.workers.state import BEAT_EVERY_S
+from segments.gateways import worker_board
+from segments.gateways.worker_board import WorkerBoard
 from segments.processes.sign_of_life import show_life
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
 
-app = Celery("pinotadmin")
+
+class LimitedTask(Task):  # type: ignore[type-arg]  # generic in the stubs only
+    """The base of all tasks."""
+
+    Request = "pinotadmin.limited_request:LimitedRequest"
+
+
+app = Celery("pinotadmin", task_cls=LimitedTask)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["segments"])
 
@@ -25,11 +40,58 @@ def mark_ready(name: str) -> None:
         show_life(Path(folder) / "run" / f"{name}.ready")
 
 
+@worker_init.connect
+def _share_memory(**_: Any) -> None:
+    """What is loaded now stays shared with the processes of the pool: the collector of each would otherwise write to all of it."""
+    gc.collect()
+    gc.freeze()
+
+
 @worker_ready.connect
-def _worker_is_ready(**_: Any) -> None:
-    mark_ready("worker")
+def _worker_is_ready(sender: Any, **_: Any) -> None:
+    name = str(sender.hostname).partition("@")[0]
+    _board().begin(name, _now_ms())
+    threading.Thread(target=_beat, args=(name,), name="worker-beat", daemon=True).start()
+    mark_ready(name)
+
+
+def _beat(name: str) -> None:
+    while True:
+        time.sleep(BEAT_EVERY_S)
+        _board().beat(name, _now_ms())
+
+
+@task_prerun.connect
+def _task_begins(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
+    if task.name in TASKS:
+        _board().started(TASKS[task.name].pool.name, task_id, task.name, _about(args, kwargs), _now_ms())
+
+
+@task_postrun.connect
+def _task_ends(task_id: str, task: Any, **_: Any) -> None:
+    if task.name in TASKS:
+        _board().finished(TASKS[task.name].pool.name, task_id, _now_ms())
+
+
+def note_ended(task_id: str, name: str, args: Any, kwargs: Any, limit_s: float) -> None:
+    """A task of this worker was ended because its time was up."""
+    if name in TASKS:
+        _board().ended(TASKS[name].pool.name, task_id, name, _about(args, kwargs), limit_s, _now_ms())
 
 
 @beat_init.connect
 def _beat_is_ready(**_: Any) -> None:
     mark_ready("beat")
+
+
+def _board() -> WorkerBoard:
+    return worker_board.shared(settings.REDIS_URL, settings.CLUSTER_NAME)
+
+
+def _about(args: Any, kwargs: Any) -> str:
+    """What a task was given, in one line."""
+    return " ".join(str(value) for value in (*(args or ()), *(kwargs or {}).values()) if value)[:200]
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

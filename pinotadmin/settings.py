@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 import django_htmx
 from django.core.exceptions import ImproperlyConfigured
 
+from segments.domain.workers import pools
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 
@@ -259,8 +261,9 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_TASK_DEFAULT_QUEUE = "default"
-CELERY_TASK_ROUTES = {"segments.tasks.run_push": {"queue": "pushes"}}
+CELERY_TASK_DEFAULT_QUEUE = pools.PASSES.queue
+CELERY_TASK_ROUTES = pools.routes()
+CELERY_TASK_ANNOTATIONS = pools.time_limits()
 #: Seconds; a lost worker's tasks come back after the first, looked for every second.
 CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600, "unacked_restore_interval": 5, "unacked_restore_throttle": 1}
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"

@@ -1,7 +1,8 @@
 """Celery tasks: each takes names, builds the context, and calls one use case; on every cluster where it makes sense there.
 
-What is scheduled is done on the own cluster in the task itself, and handed to the workers for each Pinot cluster: one that is
-slow keeps two threads at most, and never the own cluster's tasks.
+Which worker does a task, and for how long at most, is in ``domain.workers.pools``. None overlaps itself: a run that finds the one before
+still at work leaves it at that. What is scheduled is done on the own cluster in the task itself, and handed to the workers for each Pinot
+cluster: one that is slow keeps two slots at most, and never the own cluster's tasks.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, Final
 
 from celery import current_app, shared_task
@@ -21,15 +23,30 @@ from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from segments import wiring
+from segments.domain.workers.pools import PINOT_SLOTS, TASKS
 from segments.errors import NotFound, StateConflict, Unavailable
 from segments.models import Cluster, Push
 from segments.names import TableName, split_table_name
-from segments.services import deletion, end_jobs, entry_reaper, housekeeping, passes, realtime_validation
+from segments.services import deletion, end_jobs, entry_reaper, housekeeping, passes, push_session, realtime_validation
 from segments.services.context import SYSTEM, Actor, Context
+from segments.services.workers.time_limit import TimeIsUp, within
+from segments.services.workers.turns import one_of, turn_of_task
 
 log = logging.getLogger(__name__)
+_PREFIX: Final = "segments.tasks."
 #: Seconds that one task stays with a background end.
 _FOLLOW_S = 20.0
+
+
+def _own(name: str, work: Callable[[Context], list[str]], level: int = logging.INFO) -> list[str]:
+    """Do it on the own cluster, unless it is being done, and log what it says."""
+    ctx = wiring.context()
+    with turn_of_task(ctx, _PREFIX + name) as is_free:
+        sentences = work(ctx) if is_free else []
+    for sentence in sentences:
+        log.log(level, "%s", sentence)
+    return sentences
+
 
 # -- other clusters
 
@@ -42,10 +59,6 @@ _ON_PINOT: Final[dict[str, Callable[[Context], list[str]]]] = {
     "keep_consumption": realtime_validation.keep_consumption,
     "sample_lag": lambda ctx: passes.run_pass(ctx, "RealtimeConsumerMonitor", None, SYSTEM),
 }
-#: Threads of a worker that may be with Pinot clusters at once, and what they are at: one of a kind for each cluster.
-_ON_PINOT_THREADS: Final = 2
-_busy_lock: Final = threading.Lock()
-_busy: Final[set[tuple[str, str]]] = set()
 
 
 def _elsewhere(work: str) -> None:
@@ -62,18 +75,20 @@ def _elsewhere(work: str) -> None:
 @shared_task(name="segments.tasks.on_cluster")
 def on_cluster(name: str, work: str) -> list[str]:
     """Do one of the scheduled things on a Pinot cluster; nothing when it is being done there, or too much else is."""
-    with _busy_lock:
-        if (name, work) in _busy or len(_busy) >= _ON_PINOT_THREADS:
+    own = wiring.context()
+    with ExitStack() as held:
+        for turn in (
+            one_of(own, f"{work} on {name}", 1),
+            one_of(own, "pinot", PINOT_SLOTS),
+            turn_of_task(own, on_cluster.name, alone=False),
+        ):
+            if not held.enter_context(turn):
+                return []
+        try:
+            sentences = _ON_PINOT[work](wiring.context(name))
+        except (NotFound, Unavailable) as error:
+            log.info("%s on cluster %s: %s", work, name, error)  # the cluster's row tells it already
             return []
-        _busy.add((name, work))
-    try:
-        sentences = _ON_PINOT[work](wiring.context(name))
-    except (NotFound, Unavailable) as error:
-        log.info("%s on cluster %s: %s", work, name, error)  # the cluster's row tells it already
-        return []
-    finally:
-        with _busy_lock:
-            _busy.discard((name, work))
     for sentence in sentences:
         log.info("%s: %s", name, sentence)
     return sentences
@@ -84,30 +99,26 @@ def on_cluster(name: str, work: str) -> list[str]:
 
 @shared_task(name="segments.tasks.run_push")
 def run_push(push_id: str) -> str:
-    """Carry a push out, or what is left of it."""
+    """Carry a push out, or what is left of it. An attempt that takes longer than the limit is left behind, and others go on."""
     from segments.services import push_run  # the worker's other processes need none of what building needs
 
-    owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    owner, limit_s = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}", TASKS[run_push.name].limit_s
+    ctx = _context_of(push_id)
     try:
-        sentence = push_run.run_push(_context_of(push_id), push_id, owner, builder=wiring.push_builder())
+        sentence = within(limit_s, lambda: push_run.run_push(ctx, push_id, owner, builder=wiring.push_builder()), name=f"push-{push_id}")
     except StateConflict as error:
         sentence = str(error)
+    except TimeIsUp:
+        sentence = push_session.take_away(ctx, push_id, owner, f"An attempt took longer than {limit_s / 3600:g} h and was given up.")
     log.info("%s", sentence)
     return sentence
-
-
-def _log(sentences: list[str], level: int = logging.INFO) -> None:
-    for sentence in sentences:
-        log.log(level, "%s", sentence)
 
 
 @shared_task(name="segments.tasks.resume_lost_pushes")
 def resume_lost_pushes() -> list[str]:
     """Hand pushes whose worker was lost to the queue again."""
-    sentences = _resume(wiring.context())
-    _log(sentences, logging.WARNING)
     _elsewhere("resume_lost_pushes")
-    return sentences
+    return _own("resume_lost_pushes", _resume, logging.WARNING)
 
 
 def _resume(ctx: Context) -> list[str]:
@@ -142,30 +153,36 @@ def _warm() -> None:
 
 @shared_task(name="segments.tasks.follow_end")
 def follow_end(job_id: str, cluster: str | None = None) -> str:
-    """Carry a background end on for a while; what takes longer is left to ``advance_ends``."""
-    job = end_jobs.follow(wiring.context(cluster), job_id, _FOLLOW_S)
+    """Carry a background end on for a while; what takes longer is left to ``advance_ends``, which has its turn in any case."""
+    with one_of(wiring.context(), "follow", 1) as is_free, turn_of_task(wiring.context(), follow_end.name, alone=False) as may_run:
+        if not (is_free and may_run):
+            return f"Job {job_id} is left to the schedule."
+        job = end_jobs.follow(wiring.context(cluster), job_id, _FOLLOW_S)
     return f"Job {job_id} is {job.state if job else 'gone'}."
 
 
 @shared_task(name="segments.tasks.advance_ends")
 def advance_ends() -> list[str]:
     """One look at every background end."""
-    sentences = end_jobs.advance_all(wiring.context())
-    _log(sentences)
     _elsewhere("advance_ends")
-    return sentences
+    return _own("advance_ends", end_jobs.advance_all)
 
 
 @shared_task(name="segments.tasks.reap_entries")
 def reap_entries() -> list[str]:
     """Give up replacements whose client is gone."""
-    sentences = entry_reaper.run_all(wiring.context())
-    _log(sentences, logging.WARNING)
     _elsewhere("reap_entries")
-    return sentences
+    return _own("reap_entries", entry_reaper.run_all, logging.WARNING)
 
 
 # -- periodic passes
+
+
+def _pass(name: str, pass_name: str) -> list[str]:
+    """Run a pass over all tables of the own cluster; its sentences are on record with each table."""
+    ctx = wiring.context()
+    with turn_of_task(ctx, _PREFIX + name) as is_free:
+        return passes.run_pass(ctx, pass_name, None, SYSTEM) if is_free else []
 
 
 @shared_task(name="segments.tasks.run_periodic")
@@ -178,49 +195,52 @@ def run_periodic(name: str, table: str | None = None, actor: str = "system", clu
 @shared_task(name="segments.tasks.run_retention")
 def run_retention() -> list[str]:
     """Lineage clean-up, time retention and files of deleted segments, all tables."""
-    return passes.run_pass(wiring.context(), "RetentionManager", None, SYSTEM)
+    return _pass("run_retention", "RetentionManager")
 
 
 @shared_task(name="segments.tasks.run_validation")
 def run_validation() -> list[str]:
     """Find what is not as it should be, all tables."""
     _elsewhere("run_validation")
-    return passes.run_pass(wiring.context(), "SegmentStatusChecker", None, SYSTEM)
+    return _pass("run_validation", "SegmentStatusChecker")
 
 
 @shared_task(name="segments.tasks.run_realtime_validation")
 def run_realtime_validation() -> list[str]:
-    """Repair the consumption of realtime tables and list what can not be repaired."""
-    return passes.run_pass(wiring.context(), "RealtimeSegmentValidationManager", None, SYSTEM)
+    """Repair the consumption of realtime tables and list what can not be repaired; ``copy_to_deep_store`` does what needs the store."""
+    return _pass("run_realtime_validation", passes.CONSUMPTION)
+
+
+@shared_task(name="segments.tasks.copy_to_deep_store")
+def copy_to_deep_store() -> list[str]:
+    """Segments that only servers have go into the deep store, all tables; left uploads go out of it."""
+    return _pass("copy_to_deep_store", passes.COPIES)
 
 
 @shared_task(name="segments.tasks.keep_consumption")
 def keep_consumption() -> list[str]:
     """See pauses, force commits and planned resumes through; set going what stands still."""
-    sentences = realtime_validation.keep_consumption(wiring.context())
-    _log(sentences)
     _elsewhere("keep_consumption")
-    return sentences
+    return _own("keep_consumption", realtime_validation.keep_consumption)
 
 
 @shared_task(name="segments.tasks.sample_lag")
 def sample_lag() -> list[str]:
     """Note how far each partition is behind its stream, all tables."""
     _elsewhere("sample_lag")
-    return passes.run_pass(wiring.context(), "RealtimeConsumerMonitor", None, SYSTEM)
+    return _pass("sample_lag", "RealtimeConsumerMonitor")
 
 
 @shared_task(name="segments.tasks.drain_deletions")
 def drain_deletions() -> list[str]:
     """Finish deletions that wait for servers to let go."""
-    sentences = deletion.drain_all(wiring.context())
-    _log(sentences)
-    return sentences
+    return _own("drain_deletions", deletion.drain_all)
 
 
 @shared_task(name="segments.tasks.keep_house")
 def keep_house() -> list[str]:
     """Delete ended sessions, and records older than they are kept."""
     sentences = housekeeping.run()
-    _log(sentences)
+    for sentence in sentences:
+        log.info("%s", sentence)
     return sentences

@@ -19,8 +19,9 @@ from segments.dataplane.broker import Broker, DetachedBroker
 from segments.domain.cluster_signature import address_of
 from segments.domain.outgoing import is_of_this_machine
 from segments.domain.stream_config import StreamConfig
+from segments.domain.workers.state import PoolState
 from segments.errors import NotFound, Unavailable
-from segments.gateways import streams
+from segments.gateways import streams, worker_board
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
@@ -34,6 +35,7 @@ from segments.services.context import Context, Limits
 from segments.services.query_slots import QuerySlots
 from segments.services.replica_report import ErrorReader
 from segments.services.snapshot_diff import ProfileReader
+from segments.services.workers.health import pool_states
 from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store
 from segments.store.cluster_setup import ensure_cluster
@@ -273,6 +275,11 @@ def ping_redis() -> None:
     """Raise unless Redis answers within a second."""
     with Redis.from_url(settings.REDIS_URL, socket_timeout=1.0, socket_connect_timeout=1.0) as client:
         client.ping()
+
+
+def worker_states() -> list[PoolState]:
+    """Every pool of workers, and what is wrong with it."""
+    return pool_states(worker_board.shared(settings.REDIS_URL, settings.CLUSTER_NAME), clock_ms())
 
 
 def start_broker() -> None:

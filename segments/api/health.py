@@ -63,6 +63,16 @@ class ClustersHealth(ApiView):
         return Response({"ok": all(c["ok"] for c in found), "clusters": found})
 
 
+class WorkersHealth(ApiView):
+    """Do the workers do their work?"""
+
+    def get(self, request: Request) -> Response:
+        """Each pool with what is wrong with it and what it is at, in seconds. 200 also when one does not work."""
+        states = wiring.worker_states()
+        now_ms = wiring.clock_ms()
+        return Response({"ok": all(s.ok for s in states), "workers": [s.to_json(now_ms) for s in states]})
+
+
 def _cluster(row: Cluster, now: datetime) -> dict[str, Any]:
     age = None if row.mirrored_at is None else round((now - row.mirrored_at).total_seconds(), 1)
     since = row.state_since.isoformat() if row.state_since else None

@@ -46,12 +46,26 @@ class ClusterStates(Collector):
         yield from (up, age, calls)
 
 
-_clusters = CollectorRegistry()
-_clusters.register(ClusterStates())
+class WorkerStates(Collector):
+    """Each pool of workers: the same in every process."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Does it do its work, and how many of its slots are taken?"""
+        up = GaugeMetricFamily("pinotadmin_worker_up", "1 when the pool of workers does its work.", labels=["pool"])
+        busy = GaugeMetricFamily("pinotadmin_worker_busy_slots", "Tasks that the pool is at.", labels=["pool"])
+        for state in wiring.worker_states():
+            up.add_metric([state.pool.name], float(state.ok))
+            busy.add_metric([state.pool.name], float(len(state.running)))
+        yield from (up, busy)
+
+
+_shared = CollectorRegistry()
+_shared.register(ClusterStates())
+_shared.register(WorkerStates())
 
 
 class Metrics(ApiView):
-    """Counters and timings of this process, and the state of every Pinot cluster."""
+    """Counters and timings of this process, the state of every Pinot cluster and of every pool of workers."""
 
     answers = {"GET": {200: "text"}}
 
@@ -59,4 +73,4 @@ class Metrics(ApiView):
 
     def get(self, request: Request) -> HttpResponse:
         """Prometheus' text form."""
-        return HttpResponse(generate_latest() + generate_latest(_clusters), content_type=CONTENT_TYPE_LATEST)
+        return HttpResponse(generate_latest() + generate_latest(_shared), content_type=CONTENT_TYPE_LATEST)

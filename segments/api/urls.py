@@ -112,6 +112,7 @@ urlpatterns: list[Pattern] = [
     path("api/schema/", openapi_views.Document.as_view(custom_settings=_document), name="api-schema"),
     path("api/docs/", openapi_views.Explorer.as_view(url_name="api-schema"), name="api-docs"),
     path("health/clusters", health.ClustersHealth.as_view()),
+    path("health/workers", health.WorkersHealth.as_view()),
     path("api/v1/clusters", clusters.Clusters.as_view()),
     path("api/v1/clusters/<slug:name>", clusters.OneCluster.as_view()),
     path("api/v1/clusters/<slug:name>/check", clusters.CheckCluster.as_view()),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from segments.domain.workers.pools import POOLS, PUSHES, Pool
 from segments.errors import InvalidInput
 from segments.names import instance_name
 from segments.processes.child import ChildSpec, Timing
@@ -78,7 +79,7 @@ class Planner:
         """The children in order of start; the order of stop is its reverse."""
         specs = [*self._embedded_parts(), self._setup()]
         specs += [self._server(index) for index in range(len(self._ports.servers))]
-        specs += [self._web(), self._mirror(), self._worker(), self._beat()]
+        specs += [self._web(), self._mirror(), *(self._worker(pool) for pool in POOLS), self._beat()]
         demo = self._manage("demo", "demo", once=True) if self._options.demo else None
         return Plan(tuple(specs), self._endpoints(), demo)
 
@@ -176,20 +177,23 @@ class Planner:
     def _mirror(self) -> ChildSpec:
         return self._touching("mirror", "manage.py", "run_mirror", after=("zookeeper", "setup"))
 
-    def _worker(self) -> ChildSpec:
+    def _worker(self, pool: Pool) -> ChildSpec:
         return self._touching(
-            "worker",
-            # Threads: one Spark for all pushes, and a worker that dies takes everything it started with it.
-            *("-m", "celery", "-q", "-A", "pinotadmin", "worker", "-Q", "default,pushes", "-P", "threads", "-c", "4", "-n", "worker@%h"),
-            *("--without-gossip", "--without-mingle", "--loglevel", "info"),
+            pool.name,
+            *("-m", "celery", "-q", "-A", "pinotadmin", "worker", "-Q", pool.queue, "-n", f"{pool.name}@%h"),
+            # Processes can be ended one by one when their time is up; threads share one Spark.
+            *("-P", pool.kind, "-c", str(pool.slots), "--without-gossip", "--without-mingle", "--loglevel", "info"),
             after=("zookeeper", "redis", "setup"),
-            environment={
-                "JAVA_HOME": str(spark_java_home(self._java, self._data_dir / "run" / "java-home")),
-                # Spark's Python workers must be this Python, with its packages, not the first on the PATH.
-                "PYSPARK_PYTHON": sys.executable,
-                "PINOTADMIN_WARM_SPARK": "1",
-            },
+            environment=self._spark() if pool is PUSHES else {},
         )
+
+    def _spark(self) -> dict[str, str]:
+        return {
+            "JAVA_HOME": str(spark_java_home(self._java, self._data_dir / "run" / "java-home")),
+            # Spark's Python workers must be this Python, with its packages, not the first on the PATH.
+            "PYSPARK_PYTHON": sys.executable,
+            "PINOTADMIN_WARM_SPARK": "1",
+        }
 
     def _beat(self) -> ChildSpec:
         scheduler = "django_celery_beat.schedulers:DatabaseScheduler"

@@ -24,6 +24,7 @@ from segments.services.lineage_switch import Switch, apply_switch
 from segments.services.online import serving_rows
 from segments.services.pinot_passes import tables_with_open_entries
 from segments.services.table_record import read_table_config
+from segments.services.workers.turns import turn_of_pass
 from segments.store import paths
 
 log = logging.getLogger(__name__)
@@ -38,16 +39,17 @@ def run(ctx: Context, table: TableName) -> list[str]:
         return before
     terms = lease_terms(ctx, read_table_config(ctx, table))
     pushes = {p.entry_id: p for p in Push.objects.filter(cluster=ctx.cluster, entry_id__in=[e.id for e in open_entries]).defer("plan")}
-    sentences = before
-    for entry in open_entries:
-        try:
-            said = _look_at(ctx, table, entry, terms, pushes.get(entry.id))
-        except PinotAdminError as error:
-            log.warning("Lineage entry %s of %s could not be looked at: %s", entry.id, table, error)
-            said = f"Lineage entry {entry.id} of {table} could not be given up: {error}"
-        if said:
-            sentences.append(said)
-    return sentences
+    with turn_of_pass(ctx, "leases", table) as is_free:
+        looked = [_try(ctx, table, e, terms, pushes.get(e.id)) for e in open_entries] if is_free else []
+    return [*before, *(said for said in looked if said)]
+
+
+def _try(ctx: Context, table: TableName, entry: Entry, terms: LeaseTerms, push: Push | None) -> str | None:
+    try:
+        return _look_at(ctx, table, entry, terms, push)
+    except PinotAdminError as error:
+        log.warning("Lineage entry %s of %s could not be looked at: %s", entry.id, table, error)
+        return f"Lineage entry {entry.id} of {table} could not be given up: {error}"
 
 
 def run_all(ctx: Context) -> list[str]:

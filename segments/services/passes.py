@@ -15,20 +15,29 @@ from segments.names import REALTIME, TableName, TableType, split_table_name
 from segments.secret_texts import mask_text
 from segments.services import audit, end_jobs, entry_reaper, lag, pinot_passes, realtime_validation, retention, validation
 from segments.services.context import Actor, Context
+from segments.services.workers.turns import turn_of_pass
 from segments.store import paths
 
 log = logging.getLogger(__name__)
 
+#: Pinot's pass over consumption is two of ours: the first goes on without the deep store, the second needs it. Nobody asks for one.
+CONSUMPTION: Final = "consumption"
+COPIES: Final = "DeepStoreCopies"
+_WHOLE: Final = "RealtimeSegmentValidationManager"
+_PARTS: Final[dict[str, Callable[[Context, TableName], list[str]]]] = {
+    CONSUMPTION: realtime_validation.repair_consumption,
+    COPIES: realtime_validation.keep_copies,
+}
 PASSES: Final[dict[str, Callable[[Context, TableName], list[str]]]] = {
     "RetentionManager": retention.run,
     "SegmentStatusChecker": validation.run,
-    "RealtimeSegmentValidationManager": realtime_validation.run,
+    _WHOLE: realtime_validation.run,
     "RealtimeConsumerMonitor": lag.run,
     "LineageReaper": entry_reaper.run,
     "EndJobs": end_jobs.run,
 }
 #: Passes that look at tables of one type only.
-_TYPES: Final[dict[str, TableType]] = {"RealtimeSegmentValidationManager": REALTIME, "RealtimeConsumerMonitor": REALTIME}
+_TYPES: Final[dict[str, TableType]] = dict.fromkeys((_WHOLE, CONSUMPTION, COPIES, "RealtimeConsumerMonitor"), REALTIME)
 #: Runs kept per pass and table.
 KEPT_RUNS: Final = 50
 
@@ -45,7 +54,8 @@ def run_pass(ctx: Context, name: str, table: TableName | None, actor: Actor) -> 
 
     On a Pinot cluster what its own controller does is only asked for there.
     """
-    run = PASSES[check_name(name)]
+    if name not in _PARTS:
+        check_name(name)
     if ctx.pinot is not None and name in pinot_passes.OF_PINOT:
         asked = pinot_passes.ask_pinot(ctx, name, table)
         audit.record(actor, f"run {name}", cluster=ctx.cluster, target=table.typed if table else "", sentences=asked)
@@ -53,22 +63,33 @@ def run_pass(ctx: Context, name: str, table: TableName | None, actor: Actor) -> 
     tables = [t for t in ([table] if table else all_tables(ctx)) if _TYPES.get(name) in (None, t.type)]
     sentences: list[str] = []
     for each in tables:
-        started, succeeded = timezone.now(), True
-        try:
-            said = run(ctx, each)
-        except NotFound as error:
-            said = [error.message]
-        except Exception as error:
-            log.exception("%s failed on %s", name, each)
-            said, succeeded = [mask_text(f"{name} failed on {each}: {error}")], False
-        _remember(ctx, name, each, started, said, succeeded)
-        sentences += said
+        sentences += _run_over(ctx, name, each)
     if table is None and name == "RetentionManager":
         sentences += retention.remove_aged_of_dropped_tables(ctx)
     if actor.name != "system":
         target = table.typed if table else ""
         audit.record(actor, f"run {name}", cluster=ctx.cluster, target=target, sentences=sentences[:20])
     return sentences
+
+
+def _run_over(ctx: Context, name: str, table: TableName) -> list[str]:
+    """Run it over one table and note what it said. What is at work on that table already is left alone."""
+    started, succeeded, said = timezone.now(), True, []
+    for part in (CONSUMPTION, COPIES) if name == _WHOLE else (name,):
+        with turn_of_pass(ctx, part, table) as is_free:
+            if not is_free:
+                said.append(f"{name} is at work on {table} already.")
+                continue
+            try:
+                said += (_PARTS.get(part) or PASSES[part])(ctx, table)
+            except NotFound as error:
+                said.append(error.message)
+            except Exception as error:
+                log.exception("%s failed on %s", part, table)
+                said.append(mask_text(f"{name} failed on {table}: {error}"))
+                succeeded = False
+    _remember(ctx, _WHOLE if name == CONSUMPTION else name, table, started, said, succeeded)
+    return said
 
 
 def all_tables(ctx: Context) -> list[TableName]:

@@ -144,3 +144,13 @@ def acquire(ctx: Context, push_id: str, owner: str) -> Session | None:
     if push.started_at is None:
         session.update(started_at=now(ctx))
     return session
+
+
+def take_away(ctx: Context, push_id: str, owner: str, why: str) -> str:
+    """Take the lease from a runner that does not come to an end, so that its next write fails; the push is resumed, or taken back after
+    as many attempts as any. Returns a sentence.
+    """
+    held = Push.objects.filter(pk=push_id, lease_owner=owner, state=Push.State.RUNNING)
+    if not held.update(lease_owner="", lease_until=now(ctx), error=why):
+        return f"Push {push_id} has left its runner already."
+    return f"Push {push_id}: {why}"

@@ -36,51 +36,76 @@ from segments.store.instances import live_instances
 
 log = logging.getLogger(__name__)
 
+#: Findings of ``keep_copies``.
+_OF_COPIES: Final = frozenset(PREFIX + code for code in ("no-copy", "deep-store", "uploads"))
 AUTO_RESET_KEY: Final = "controller.segment.error.autoReset"
 #: A loss of data is worth a word for this long.
 _LOSS_SHOWN_MS: Final = 7 * 86_400_000
 
 
 def run(ctx: Context, table: TableName) -> list[str]:
-    """One pass over one REALTIME table; a sentence per repair and finding."""
+    """The whole pass over one REALTIME table; a sentence per repair and finding."""
+    return [*repair_consumption(ctx, table), *keep_copies(ctx, table)]
+
+
+def repair_consumption(ctx: Context, table: TableName) -> list[str]:
+    """All of it that goes on without a deep store."""
     if table.type != REALTIME:
         return []
     ideal = _ideal(ctx, table)
     if is_disabled(ideal):
         keep_findings(ctx.cluster, table.typed, [], owns=_is_own)
         return [f"{table} is disabled and left alone."]
-    sentences: list[str] = []
-    failed: list[Found] = []
-    ensured: list[Ensured] = []
-
-    def step(code: str, act: Callable[[], list[str]]) -> None:
-        try:
-            sentences.extend(act())
-        except PinotAdminError as error:
-            failed.append(Found(PREFIX + code, "", "error" if error.permanent else "warning", str(error)))
-        except Exception as error:
-            log.exception("%s of %s failed", code, table)
-            failed.append(Found(PREFIX + code, "", "error", f"Repair failed: {error}"))
+    steps, ensured = _Steps(table), list[Ensured]()
 
     def ensure() -> list[str]:
         ensured.append(ensure_consuming(ctx, table, is_patient=True))
         return ensured[0].sentences
 
+    steps.take("resume", lambda: resume_if_due(ctx, table, _ideal(ctx, table)))
+    steps.take("pressure", lambda: relieve(ctx, read_table_config(ctx, table), pause_of(_ideal(ctx, table))))
+    steps.take("repair", ensure)
+    steps.take("pause", lambda: consumption.keep_paused(ctx, table, _ideal(ctx, table)))
+    steps.take("reset", lambda: reset_bad_replicas(ctx, table))
+    found = [*steps.failed, *_findings(ctx, table, ensured[0] if ensured else None)]
+    keep_findings(ctx.cluster, table.typed, found, owns=lambda code: _is_own(code) and code not in _OF_COPIES)
+    return [*steps.sentences, *(f.message for f in found)] or [f"{table} consumes as it should."]
+
+
+def keep_copies(ctx: Context, table: TableName) -> list[str]:
+    """What needs the deep store: segments that only servers have are copied there, uploads that nobody committed go."""
+    if table.type != REALTIME or is_disabled(_ideal(ctx, table)):
+        return []
+    steps = _Steps(table)
+
     def copy() -> list[str]:
         done, left = deep_store_upload.upload_missing(ctx, table)
-        failed.extend(Found(PREFIX + "no-copy", s, "warning", f"Segment {s} is only on servers: {why}") for s, why in left.items())
+        steps.failed += [Found(PREFIX + "no-copy", s, "warning", f"Segment {s} is only on servers: {why}") for s, why in left.items()]
         return done
 
-    step("resume", lambda: resume_if_due(ctx, table, _ideal(ctx, table)))
-    step("pressure", lambda: relieve(ctx, read_table_config(ctx, table), pause_of(_ideal(ctx, table))))
-    step("repair", ensure)
-    step("pause", lambda: consumption.keep_paused(ctx, table, _ideal(ctx, table)))
-    step("reset", lambda: reset_bad_replicas(ctx, table))
-    step("deep-store", copy)
-    step("uploads", lambda: _remove_left(ctx, table))
-    found = [*failed, *_findings(ctx, table, ensured[0] if ensured else None)]
-    keep_findings(ctx.cluster, table.typed, found, owns=_is_own)
-    return [*sentences, *(f.message for f in found)] or [f"{table} consumes as it should."]
+    steps.take("deep-store", copy)
+    steps.take("uploads", lambda: _remove_left(ctx, table))
+    keep_findings(ctx.cluster, table.typed, steps.failed, owns=lambda code: code in _OF_COPIES)
+    return [*steps.sentences, *(f.message for f in steps.failed)]
+
+
+class _Steps:
+    """What one pass did and could not do; a step that fails does not stop the next ones."""
+
+    def __init__(self, table: TableName) -> None:
+        self._table = table
+        self.sentences: list[str] = []
+        self.failed: list[Found] = []
+
+    def take(self, code: str, act: Callable[[], list[str]]) -> None:
+        """Do it, or make a finding of why not."""
+        try:
+            self.sentences.extend(act())
+        except PinotAdminError as error:
+            self.failed.append(Found(PREFIX + code, "", "error" if error.permanent else "warning", str(error)))
+        except Exception as error:
+            log.exception("%s of %s failed", code, self._table)
+            self.failed.append(Found(PREFIX + code, "", "error", f"Repair failed: {error}"))
 
 
 def keep_consumption(ctx: Context) -> list[str]:

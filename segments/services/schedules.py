@@ -18,6 +18,12 @@ DEFAULTS: Final = {
         IntervalSchedule.MINUTES,
         "Repairs consumption",
     ),
+    "Copies in the deep store": (
+        "segments.tasks.copy_to_deep_store",
+        1,
+        IntervalSchedule.MINUTES,
+        "Copies segments that only servers have",
+    ),
     "Consumption": (
         "segments.tasks.keep_consumption",
         3,

@@ -12,6 +12,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from segments.domain.workers.pools import PASSES, REPAIRS
+from segments.domain.workers.state import PoolState
 from segments.gateways.pinot import http_controller
 from segments.models import AuditEvent, Cluster, Grant
 from tests.api.cluster import ApiCluster
@@ -141,6 +143,17 @@ def test_the_audit_trail_of_a_cluster_is_its_own(cluster: ApiCluster, pinot: Rea
     assert {e["cluster"] for e in cluster.http.get("/api/v1/audit?cluster=prod").json()["events"]} == {"prod"}
     assert len({e["cluster"] for e in cluster.http.get("/api/v1/audit").json()["events"]}) == 2
     assert cluster.http.get("/clusters/nothing/api/v1/audit").status_code == 404
+
+
+def test_health_and_metrics_name_a_worker_that_does_not_work(cluster: ApiCluster, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert client.get("/health/workers").status_code == 401
+    ann = cluster.as_user("ann")
+    answer = ann.get("/health/workers").json()
+    assert answer["ok"] is False
+    assert "Redis does not answer" in answer["workers"][0]["problem"]
+    monkeypatch.setattr("segments.wiring.worker_states", lambda: [PoolState(PASSES, ""), PoolState(REPAIRS, "stuck")])
+    assert [(w["name"], w["ok"]) for w in ann.get("/health/workers").json()["workers"]] == [("passes", True), ("repairs", False)]
+    assert 'pinotadmin_worker_up{pool="repairs"} 0.0' in ann.get("/metrics").content.decode()
 
 
 def test_health_and_metrics_tell_the_state_of_each_cluster(cluster: ApiCluster, pinot: RealPinot, client: Client) -> None:

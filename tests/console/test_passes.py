@@ -10,6 +10,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from segments import wiring
+from segments.domain.workers.pools import PASSES, REPAIRS
+from segments.domain.workers.state import PoolState
 from segments.errors import Unavailable
 from segments.models import AuditEvent, PassRun
 from tests.console.test_tables import FRAME
@@ -107,6 +109,15 @@ def test_the_health_strip_counts_what_lives(viewer: Client, world: World) -> Non
     text = viewer.get("/console/health/").content.decode()
     assert "1 server" in text
     assert "no broker" in text
+
+
+def test_the_health_strip_names_a_worker_that_does_not_work(viewer: Client, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = [PoolState(PASSES, ""), PoolState(REPAIRS, "It finished nothing for 125 s.")]
+    monkeypatch.setattr(wiring, "worker_states", lambda: states)
+    text = viewer.get("/console/health/").content.decode()
+    assert "worker repairs" in text
+    assert "It finished nothing for 125 s." in text
+    assert "worker passes" not in text
 
 
 def test_the_health_strip_says_when_zookeeper_is_away(viewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:

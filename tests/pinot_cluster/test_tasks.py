@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -36,7 +38,8 @@ def ctx(pinot: FakePinot) -> Iterator[Context]:
         "prod", OverlayStore(lambda: own, "prod", pinot.store), deep_store=None, clock=lambda: 0, new_id=lambda: "id",  # type: ignore[arg-type]
         controller_url="http://controller:9000", pinot=controller(pinot),
     )  # fmt: skip
-    with wiring.use_cluster(made):
+    home = replace(made, cluster="own", store=own, pinot=None, new_id=lambda: str(uuid.uuid4()))
+    with wiring.use(home), wiring.use_cluster(made):
         yield made
 
 
@@ -64,7 +67,7 @@ def test_only_clusters_that_are_up_are_worked_on(sent: list[tuple[str, list[Any]
     assert all(more["expires"] for _, _, more in sent)
 
 
-def test_a_slow_cluster_keeps_no_second_thread_for_the_same_and_never_all(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_cluster_keeps_no_second_slot_for_the_same_and_never_all(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def slow(ctx: Context) -> list[str]:
@@ -74,7 +77,7 @@ def test_a_slow_cluster_keeps_no_second_thread_for_the_same_and_never_all(ctx: C
 
     monkeypatch.setitem(tasks._ON_PINOT, "advance_ends", slow)
     monkeypatch.setitem(tasks._ON_PINOT, "reap_entries", lambda ctx: ["reaped"])
-    monkeypatch.setattr(tasks, "_ON_PINOT_THREADS", 1)
+    monkeypatch.setattr(tasks, "PINOT_SLOTS", 1)
     said: list[list[str]] = []
     thread = threading.Thread(target=lambda: said.append(tasks.on_cluster("prod", "advance_ends")))
     thread.start()

@@ -26,10 +26,11 @@ def make_plan(folder: Path, environ: dict[str, str] | None = None, *, demo: bool
 
 def test_all_parts_are_there_and_know_what_they_need(tmp_path: Path) -> None:
     specs = {spec.name: spec for spec in make_plan(tmp_path).specs}
-    assert list(specs) == ["zookeeper", "redis", "setup", "server-1", "server-2", "web", "mirror", "worker", "beat"]
+    assert list(specs) == ["zookeeper", "redis", "setup", "server-1", "server-2", "web", "mirror", "worker", "repairs", "passes", "beat"]
     assert all(need in list(specs)[:position] for position, spec in enumerate(specs.values()) for need in spec.after)
     assert specs["server-2"].aliases == ("Server_127.0.0.1_8096",)
     assert specs["worker"].command.environment["JAVA_HOME"] == "/java"
+    assert "JAVA_HOME" not in specs["passes"].command.environment
 
 
 def test_settings_reach_the_children_by_environment_only(tmp_path: Path) -> None:

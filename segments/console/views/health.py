@@ -1,4 +1,4 @@
-"""The health strip of the header: which servers and brokers are alive now."""
+"""The health strip of the header: which servers and brokers are alive now, and which workers do not do their work."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from segments import wiring
 from segments.console.access import page
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.presenters.tones import Mark
@@ -34,7 +35,8 @@ def strip(request: HttpRequest) -> HttpResponse:
         away = "no ZooKeeper" if cluster_of(request) == default_cluster() else "no answer"
         return render(request, "console/partials/health.html", {"error": error, "away": away})
     parts = [_part(live, "Server_", "server", "no server"), _part(live, "Broker_", "broker", "no broker")]
-    return render(request, "console/partials/health.html", {"parts": parts})
+    stuck = [s for s in wiring.worker_states() if not s.ok] if cluster_of(request) == default_cluster() else []
+    return render(request, "console/partials/health.html", {"parts": parts, "stuck": stuck})
 
 
 def _part(live: list[str], prefix: str, word: str, none: str) -> Part:

@@ -1,0 +1,96 @@
+"""Where workers write down what they do, in Redis, so that every process sees whether they work. Never raises: it is only told of."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from redis import Redis, RedisError
+
+from segments.domain.workers.state import Running, Seen
+
+log = logging.getLogger(__name__)
+_TIMEOUT_S: Final = 2.0
+_RUN: Final = "run:"
+#: Tasks that were ended because they took too long: so many are remembered.
+_KEPT: Final = 100
+
+
+@lru_cache(maxsize=4)
+def shared(url: str, cluster: str) -> WorkerBoard:
+    """This process's board of an installation."""
+    return WorkerBoard(Redis.from_url(url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S), cluster)
+
+
+class WorkerBoard:
+    """One Redis hash per pool; times are epoch milliseconds."""
+
+    def __init__(self, client: Redis, cluster: str) -> None:
+        self._client, self._prefix = client, f"pinotadmin:{cluster}:workers:"
+
+    def begin(self, pool: str, now_ms: int) -> None:
+        """A worker comes up: what an earlier one was at is over."""
+        self._try(lambda: self._begin(self._prefix + pool, now_ms))
+
+    def beat(self, pool: str, now_ms: int) -> None:
+        """A sign of life."""
+        self._try(lambda: self._client.hset(self._prefix + pool, "beat", now_ms))
+
+    def started(self, pool: str, task_id: str, task: str, about: str, now_ms: int) -> None:
+        """A task took a slot."""
+        self._try(lambda: self._client.hset(self._prefix + pool, _RUN + task_id, json.dumps([task, now_ms, about])))
+
+    def finished(self, pool: str, task_id: str, now_ms: int) -> None:
+        """A task gave its slot back."""
+        self._try(lambda: self._finish(self._prefix + pool, task_id, now_ms))
+
+    def ended(self, pool: str, task_id: str, task: str, about: str, limit_s: float, now_ms: int) -> None:
+        """A task was ended because its time was up."""
+        self._try(lambda: self._end(pool, task_id, json.dumps([task, about, limit_s, now_ms])))
+
+    def read(self, pool: str) -> Seen:
+        """What the pool wrote down. RedisError when Redis does not answer."""
+        found: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + pool)  # type: ignore[assignment]  # not the asynchronous client
+        fields = {name.decode(): value.decode() for name, value in found.items()}
+        running = tuple(_running(value) for name, value in fields.items() if name.startswith(_RUN))
+        beat, began, done = (int(fields[name]) if name in fields else None for name in ("beat", "began", "done"))
+        return Seen(beat, began, done, running)
+
+    def read_ended(self, since_ms: int) -> list[tuple[str, str, float, int]]:
+        """(task, about, limit in s, when) of tasks that were ended since then. RedisError when Redis does not answer."""
+        lines: list[bytes] = self._client.lrange(self._prefix + "ended", 0, -1)  # type: ignore[assignment]  # not the asynchronous client
+        found = [(str(t), str(a), float(limit), int(at)) for t, a, limit, at in map(json.loads, lines)]
+        return [one for one in found if one[3] >= since_ms]
+
+    def _begin(self, key: str, now_ms: int) -> None:
+        with self._client.pipeline() as pipe:
+            pipe.delete(key)
+            pipe.hset(key, mapping={"beat": now_ms, "began": now_ms})
+            pipe.execute()
+
+    def _finish(self, key: str, task_id: str, now_ms: int) -> None:
+        with self._client.pipeline() as pipe:
+            pipe.hdel(key, _RUN + task_id)
+            pipe.hset(key, "done", now_ms)
+            pipe.execute()
+
+    def _end(self, pool: str, task_id: str, line: str) -> None:
+        with self._client.pipeline() as pipe:
+            pipe.hdel(self._prefix + pool, _RUN + task_id)
+            pipe.lpush(self._prefix + "ended", line)
+            pipe.ltrim(self._prefix + "ended", 0, _KEPT - 1)
+            pipe.execute()
+
+    def _try(self, write: Callable[[], Any]) -> None:
+        try:
+            write()
+        except (RedisError, OSError) as error:
+            log.warning("What this worker does could not be written down: %s", error)
+
+
+def _running(line: str) -> Running:
+    task, since_ms, about = json.loads(line)
+    return Running(str(task), int(since_ms), str(about))

@@ -1,0 +1,96 @@
+"""No task and no pass over a table overlaps itself, and what holds others off goes with its process."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from segments import tasks, wiring
+from segments.domain.workers.pools import LONG_SLOTS
+from segments.domain.znrecord import ZNRecord
+from segments.models import PassRun
+from segments.names import REALTIME, TableName
+from segments.services import passes
+from segments.services.context import SYSTEM, Context
+from segments.services.workers.time_limit import TimeIsUp, within
+from segments.services.workers.turns import one_of, turn_of_pass, turn_of_task
+from segments.store import paths
+from tests.services.world import TABLE, World
+
+REAP, VALIDATE = "segments.tasks.reap_entries", "segments.tasks.run_validation"
+
+
+@pytest.fixture
+def ctx(tmp_path: Path) -> Context:
+    """One table in memory."""
+    return replace(World(tmp_path).ctx, new_id=lambda: str(uuid.uuid4()))
+
+
+@pytest.mark.django_db
+def test_a_pass_does_not_go_over_a_table_on_which_it_is_at_work(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = itertools.count()
+
+    def run(_: Context, table: TableName) -> list[str]:
+        next(runs)
+        return passes.run_pass(ctx, "SegmentStatusChecker", table, SYSTEM)
+
+    monkeypatch.setitem(passes.PASSES, "SegmentStatusChecker", run)
+    assert passes.run_pass(ctx, "SegmentStatusChecker", TABLE, SYSTEM) == [f"SegmentStatusChecker is at work on {TABLE} already."]
+    assert next(runs) == 1
+    monkeypatch.setitem(passes.PASSES, "SegmentStatusChecker", lambda _ctx, _table: ["done"])
+    assert passes.run_pass(ctx, "SegmentStatusChecker", TABLE, SYSTEM) == ["done"]
+    assert PassRun.objects.count() == 3
+
+
+def test_other_tables_and_other_passes_go_on_meanwhile(ctx: Context) -> None:
+    other = TableName("other", REALTIME)
+    with turn_of_pass(ctx, "a", TABLE) as first, turn_of_pass(ctx, "a", other) as second, turn_of_pass(ctx, "b", TABLE) as third:
+        assert (first, second, third) == (True, True, True)
+
+
+@pytest.mark.django_db
+def test_a_scheduled_task_that_finds_itself_at_work_leaves_it_at_that(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("segments.tasks._elsewhere", lambda work: None)
+    monkeypatch.setattr("segments.services.entry_reaper.run_all", lambda ctx: ["reaped"])
+    with wiring.use(ctx):
+        with turn_of_task(ctx, REAP) as is_free:
+            assert is_free
+            assert tasks.reap_entries() == []
+        assert tasks.reap_entries() == ["reaped"]
+
+
+def test_long_tasks_never_hold_all_slots(ctx: Context) -> None:
+    taken = [one_of(ctx, "long", LONG_SLOTS) for _ in range(LONG_SLOTS)]
+    assert all(turn.__enter__() for turn in taken)
+    with turn_of_task(ctx, VALIDATE) as long, turn_of_task(ctx, REAP) as short:
+        assert (long, short) == (False, True)
+    taken[0].__exit__(None, None, None)
+    with turn_of_task(ctx, VALIDATE) as long:
+        assert long
+
+
+def test_the_lock_of_a_process_that_was_ended_goes_with_its_session(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    path = paths.job_lock(f"task {REAP}")
+    gone = world.memory.another_client()
+    gone.create(path, ZNRecord("of a process that is gone"), ephemeral=True)
+    with turn_of_task(world.ctx, REAP) as is_free:
+        assert not is_free
+    gone.close()
+    with turn_of_task(world.ctx, REAP) as is_free:
+        assert is_free
+
+
+def test_a_thread_that_takes_too_long_is_left_behind() -> None:
+    leave = threading.Event()
+    with pytest.raises(TimeIsUp):
+        within(0.05, lambda: leave.wait(60), "slow")
+    leave.set()
+    assert within(60, lambda: "done", "quick") == "done"
+    with pytest.raises(KeyError):
+        within(60, lambda: {}["x"], "failing")
