@@ -107,6 +107,8 @@ REDIS_URL = _text("REDIS_URL", "redis://127.0.0.1:6390/0")
 #: Kafka of tables whose stream config names no broker; empty: there is none.
 KAFKA_BOOTSTRAP = _text("KAFKA_BOOTSTRAP", "")
 DEEP_STORE_URL = _text("DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore")
+#: Seconds that one small call to it may take; ten times that for lists, moves and writes.
+DEEP_STORE_TIMEOUT_S = _int("PINOTADMIN_DEEP_STORE_TIMEOUT_S", 30)
 SPARK_MASTER = _text("SPARK_MASTER", "local[*]")
 #: Reading and querying a table takes a grant for it; otherwise every active user reads all.
 READ_BY_GRANT = _bool("PINOTADMIN_READ_BY_GRANT", False)

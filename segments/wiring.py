@@ -119,7 +119,7 @@ def context(cluster: str | None = None) -> Context:
         return Context(
             cluster=settings.CLUSTER_NAME,
             store=store(),
-            deep_store=DeepStore(settings.DEEP_STORE_URL),
+            deep_store=DeepStore(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S),
             clock=clock_ms,
             new_id=lambda: str(uuid.uuid4()),
             controller_url=own_url(),

@@ -1,4 +1,5 @@
-"""The deep store: segment files under one root, through pyarrow's file systems (local, S3, GS, Azure, HDFS).
+"""The deep store: segment files under one root, through pyarrow's file systems (local, S3, GS, Azure, HDFS), none of which is waited for
+without an end (``bounded_files``).
 
 Layout (storage-zk.md 2.1): ``<root>/<raw table>/<url-encoded segment>`` without an extension, deleted ones under
 ``Deleted_Segments/<raw table>/``, work in progress of pushes under ``Staging/<push id>/``.
@@ -16,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
 from segments.errors import InvalidInput, NotFound, Unavailable
+from segments.gateways.bounded_files import CALL_S, BoundedFiles, BoundedStream
 
 DELETED = "Deleted_Segments"
 STAGING = "Staging"
@@ -38,12 +39,19 @@ class StoredFile:
 class DeepStore:
     """Files under one root URL (``file:///…``, ``s3://bucket/prefix`` …). Paths are relative to the root, parts already encoded."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, timeout_s: float = CALL_S) -> None:
+        """``timeout_s``: seconds for one small call; what is slower is Unavailable."""
         self.url = url.rstrip("/")
+        self._timeout_s = timeout_s
         try:
-            self._fs, self._root = pafs.FileSystem.from_uri(self.url)
+            file_system, self._root = pafs.FileSystem.from_uri(self.url)
         except Exception as error:
             raise InvalidInput(f"Deep store '{url}' can not be opened: {error}.", remedy="Check DEEP_STORE_URL.") from error
+        self._fs = BoundedFiles(file_system, self._root, timeout_s)
+
+    def below(self, folder: str) -> DeepStore:
+        """The folder of that name as a store of its own."""
+        return DeepStore(f"{self.url}/{folder}", self._timeout_s)
 
     @property
     def local_root(self) -> Path | None:
@@ -74,7 +82,7 @@ class DeepStore:
         target, size = self._full(path), source.stat().st_size
         self._fs.create_dir(posixpath.dirname(target), recursive=True)
         temporary = f"{target}.tmp.{uuid.uuid4()}" if self.local_root else target
-        with source.open("rb") as reader, self._fs.open_output_stream(temporary, compression=None) as writer:
+        with source.open("rb") as reader, self._fs.open_output_stream(temporary) as writer:
             shutil.copyfileobj(reader, writer, _CHUNK)
         if temporary != target:
             self._fs.move(temporary, target)
@@ -86,7 +94,7 @@ class DeepStore:
             shutil.copyfileobj(reader, writer, _CHUNK)
         return target.stat().st_size
 
-    def open(self, path: str) -> pa.NativeFile:
+    def open(self, path: str) -> BoundedStream:
         """A readable binary stream. NotFound when there is none."""
         try:
             return self._fs.open_input_file(self._full(path))
@@ -98,7 +106,7 @@ class DeepStore:
     def size(self, path: str) -> int | None:
         """Bytes of a file, None when there is none."""
         info = self._fs.get_file_info(self._full(path))
-        return int(info.size) if info.type == pafs.FileType.File else None
+        return int(info.size or 0) if info.type == pafs.FileType.File else None
 
     def move(self, source: str, target: str) -> bool:
         """Move within the store, replacing the target; False when there is no source."""
@@ -113,7 +121,7 @@ class DeepStore:
         target = self._full(path)
         self._fs.create_dir(posixpath.dirname(target), recursive=True)
         temporary = f"{target}.tmp.{uuid.uuid4()}" if self.local_root else target
-        with self._fs.open_output_stream(temporary, compression=None) as writer:
+        with self._fs.open_output_stream(temporary) as writer:
             writer.write(data)
         if temporary != target:
             self._fs.move(temporary, target)
@@ -130,7 +138,7 @@ class DeepStore:
         """Set a local file's modification time (epoch milliseconds); elsewhere moving a file sets it. Missing is fine."""
         if self.local_root is not None:
             with suppress(FileNotFoundError):
-                os.utime(self._full(path), (at_ms / 1000, at_ms / 1000))
+                self._fs.run(lambda: os.utime(self._full(path), (at_ms / 1000, at_ms / 1000)))
 
     def delete(self, path: str) -> bool:
         """Delete a file; False when there is none."""
@@ -147,14 +155,14 @@ class DeepStore:
     def files(self, path: str) -> Iterator[StoredFile]:
         """Files directly in a folder, sorted by name; nothing when it is missing."""
         selector = pafs.FileSelector(self._full(path), allow_not_found=True)
-        for info in sorted(self._fs.get_file_info(selector), key=lambda i: i.path):
+        for info in sorted(self._fs.list(selector), key=lambda i: i.path):
             if info.type == pafs.FileType.File:
                 yield StoredFile(info.base_name, int(info.size), int((info.mtime_ns or 0) // 1_000_000))
 
     def folders(self, path: str) -> list[str]:
         """Names of the folders directly in a folder."""
         selector = pafs.FileSelector(self._full(path), allow_not_found=True)
-        return sorted(i.base_name for i in self._fs.get_file_info(selector) if i.type == pafs.FileType.Directory)
+        return sorted(i.base_name for i in self._fs.list(selector) if i.type == pafs.FileType.Directory)
 
     def _full(self, path: str) -> str:
         parts = path.split("/")

@@ -23,7 +23,7 @@ from segments.domain.archive import RECORDS, ArchivedSegment
 from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
 from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError, RecordCorrupt
-from segments.gateways.deepstore import DELETED, DeepStore, StoredFile, encode
+from segments.gateways.deepstore import DELETED, StoredFile, encode
 from segments.names import TableName
 from segments.services.context import Context
 from segments.services.deletion_queue import Pending
@@ -48,7 +48,7 @@ def in_parallel(run: Callable[[A], B], items: Iterable[A]) -> list[B]:
 
 def kept_context(ctx: Context) -> Context:
     """The context whose deep store holds what is kept: on a Pinot cluster a folder of our own, apart from what Pinot keeps itself."""
-    return ctx if ctx.pinot is None else replace(ctx, deep_store=DeepStore(f"{ctx.deep_store.url}/{_OURS}"))
+    return ctx if ctx.pinot is None else replace(ctx, deep_store=ctx.deep_store.below(_OURS))
 
 
 def kept_path(table: TableName, file: str) -> str:

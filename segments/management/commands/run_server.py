@@ -39,7 +39,7 @@ class Command(BaseCommand):
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
-        server = Server(wiring.store(), DeepStore(settings.DEEP_STORE_URL), _settings(options))
+        server = Server(wiring.store(), DeepStore(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S), _settings(options))
         server.start()
         stopped.wait()
         server.stop()
