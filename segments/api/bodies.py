@@ -59,6 +59,8 @@ class SegmentsBody(Model, forbid_unknown_fields=True):
     include_hidden: bool | None = None
     retention: str | None = None
     force: bool | None = None
+    overwrite: bool | None = None
+    files: list[str] | None = None
 
 
 class QueryBody(Model):
@@ -93,6 +95,7 @@ class PushBody(Model, forbid_unknown_fields=True):
     spec: dict[str, Any] | str
     reason: str | None = None
     override_checks: str | None = None
+    overwrite: bool | None = None
 
 
 class TokenBody(Model, forbid_unknown_fields=True):

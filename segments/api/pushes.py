@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from django.urls import path
@@ -9,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments import wiring
-from segments.api.base import ApiView, int_param, text_param
+from segments.api.base import ApiView, bool_param, int_param, text_param
 from segments.api.bodies import PushBody
 from segments.api.permissions import Right
 from segments.domain.bounded_json import parse_json
@@ -36,7 +37,10 @@ class PushesView(ApiView):
     answers = {"GET": {200: "object"}, "POST": {201: "object"}}
     rights: ClassVar[dict[str, Right]] = {"POST": "operate"}
     reading = "filtered"
-    parameters: ClassVar[dict[str, tuple[str, ...]]] = {"GET": ("tableName", "state", "limit"), "POST": ("reason", "overrideChecks")}
+    parameters: ClassVar[dict[str, tuple[str, ...]]] = {
+        "GET": ("tableName", "state", "limit"),
+        "POST": ("reason", "overrideChecks", "overwrite"),
+    }
 
     def table_asked(self, request: Request) -> str | None:
         """The table of the job specification; who may push to some table hears what is wrong with it. Raises InvalidInput.
@@ -44,7 +48,7 @@ class PushesView(ApiView):
         None while there is no body: the gate asks before it is read.
         """
         raw = request._request.body if request.method == "POST" else b""
-        return parse_spec(_body(raw)[0]).table.typed if raw.strip() else None
+        return parse_spec(_body(raw).spec).table.typed if raw.strip() else None
 
     def get(self, request: Request, **_: Any) -> Response:
         """Pushes, newest first; ``tableName`` (raw), ``state`` and ``limit`` narrow them."""
@@ -57,15 +61,17 @@ class PushesView(ApiView):
         return Response({"pushes": [push_document(p) for p in found.defer("plan")[:limit]]})
 
     def post(self, request: Request, **_: Any) -> Response:
-        """Start a push. The body is Pinot's job specification, YAML or JSON, or ``{"spec": ..., "reason": ..., "overrideChecks": ...}``.
+        """Start a push. The body is Pinot's job specification, YAML or JSON, or an object with ``spec`` and what follows.
 
-        The last two may also be parameters. ``overrideChecks``: the reason for which the table's checks may fail.
+        ``reason``, ``overrideChecks`` (the reason for which the table's checks may fail) and ``overwrite`` (true: segments of the same
+        names are replaced; without it a push that would do that is refused with 409, names and rows) may also be parameters.
         """
-        spec, reason, override = _body(request._request.body)
-        override = override or text_param(request, "overrideChecks") or ""
+        asked = _body(request._request.body)
         actor = self.actor
-        reason = reason or text_param(request, "reason") or actor.reason
-        push = create_push(self.ctx, spec, Actor(actor.name, reason, actor.address), roots=wiring.input_roots(), override_checks=override)
+        actor = Actor(actor.name, asked.reason or text_param(request, "reason") or actor.reason, actor.address)
+        override = asked.override_checks or text_param(request, "overrideChecks") or ""
+        overwrite = asked.overwrite or bool_param(request, "overwrite")
+        push = create_push(self.ctx, asked.spec, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite)
         enqueue_push(str(push.pk))
         return Response(push_document(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})
 
@@ -114,8 +120,18 @@ class PushFinishView(_OfAPush):
         return Response(push_document(push))
 
 
-def _body(raw: bytes) -> tuple[Any, str, str]:
-    """(specification, reason, reason for passing over checks) of a request body."""
+@dataclass(frozen=True)
+class _Asked:
+    """What the body of a new push says: the specification as values or text, and what goes with it."""
+
+    spec: Any
+    reason: str = ""
+    override_checks: str = ""
+    overwrite: bool = False
+
+
+def _body(raw: bytes) -> _Asked:
+    """The body of a request: a specification alone, or an object that holds one. Raises InvalidInput."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -125,15 +141,15 @@ def _body(raw: bytes) -> tuple[Any, str, str]:
     if len(text) > MAX_CHARS:
         raise InvalidInput(f"The body has {len(text)} characters; at most {MAX_CHARS} are allowed.")
     if not text.lstrip().startswith("{"):
-        return text, "", ""  # YAML
+        return _Asked(text)  # YAML
     try:
         body = parse_json(text, what="The body")
     except InvalidInput:
-        return text, "", ""  # the reader of specifications says what is wrong
-    if not isinstance(body, dict) or not set(body) <= {"spec", "reason", "overrideChecks"}:
-        return text, "", ""
+        return _Asked(text)  # the reader of specifications says what is wrong
+    if not isinstance(body, dict) or not set(body) <= {"spec", "reason", "overrideChecks", "overwrite"}:
+        return _Asked(text)
     given = read_model(PushBody, body, "the request's body")
-    return given.spec, given.reason or "", given.override_checks or ""
+    return _Asked(given.spec, given.reason or "", given.override_checks or "", given.overwrite is True)
 
 
 urlpatterns = [

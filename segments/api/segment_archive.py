@@ -43,15 +43,22 @@ class RestoreSegments(ApiView):
 
     bodies = {"POST": SegmentsBody}
     rights = {"POST": "administer"}
-    parameters = {"POST": ("type", "dryRun", "includeHidden")}
+    parameters = {"POST": ("type", "dryRun", "includeHidden", "overwrite")}
 
     def post(self, request: Request, table: str) -> Response:
-        """Body: {"segments": [names]}. Record, file and row come back; each name is answered with what became of it, and why."""
-        names, body = _names(request)
+        """Body: {"segments": [names]}. Record, file and row come back; each name is answered with what became of it, and why.
+
+        "files": kept files as listed, where another than the newest version is wanted. A name that exists again is refused, unless
+        "overwrite" says that the kept version takes its place; the present one is then kept in turn.
+        """
+        names, body = _names(request, may_name_files=True)
         is_dry = bool_param(request, "dryRun", body.dry_run is True)
         hidden = bool_param(request, "includeHidden", body.include_hidden is True)
+        overwrite = bool_param(request, "overwrite", body.overwrite is True)
         found = _table(self, request, table)
-        outcomes = restore.restore_segments(self.ctx, found, names, dry_run=is_dry, include_hidden=hidden, actor=self.actor)
+        outcomes = restore.restore_segments(
+            self.ctx, found, names, dry_run=is_dry, include_hidden=hidden, actor=self.actor, overwrite=overwrite, files=body.files or ()
+        )
         return _outcomes(found, outcomes, is_dry)
 
 
@@ -122,12 +129,12 @@ def _next(offset: int, limit: int, total: int) -> int | None:
     return offset + limit if offset + limit < total else None
 
 
-def _names(request: Request) -> tuple[list[str], SegmentsBody]:
+def _names(request: Request, *, may_name_files: bool = False) -> tuple[list[str], SegmentsBody]:
     body = read_body(request, SegmentsBody)
     listed = body.segments or []
-    if not listed:
+    if not listed and not (may_name_files and body.files):
         raise InvalidInput("The body must name at least one segment.", remedy='Send {"segments": ["name", ...]}.')
-    if len(listed) > _MOST:
+    if max(len(listed), len(body.files or ())) > _MOST:
         raise InvalidInput(f"One request takes at most {_MOST} segments, not {len(listed)}.", remedy="Send several requests.")
     return [check_segment_name(n) for n in listed], body
 
@@ -152,7 +159,7 @@ def _kept_json(one: KeptFile) -> dict[str, Any]:
     return {
         "segment": one.segment, "file": one.file if one.is_there else None, "bytes": one.bytes,
         "deletedAt": _time(one.deleted_ms), "deletedBy": kept.deleted_by if kept else None, "reason": kept.reason if kept else None,
-        "expiresAt": _time(one.expires_ms), "restorable": can,
+        "expiresAt": _time(one.expires_ms), "restorable": can, "why": one.why, "replacedByCrc": kept.replaced_by if kept else None,
         "crc": kept.metadata.crc if kept else None, "rows": kept.metadata.total_docs if kept else None,
     }  # fmt: skip
 

@@ -76,6 +76,11 @@ class PushForm(PlainForm):
         widget=forms.Textarea(attrs={"rows": 22, "spellcheck": "false", "class": "code"}),
     )
     file = forms.FileField(label="Or a file", required=False, help_text="Takes precedence over the text above.")
+    overwrite = forms.BooleanField(
+        label="Replace segments that have the same names",
+        required=False,
+        help_text="Otherwise a push that would replace any is refused and says which. What is replaced is kept, and listed under Deleted.",
+    )
     reason = reason_field("For example the ticket or the upstream run.")
 
     def clean(self) -> dict[str, Any]:

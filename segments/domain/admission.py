@@ -23,12 +23,16 @@ _FACTORS: Final = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4, "
 
 @dataclass(frozen=True)
 class Conditions:
-    """What the caller asks for: refresh allowed, refresh only, the CRC that must be on record, the parallel-push lock."""
+    """What the caller asks for: refresh allowed, refresh only, the CRC that must be on record, the parallel-push lock.
+
+    ``keeps_content``: a segment that exists may come again, but not with other content.
+    """
 
     allow_refresh: bool = True
     refresh_only: bool = False
     if_match: str | None = None
     is_protected: bool = False
+    keeps_content: bool = False
 
 
 def check_name_form(config: TableConfig, segment: str) -> None:

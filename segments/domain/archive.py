@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from segments.domain.lineage import Entry, Lineage, State
-from segments.domain.segment_metadata import SegmentMetadata, from_record
+from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata, from_record
 from segments.domain.znrecord import ZNRecord
 from segments.errors import RecordCorrupt
 
 #: Folder of the documents in the deep store, beside Pinot's ``Deleted_Segments``.
 RECORDS: Final = "Deleted_Records"
+#: Between the encoded name of a segment, which never holds it, and the CRC that tells its kept versions apart.
+VERSION: Final = "!"
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class ArchivedSegment:
     """One document. ``table`` is the typed name; ``file`` the name in both folders; times in epoch milliseconds.
 
     ``bytes`` is the size of the kept tar; None: the deep store never held it, the record's address is a foreign one.
-    ``servers`` held the segment when it was deleted.
+    ``servers`` held the segment when it was deleted. ``replaced_by`` is the CRC of the segment of the same name that took its place; None:
+    it was deleted.
     """
 
     table: str
@@ -38,6 +41,7 @@ class ArchivedSegment:
     deleted_ms: int
     deleted_by: str
     reason: str
+    replaced_by: int | None = None
 
     @property
     def metadata(self) -> SegmentMetadata:
@@ -51,6 +55,7 @@ def to_json(kept: ArchivedSegment) -> bytes:
     body = {
         "table": kept.table, "segment": kept.segment, "file": kept.file, "bytes": kept.bytes, "servers": list(kept.servers),
         "requestedMs": kept.requested_ms, "deletedMs": kept.deleted_ms, "deletedBy": kept.deleted_by, "reason": kept.reason,
+        **({"replacedBy": kept.replaced_by} if kept.replaced_by is not None else {}),
         "record": {"id": record.id, "simpleFields": record.simple, "mapFields": record.maps, "listFields": record.lists},
     }  # fmt: skip
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
@@ -65,7 +70,7 @@ def from_json(data: bytes) -> ArchivedSegment:
         return ArchivedSegment(
             table=str(body["table"]), segment=str(body["segment"]), file=str(body["file"]), record=record, bytes=body["bytes"],
             servers=tuple(body["servers"]), requested_ms=int(body["requestedMs"]), deleted_ms=int(body["deletedMs"]),
-            deleted_by=str(body["deletedBy"]), reason=str(body["reason"]),
+            deleted_by=str(body["deletedBy"]), reason=str(body["reason"]), replaced_by=body.get("replacedBy"),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordCorrupt(f"The record of a deleted segment can not be read: {error}.") from error
@@ -73,7 +78,10 @@ def from_json(data: bytes) -> ArchivedSegment:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one segment of a request for many; ``done`` also stands for what a dry run would do."""
+    """What became of one segment of a request for many; ``done`` also stands for what a dry run would do.
+
+    ``replaces``: it takes the place of the segment that has the name now.
+    """
 
     segment: str
     outcome: Literal["done", "unchanged", "refused", "failed"]
@@ -81,6 +89,7 @@ class Outcome:
     remedy: str = ""
     bytes: int | None = None
     crc: int | None = None
+    replaces: bool = False
 
 
 def refused(segment: str, message: str, remedy: str) -> Outcome:
@@ -97,11 +106,24 @@ def hidden_by(lineage: Lineage, *, hidden_allowed: bool) -> dict[str, Entry]:
     return {s: e for e in lineage.in_order() if not (hidden_allowed and e.state is State.COMPLETED) for s in e.hides}
 
 
+def version_name(encoded: str, version: int) -> str:
+    """The name of a kept file that does not take the place of another version of the same segment."""
+    return f"{encoded}{VERSION}{version}"
+
+
+def is_replaced_by(old: SegmentMetadata, crc: int) -> bool:
+    """Does an upload with this CRC take the place of a file that could be wanted back?"""
+    return old.status in COMPLETED_STATUSES and old.crc is not None and old.crc != crc
+
+
 def name_refusal(segment: str, table: str, ideal: Mapping[str, object], hidden: Mapping[str, Entry]) -> Outcome | None:
     """Why this name can not come back now, None when it can: it exists again, or a lineage entry hides it (``hidden_by``)."""
     if segment in ideal:
-        return refused(segment, f"Segment '{segment}' exists in table '{table}'.", "Delete it first, if the deleted one is wanted back.")
+        return refused(segment, f"Segment '{segment}' exists in table '{table}'.", _IN_ITS_PLACE)
     return _hidden(segment, hidden[segment]) if segment in hidden else None
+
+
+_IN_ITS_PLACE: Final = "Restore with overwrite=true to put the kept one in its place; the present one is then kept in turn."
 
 
 def _hidden(segment: str, entry: Entry) -> Outcome:

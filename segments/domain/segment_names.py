@@ -63,8 +63,11 @@ def make_rule(
     frequency: str | None,
     has_time: bool,
     seed: str = "",
+    unique: str = "",
 ) -> NameRule:
     """The rule of one push. ``start_ms`` is given for a consistent push and becomes the postfix, after one that is configured.
+
+    ``unique`` becomes the postfix of a push that adds rows and asks for no generator: none of its names was given before.
 
     Raises InvalidInput for a generator that could give a second snapshot the names of the first (W16), or that lacks a key.
     """
@@ -80,8 +83,17 @@ def make_rule(
     if name == "inputFile":
         _filled(configs["segment.name.template"], [""] * (_path_pattern(configs).groups + 1))
     given = configs.get("segment.name.postfix")
-    postfix = "_".join(p for p in (given, str(start_ms) if start_ms is not None else None) if p) or None
+    own = unique if start_ms is None and is_append and kind is None and not configs else ""
+    postfix = "_".join(p for p in (given, str(start_ms) if start_ms is not None else None, own) if p) or None
     return NameRule(name, table, configs, postfix, is_append, str(frequency or "").lower() == "hourly", has_time, seed)
+
+
+def names_without_rows(rule: NameRule, parts: Sequence[tuple[int, str]]) -> list[str]:
+    """The names of parts (sequence id, path of the first file) as far as they do not depend on the rows; [] where they do."""
+    is_timed = rule.has_time and not _is_true(rule.configs, "exclude.time.in.segment.name")
+    if (rule.type == "simple" and is_timed) or (rule.type == "normalizedDate" and rule.is_append):
+        return []
+    return list(dict.fromkeys(segment_name(rule, Facts(sequence, path)) for sequence, path in parts))
 
 
 def segment_name(rule: NameRule, facts: Facts) -> str:

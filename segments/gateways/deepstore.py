@@ -116,6 +116,26 @@ class DeepStore:
         self._fs.move(self._full(source), self._full(target))
         return True
 
+    def copy(self, source: str, target: str) -> bool:
+        """Copy within the store, replacing the target; False when there is no source.
+
+        In a local store both are one file on the disk: what is in place is replaced by renaming, never written to.
+        """
+        if self.size(source) is None:
+            return False
+        full = self._full(target)
+        self._fs.create_dir(posixpath.dirname(full), recursive=True)
+        if self.local_root is None:
+            self._fs.copy_file(self._full(source), full)
+            return True
+        temporary = f"{full}.tmp.{uuid.uuid4()}"
+        try:
+            os.link(self._full(source), temporary)
+        except OSError:  # a file system without hard links
+            self._fs.copy_file(self._full(source), temporary)
+        self._fs.move(temporary, full)
+        return True
+
     def write(self, path: str, data: bytes) -> None:
         """Make or replace a small file; a reader never sees half of it."""
         target = self._full(path)

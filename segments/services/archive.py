@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -73,14 +73,13 @@ def put_away(ctx: Context, table: TableName, item: Pending, record: ZNRecord | N
 
     May run again after it was cut anywhere. ``term`` is the table's ``deletedSegmentsRetentionPeriod``; what the call asked for goes first.
     """
-    store, name = ctx.deep_store, encode(item.segment)
-    own = item.retention if item.retention is not None else term
-    target = rules.deleted_file_path(encode(table.raw), name, own, ctx.limits.deleted_segments_days, item.requested_ms)
+    store = ctx.deep_store
     store.delete(store.segment_path(table.raw, item.segment) + ".metadata.tar.gz")
     sources = _sources(ctx, table, item.segment, record)
+    source = next((s for s in sources if store.size(s) is not None), None)
+    target = _target(ctx, table, item, record, item.retention if item.retention is not None else term)
     if target is None:
         return "the file is removed" if [s for s in sources if store.delete(s)] else "there was no file"
-    source = next((s for s in sources if store.size(s) is not None), None)
     file = target.rsplit("/", 1)[1]
     keeps = _document(ctx, table, item, file, record, store.size(source) if source else None)
     if keeps is not None:
@@ -95,6 +94,25 @@ def put_away(ctx: Context, table: TableName, item: Pending, record: ZNRecord | N
     for stale in sources:
         store.delete(stale)
     return "the file is kept for a restore" if keeps else "the file is kept"
+
+
+def _target(ctx: Context, table: TableName, item: Pending, record: ZNRecord | None, term: str | None) -> str | None:
+    """Where the file goes, None: nowhere. As in Pinot by the segment's name, unless another version of it is kept there."""
+    name, days, at = encode(item.segment), ctx.limits.deleted_segments_days, item.requested_ms
+    plain = rules.deleted_file_path(encode(table.raw), name, term, days, at)
+    if plain is None or not _is_of_another(ctx, table, plain, record):
+        return plain
+    crc = segment_metadata.from_record(record).crc if record else None
+    return rules.deleted_file_path(encode(table.raw), documents.version_name(name, at if crc is None else crc), term, days, at)
+
+
+def _is_of_another(ctx: Context, table: TableName, target: str, record: ZNRecord | None) -> bool:
+    """Is another version of the segment kept under this name? It stays until its own time is over."""
+    if ctx.deep_store.size(target) is None:
+        return False
+    there = read_document(ctx, table, target.rsplit("/", 1)[1])
+    crc = segment_metadata.from_record(record).crc if record else None
+    return there is None or crc is None or there.metadata.crc != crc
 
 
 def _sources(ctx: Context, table: TableName, segment: str, record: ZNRecord | None) -> list[str]:
@@ -131,14 +149,19 @@ class KeptFile:
     kept: ArchivedSegment | None
     is_there: bool
 
+    @property
+    def why(self) -> str:
+        """``replaced`` by a segment of the same name, or ``deleted``."""
+        return "deleted" if self.kept is None or self.kept.replaced_by is None else "replaced"
 
-def find(ctx: Context, table: TableName, segments: Iterable[str]) -> dict[str, KeptFile]:
-    """The newest kept version of each of these segments; those without any are left out."""
-    ctx, wanted = kept_context(ctx), set(segments)
+
+def find(ctx: Context, table: TableName, segments: Iterable[str], files: Collection[str] = ()) -> dict[str, KeptFile]:
+    """The newest kept version of each of these segments, or the one that ``files`` names; those without any are left out."""
+    ctx, wanted, chosen = kept_context(ctx), set(segments), {segment_of(f) for f in files}
     listed: dict[str, tuple[StoredFile, bool]] = {}
     for file, is_tar in _listing(ctx, table):
         name = segment_of(file.name)
-        if name in wanted and name not in listed:
+        if name in wanted and name not in listed and (name not in chosen or file.name in files):
             listed[name] = (file, is_tar)
     found = in_parallel(lambda one: _kept(ctx, table, *one), listed.values())
     return {k.segment: k for k in found if k is not None}
@@ -189,7 +212,7 @@ def read_document(ctx: Context, table: TableName, file: str) -> ArchivedSegment 
 
 def segment_of(file: str) -> str:
     """The segment whose deleted file has this name."""
-    return unquote(re.sub(r"__RETENTION_UNTIL__\d{12}$", "", file))
+    return unquote(re.sub(r"__RETENTION_UNTIL__\d{12}$", "", file).partition(documents.VERSION)[0])
 
 
 def remove_aged(ctx: Context, folder: str) -> list[str]:

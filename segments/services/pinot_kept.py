@@ -1,4 +1,4 @@
-"""Copies of a real Pinot's segments that are deleted through us, so that they can come back: Pinot has no restore.
+"""Copies of a real Pinot's segments that are deleted or replaced by name through us, so that they can come back: Pinot has no restore.
 
 Only where the table asks for it (``metadata.customConfigs``: ``pinotadmin.deletion.keepCopies`` = ``true``): each copy goes through the
 controller once. They lie in our own deep store in the layout of deleted segments (``services.archive``), and age as those do.
@@ -53,19 +53,41 @@ def keep_before(ctx: Context, table: TableName, segments: Sequence[str], actor: 
     archive.in_parallel(lambda one: _keep(ctx, config, one[0], one[1], tuple(rows[one[0]]), actor), found)
 
 
-def _keep(ctx: Context, config: TableConfig, segment: str, record: ZNRecord, servers: tuple[str, ...], actor: Actor) -> None:
+def keep_replaced(ctx: Context, config: TableConfig, segment: str, crc: int, actor: Actor) -> None:
+    """Copy a segment before one of the same name with this ``crc`` takes its place, if the table asks for copies; once for a content.
+
+    Raises when it can not be copied: then nothing is replaced.
+    """
+    if not keeps_copies(config):
+        return
+    table = config.table
+    ideal, node = ctx.store.get_many([paths.ideal_state(table.typed), paths.segment(table.typed, segment)])
+    if node is None or node.record is None or not documents.is_replaced_by(from_record(node.record), crc):
+        return
+    kept = archive.find(ctx, table, [segment]).get(segment)
+    if kept is not None and kept.is_there and kept.kept is not None and kept.kept.metadata.crc == from_record(node.record).crc:
+        return
+    servers = tuple(ideal.record.maps.get(segment, ())) if ideal and ideal.record else ()
+    _keep(ctx, config, segment, node.record, servers, actor, replaced_by=crc)
+
+
+def _keep(
+    ctx: Context, config: TableConfig, segment: str, record: ZNRecord, servers: tuple[str, ...], actor: Actor,
+    *, replaced_by: int | None = None,
+) -> None:  # fmt: skip
     if from_record(record).status not in COMPLETED_STATUSES:
         return  # it is still consumed: there is no file
     now, table = ctx.clock(), config.table
     own = config.deleted_retention or f"{ctx.limits.deleted_segments_days}d"
-    target = rules.deleted_file_path(encode(table.raw), encode(segment), own, ctx.limits.deleted_segments_days, now)
+    named = documents.version_name(encode(segment), from_record(record).crc or 0)
+    target = rules.deleted_file_path(encode(table.raw), named, own, ctx.limits.deleted_segments_days, now)
     if target is None:
         return
     file = target.rsplit("/", 1)[1]
     with tempfile.TemporaryDirectory(prefix="kept-") as folder:
         tar = Path(folder) / "segment.tar.gz"
         size = fetch_segment(ctx, table.raw, segment, tar)
-        keeps = ArchivedSegment(table.typed, segment, file, record, size, servers, now, now, actor.name, actor.reason)
+        keeps = ArchivedSegment(table.typed, segment, file, record, size, servers, now, now, actor.name, actor.reason, replaced_by)
         store = archive.kept_context(ctx).deep_store
         store.write(document_path(table, file), documents.to_json(keeps))
         store.put(tar, kept_path(table, file))

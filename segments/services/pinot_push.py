@@ -13,18 +13,21 @@ from pathlib import Path
 from typing import Final
 
 from segments.domain import admission
+from segments.domain.admission import Conditions
 from segments.domain.lineage import State
-from segments.domain.table_config import TableConfig
+from segments.domain.table_config import TableConfig, parse_table_config
 from segments.errors import Unavailable
 from segments.models import Cluster, PushSegment
 from segments.names import TableName
-from segments.services import audit
+from segments.services import audit, pinot_kept
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import read_lineage
 from segments.services.pinot_replacement import adopt, resolve_start
 from segments.services.pinot_starts import find_intent
 from segments.services.pinot_uploads import Described, crc_of, upload_described, upload_tar
 from segments.services.push_session import Session
+from segments.services.replaced.by_push import check_names
+from segments.services.upload_registration import UploadOptions
 from segments.spark.build_part import Built, tar_path
 
 #: Segments that are sent at once, and after which progress is written down.
@@ -67,7 +70,7 @@ def register(session: Session, table: TableName, actor: Actor, built: Sequence[B
         if is_shared:  # from here on a failed push has to look for files in place
             PushSegment.objects.filter(push=session.push, name__in=names).update(uri=session.ctx.deep_store.url)
         with ThreadPoolExecutor(_TOGETHER, thread_name_prefix="pinot-push") as pool:
-            for future in [pool.submit(_send, session, table, one, entry, is_shared=is_shared) for one in batch]:
+            for future in [pool.submit(_send, session, table, one, entry, actor, is_shared=is_shared) for one in batch]:
                 future.result()
         done += len(batch)
         PushSegment.objects.filter(push=session.push, name__in=names).update(state=PushSegment.State.UPLOADED)
@@ -79,18 +82,30 @@ def register(session: Session, table: TableName, actor: Actor, built: Sequence[B
     )  # fmt: skip
 
 
-def _send(session: Session, table: TableName, one: Built, entry: str | None, *, is_shared: bool) -> None:
+def _send(session: Session, table: TableName, one: Built, entry: str | None, actor: Actor, *, is_shared: bool) -> None:
     ctx, staged = session.ctx, tar_path(str(session.push.pk), one.ordinal)
-    if crc_of(ctx, table, one.name) == one.crc:
+    before = crc_of(ctx, table, one.name)
+    if before == one.crc:
         return
+    options = _conditions(session, one, before) if entry is None else None
     place = ctx.deep_store.segment_path(table.raw, one.name)
+    if before is not None:  # before the new file takes the place of the old one
+        pinot_kept.keep_replaced(ctx, parse_table_config(session.push.plan["config"]), one.name, one.crc, actor)
     if is_shared and (ctx.deep_store.move(staged, place) or ctx.deep_store.size(place) == one.size_bytes):
         part = Described(one.info, one.metadata.encode(), bytes.fromhex(one.creation), ctx.deep_store.uri(place))
-        upload_described(ctx, table, part, lineage_entry=entry)
+        upload_described(ctx, table, part, options=options, lineage_entry=entry, actor=actor)
         return
     if ctx.deep_store.size(staged) is None:
         raise Unavailable(f"The staged file of segment '{one.name}' is gone.", remedy="The push builds it again.")
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
         tar = Path(folder) / "segment.tar.gz"
         ctx.deep_store.fetch(staged, tar)
-        upload_tar(ctx, table, tar, lineage_entry=entry)
+        upload_tar(ctx, table, tar, options, entry, actor=actor)
+
+
+def _conditions(session: Session, one: Built, before: int | None) -> UploadOptions:
+    """Pinot, too, decides on what is there when the segment comes in. StateConflict: it would replace one, which was not asked for."""
+    overwrite = bool(session.push.plan.get("overwrite"))
+    if before is not None and not overwrite:
+        check_names(session.ctx, parse_table_config(session.push.plan["config"]), {one.name: (one.crc, one.rows)})
+    return UploadOptions(Conditions(allow_refresh=overwrite, if_match=None if before is None else str(before)))

@@ -10,26 +10,33 @@ from segments.domain import archive as documents
 from segments.domain.archive import Outcome, refused
 from segments.domain.table_config import TableConfig
 from segments.errors import NotFound, PinotAdminError
-from segments.names import TableName, check_segment_name
+from segments.names import TableName
 from segments.services import archive, audit, pinot_uploads
 from segments.services.archive import KeptFile, document_path, kept_path
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import observe
 from segments.services.pinot_kept import KEEP_COPIES, fate
+from segments.services.replaced import in_place
 
 
 def restore_segments(
-    ctx: Context, table: TableName, segments: Sequence[str], *, dry_run: bool, include_hidden: bool, actor: Actor
-) -> list[Outcome]:
-    """Upload the kept copies again, one by one; what became of each. Its record is made anew by Pinot, with the same CRC."""
-    names = list(dict.fromkeys(check_segment_name(s) for s in segments))
+    ctx: Context, table: TableName, segments: Sequence[str], *, dry_run: bool, include_hidden: bool, actor: Actor,
+    overwrite: bool = False, files: Sequence[str] = (),
+) -> list[Outcome]:  # fmt: skip
+    """Upload the kept copies again, one by one; what became of each. Pinot makes the record, with the same CRC."""
+    names = in_place.names_of(segments, files)
     seen = observe(ctx, table)
     hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
-    kept = archive.find(ctx, table, names)
+    kept = archive.find(ctx, table, names, files)
+    over = in_place.foreseen(ctx, seen, hidden, kept) if overwrite else {}
     outcomes = []
     for name in names:
+        if name in over:
+            is_wanted = over[name].outcome == "done" and not dry_run
+            outcomes.append(in_place.bring_back(ctx, table, kept[name], actor) if is_wanted else over[name])
+            continue
         found = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden) or _possible(seen.config, name, kept.get(name))
-        outcomes.append(found if dry_run or found.outcome != "done" else _bring_back(ctx, table, kept[name]))
+        outcomes.append(found if dry_run or found.outcome != "done" else _bring_back(ctx, table, kept[name], actor))
     if not dry_run:
         done = [o.segment for o in outcomes if o.outcome == "done"]
         audit.record(
@@ -47,13 +54,13 @@ def _possible(config: TableConfig, segment: str, kept: KeptFile | None) -> Outco
     return Outcome(segment, "done", f"Segment '{segment}' is back.", "", kept.bytes, crc)
 
 
-def _bring_back(ctx: Context, table: TableName, kept: KeptFile) -> Outcome:
+def _bring_back(ctx: Context, table: TableName, kept: KeptFile, actor: Actor) -> Outcome:
     store = archive.kept_context(ctx).deep_store
     try:
         with tempfile.TemporaryDirectory(prefix="restore-") as folder:
             tar = Path(folder) / "segment.tar.gz"
             store.fetch(kept_path(table, kept.file), tar)
-            pinot_uploads.upload_tar(ctx, table, tar)
+            pinot_uploads.upload_tar(ctx, table, tar, actor=actor)
     except NotFound:
         return refused(kept.segment, f"The kept file of segment '{kept.segment}' is gone.", "Push the data again.")
     except PinotAdminError as error:

@@ -26,8 +26,8 @@ from segments.segmentfile import SegmentInfo
 from segments.segmentfile.crc import CREATION_META
 from segments.segmentfile.info import METADATA, parse_info
 from segments.segmentfile.tar import read_descriptions, read_info_from_tar
-from segments.services import pinot_deletion
-from segments.services.context import Context
+from segments.services import pinot_deletion, pinot_kept
+from segments.services.context import SYSTEM, Actor, Context
 from segments.services.entry_lease import renew_for_upload
 from segments.services.lineage_record import read_lineage
 from segments.services.pinot_calls import Doubt, controller, quoted, read_object, refusals_told, settled, version
@@ -69,7 +69,10 @@ class Described:
     uri: str
 
 
-def upload_tar(ctx: Context, table: TableName, tar: Path, options: UploadOptions | None = None, lineage_entry: str | None = None) -> Sent:
+def upload_tar(
+    ctx: Context, table: TableName, tar: Path, options: UploadOptions | None = None, lineage_entry: str | None = None,
+    *, actor: Actor = SYSTEM,
+) -> Sent:  # fmt: skip
     """Send a segment's tar (``POST /v2/segments``). The caller has unpacked it: Pinot answers 200 to one that no server can load."""
     info = read_info_from_tar(tar)
 
@@ -77,12 +80,12 @@ def upload_tar(ctx: Context, table: TableName, tar: Path, options: UploadOptions
         with tar.open("rb") as file:
             _post(ctx, table, "SEGMENT", {}, options, files={info.name: (f"{info.name}.tar.gz", file, "application/octet-stream")})
 
-    return _fenced(ctx, table, info, options, lineage_entry, send)
+    return _fenced(ctx, table, info, options, lineage_entry, send, actor)
 
 
 def upload_uri(
     ctx: Context, table: TableName, uri: str, *, copy: bool, options: UploadOptions | None = None, lineage_entry: str | None = None,
-    info: SegmentInfo | None = None,
+    info: SegmentInfo | None = None, actor: Actor = SYSTEM,
 ) -> Sent:  # fmt: skip
     """Have the controller fetch a tar. Without ``info`` it is not known which segment comes, so it can be neither fenced nor looked for."""
 
@@ -90,7 +93,7 @@ def upload_uri(
         return _post(ctx, table, "URI", {"DOWNLOAD_URI": uri}, options, path="/v2/segments" if copy else "/segments", body={})
 
     if info is not None:
-        return _fenced(ctx, table, info, options, lineage_entry, send)
+        return _fenced(ctx, table, info, options, lineage_entry, send, actor)
     if lineage_entry is not None:
         raise StateConflict(
             "An upload by address tells its segment only when it is there, so it can not be bound to a lineage entry on a Pinot cluster.",
@@ -109,20 +112,28 @@ def upload_uri(
 
 
 def upload_metadata_tar(
-    ctx: Context, table: TableName, tar: Path, uri: str, *, options: UploadOptions | None = None, lineage_entry: str | None = None
-) -> Sent:
+    ctx: Context, table: TableName, tar: Path, uri: str, *, options: UploadOptions | None = None, lineage_entry: str | None = None,
+    actor: Actor = SYSTEM,
+) -> Sent:  # fmt: skip
     """Metadata push of one segment by the tar of its two files, which is packed anew: old controllers want their folder first in it."""
     files = read_descriptions(tar)
     info = parse_info(files[METADATA], files.get(CREATION_META, b""))
     part = Described(info, files[METADATA], files.get(CREATION_META, b""), uri)
-    return upload_described(ctx, table, part, options=options, lineage_entry=lineage_entry)
+    return upload_described(ctx, table, part, options=options, lineage_entry=lineage_entry, actor=actor)
 
 
 def upload_described(
-    ctx: Context, table: TableName, part: Described, *, options: UploadOptions | None = None, lineage_entry: str | None = None
-) -> Sent:
+    ctx: Context, table: TableName, part: Described, *, options: UploadOptions | None = None, lineage_entry: str | None = None,
+    actor: Actor = SYSTEM,
+) -> Sent:  # fmt: skip
     """Metadata push of one segment that was built here."""
-    return _metadata(ctx, table, part.info, metadata_tar(part), part.uri, options, lineage_entry)
+    headers = {"DOWNLOAD_URI": part.uri, **({"COPY_SEGMENT_TO_DEEP_STORE": "true"} if options is not None and options.copy else {})}
+
+    def send() -> None:
+        name = part.info.name
+        _post(ctx, table, "METADATA", headers, options, files={name: (f"{name}.tar.gz", metadata_tar(part), "application/octet-stream")})
+
+    return _fenced(ctx, table, part.info, options, lineage_entry, send, actor)
 
 
 def metadata_tar(part: Described) -> bytes:
@@ -148,17 +159,6 @@ def crc_of(ctx: Context, table: TableName, segment: str) -> int | None:
     return int(text) if text.lstrip("-").isdecimal() else None
 
 
-def _metadata(
-    ctx: Context, table: TableName, info: SegmentInfo, tar: bytes, uri: str, options: UploadOptions | None, lineage_entry: str | None
-) -> Sent:
-    headers = {"DOWNLOAD_URI": uri, **({"COPY_SEGMENT_TO_DEEP_STORE": "true"} if options is not None and options.copy else {})}
-
-    def send() -> None:
-        _post(ctx, table, "METADATA", headers, options, files={info.name: (f"{info.name}.tar.gz", tar, "application/octet-stream")})
-
-    return _fenced(ctx, table, info, options, lineage_entry, send)
-
-
 def _post(
     ctx: Context, table: TableName, kind: str, headers: Mapping[str, str], options: UploadOptions | None, *, path: str = "/v2/segments",
     files: Mapping[str, Any] | None = None, body: Any = None,
@@ -177,8 +177,9 @@ def _post(
 
 
 def _fenced(
-    ctx: Context, table: TableName, info: SegmentInfo, options: UploadOptions | None, lineage_entry: str | None, send: Callable[[], object]
-) -> Sent:
+    ctx: Context, table: TableName, info: SegmentInfo, options: UploadOptions | None, lineage_entry: str | None,
+    send: Callable[[], object], actor: Actor,
+) -> Sent:  # fmt: skip
     config = _config(ctx, table)
     admission.check_name_form(config, info.name)
     lineage = read_lineage(ctx, table) or Lineage(table.typed)
@@ -189,6 +190,8 @@ def _fenced(
     else:
         warnings = _check_not_hidden(ctx, config, lineage, info.name, options, is_there=before is not None)
     renew_for_upload(ctx, config, [info.name])
+    if before is not None and before != info.crc:
+        pinot_kept.keep_replaced(ctx, config, info.name, info.crc, actor)
 
     def once() -> bool:
         send()

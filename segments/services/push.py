@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from segments.domain.push_plan import InputFile, parts_by_file
 from segments.domain.push_spec import PushSpec, parse_spec
 from segments.domain.schema import Schema
 from segments.domain.secret_masks import mask
-from segments.domain.segment_names import make_rule
+from segments.domain.segment_names import NameRule, make_rule, names_without_rows
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict, TooManyRequests
 from segments.models import Push
@@ -25,6 +26,7 @@ from segments.services.push_blocked import settle_blocked
 from segments.services.push_quota import check_quota
 from segments.services.push_revert import take_back
 from segments.services.push_session import Session, find_push, lapsed, now
+from segments.services.replaced.by_push import check_names
 from segments.services.table_record import read_table_config
 from segments.spark.input_files import list_files, resolve_input_dir
 from segments.store import paths
@@ -39,13 +41,16 @@ _LONGEST_REASON: Final = 2000
 _AGAIN_S: Final = 30
 
 
-def create_push(ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, roots: Sequence[str], override_checks: str = "") -> Push:
+def create_push(
+    ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, roots: Sequence[str], override_checks: str = "", overwrite: bool = False
+) -> Push:
     """Check everything that can be checked before work begins, freeze the plan, and store the push as QUEUED.
 
     ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read;
-    ``override_checks`` is the reason for which failed checks do not stop it. Raises InvalidInput with the key (``field``), NotFound for
-    table, folder or files, Forbidden for a folder outside the roots or a quota that is used up, StateConflict while another push replaces
-    the same table, TooManyRequests when so many of the user's or of the table's wait or run that no more are taken.
+    ``override_checks`` is the reason for which failed checks do not stop it; ``overwrite`` lets it replace segments by name. Raises
+    InvalidInput with the key (``field``), NotFound for table, folder or files, Forbidden for a folder outside the roots or a quota that is
+    used up, StateConflict while another push replaces the same table, or when it would replace segments by name, TooManyRequests when so
+    many of the user's or of the table's wait or run that no more are taken.
     """
     wanted = parse_spec(spec)
     config = read_table_config(ctx, wanted.table)
@@ -54,12 +59,18 @@ def create_push(ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, ro
     folder = resolve_input_dir(wanted.input_dir, roots)
     files = list_files(folder, recursive=wanted.recursive, include=wanted.include, exclude=wanted.exclude, roots=roots)
     check_quota(ctx, config, 0)
-    plan = {**_plan(ctx, wanted, config, schema, files), "override_checks": (override_checks or wanted.override_checks)[:_LONGEST_REASON]}
+    push_id = uuid.uuid4()
+    plan = {
+        **_plan(ctx, wanted, config, schema, files, str(push_id)), "overwrite": overwrite,
+        "override_checks": (override_checks or wanted.override_checks)[:_LONGEST_REASON],
+    }  # fmt: skip
+    if not (overwrite or plan["replaces"]):
+        _check_names(ctx, config, plan)
     with transaction.atomic():
         _check_number(ctx, wanted, actor)
         _check_alone(ctx, wanted, config)
         push = Push.objects.create(
-            cluster=ctx.cluster, table_name=wanted.table.raw, spec=wanted.body, actor=actor.name, reason=actor.reason,
+            id=push_id, cluster=ctx.cluster, table_name=wanted.table.raw, spec=wanted.body, actor=actor.name, reason=actor.reason,
             entry_id=ctx.new_id(), plan=plan, files_total=len(files), segments_total=len(plan["parts"]),
             lease_until=now(ctx, _QUEUE_PATIENCE_S),
         )  # fmt: skip
@@ -129,12 +140,12 @@ def _check_supported(config: TableConfig, schema: Schema) -> None:
     read_ingestion(schema, config)  # refuses functions that are not there, by name
 
 
-def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, files: Sequence[InputFile]) -> dict[str, Any]:
+def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, files: Sequence[InputFile], push_id: str) -> dict[str, Any]:
     start_ms = ctx.clock()
     rule = make_rule(
         spec.name_type, config.table.typed, spec.name_configs, start_ms=start_ms if config.consistent_push else None,
         is_append=not config.is_refresh, frequency=config.batch.segment_ingestion_frequency,
-        has_time=config.time_column is not None, seed=str(start_ms),
+        has_time=config.time_column is not None, seed=str(start_ms), unique=f"{start_ms}_{push_id[:8]}",
     )  # fmt: skip
     return {
         "start_ms": start_ms, "replaces": config.consistent_push or spec.atomic_append, "covers_all": config.consistent_push,
@@ -142,6 +153,12 @@ def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, fil
         "target_rows": spec.target_rows, "fail_on_empty": spec.fail_on_empty, "files": [f.__dict__ for f in files],
         "parts": [] if spec.target_rows else [p.to_json() for p in parts_by_file(files)],
     }  # fmt: skip
+
+
+def _check_names(ctx: Context, config: TableConfig, plan: Mapping[str, Any]) -> None:
+    """Names that the rows do not change are known before anything is read; the others are checked when all is built."""
+    parts = [(p["sequence"], p["pieces"][0]["file"]["path"]) for p in plan["parts"]] or [(0, plan["files"][0]["path"])]
+    check_names(ctx, config, dict.fromkeys(names_without_rows(NameRule(**plan["names"]), parts)))
 
 
 def _check_alone(ctx: Context, spec: PushSpec, config: TableConfig) -> None:

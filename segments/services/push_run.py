@@ -27,6 +27,7 @@ from segments.services.push_quota import check_quota
 from segments.services.push_revert import take_back
 from segments.services.push_session import Session, acquire, now
 from segments.services.push_upload import is_there, register
+from segments.services.replaced.by_push import check_names
 from segments.services.replacement import end_replace, read_lineage, start_replace
 from segments.services.snapshot_checks import ChecksFailed
 from segments.services.start_admission import declare
@@ -222,6 +223,8 @@ class _Run:
         """Open the replacement, unless it is open."""
         if not self.push.plan["replaces"]:
             check_quota(self.ctx, self.config, sum(b.size_bytes for b in self.built.values()))
+            if not self.push.plan.get("overwrite"):
+                check_names(self.ctx, self.config, {b.name: (b.crc, b.rows) for b in self.built.values()})
             return
         lineage = read_lineage(self.ctx, self.table)
         step = self._step()

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from segments.domain import segment_metadata
-from segments.errors import Unavailable
+from segments.domain.admission import Conditions
+from segments.domain.archive import is_replaced_by
+from segments.domain.table_config import parse_table_config
+from segments.errors import PinotAdminError, Unavailable
 from segments.models import PushSegment
 from segments.names import TableName
 from segments.services import pinot_push
 from segments.services.context import Actor, Context
 from segments.services.push_session import Session
+from segments.services.replaced.by_push import check_names
+from segments.services.replaced.keep import Replaced, keep, take_back
 from segments.services.upload_files import release_names, staged_path
-from segments.services.uploads import upload_metadata
+from segments.services.uploads import UploadOptions, upload_metadata
 from segments.spark.build_part import Built, tar_path
 from segments.store import paths
 
@@ -40,17 +44,29 @@ def register(session: Session, table: TableName, actor: Actor, built: Sequence[B
 
 
 def _register_batch(session: Session, table: TableName, actor: Actor, batch: Sequence[Built], entry: str | None) -> None:
-    ctx, push_id = session.ctx, str(session.push.pk)
-    crcs = _crcs_on_record(ctx, table, batch)
+    ctx, push_id, plan = session.ctx, str(session.push.pk), session.push.plan
+    on_record = _on_record(ctx, table, batch)
     rows = PushSegment.objects.filter(push=session.push, name__in=[b.name for b in batch])
     rows.update(uri=ctx.deep_store.url)  # from here on a failed push has to look for files in place
     release_names(ctx, table, [b.name for b in batch])
+    config = parse_table_config(plan["config"])
+    if entry is None and not plan.get("overwrite"):
+        check_names(ctx, config, {b.name: (b.crc, b.rows) for b in batch})
+    replaced = [r for b in batch if (r := on_record[b.name]) is not None and is_replaced_by(r.old, b.crc)]
+    made = keep(ctx, config, replaced, actor)
     for one in batch:
-        _bring_in(ctx, table, push_id, one, is_refresh=crcs[one.name] is not None)
-    missing = [b for b in batch if crcs[b.name] != b.crc]
+        _bring_in(ctx, table, push_id, one, is_refresh=on_record[one.name] is not None)
+    missing = [b for b in batch if (r := on_record[b.name]) is None or not r.servers or r.old.crc != b.crc]
     if missing:
         parts = [(b.info, ctx.deep_store.uri(ctx.deep_store.segment_path(table.raw, b.name)), b.size_bytes) for b in missing]
-        upload_metadata(ctx, table, parts, actor=actor, lineage_entry=entry)
+        conditions = Conditions(keeps_content=not plan.get("overwrite") and entry is None)
+        options = UploadOptions(conditions, kept={m.segment: m.crc for m in made})
+        try:
+            upload_metadata(ctx, table, parts, actor=actor, options=options, lineage_entry=entry)
+        except PinotAdminError as error:
+            if error.permanent:
+                take_back(ctx, table, [m for m in made if m.is_new])
+            raise
     for one in batch:
         ctx.deep_store.move(staged_path(ctx, table, one.name, one.crc), ctx.deep_store.segment_path(table.raw, one.name))
         PushSegment.objects.filter(push=session.push, name=one.name).update(
@@ -78,12 +94,11 @@ def is_there(ctx: Context, table: TableName, push_id: str, one: Built) -> bool:
     return any(ctx.deep_store.size(p) == one.size_bytes for p in places)
 
 
-def _crcs_on_record(ctx: Context, table: TableName, batch: Sequence[Built]) -> dict[str, int | None]:
-    """CRC of each segment that has a record and a row in the ideal state, None for the others."""
-    ideal = ctx.store.get(paths.ideal_state(table.typed))
+def _on_record(ctx: Context, table: TableName, batch: Sequence[Built]) -> dict[str, Replaced | None]:
+    """Record of each segment, with the servers of its row (none: it has no row), and what would take its place."""
+    ideal, *nodes = ctx.store.get_many([paths.ideal_state(table.typed), *(paths.segment(table.typed, b.name) for b in batch)])
     rows = ideal.record.maps if ideal and ideal.record else {}
-    nodes = ctx.store.get_many([paths.segment(table.typed, b.name) for b in batch])
     return {
-        b.name: segment_metadata.from_record(n.record).crc if n and n.record and b.name in rows else None
+        b.name: Replaced(n.record, tuple(rows.get(b.name, ())), b.crc, "") if n is not None and n.record is not None else None
         for b, n in zip(batch, nodes, strict=True)
     }

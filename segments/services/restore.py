@@ -20,13 +20,14 @@ from segments.domain.segment_metadata import from_record
 from segments.domain.table_config import TableConfig
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import NotFound, StateConflict
-from segments.names import TableName, check_segment_name
+from segments.names import TableName
 from segments.services import archive, audit, pinot_restore
 from segments.services.archive import KeptFile, document_path, in_parallel, kept_path, owns_file
 from segments.services.context import Actor, Context
 from segments.services.deletion_queue import Pending, forget, read_queue
 from segments.services.lineage_record import Observed, observe
 from segments.services.placement.segment_servers import segment_servers
+from segments.services.replaced import in_place
 from segments.services.table_record import read_table_config
 from segments.services.upload_files import download_url, staged_path
 from segments.store import paths
@@ -41,33 +42,41 @@ _CHUNK_BYTES: Final = 400_000
 
 
 def restore_segments(
-    ctx: Context, table: TableName, segments: Sequence[str], *, dry_run: bool = False, include_hidden: bool = False, actor: Actor
-) -> list[Outcome]:
+    ctx: Context, table: TableName, segments: Sequence[str], *, dry_run: bool = False, include_hidden: bool = False, actor: Actor,
+    overwrite: bool = False, files: Sequence[str] = (),
+) -> list[Outcome]:  # fmt: skip
     """Bring these back; what became of each, in their order. ``dry_run`` only tells what would.
 
-    Refused: a name that exists again, one that a lineage entry hides (``include_hidden`` lets the old side of a COMPLETED one through), one
-    that is just being deleted or uploaded, and one whose file or record is gone. NotFound when there is no such table.
+    ``files`` names kept files where another than the newest version of a segment is wanted. ``overwrite``: what exists again is replaced
+    by name, and kept in turn. Refused: a name that exists again without that, one that a lineage entry hides (``include_hidden`` lets the
+    old side of a COMPLETED one through), one that is just being deleted or uploaded, and one whose file or record is gone. NotFound when
+    there is no such table.
     """
     if ctx.pinot is not None:
-        return pinot_restore.restore_segments(ctx, table, segments, dry_run=dry_run, include_hidden=include_hidden, actor=actor)
-    names = list(dict.fromkeys(check_segment_name(s) for s in segments))
+        return pinot_restore.restore_segments(
+            ctx, table, segments, dry_run=dry_run, include_hidden=include_hidden, actor=actor, overwrite=overwrite, files=files
+        )
+    names = in_place.names_of(segments, files)
     config, seen = read_table_config(ctx, table), observe(ctx, table)
     outcomes: dict[str, Outcome] = {}
     hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
     kept: dict[str, KeptFile] = {}
     queued = read_queue(ctx, table).items
-    stored = archive.find(ctx, table, [s for s in names if s not in queued or queued[s].restores])
-    for name in names:
+    stored = archive.find(ctx, table, [s for s in names if s not in queued or queued[s].restores], files)
+    over = in_place.foreseen(ctx, seen, hidden, stored) if overwrite else {}
+    for name in (n for n in names if n not in over):
         found = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden)
         outcomes[name] = found or _possible(ctx, config, name, queued.get(name), stored.get(name))
         if name in stored and outcomes[name].outcome == "done":
             kept[name] = stored[name]
     if not dry_run:
-        waiting = [s for s in names if outcomes[s].outcome == "done" and s not in kept]
+        waiting = [s for s, o in outcomes.items() if o.outcome == "done" and s not in kept]
         outcomes.update(_take_back(ctx, config, waiting, include_hidden) if waiting else {})
         for batch in _batches(list(kept.values())):
             outcomes.update(_bring_back(ctx, config, batch, include_hidden))
-        _remember(ctx, table, list(outcomes.values()), actor)
+        over = {s: in_place.bring_back(ctx, table, stored[s], actor) if o.outcome == "done" else o for s, o in over.items()}
+        _remember(ctx, table, [*outcomes.values(), *over.values()], actor)
+    outcomes |= over
     return [outcomes[name] for name in names]
 
 

@@ -6,7 +6,7 @@ Invariant: a segment has a record if and only if it has a row; an upload that is
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -14,15 +14,18 @@ from segments.domain import admission, assignment, ideal_state, segment_metadata
 from segments.domain import lineage as lineages
 from segments.domain import upload as uploads
 from segments.domain.admission import Conditions
+from segments.domain.archive import is_replaced_by
+from segments.domain.same_name import SameName, would_replace
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.table_config import TableConfig
 from segments.domain.upload import CustomMapModifier, UploadedSegment
 from segments.domain.znrecord import ZNRecord, encode
-from segments.errors import InvalidInput, PinotAdminError
+from segments.errors import InvalidInput, OutcomeUnknown, PinotAdminError
 from segments.names import OFFLINE, REALTIME, TableName
-from segments.services.context import Context
+from segments.services.context import SYSTEM, Actor, Context
 from segments.services.entry_lease import renew_for_upload
 from segments.services.placement.segment_servers import SegmentServers, segment_servers
+from segments.services.replaced.keep import KeptNow, Replaced, keep, take_back
 from segments.services.segments import read_segments
 from segments.store import messages, paths
 from segments.store.base import Check, Create, Replace, Versioned, Write
@@ -40,12 +43,14 @@ class UploadOptions:
     """What the caller asks for. ``copy``: the file named by a download address is copied into the deep store.
 
     ``began_ms``: when the request came in (epoch milliseconds), None: now; a push that was reverted since takes it no more.
+    ``kept``: {segment: CRC} of replaced content that the caller has kept already.
     """
 
     conditions: Conditions = field(default_factory=Conditions)
     copy: bool = False
     modifier: CustomMapModifier | None = None
     began_ms: int | None = None
+    kept: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,10 +73,15 @@ class Registration:
     options: UploadOptions
     lineage_entry: str | None
     now_ms: int
+    actor: Actor = SYSTEM
     #: Segments whose file changed under a record that was there before.
     changed: set[str] = field(default_factory=set)
-    #: What the caller should know though it was done.
-    warnings: list[str] = field(default_factory=list)
+    _hidden: list[str] = field(default_factory=list)
+    _unkept: list[str] = field(default_factory=list)
+    #: What was found to be replaced when the upload was checked, and {segment: CRC} of what is kept already.
+    _replaced: list[Replaced] = field(default_factory=list)
+    _kept: dict[str, int] = field(default_factory=dict)
+    _made: list[KeptNow] = field(default_factory=list)
     _tried: dict[str, ZNRecord] = field(default_factory=dict)
 
     def check(self) -> dict[str, SegmentMetadata | None]:
@@ -82,21 +92,40 @@ class Registration:
         self._check_other_half()
         self._check_quota()
         seen = self._observe(self.parts)
-        self._decide(self.parts, seen)
+        self._decide(self.parts, seen, is_dry=True)
+        self._replaced = [r for p, n in zip(self.parts, seen.nodes, strict=True) if (r := self._replaces(p, n, seen.ideal))]
         renew_for_upload(self.ctx, self.config, [p.name for p in self.parts])
         records = zip(self.parts, seen.nodes, strict=True)
         return {p.name: segment_metadata.from_record(n.record) if n and n.record else None for p, n in records}
 
+    def keep_replaced(self, *, is_landed: bool = False) -> None:
+        """Keep files and records of what this upload replaces, as ``check`` found it; before any file gets its final name.
+
+        ``is_landed``: a new file may be in its place already, so what is there is looked at first.
+        """
+        self._keep(self._replaced, is_landed=is_landed)
+
     def write(self) -> None:
-        """All segments, in as few transactions as fit."""
-        for chunk in self._chunks():
-            update_transaction(self.ctx.store, partial(self._writes, chunk), turn=self.config.table.typed)
-            renew_for_upload(self.ctx, self.config, [p.name for p in chunk])
+        """All segments, in as few transactions as fit. What was kept for segments that were not replaced after all goes again."""
+        try:
+            for chunk in self._chunks():
+                update_transaction(self.ctx.store, partial(self._writes, chunk), turn=self.config.table.typed)
+                renew_for_upload(self.ctx, self.config, [p.name for p in chunk])
+        except OutcomeUnknown:
+            raise
+        except PinotAdminError:
+            take_back(self.ctx, self.config.table, self._made)
+            raise
 
     def tell_servers(self) -> None:
         """Ask the servers that host a changed segment to load it anew."""
         for segment in sorted(self.changed):
             refresh_on_servers(self.ctx, self.config.table.typed, segment)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the caller should know though it was done."""
+        return [*self._hidden, *self._unkept]
 
     @property
     def _began_ms(self) -> int:
@@ -115,7 +144,20 @@ class Registration:
         """Read, decide and give the writes of one transaction (called afresh after a conflict)."""
         return self._decide(parts, self._observe(parts))
 
-    def _decide(self, parts: Sequence[UploadedSegment], seen: _Seen) -> list[Write]:
+    def _replaces(self, part: UploadedSegment, node: Versioned | None, ideal: ZNRecord) -> Replaced | None:
+        if node is None or node.record is None:
+            return None
+        found = Replaced(node.record, tuple(ideal.maps.get(part.name, ())), part.crc, part.download_url)
+        is_kept = found.old.crc == self._kept.get(part.name, self.options.kept.get(part.name))
+        return None if is_kept or not is_replaced_by(found.old, part.crc) else found
+
+    def _keep(self, replaced: Sequence[Replaced], *, is_landed: bool) -> None:
+        made = keep(self.ctx, self.config, replaced, self.actor, is_landed=is_landed)
+        self._made += [m for m in made if m.is_new]
+        self._unkept += [m.warning for m in made if m.warning]
+        self._kept.update({r.old.name: r.old.crc or 0 for r in replaced})
+
+    def _decide(self, parts: Sequence[UploadedSegment], seen: _Seen, *, is_dry: bool = False) -> list[Write]:
         rows = seen.ideal.maps
         writes = self._fence(parts, {p.name for p in parts if p.name not in rows}, seen.lineage)
         fresh = []
@@ -124,6 +166,8 @@ class Registration:
             if node is not None and has_row and node.record == self._tried.get(part.name):
                 continue
             writes.append(self._record(part, node, has_row))
+            if not is_dry and (late := self._replaces(part, node, seen.ideal)):
+                self._keep([late], is_landed=True)  # somebody changed it after the check
             if not has_row:
                 fresh.append(part.name)
         if fresh:
@@ -140,6 +184,8 @@ class Registration:
         if old is None:
             admission.check_offsets(self.config, part)
         elif old.crc != part.crc:
+            if self.options.conditions.keeps_content:
+                raise would_replace(self.config, [SameName(part.name, old.total_docs, part.total_docs)])
             self.changed.add(part.name)
         is_realtime = self.config.table.type == REALTIME
         after = (
@@ -162,7 +208,7 @@ class Registration:
             admission.check_fence(lineage, self.lineage_entry, names)
         else:
             strict = admission.is_fence_strict(self.config)
-            self.warnings = admission.check_not_hidden(lineage, names, new, began_ms=self._began_ms, is_strict=strict)
+            self._hidden = admission.check_not_hidden(lineage, names, new, began_ms=self._began_ms, is_strict=strict)
         is_concerned = not lineage.mentioned().isdisjoint(names)
         return [Check(path, node.version)] if node is not None and is_concerned else []
 

@@ -65,7 +65,7 @@ def upload_tar(
 
     Raises SegmentCorrupt, InvalidInput (also for an unknown table), Forbidden, StateConflict, Gone or PreconditionFailed.
     """
-    return _audited(ctx, table, actor, lambda: _upload_tar(ctx, table, tar, None, options or UploadOptions(), lineage_entry), [])
+    return _audited(ctx, table, actor, lambda: _upload_tar(ctx, table, tar, None, options or UploadOptions(), lineage_entry, actor), [])
 
 
 def upload_uri(
@@ -90,11 +90,12 @@ def upload_uri(
     def run() -> UploadResult:
         if ctx.pinot is not None:
             _check_foreign(ctx, table, uri)
-            return _sent(table, pinot_uploads.upload_uri(ctx, table, uri, copy=copy, options=options, lineage_entry=lineage_entry))
+            sent = pinot_uploads.upload_uri(ctx, table, uri, copy=copy, options=options, lineage_entry=lineage_entry, actor=actor)
+            return _sent(table, sent)
         with scratch() as folder:
             tar = folder / "segment.tar.gz"
             bring(ctx, table, uri, tar)
-            return _upload_tar(ctx, table, tar, None if copy else uri, options or UploadOptions(), lineage_entry)
+            return _upload_tar(ctx, table, tar, None if copy else uri, options or UploadOptions(), lineage_entry, actor)
 
     return _audited(ctx, table, actor, run, [])
 
@@ -112,7 +113,7 @@ def upload_metadata_tar(
     """METADATA push of one segment: ``tar`` holds its two small files, ``uri`` tells where the segment's own tar is."""
     if ctx.pinot is not None:
         _check_foreign(ctx, table, uri)
-        sent = partial(pinot_uploads.upload_metadata_tar, ctx, table, tar, uri, options=options, lineage_entry=lineage_entry)
+        sent = partial(pinot_uploads.upload_metadata_tar, ctx, table, tar, uri, options=options, lineage_entry=lineage_entry, actor=actor)
         return _audited(ctx, table, actor, lambda: _sent(table, sent()), [])
     parts = [(read_info_from_tar(tar), uri, None)]
     return upload_metadata(ctx, table, parts, options=options, actor=actor, lineage_entry=lineage_entry)
@@ -135,24 +136,25 @@ def upload_metadata(
     chosen = options or UploadOptions()
     names = [info.name for info, _, _ in parts]
     if ctx.pinot is not None:
-        return _audited(ctx, table, actor, lambda: _sent(table, *_by_address(ctx, table, parts, chosen, lineage_entry)), names)
-    return _audited(ctx, table, actor, lambda: _upload_metadata(ctx, table, parts, chosen, lineage_entry), names)
+        return _audited(ctx, table, actor, lambda: _sent(table, *_by_address(ctx, table, parts, chosen, lineage_entry, actor)), names)
+    return _audited(ctx, table, actor, lambda: _upload_metadata(ctx, table, parts, chosen, lineage_entry, actor), names)
 
 
 def _upload_tar(
-    ctx: Context, table: TableName, tar: Path, uri: str | None, options: UploadOptions, lineage_entry: str | None
+    ctx: Context, table: TableName, tar: Path, uri: str | None, options: UploadOptions, lineage_entry: str | None, actor: Actor
 ) -> UploadResult:
     info = _verified(ctx, tar)
     if ctx.pinot is not None:
-        return _sent(table, pinot_uploads.upload_tar(ctx, table, tar, options, lineage_entry))
+        return _sent(table, pinot_uploads.upload_tar(ctx, table, tar, options, lineage_entry, actor=actor))
     config = _config(ctx, table)
     part = _described(info, uri or download_url(ctx, table, info.name), tar.stat().st_size)
-    upload = Registration(ctx, config, [part], options, lineage_entry, ctx.clock())
+    upload = Registration(ctx, config, [part], options, lineage_entry, ctx.clock(), actor)
     with sole_writer(ctx, table, part.name):
         before = upload.check()
         files = StagedFiles(ctx, table)
         if uri is None and not _is_stored(ctx, table, part, before[part.name]):
             files.add(part.name, part.crc, tar, _crc(before[part.name]))
+        upload.keep_replaced()
         with files.landing():
             upload.write()
     upload.tell_servers()
@@ -160,13 +162,13 @@ def _upload_tar(
 
 
 def _by_address(
-    ctx: Context, table: TableName, parts: Sequence[MetadataPart], options: UploadOptions, lineage_entry: str | None
+    ctx: Context, table: TableName, parts: Sequence[MetadataPart], options: UploadOptions, lineage_entry: str | None, actor: Actor
 ) -> list[Sent]:
     """A batch for a Pinot cluster: its controller reads each tar where it is, which every version can, and leaves it there."""
     for _, uri, _ in parts:
         _check_foreign(ctx, table, uri)
     return [
-        pinot_uploads.upload_uri(ctx, table, uri, copy=options.copy, options=options, lineage_entry=lineage_entry, info=info)
+        pinot_uploads.upload_uri(ctx, table, uri, copy=options.copy, options=options, lineage_entry=lineage_entry, info=info, actor=actor)
         for info, uri, _ in parts
     ]
 
@@ -183,35 +185,29 @@ def _sent(table: TableName, *sent: Sent) -> UploadResult:
 
 
 def _upload_metadata(
-    ctx: Context, table: TableName, parts: Sequence[MetadataPart], options: UploadOptions, lineage_entry: str | None
+    ctx: Context, table: TableName, parts: Sequence[MetadataPart], options: UploadOptions, lineage_entry: str | None, actor: Actor
 ) -> UploadResult:
     names = [info.name for info, _, _ in parts]
     if not parts or len(set(names)) != len(names):
         raise InvalidInput("A metadata push names each of its segments once, and at least one.", remedy="Check the list of segments.")
     config = _config(ctx, table)
     described = [_described(i, checked_source(ctx, table, i.name, uri), size or _size(ctx, table, uri)) for i, uri, size in parts]
+    upload = Registration(ctx, config, described, options, lineage_entry, ctx.clock(), actor)
     if options.copy:
-        return _copy_and_register(ctx, config, described, [uri for _, uri, _ in parts], options, lineage_entry)
-    upload = Registration(ctx, config, described, options, lineage_entry, ctx.clock())
+        return _copy_and_register(upload, [uri for _, uri, _ in parts])
     upload.check()
     release_names(ctx, table, names)
+    upload.keep_replaced(is_landed=True)
     upload.write()
     upload.tell_servers()
     return UploadResult(table, tuple(names), tuple(sorted(upload.changed)), tuple(upload.warnings))
 
 
-def _copy_and_register(
-    ctx: Context,
-    config: TableConfig,
-    parts: Sequence[UploadedSegment],
-    sources: Sequence[str],
-    options: UploadOptions,
-    lineage_entry: str | None,
-) -> UploadResult:
+def _copy_and_register(upload: Registration, sources: Sequence[str]) -> UploadResult:
     """Copy the tars into the deep store, verify that they are the announced segments, then register them there."""
-    table, names = config.table, [p.name for p in parts]
+    ctx, parts, table, names = upload.ctx, upload.parts, upload.config.table, [p.name for p in upload.parts]
     with sole_writer(ctx, table, *names), scratch() as folder:
-        before = Registration(ctx, config, parts, options, lineage_entry, ctx.clock()).check()
+        before = upload.check()
         files, copied = StagedFiles(ctx, table), []
         try:
             for part, uri in zip(parts, sources, strict=True):
@@ -225,7 +221,8 @@ def _copy_and_register(
         except Exception:
             files.discard()
             raise
-        upload = Registration(ctx, config, copied, options, lineage_entry, ctx.clock())
+        upload.parts = copied
+        upload.keep_replaced()
         with files.landing():
             upload.write()
     upload.tell_servers()

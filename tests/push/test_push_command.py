@@ -61,4 +61,4 @@ def test_a_reason_to_pass_over_checks_is_sent_and_a_blocked_push_ends_the_comman
     monkeypatch.setattr("segments.management.commands.push._Remote", made)
     with pytest.raises(CommandError, match="BLOCKED: too few rows"):
         call_command("push", str(tmp_path / "spec.yaml"), "--data-dir", str(tmp_path), "--override-checks", "known", stdout=io.StringIO())
-    assert sent == [{"spec": "jobType: x", "reason": "", "overrideChecks": "known"}]
+    assert sent == [{"spec": "jobType: x", "reason": "", "overrideChecks": "known", "overwrite": False}]

@@ -104,24 +104,26 @@ _TERM_HELP: Final = "For example 3d or 12h; 0d deletes them at once and for good
 def restore_chosen(request: HttpRequest, typed: str) -> HttpResponse:
     """Bring deleted segments back."""
     table, name = find_table(request, typed)
-    names = _named(request)
+    names, files = _names_and_files(request)
     ctx = wiring.context(table.cluster.name)
-    outcomes = restore.restore_segments(ctx, name, names, dry_run=True, actor=Actor(""))
+    outcomes = restore.restore_segments(ctx, name, names, dry_run=True, actor=Actor(""), overwrite=True, files=files)
     possible = [o.segment for o in outcomes if o.outcome == "done"]
-    explain = [
-        f"{len(possible)} of {len(names)} chosen segments come back with the same file, record and checksum; queries see their rows again.",
-        "To undo it, delete them again.",
-        *_refusals(outcomes),
-    ]
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        done = [o.segment for o in restore.restore_segments(ctx, name, names, actor=actor) if o.outcome == "done"]
+        found = restore.restore_segments(ctx, name, names, actor=actor, overwrite=True, files=files)
+        done = [o.segment for o in found if o.outcome == "done"]
+        if not done and possible:
+            raise StateConflict(" ".join(_refusals(found)))
+        told = " ".join([f"{len(done)} segments are back.", *_refusals(found)])
+        if any(o.replaces for o in found):
+            return Outcome(told, reverse("console:deleted", args=[table.name]), "What they replaced is kept there")
         undo = f"{reverse('console:delete_segments', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
-        return Outcome(f"{len(done)} segments are back.", undo if done else "", "Delete them again")
+        return Outcome(told, undo if done else "", "Delete them again")
 
     operation = Operation(
-        action="restoreSegments", title="Restore segments", button=f"Restore {len(possible)} segments", explain=explain,
-        back=reverse("console:deleted", args=[table.name]), run=run, confirm=f"restore {len(possible)}", hold={"s": names}, items=possible,
+        action="restoreSegments", title="Restore segments", button=f"Restore {len(possible)} segments", explain=_restoring(outcomes),
+        back=reverse("console:deleted", args=[table.name]), run=run, confirm=f"restore {len(possible)}",
+        hold={"s": [s for s in names if s not in {archive.segment_of(f) for f in files}], "f": files}, items=possible,
         items_title="Segments that come back", tab="deleted", right=ADMINISTER,
         why_not="" if possible else "None of the chosen segments can come back.",
     )  # fmt: skip
@@ -161,8 +163,27 @@ def _can_return(ctx: Context, table: Table) -> bool:
         return False
 
 
-def _named(request: HttpRequest) -> list[str]:
-    names = list(dict.fromkeys((request.POST if request.method == "POST" else request.GET).getlist("s")))
+def _restoring(outcomes: Sequence[SegmentOutcome]) -> list[str]:
+    """What a restore would do, in sentences; each segment that is replaced by its kept version by name."""
+    replacing = [o for o in outcomes if o.outcome == "done" and o.replaces]
+    back = sum(o.outcome == "done" for o in outcomes) - len(replacing)
+    told = [o.message for o in replacing[:_SHOWN]]
+    more = [f"{len(replacing) - _SHOWN} more go back to their kept versions."] if len(replacing) > _SHOWN else []
+    plain = [
+        f"{back} of {len(outcomes)} chosen segments come back with the same file, record and checksum; queries see their rows again.",
+        "To undo it, delete them again.",
+    ]
+    return [*(plain if back or not replacing else []), *told, *more, *_refusals(outcomes)]
+
+
+def _names_and_files(request: HttpRequest) -> tuple[list[str], list[str]]:
+    """Chosen segments, and kept files where a certain version was chosen; the files' segments are among the names."""
+    files = list(dict.fromkeys((request.POST if request.method == "POST" else request.GET).getlist("f")))[: MOST + 1]
+    return _named(request, *map(archive.segment_of, files)), files
+
+
+def _named(request: HttpRequest, *more: str) -> list[str]:
+    names = list(dict.fromkeys((request.POST if request.method == "POST" else request.GET).getlist("s") + list(more)))
     if not names:
         raise InvalidInput("No segment was chosen.", remedy="Tick segments in the list first.")
     if len(names) > MOST:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import yaml
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -17,14 +17,16 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from segments import wiring
-from segments.console.access import actor_of, may_operate, may_somewhere, page, refusal, shown_status
+from segments.console.access import actor_of, find_table, may_operate, may_somewhere, page, refusal, shown_status
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PushForm, ReasonForm
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.checks import entry_report
 from segments.console.presenters.pushes import lease_is_lost, progress
 from segments.console.presenters.tones import mark
+from segments.domain.offered_spec import offered_spec
 from segments.domain.push_spec import parse_spec
+from segments.domain.table_config import TableConfig, parse_table_config
 from segments.errors import PinotAdminError
 from segments.models import Push
 from segments.names import OFFLINE, TableName, split_table_name
@@ -35,19 +37,6 @@ from segments.services.reading import readable_pushes
 
 #: Segments shown on a push's page.
 _SHOWN: Final = 200
-_SAMPLE: Final = """\
-executionFrameworkSpec:
-  name: spark
-jobType: SegmentCreationAndMetadataPush
-inputDirURI: {input_dir}
-includeFileNamePattern: "glob:**/*.csv"
-recordReaderSpec:
-  dataFormat: csv
-tableSpec:
-  tableName: {table}
-pushJobSpec:
-  pushAttempts: 2
-"""
 
 
 @page
@@ -110,7 +99,8 @@ def new(request: HttpRequest) -> HttpResponse:
             table = parse_spec(form.cleaned_data["spec"]).table.typed
             if refused := refusal(request, "push", table, table=table):
                 return refused
-        push = pushes.create_push(ctx_of(request), form.cleaned_data["spec"], actor, roots=wiring.input_roots())
+        overwrite = bool(form.cleaned_data["overwrite"])
+        push = pushes.create_push(ctx_of(request), form.cleaned_data["spec"], actor, roots=wiring.input_roots(), overwrite=overwrite)
     except PinotAdminError as error:
         form.refuse(error, "spec" if error.status == HTTPStatus.BAD_REQUEST else None)
         return _form_page(request, form, shown_status(request, error))
@@ -155,7 +145,15 @@ def _first_spec(request: HttpRequest) -> str:
         if spec:
             return yaml.safe_dump(spec, sort_keys=False, allow_unicode=True)
     table = split_table_name(wanted["table"] or "my_table")[0]
-    return _SAMPLE.format(table=table, input_dir=wiring.input_roots()[0])
+    return offered_spec(_config_of(request, table), table, wiring.input_roots()[0])
+
+
+def _config_of(request: HttpRequest, table: str) -> TableConfig | None:
+    """The config of an OFFLINE table that the asker may read; None: there is none, or it can not be read now."""
+    try:
+        return parse_table_config(find_table(request, TableName(table, OFFLINE).typed)[0].config)
+    except (Http404, PinotAdminError):
+        return None
 
 
 def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTPStatus.OK) -> HttpResponse:

@@ -36,6 +36,7 @@ class Command(BaseCommand):
         parser.add_argument("spec", help="Ingestion job specification, YAML or JSON")
         parser.add_argument("--reason", default="", help="Why; goes into the audit record")
         parser.add_argument("--override-checks", default="", metavar="REASON", help="Switch also when the table's checks fail")
+        parser.add_argument("--overwrite", action="store_true", help="Replace segments of the same names; what is replaced is kept")
         parser.add_argument("--data-dir", type=Path, default=Path(settings.DATA_DIR), help="Data directory of the running 'up'")
         parser.add_argument("--wait", action=argparse.BooleanOptionalAction, default=True, help="Follow the push to its end")
 
@@ -48,7 +49,7 @@ class Command(BaseCommand):
         except (OSError, ValueError) as error:
             raise CommandError(f"'{options['spec']}' can not be read: {error}.") from error
         try:
-            given = text, options["reason"], options["override_checks"]
+            given = text, options["reason"], options["override_checks"], options["overwrite"]
             look = remote.start(*given) if remote else _start_here(*given)
             push = look()
             self.stdout.write(f"Push {push['id']} of {push['tableName']}: {push['filesTotal']} files.")
@@ -65,9 +66,9 @@ class _Remote:
         self.http = httpx.Client(base_url=endpoints["controller"], headers={"Authorization": endpoints["authorization"]}, timeout=30)
         self.patience_s = _PATIENCE_S
 
-    def start(self, text: str, reason: str, override: str = "") -> Callable[[], dict[str, Any]]:
+    def start(self, text: str, reason: str, override: str = "", overwrite: bool = False) -> Callable[[], dict[str, Any]]:
         """Create the push; returns how to look at it."""
-        body = json.dumps({"spec": text, "reason": reason, "overrideChecks": override})
+        body = json.dumps({"spec": text, "reason": reason, "overrideChecks": override, "overwrite": overwrite})
         made = self._call("POST", "/api/v1/pushes", content=body, headers={"Content-Type": "application/json"})
         return lambda: self._look(f"/api/v1/pushes/{made['id']}")
 
@@ -93,14 +94,14 @@ class _Remote:
         return body
 
 
-def _start_here(text: str, reason: str, override: str = "") -> Callable[[], dict[str, Any]]:
+def _start_here(text: str, reason: str, override: str = "", overwrite: bool = False) -> Callable[[], dict[str, Any]]:
     from segments import wiring  # heavy, and not needed beside a running `up`
     from segments.services.context import Actor
     from segments.services.push import create_push
     from segments.services.push_queue import enqueue_push
 
     actor = Actor(getpass.getuser(), reason)
-    push = create_push(wiring.context(), text, actor, roots=wiring.input_roots(), override_checks=override)
+    push = create_push(wiring.context(), text, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite)
     enqueue_push(str(push.pk))
     return lambda: stored(push)
 

@@ -1,0 +1,1 @@
+"""A segment that one of the same name takes the place of stays as long as a deleted one, and can come back."""
