@@ -189,7 +189,7 @@ class _Conversation:
             if done.answer.status is Status.COMMIT_SUCCESS and self._file is not None:
                 self._file.finish()
                 log.info("Segment %s is committed by %s at %s.", self._name, self._said.instance, self._said.offset)
-            elif done.answer.status is Status.KEEP and self._seen is not None:
+            elif done.answer.status is Status.KEEP and self._seen is not None and self._seen.metadata.download_url:
                 finish_left(self._ctx, table, self._name.text, self._seen.metadata.crc)
             elif done.action is Action.LOWER_LIMIT and has_written:
                 restart_replicas(self._ctx, table, self._name.text)

@@ -27,8 +27,8 @@ from segments.store.update import update_record
 
 log = logging.getLogger(__name__)
 
-#: Seconds for one server to build and upload a tar.
-_UPLOAD_S: Final = 300.0
+#: Seconds for which a server is waited for. An upload that takes longer goes on there, and the next pass takes what it brought.
+_UPLOAD_S: Final = 20.0
 #: Segments tried per run, and the seconds after which no further one is begun: a pass goes on with the rest next time.
 _PER_RUN: Final = 50
 _LONGEST_RUN_S: Final = 120.0

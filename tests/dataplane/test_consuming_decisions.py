@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +9,9 @@ import pytest
 from segments.dataplane.server.consuming import decisions
 from segments.dataplane.server.consuming.decisions import Committed, Limits, Next, Online, Progress
 from segments.dataplane.server.consuming.lease import Lease
-from segments.dataplane.server.consuming.uploads import Uploader
 from segments.domain.stream_offset import parse_offset
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Answer, HttpController, Report
-from segments.gateways.deepstore import DeepStore
 from segments.gateways.signed_calls import CallSigner
 from tests.dataplane.world import poll
 
@@ -114,32 +109,6 @@ def test_a_lease_is_extended_before_it_ends_and_no_more_afterwards() -> None:
         lease._first_s = 0.0
         poll(lambda: controller.extended, 2.0, "an extension")
     assert controller.extended == 1
-
-
-def test_an_upload_that_takes_too_long_counts_as_failed_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    release = threading.Event()
-    store = DeepStore(f"file://{tmp_path}/store")
-    put = store.put
-
-    def slow(source: Path, path: str) -> int:
-        release.wait(10)
-        return put(source, path)
-
-    removed: list[str] = []
-    delete = store.delete
-    store.put = slow  # type: ignore[method-assign]
-    store.delete = lambda path: removed.append(path) or delete(path)  # type: ignore[func-returns-value,method-assign]
-    segment = tmp_path / "made" / "s"
-    segment.mkdir(parents=True)
-    (segment / "metadata.properties").write_text("x")
-    uploader = Uploader(store, Asked(), 0.1)  # type: ignore[arg-type]  # no message is sent
-    began = time.monotonic()
-    assert uploader.upload("r", segment, tmp_path, REPORT, through_controller=False) is None
-    assert time.monotonic() - began < 5
-    release.set()
-    poll(lambda: removed and not list((tmp_path / "store" / "r").iterdir()), what="the late file is removed")
-    uploader.close()
-    assert Uploader(None, Asked(), 1.0).upload("r", segment, tmp_path, REPORT, through_controller=False) is None  # type: ignore[arg-type]
 
 
 def test_a_controller_that_is_not_there_is_no_answer_and_the_next_address_is_asked() -> None:

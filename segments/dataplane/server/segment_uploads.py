@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from segments.dataplane.server.consuming.uploads import Uploader
+from segments.dataplane.server.consuming.uploads import Build, Uploader
 from segments.dataplane.server.held_segment import HeldSegment
 from segments.dataplane.server.segment_folders import SegmentFolders
 from segments.dataplane.server.slots import Slots
@@ -57,11 +57,15 @@ class SegmentUploads:
     def _upload(self, held: HeldSegment, typed: str, timeout_ms: int) -> str:
         report = Report(held.name, self._instance, "")
         with self._folders.workspace() as work:
+            build = Build(split_table_name(typed)[0], held.name, held.crc)
             location = self._uploader.upload(
-                split_table_name(typed)[0], held.folder, work, report, through_controller=False, timeout_s=timeout_ms / 1000
+                build, held.folder, work, report, through_controller=False, wait_s=timeout_ms / 1000, is_optional=True
             )
         if location is None:
-            raise Unavailable(f"Segment '{held.name}' could not be uploaded.", remedy="Check the deep store; the server's log tells more.")
+            raise Unavailable(
+                f"Segment '{held.name}' could not be uploaded in time.",
+                remedy="Check the deep store; an upload that is only slow goes on, and is there for the next request.",
+            )
         return location
 
 

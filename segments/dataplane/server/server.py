@@ -106,7 +106,7 @@ class Server:
         self.reporter = Reporter(store, self.instance, self.slots)
         self._http_controller = HttpController(controllers, signer)
         root = DeepStore(settings.segment_store_url) if settings.segment_store_url else None
-        uploader = Uploader(root, controller or self._http_controller, settings.consuming.upload_s)
+        uploader = Uploader(root, controller or self._http_controller, settings.consuming.upload_s, folders.workspace)
         streams = StreamPool(opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries)
         dirty = Dirty()
         parts = ConsumingParts(

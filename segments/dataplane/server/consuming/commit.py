@@ -12,6 +12,7 @@ from segments.dataplane.server.consuming.intake import Intake
 from segments.dataplane.server.consuming.lease import Lease
 from segments.dataplane.server.consuming.parts import Parts
 from segments.dataplane.server.consuming.source import Source
+from segments.dataplane.server.consuming.uploads import Build
 from segments.dataplane.server.held_segment import HeldSegment
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Report
@@ -36,9 +37,12 @@ class Commit:
     def __init__(self, parts: Parts, source: Source, intake: Intake, report: Callable[[str | None], Report]) -> None:
         self._parts, self._source, self._report = parts, source, report
         self._builder = Builder(parts, intake, source.name.text)
+        self._is_committed = False
 
     def close(self) -> None:
-        """Remove what was built and not put in place."""
+        """Remove what was built and not put in place, and what is uploaded of a segment that was not committed here."""
+        if not self._is_committed:
+            self._parts.uploader.forget(self._source.config.table.raw, self._source.name.text)
         self._builder.close()
 
     def run(self, build_time_s: int, reason: str | None = None) -> HeldSegment | None:
@@ -66,6 +70,7 @@ class Commit:
         if end.status != protocol.COMMIT_SUCCESS:
             log.warning("Commit of %s did not end: %s", self._source.name, end.status)
             return None
+        self._is_committed = True
         log.info("Committed segment %s: %d rows, %d bytes, at %s", self._source.name, built.info.total_docs, built.size_bytes, location)
         return self._builder.install(built)
 
@@ -104,17 +109,21 @@ class Commit:
         return f"peer:///{self._source.name}"
 
     def _upload(self, built: Built) -> str | None:
-        """Where the file is; ``peer:///<segment>`` when it is on servers only and the table allows that; None: the commit fails."""
-        source, uploader = self._source, self._parts.uploader
+        """Where the file is; ``peer:///<segment>`` when it is on servers only and the table allows that; None: the commit fails.
+
+        Where peers can serve the segment, its upload is waited for a moment only; it goes on behind the commit.
+        """
+        source, uploader, settings, has_peers = self._source, self._parts.uploader, self._parts.settings, bool(self._source.peer_scheme)
         wanted = source.stream.upload_to_deep_store
-        through = not source.peer_scheme and (
-            wanted is False or (wanted is None and (self._parts.settings.uploads_through_controller or not uploader.has_store))
+        through = not has_peers and (
+            wanted is False or (wanted is None and (settings.uploads_through_controller or not uploader.has_store))
         )
         location = uploader.upload(
-            source.config.table.raw, built.folder, built.work, self._described(built, None), through_controller=through,
-            timeout_s=self._parts.settings.upload_s,
+            Build(source.config.table.raw, source.name.text, built.info.crc), built.folder, built.work, self._described(built, None),
+            through_controller=through, wait_s=min(settings.peer_wait_s, settings.upload_s) if has_peers else settings.upload_s,
+            is_optional=has_peers,
         )  # fmt: skip
-        if location is None and source.peer_scheme:
+        if location is None and has_peers:
             return self._peer_location
         if location is None:
             log.warning("Segment %s was not uploaded and its table has no peerSegmentDownloadScheme: it is not committed yet", source.name)

@@ -21,6 +21,7 @@ from segments.domain.llc_name import is_llc_name, parse_llc_name
 from segments.domain.pause import PauseState, pause_of
 from segments.domain.znrecord import ZNRecord
 from segments.errors import PinotAdminError
+from segments.names import split_table_name
 
 log = logging.getLogger(__name__)
 
@@ -52,14 +53,18 @@ class Consumers:
             slots = tables.get(table, {})
             fresh = [self._begin(table, name, slot) for name, slot in slots.items() if _is_to_begin(slot)]
             workers = [slot.consuming for slot in slots.values() if isinstance(slot.consuming, Worker) and slot.wanted == CONSUMING]
+            consumed = {_place(name)[0] for name, slot in slots.items() if slot.wanted == CONSUMING}
         for worker in fresh:
             worker.start()
         if ideal is None:
+            self._drop_left(table, frozenset())
+            self._parts.uploader.forget(split_table_name(table)[0])
             self.tails.forget_table(table)
             with self._lock:
                 self._latest = {key: names for key, names in self._latest.items() if key[0] != table}
             return
         self.tails.compare(table, ideal.maps)
+        self._drop_left(table, consumed)
         if workers:
             self._mind_pause(table, pause_of(ideal), workers)
 
@@ -127,6 +132,7 @@ class Consumers:
         """It does nothing more."""
         with self._lock:
             self._running.discard(worker)
+        self.tails.ended(worker.table, *_place(worker.segment))
         if not self._is_stopped:
             self._let_next_in(worker)
             self._look(worker.table, worker.segment)
@@ -141,8 +147,6 @@ class Consumers:
         if not is_wanted:
             held.release()
             return False
-        if worker.source is not None:
-            self.tails.forget_old(worker.table, worker.source.name.partition)
         with self._lock:
             self._running.discard(worker)
         self._report(worker.table)
@@ -156,32 +160,42 @@ class Consumers:
             slot = tables.get(worker.table, {}).get(worker.segment)
             if slot is not None and slot.consuming is worker:
                 slot.consuming, slot.error = None, error
+        self._drop_ahead(worker.table, _place(worker.segment)[0])
         self._report(worker.table)
 
     def read_ahead(self, intake: Intake) -> None:
-        """Read on behind a full segment."""
-        source = intake.source
-        if self._is_stopped:
+        """Read on behind a full segment, unless that is done already."""
+        source, settings = intake.source, self._parts.settings
+        with self._lock:
+            old = self._ahead.get((source.table, source.name.partition))
+        if self._is_stopped or (old is not None and old.begins_behind(intake)):
             return
         try:
-            behind = Intake(source, intake.offset, self._parts.streams)
-            ahead = ReadAhead(behind, self._parts.settings)
+            behind = intake.behind()
         except PinotAdminError as error:
             log.info("Nothing is read ahead of %s: %s", source.name, error)
             return
-        self.tails.put(intake, intake.segment.rows, behind)
+        tails = self.tails
+        ahead = ReadAhead(behind, settings, has_room=lambda: tails.unowned_bytes() < settings.ahead_bytes, went_on=tails.go_on)
+        tails.put(intake, intake.segment.rows, behind)
+        self._drop_ahead(source.table, source.name.partition)
         with self._lock:
-            old = self._ahead.pop((source.table, source.name.partition), None)
             self._ahead[source.table, source.name.partition] = ahead
-        if old is not None:
-            old.stop()
         ahead.start()
 
     def take_ahead(self, source: Source) -> Intake | None:
         """The rows that were read ahead for this segment, if they are its rows."""
         with self._lock:
-            ahead = self._ahead.pop((source.table, source.name.partition), None)
-        return ahead.take(source) if ahead is not None else None
+            ahead = self._ahead.get((source.table, source.name.partition))
+        if ahead is None:
+            return None
+        taken = ahead.take(source)
+        if taken is not None:
+            self.tails.taken(taken, source)
+        with self._lock:
+            if ahead.is_over and self._ahead.get((source.table, source.name.partition)) is ahead:
+                del self._ahead[source.table, source.name.partition]
+        return taken
 
     def is_before_settled(self, worker: Worker) -> bool:
         """Has the partition's segment before this one, where it was consumed here, become the committed one?"""
@@ -204,6 +218,13 @@ class Consumers:
         partition, sequence = _place(worker.segment)
         with self._lock:
             return self._latest.get((worker.table, partition), {}).get(sequence + step, "")
+
+    def _drop_left(self, table: str, consumed: Collection[int]) -> None:
+        """Nobody here will come for rows of partitions that this server does not consume any more."""
+        with self._lock:
+            left = [partition for name, partition in self._ahead if name == table and partition not in consumed]
+        for partition in left:
+            self._drop_ahead(table, partition)
 
     def _drop_ahead(self, table: str, partition: int) -> None:
         with self._lock:

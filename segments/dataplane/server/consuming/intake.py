@@ -62,6 +62,10 @@ class Intake:
         self.last_read_ms = 0
         self.last_message_ms = 0
 
+    def behind(self) -> Intake:
+        """An empty one that begins where this one ends."""
+        return Intake(self.source, self.offset, self._pool)
+
     @property
     def bad_samples(self) -> list[BadSample]:
         """The first messages that gave no row."""

@@ -24,7 +24,9 @@ class ConsumingSettings:
 
     ``builds``: segments built at a time; ``segment_bytes``: memory of one consuming segment before it is committed whatever its rows;
     ``fetch_s``: how long a fetch waits for messages; ``catch_up_s``: how long a segment that goes ONLINE reads what it lacks before it is
-    downloaded instead; ``upload_s``: time limit of an upload; ``reads_ahead``: read on while a segment is committed.
+    downloaded instead; ``upload_s``: time limit of an upload; ``peer_wait_s``: how long a commit waits for one where other servers can
+    serve the segment meanwhile; ``reads_ahead``: read on while a segment is committed; ``ahead_bytes``: memory of all rows of this server
+    that were read ahead beyond the segment that follows.
     ``uploads_through_controller``: ``enableSegmentUploadToController``, the way of a server that does not write to the deep store.
     """
 
@@ -34,7 +36,9 @@ class ConsumingSettings:
     fetch_s: float = 0.5
     catch_up_s: float = 31.0
     upload_s: float = 300.0
+    peer_wait_s: float = 2.0
     reads_ahead: bool = True
+    ahead_bytes: int = 1 << 30
     uploads_through_controller: bool = False
 
 

@@ -1,14 +1,16 @@
-"""Reads on behind a full segment while it is being committed, so that the next one begins with its first rows in memory.
+"""Reads on behind a full segment while it is being committed, so that the next ones begin with their rows in memory.
 
-Nobody sees these rows before the next segment's record names the offset at which they begin; another offset, another config, a pause, or
-rows whose time depends on that record, and they are dropped and read again.
+However long the commit takes, and bounded by memory alone: what is read is cut where the segments to come will end, as long as their row
+limit stays what it is. Nobody owns these rows before the next segment's record names the offset at which they begin; another offset,
+another config, a pause, or rows whose time depends on that record, and they are dropped and read again.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-import time
+from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from segments.dataplane.server.consuming.intake import Intake
@@ -18,20 +20,29 @@ from segments.errors import PinotAdminError
 
 log = logging.getLogger(__name__)
 
-#: Seconds after which nobody will come for the rows any more.
-_KEEP_S: Final = 60.0
-_RETRY_S: Final = 0.2
+#: Seconds between two tries when the stream does not answer, doubling up to the longest, and between two looks for free memory.
+_FIRST_RETRY_S: Final = 0.2
+_LONGEST_RETRY_S: Final = 5.0
+_NO_ROOM_S: Final = 0.2
 
 
 class ReadAhead:
-    """One partition, read from the end of a full segment. ``take`` or ``stop`` ends it."""
+    """One partition, read from the end of a full segment. ``take`` or ``stop`` ends it, unless there is more for the segments behind.
 
-    def __init__(self, intake: Intake, settings: ConsumingSettings) -> None:
-        self._intake: Intake | None = intake
-        self._settings = settings
+    ``has_room``: is there memory for rows beyond the next segment's? ``went_on(full, behind)`` hears that one part is full and the rows
+    behind it come into another.
+    """
+
+    def __init__(
+        self, intake: Intake, settings: ConsumingSettings, *, has_room: Callable[[], bool] = lambda: True,
+        went_on: Callable[[Intake, Intake], None] = lambda _full, _behind: None,
+    ) -> None:  # fmt: skip
+        self._settings, self._has_room, self._went_on = settings, has_room, went_on
+        self._lock = threading.Lock()
+        self._parts = deque([intake])
         self._stopped = threading.Event()
-        self._is_taken = False
-        self._thread = threading.Thread(target=self._run, args=(intake,), name=f"ahead-{intake.source.name}", daemon=True)
+        self._retry_s = _FIRST_RETRY_S
+        self._thread = threading.Thread(target=self._run, name=f"ahead-{intake.source.name}", daemon=True)
 
     def start(self) -> None:
         """Begin to read."""
@@ -40,44 +51,91 @@ class ReadAhead:
     def stop(self) -> None:
         """Read no more; the rows are dropped."""
         self._stopped.set()
-        intake = self._intake
-        if intake is not None:
-            intake.wake()
+        with self._lock:
+            last = self._parts[-1] if self._parts else None
+        if last is not None:
+            last.wake()
+
+    @property
+    def is_over(self) -> bool:
+        """Is nothing read any more?"""
+        return self._stopped.is_set()
+
+    def begins_behind(self, intake: Intake) -> bool:
+        """Is what comes behind this intake being read here already?"""
+        with self._lock:
+            first = self._parts[0] if self._parts else None
+        return first is not None and not self.is_over and first.start == intake.offset and intake.source.continues(first.source)
 
     def take(self, source: Source) -> Intake | None:
-        """The rows as the beginning of this segment, or None when they are not; reading has ended in any case."""
-        self._is_taken = True
+        """The rows as the beginning of this segment, or None when they are not.
+
+        Reading goes on behind a part that is a whole segment; else it has ended, and whoever took the rows reads on.
+        """
+        with self._lock:
+            first = self._parts[0] if self._parts else None
+            if first is not None and len(self._parts) > 1 and self._fits(first, source) and self._is_full(first, source.rows):
+                return self._parts.popleft()
         self.stop()
         self._thread.join(timeout=5.0)
-        intake, self._intake = self._intake, None
-        if intake is None or self._thread.is_alive():
-            return None
-        fits = intake.start == source.start and source.continues(intake.source) and intake.segment.rows <= source.rows
-        if not fits or intake.has_null_times:  # those got the creation of the segment before
-            intake.rest()
-            return None
-        intake.source = source
-        return intake
+        with self._lock:
+            first = self._parts.popleft() if self._parts else None
+            rest = [*self._parts]
+            self._parts.clear()
+        fits = first is not None and not self._thread.is_alive() and self._fits(first, source)
+        for part in rest if fits or first is None else [first, *rest]:
+            part.rest()
+        return first if fits else None
 
-    def _run(self, intake: Intake) -> None:
-        until = time.monotonic() + _KEEP_S
+    def _fits(self, first: Intake, source: Source) -> bool:
+        """Rows without a time got the creation of the segment before: they are no rows of this one."""
+        is_next = first.start == source.start and source.continues(first.source)
+        return is_next and first.segment.rows <= source.rows and not first.has_null_times
+
+    def _is_full(self, part: Intake, rows: int) -> bool:
+        return part.segment.rows >= rows or part.segment.bytes >= self._settings.segment_bytes
+
+    def _run(self) -> None:
         try:
-            while not self._stopped.is_set() and time.monotonic() < until:
-                self._read(intake, until)
+            while not self._stopped.is_set():
+                self._step()
         except Exception:  # the next segment reads these rows itself and tells what is wrong
-            log.exception("Reading ahead of %s ends", intake.source.name)
-            self._intake = None
-        if not self._is_taken:
-            self._intake = None
-            intake.rest()
+            log.exception("Reading ahead ends")
+            self._stopped.set()
+            with self._lock:
+                parts = [*self._parts]
+                self._parts.clear()
+            for part in parts:
+                part.rest()
 
-    def _read(self, intake: Intake, until: float) -> None:
-        room = intake.source.rows - intake.segment.rows
-        if room <= 0 or intake.segment.bytes >= self._settings.segment_bytes:
-            self._stopped.wait(max(0.0, until - time.monotonic()))
-            return
+    def _step(self) -> None:
+        """Read a little more into the last part, or begin one behind it."""
+        with self._lock:
+            part, is_beyond = self._parts[-1], len(self._parts) > 1
+        is_full = self._is_full(part, part.source.rows)
+        if (is_full or is_beyond) and not self._has_room():
+            self._stopped.wait(_NO_ROOM_S)
+        elif is_full:
+            self._go_on(part)
+        else:
+            self._read(part)
+
+    def _go_on(self, part: Intake) -> None:
+        """The connection goes to the part behind. Whoever takes this one meanwhile has all of it: nothing reads into it any more."""
+        part.rest()
+        behind = part.behind()
+        with self._lock:
+            if not self._stopped.is_set():
+                self._went_on(part, behind)
+                self._parts.append(behind)
+
+    def _read(self, part: Intake) -> None:
         try:
-            intake.read(min(self._settings.fetch_messages, room), self._settings.fetch_s)
+            part.read(min(self._settings.fetch_messages, part.source.rows - part.segment.rows), self._settings.fetch_s)
+            self._retry_s = _FIRST_RETRY_S
         except PinotAdminError as error:
-            log.info("Reading ahead of %s waits: %s", intake.source.name, error)
-            self._stopped.wait(_RETRY_S)
+            if error.permanent:
+                raise
+            log.info("Reading ahead of %s waits: %s", part.source.name, error)
+            self._stopped.wait(self._retry_s)
+            self._retry_s = min(_LONGEST_RETRY_S, self._retry_s * 2)

@@ -3,7 +3,7 @@
 A segment that is full is built and committed, which takes a moment; its partition is read on meanwhile. Until brokers route the next
 segment, they ask for these rows as the *tail* of the one that ended, so that visible rows never stand still at a commit. Whoever asks
 names the number of the segment's own rows: only behind exactly these do the rows of the tail belong. Where segments end faster than
-brokers hear of them, a tail goes on over the next end.
+brokers hear of them, a tail goes on over the next end; where a commit takes long, also over ends of segments that nobody has begun yet.
 """
 
 from __future__ import annotations
@@ -16,23 +16,29 @@ from dataclasses import dataclass
 from typing import Final
 
 from segments.dataplane.server.consuming.intake import Intake
+from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.consuming.view import View
 
-#: Seconds for which a tail is kept once its rows are in a segment file; brokers hear of a segment in a fraction of one.
+#: Seconds for which a tail is kept once the segment before it has ended; brokers hear of the next one in a fraction of one.
 _KEEP_S: Final = 5.0
 
 
 @dataclass
 class _Tail:
-    """``rows``: of the segment itself when reading behind it began. ``began``: of ``time.monotonic``. ``has_next``: the segment was seen
-    to have a successor."""
+    """``rows``: of what ended when reading behind it began. ``after``: rows read ahead that are no segment's yet, which this one follows;
+    else it follows ``segment``. ``has_next``: the segment was seen to have a successor. ``until``: of ``time.monotonic``, when it goes."""
 
     segment: str
     sequence: int
     rows: int
     intake: Intake
-    began: float
+    after: Intake | None = None
     has_next: bool = False
+    until: float | None = None
+
+    def follows(self, other: _Tail) -> bool:
+        """Are its rows the ones right behind the other's?"""
+        return self.after is other.intake or (self.after is None and self.segment == other.intake.source.name.text)
 
 
 class Tails:
@@ -43,11 +49,32 @@ class Tails:
         self._tails: dict[tuple[str, int], list[_Tail]] = defaultdict(list)
 
     def put(self, ended: Intake, rows: int, ahead: Intake) -> None:
-        """The partition of ``ended``, which had so many rows then, is read on by ``ahead``."""
+        """The partition of ``ended``, a segment that had so many rows then, is read on by ``ahead``."""
         source = ended.source
         with self._lock:
+            self._tails[source.table, source.name.partition].append(_Tail(source.name.text, source.name.sequence, rows, ahead))
+
+    def go_on(self, full: Intake, behind: Intake) -> None:
+        """``full`` was read ahead and is no segment yet; its partition is read on by ``behind``."""
+        source = full.source
+        with self._lock:
             tails = self._tails[source.table, source.name.partition]
-            tails.append(_Tail(source.name.text, source.name.sequence, rows, ahead, time.monotonic()))
+            last = next((t for t in reversed(tails) if t.intake is full), None)
+            if last is not None:
+                tails.append(_Tail(last.segment, last.sequence + 1, full.segment.rows, behind, full))
+
+    def taken(self, ahead: Intake, source: Source) -> None:
+        """What was read ahead is this segment's now."""
+        with self._lock:
+            ahead.source = source
+            for tail in self._tails[source.table, source.name.partition]:
+                if tail.after is ahead:
+                    tail.segment, tail.sequence, tail.after = source.name.text, source.name.sequence, None
+
+    def unowned_bytes(self) -> int:
+        """Memory of the rows that were read ahead beyond the next segment of each partition."""
+        with self._lock:
+            return sum(t.intake.segment.bytes for tails in self._tails.values() for t in tails if t.after is not None)
 
     def compare(self, table: str, segments: Collection[str]) -> None:
         """``segments`` are those of the ideal state: where successors were deleted again, their rows are no tail of what is left."""
@@ -60,12 +87,15 @@ class Tails:
                     tail.has_next |= newest > tail.sequence
                 self._tails[name, partition] = [t for t in tails if not t.has_next or newest > t.sequence]
 
-    def forget_old(self, table: str, partition: int) -> None:
-        """A segment of the partition is a file now: tails whose rows are in files for long are not needed any more."""
-        old = time.monotonic() - _KEEP_S
+    def ended(self, table: str, partition: int, sequence: int) -> None:
+        """The partition's segments up to this one are files now: their tails are not needed for long any more."""
+        now = time.monotonic()
         with self._lock:
             tails = self._tails[table, partition]
-            self._tails[table, partition] = [*(t for t in tails[:-1] if t.began > old), *tails[-1:]]
+            for tail in tails:
+                if tail.sequence <= sequence and tail.until is None:
+                    tail.until = now + _KEEP_S
+            self._tails[table, partition] = [t for t in tails if t is tails[-1] or t.until is None or t.until > now]
 
     def forget_table(self, table: str) -> None:
         """The table is gone."""
@@ -76,15 +106,14 @@ class Tails:
     def of(self, table: str, segment: str, rows: int) -> list[View]:
         """What was read behind the segment's ``rows`` rows; nothing when nothing was, or behind another end."""
         with self._lock:
-            known = next((list(t) for (name, _), t in self._tails.items() if name == table and _place(t, segment) >= 0), [])
-        views: list[View] = []
-        name = segment
-        for tail in known[_place(known, segment) :] if known else ():
-            if (tail.segment, tail.rows) != (name, rows):
-                break
-            view = View(segment, tail.intake.segment.snapshot())
-            views.append(view)
-            name, rows = tail.intake.source.name.text, view.num_docs
+            found = (ts for (name, _), ts in self._tails.items() if name == table and any(t.segment == segment for t in ts))
+            tails = next(found, [])
+            at = next((i for i in reversed(range(len(tails))) if tails[i].segment == segment and tails[i].after is None), -1)
+            views: list[View] = []
+            while at >= 0 and tails[at].rows == rows:
+                views.append(View(segment, tails[at].intake.segment.snapshot()))
+                rows = views[-1].num_docs
+                at = next((i for i in reversed(range(at + 1, len(tails))) if tails[i].follows(tails[at])), -1)
         return views
 
 
@@ -92,8 +121,3 @@ def _newest(segments: Collection[str], raw: str, partition: int) -> int:
     """The highest sequence of a partition, -1 when it has no segment."""
     start = f"{raw}__{partition}__"
     return max((int(s[len(start) :].partition("__")[0]) for s in segments if s.startswith(start)), default=-1)
-
-
-def _place(tails: list[_Tail], segment: str) -> int:
-    """Position of the newest tail of this segment, -1 when there is none."""
-    return next((i for i in reversed(range(len(tails))) if tails[i].segment == segment), -1)
