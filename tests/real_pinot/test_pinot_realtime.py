@@ -48,8 +48,9 @@ class Topic:
     """A topic of two partitions and the table that reads it; every row has an ``id`` of its own."""
 
     def __init__(self, client: Client, kafka: KafkaBroker, prefix: str, rows: int = 100_000) -> None:
-        self.client, self.name, self.sent = client, f"{prefix}_{next(_numbers)}", 0
-        kafka.create(self.name, 2)
+        self.client, self.kafka, self.name, self.sent, self.rows = client, kafka, f"{prefix}_{next(_numbers)}", 0, rows
+        self.topic = self.name
+        kafka.create(self.topic, 2)
         self._producer = Producer({"bootstrap.servers": kafka.bootstrap})
         client.call("POST", "/schemas", json=schema_of(self.name))
         client.call("POST", "/tables", json=config_of(self.name, kafka, rows))
@@ -58,9 +59,22 @@ class Topic:
         """So many rows more, in turn to both partitions."""
         for number in range(self.sent, self.sent + count):
             row = {"id": number, "v": "x", "ts": 1_700_000_000_000 + number}
-            self._producer.produce(self.name, json.dumps(row).encode(), partition=number % 2)
+            self._producer.produce(self.topic, json.dumps(row).encode(), partition=number % 2)
         self._producer.flush(30)
         self.sent += count
+
+    def move_to(self, other: str, gone: int) -> None:
+        """The table's config names another topic, whose partitions had so many messages that are gone."""
+        self.kafka.create(other, 2)
+        for partition in (0, 1):
+            for _ in range(gone):
+                self._producer.produce(other, b"{}", partition=partition)
+        self._producer.flush(30)
+        if gone:
+            self.kafka.delete_before(other, {0: gone, 1: gone})
+        config = config_of(self.name, self.kafka, self.rows)
+        config["tableIndexConfig"]["streamConfigs"]["stream.kafka.topic.name"] = self.topic = other
+        self.client.call("PUT", f"/tables/{self.name}", json=config)
 
     def seen(self) -> list[Any]:
         """[rows, distinct ids]: alike when nothing is doubled."""
@@ -132,4 +146,28 @@ def test_our_own_servers_read_the_same_kafka_through_kills_and_commits(client: C
     assert topic.seen() == [2_000, 2_000]
     client.call("POST", f"/tables/{topic.name}/resumeConsumption")
     topic.shows_all()
+    client.call("DELETE", f"/tables/{topic.name}")
+
+
+def test_a_table_of_our_own_servers_goes_over_to_another_topic_with_other_offsets(client: Client, kafka: KafkaBroker) -> None:
+    """First to one whose offsets lie behind where the table stopped, its beginning gone; then to one that is shorter than that."""
+    topic = Topic(client, kafka, "moves", rows=50)
+    at = f"/api/v1/tables/{topic.name}"
+    topic.send(120)
+    topic.shows_all()
+    for name, gone, count in ((f"{topic.name}_b", 250, 80), (f"{topic.name}_c", 0, 20)):
+        client.call("POST", f"/tables/{topic.name}/pauseConsumption")
+        poll(lambda: not topic.status()["consumingSegments"], 60, "nothing consumes")
+        topic.move_to(name, gone)
+        topic.send(count)
+        refusal = client.call("POST", f"{at}/resumeConsumption", status=409, json={})
+        assert "stopped in kafka topic" in refusal.text
+        wish = {"consumeFrom": "smallest", "comment": "the topic moved"}
+        planned = client.call("POST", f"{at}/resumeConsumption", json=wish).json()["partitions"]
+        starts = {p["partition"]: (p["startOffset"], p["skippedRows"], p["repeatedRows"]) for p in planned}
+        assert starts == dict.fromkeys((0, 1), (str(gone), None, None))
+        assert "another stream" in planned[0]["note"]
+        client.call("POST", f"{at}/resumeConsumption", json={**wish, "dryRun": False})
+        topic.shows_all()
+    assert client.call("GET", f"{at}/dataLosses").json() == {"losses": []}
     client.call("DELETE", f"/tables/{topic.name}")

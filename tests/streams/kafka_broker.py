@@ -12,13 +12,13 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from segments.processes.java import find_java
@@ -69,6 +69,11 @@ class KafkaBroker:
         """More partitions for a topic."""
         self.admin.create_partitions([NewPartitions(topic, total)])[topic].result(30)
         self._wait_for(topic, total)
+
+    def delete_before(self, topic: str, offsets: Mapping[int, int]) -> None:
+        """Messages before these offsets, by partition, are gone."""
+        for future in self.admin.delete_records([TopicPartition(topic, p, offset) for p, offset in offsets.items()]).values():
+            future.result(30)
 
     def kill(self) -> None:
         """kill -9."""

@@ -87,8 +87,10 @@ class QueryRunner:
         while True:
             found, missing = self._slots.find(request.table, request.segments)
             pairs = [(s, self._tail_of(request.table, s.name, s.num_docs)) for s in found if s.name in tails]
-            is_behind = any(s.is_growing and s.num_docs < min_docs.get(s.name, 0) for s in found)
-            is_behind |= any(sum(piece.num_docs for piece in tail) < tails[s.name] for s, tail in pairs)
+            behind = {s.name: sum(piece.num_docs for piece in tail) for s, tail in pairs}
+            # What was seen behind the segment before may be more than this one can hold: the rest is behind it.
+            is_behind = any(s.is_growing and s.num_docs + behind.get(s.name, 0) < min_docs.get(s.name, 0) for s in found)
+            is_behind |= any(rows < tails[name] for name, rows in behind.items())
             if missing or not is_behind or time.monotonic() >= until:
                 return found, [piece for _, tail in pairs for piece in tail], missing
             time.sleep(_LOOK_AGAIN_S)
