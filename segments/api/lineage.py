@@ -29,7 +29,7 @@ class Heartbeat(ApiView):
 
         From the first heartbeat on the client must go on: a replacement whose client falls silent is reverted within 90 seconds.
         """
-        return Response(entry_lease.heartbeat(self.ctx, _table(self, request, table), entry, self.actor).to_json())
+        return Response(entry_lease.heartbeat(self.ctx, table_of(self, request, table), entry, self.actor).to_json())
 
 
 class EndInBackground(ApiView):
@@ -46,7 +46,7 @@ class EndInBackground(ApiView):
         ``overrideChecks`` is the reason for which failed checks of the new data are passed over.
         """
         new = read_body(request, BackgroundEndBody, optional=True).segments_to or []
-        return end_in_background(self, request, _table(self, request, table), entry, new)
+        return end_in_background(self, request, table_of(self, request, table), entry, new)
 
 
 class _OfAJob(ApiView):
@@ -97,11 +97,11 @@ class Rollback(ApiView):
         """Revert entry ``to`` and everything built on it, in one switch; with dryRun=true only tell what it would do."""
         if bool_param(request, "dryRun"):
             return self._preview(request, table)
-        found, force = _table(self, request, table), bool_param(request, "forceRevert")
+        found, force = table_of(self, request, table), bool_param(request, "forceRevert")
         return Response(rollback.roll_back(self.ctx, found, need_text(request, "to"), force=force, actor=self.actor).to_json())
 
     def _preview(self, request: Request, table: str) -> Response:
-        found, force = _table(self, request, table), bool_param(request, "forceRevert")
+        found, force = table_of(self, request, table), bool_param(request, "forceRevert")
         return Response(rollback.preview_rollback(self.ctx, found, need_text(request, "to"), force=force).to_json())
 
 
@@ -113,18 +113,18 @@ class RollbackUnderWay(ApiView):
 
     def get(self, request: Request, table: str) -> Response:
         """The last one: its steps, what is reverted and what is left. 404 when there never was one; on the own cluster it is one switch."""
-        found = pinot_rollback.read_rollback(self.ctx, _table(self, request, table)) if self.ctx.pinot is not None else None
+        found = pinot_rollback.read_rollback(self.ctx, table_of(self, request, table)) if self.ctx.pinot is not None else None
         if found is None:
             raise NotFound(f"No rollback of table '{table}' is on record.", remedy="Begin one with POST .../rollback?to=ENTRY.")
         return Response(found.to_json())
 
     def post(self, request: Request, table: str) -> Response:
         """Carry it on now. 404 when none is under way."""
-        return Response(pinot_rollback.advance(self.ctx, _table(self, request, table), actor=self.actor).to_json())
+        return Response(pinot_rollback.advance(self.ctx, table_of(self, request, table), actor=self.actor).to_json())
 
     def delete(self, request: Request, table: str) -> Response:
         """Give it up: the table stays at the snapshot that it has come to. 404 when none is under way."""
-        return Response(pinot_rollback.give_up(self.ctx, _table(self, request, table), self.actor).to_json())
+        return Response(pinot_rollback.give_up(self.ctx, table_of(self, request, table), self.actor).to_json())
 
 
 class PinEntry(ApiView):
@@ -136,11 +136,11 @@ class PinEntry(ApiView):
 
     def post(self, request: Request, table: str, entry: str) -> Response:
         """Pin it. The reason is required: header X-Reason, parameter ``reason``, or ``{"reason": ...}``."""
-        return Response(pins.pin_entry(self.ctx, _table(self, request, table), entry, self._actor(request)).to_json())
+        return Response(pins.pin_entry(self.ctx, table_of(self, request, table), entry, self._actor(request)).to_json())
 
     def delete(self, request: Request, table: str, entry: str) -> Response:
         """Unpin it; clean-up goes by the usual rules again."""
-        return Response(pins.unpin_entry(self.ctx, _table(self, request, table), entry, self.actor).to_json())
+        return Response(pins.unpin_entry(self.ctx, table_of(self, request, table), entry, self.actor).to_json())
 
     def _actor(self, request: Request) -> Actor:
         reason = read_body(request, ReasonBody, optional=True).reason or ""
@@ -154,7 +154,7 @@ class ExplainEntry(ApiView):
 
     def get(self, request: Request, table: str, entry: str) -> Response:
         """State, who and since when; what it hides and locks; what blocks its end and its revert; lease; what happens next and when."""
-        return Response(explain.explain_entry(self.ctx, _table(self, request, table), entry, wiring.replica_errors(self.ctx)).to_json())
+        return Response(explain.explain_entry(self.ctx, table_of(self, request, table), entry, wiring.replica_errors(self.ctx)).to_json())
 
 
 class DiffSnapshots(ApiView):
@@ -167,7 +167,7 @@ class DiffSnapshots(ApiView):
 
         ``to`` is ``current`` unless given.
         """
-        found = _table(self, request, table)
+        found = table_of(self, request, table)
         old, new = need_text(request, "from"), text_param(request, "to") or "current"
         return Response(snapshot_diff.diff_snapshots(self.ctx, found, old, new, wiring.column_profiles(self.ctx)).to_json())
 
@@ -182,7 +182,7 @@ def end_in_background(view: ApiView, request: Request, table: TableName, entry: 
     return Response(JobStatus(job).to_json(), status=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
 
 
-def _table(view: ApiView, request: Request, table: str) -> TableName:
+def table_of(view: ApiView, request: Request, table: str) -> TableName:
     """The table; a raw name without ``type`` means OFFLINE, since replacements mostly are."""
     kind = text_param(request, "type") or (None if split_table_name(table)[1] else OFFLINE)
     return tables.one_table(view.ctx, table, kind)

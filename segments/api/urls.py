@@ -93,6 +93,7 @@ _additions: list[Pattern] = [
     path("api/v1/tables/<str:table>/secrets", tables.TableSecrets.as_view()),
     path("api/v1/audit", additions.AuditTrail.as_view()),
     path("", include("segments.api.lineage")),
+    path("", include("segments.api.undo")),
     path("", include("segments.api.checks")),
     path("", include("segments.api.pushes")),
     path("", include("segments.api.segment_archive")),

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from segments.domain.lineage import Entry, Lineage, State
+from segments.domain.lineage import Entry, State
 from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata, from_record
 from segments.domain.znrecord import ZNRecord
 from segments.errors import RecordCorrupt
@@ -97,15 +97,6 @@ def refused(segment: str, message: str, remedy: str) -> Outcome:
     return Outcome(segment, "refused", message, remedy)
 
 
-def hidden_by(lineage: Lineage, *, hidden_allowed: bool) -> dict[str, Entry]:
-    """{name that may not come back: the newest entry that hides it}; made once for all names of a request.
-
-    The old side of a COMPLETED entry may come back with ``hidden_allowed``: no query sees it, and the entry can be reverted again; what a
-    running or reverted push left never may, the next clean-up would take it.
-    """
-    return {s: e for e in lineage.in_order() if not (hidden_allowed and e.state is State.COMPLETED) for s in e.hides}
-
-
 def version_name(encoded: str, version: int) -> str:
     """The name of a kept file that does not take the place of another version of the same segment."""
     return f"{encoded}{VERSION}{version}"
@@ -117,7 +108,7 @@ def is_replaced_by(old: SegmentMetadata, crc: int) -> bool:
 
 
 def name_refusal(segment: str, table: str, ideal: Mapping[str, object], hidden: Mapping[str, Entry]) -> Outcome | None:
-    """Why this name can not come back now, None when it can: it exists again, or a lineage entry hides it (``hidden_by``)."""
+    """Why this name can not come back now, None when it can: it exists again, or an entry of ``hidden`` hides it (``ReturnRule``)."""
     if segment in ideal:
         return refused(segment, f"Segment '{segment}' exists in table '{table}'.", _IN_ITS_PLACE)
     return _hidden(segment, hidden[segment]) if segment in hidden else None
@@ -133,7 +124,7 @@ def _hidden(segment: str, entry: Entry) -> Outcome:
             remedy = "Restore it with includeHidden=true in order to revert that entry."
         case State.REVERTED:
             why = f"lineage entry '{entry.id}', which brought it, is reverted: no query would see it and the next clean-up would take it"
-            remedy = "Push the data again under a new name."
+            remedy = "Undo that rollback, or push the data again under a new name."
         case State.IN_PROGRESS:
             why = f"it belongs to the running replacement '{entry.id}'"
             remedy = "Wait for the end of the replacement, or revert it."

@@ -30,6 +30,11 @@ PIN_REASON: Final = "pin.reason"
 PIN_ACTOR: Final = "pin.actor"
 #: When an end was asked for; what it is at stands under ``end.*``.
 END_REQUESTED: Final = "end.requested"
+#: Of a reverted entry: the state before, and the entry that the rollback was asked for (itself, or one below it in a chain).
+REVERTED_FROM: Final = "reverted.from"
+ROLLBACK: Final = "rollback"
+#: Of an entry that brings back what a rollback took away: the entry which that rollback was asked for.
+UNDOES: Final = "undoes"
 
 
 class State(StrEnum):
@@ -66,6 +71,11 @@ class Entry:
         notes = {**self.notes, **{k: v for k, v in changes.items() if v is not None}}
         return replace(self, notes={k: v for k, v in notes.items() if changes.get(k, v) is not None})
 
+    def reverted(self, now_ms: int, *, rollback: str = "") -> Entry:
+        """This entry taken back at ``now_ms`` by a rollback that was asked for entry ``rollback`` (empty: this one)."""
+        notes = {**self.notes, REVERTED_FROM: self.state.value, ROLLBACK: rollback or self.id}
+        return replace(self, state=State.REVERTED, timestamp_ms=now_ms, notes=notes)
+
     @property
     def hides(self) -> tuple[str, ...]:
         """Segments that no query sees because of this entry (lineage.md 2)."""
@@ -98,6 +108,10 @@ class Lineage:
     def hidden(self) -> set[str]:
         """Segments that no query sees."""
         return {s for e in self.entries.values() for s in e.hides}
+
+    def coming(self) -> set[str]:
+        """New segments of unfinished replacements."""
+        return {s for e in self.entries.values() if e.state is State.IN_PROGRESS for s in e.segments_to}
 
     def visible(self, segments: Iterable[str]) -> list[str]:
         """The segments that a query sees, sorted."""

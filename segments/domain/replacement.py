@@ -151,7 +151,7 @@ def revert(
         blockers += lost_blockers(entry, lost_segments(lineage, entry, ideal), strangers)
     if blockers:
         raise blockers[0]
-    done = replace(entry, state=State.REVERTED, timestamp_ms=now_ms)
+    done = entry.reverted(now_ms)
     after = lineage.having(done)
     return Decision(after, done, delete=_deletable(after, entry.segments_to, ideal))
 

@@ -179,11 +179,16 @@ def check_retention(text: str | None) -> None:
         raise InvalidInput(f"'{text}' is no retention.", remedy="Use for example 7d, 12h or 0d.")
 
 
+def deleted_kept_ms(own: str | None, cluster_days: int) -> int:
+    """How long (ms) the file of a segment that is deleted now is kept, by the table's ``own`` term or the cluster's; 0: it goes at once."""
+    term = parse_period(own)
+    return term if term is not None else cluster_days * DAY_MS
+
+
 def deleted_file_path(raw_table: str, encoded: str, own: str | None, cluster_days: int, now_ms: int) -> str | None:
     """Where a deleted segment's file is kept; None when it goes at once. An own term is written into the name (UTC)."""
     term = parse_period(own)
-    kept_ms = term if term is not None else cluster_days * DAY_MS
-    if kept_ms <= 0:
+    if deleted_kept_ms(own, cluster_days) <= 0:
         return None
     suffix = ""
     if term is not None:

@@ -8,7 +8,7 @@ Rules for each entry as in lineage.md 6, except that a snapshot between need not
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from segments.domain.lineage import LIVE, Entry, Lineage, State
 from segments.errors import PreconditionFailed, StateConflict
@@ -38,7 +38,7 @@ def plan_rollback(lineage: Lineage, target: str, ideal: Mapping[str, bool], *, f
     """
     entry = lineage.entry(target)
     steps = built_on(lineage, entry)
-    after = lineage.having(*(replace(e, state=State.REVERTED, timestamp_ms=now_ms) for e in steps))
+    after = lineage.having(*(e.reverted(now_ms, rollback=target) for e in steps))
     hidden, pinned = after.hidden(), after.pinned()
     given_up = [s for e in steps for s in e.segments_to]
     delete = tuple(dict.fromkeys(s for s in given_up if s in ideal and s in hidden and s not in pinned))

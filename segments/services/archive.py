@@ -167,6 +167,11 @@ def find(ctx: Context, table: TableName, segments: Iterable[str], files: Collect
     return {k.segment: k for k in found if k is not None}
 
 
+def kept_names(ctx: Context, table: TableName) -> set[str]:
+    """Segments of which a file or a document is kept (both types of a hybrid table together)."""
+    return {segment_of(file.name) for file, _ in _listing(kept_context(ctx), table)}
+
+
 def list_kept(ctx: Context, table: TableName, *, offset: int = 0, limit: int = 100, prefix: str = "") -> tuple[list[KeptFile], int]:
     """A page of the archive, latest deletion first, and how many entries there are in all (both types of a hybrid table together)."""
     ctx = kept_context(ctx)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from segments.domain import ideal_state
@@ -150,16 +150,20 @@ def _final(failed: Mapping[str, str], done: Sequence[str]) -> dict[str, Any]:
     return {"lost": lost} if lost else {}
 
 
-def remove_hidden(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:
+def remove_hidden(
+    ctx: Context, table: TableName, segments: Sequence[str], *, still: Callable[[Observed], Collection[str]] | None = None
+) -> list[str]:
     """Take those of ``segments`` out that no query sees under the lineage of this very moment; returns them.
 
-    Decided afresh in every attempt: a segment that became visible again or was pinned meanwhile stays (B1).
+    Decided afresh in every attempt: a segment that became visible again, was pinned or taken over by an unfinished replacement meanwhile
+    stays (B1). ``still`` says which are to go as of now where that is not so simple.
     """
     removed: list[str] = []
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
         doomed = seen.lineage.hidden() - seen.lineage.pinned()
+        doomed &= set(still(seen)) if still is not None else doomed - seen.lineage.coming()
         removed[:] = [s for s in dict.fromkeys(segments) if s in doomed and s in seen.ideal.maps]
         if not removed or seen.lineage_node is None:
             return None

@@ -35,6 +35,12 @@ class Observed:
     notes_node: Versioned | None = None
     is_pinot: bool = False
 
+    @property
+    def table(self) -> TableName:
+        """The table that was read."""
+        raw, kind = split_table_name(self.lineage.table)
+        return TableName(raw, kind or OFFLINE)
+
     def write_lineage(self, after: Lineage) -> Write:
         """The conditional write that makes ``after`` the lineage: create-only for the very first entry (B1).
 
@@ -65,8 +71,7 @@ class Observed:
     def config(self) -> TableConfig:
         """The table's config. NotFound when it is gone, RecordCorrupt when it can not be read."""
         if self.config_record is None:
-            raw, kind = split_table_name(self.lineage.table)
-            raise table_not_found(TableName(raw, kind or OFFLINE))
+            raise table_not_found(self.table)
         return table_config.from_record(self.config_record)
 
 

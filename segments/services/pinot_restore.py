@@ -9,6 +9,7 @@ from pathlib import Path
 from segments.domain import archive as documents
 from segments.domain.archive import Outcome, refused
 from segments.domain.table_config import TableConfig
+from segments.domain.undo.return_rule import ReturnRule
 from segments.errors import NotFound, PinotAdminError
 from segments.names import TableName
 from segments.services import archive, audit, pinot_uploads
@@ -17,6 +18,7 @@ from segments.services.context import Actor, Context
 from segments.services.lineage_record import observe
 from segments.services.pinot_kept import KEEP_COPIES, fate
 from segments.services.replaced import in_place
+from segments.services.undo.past_entries import read_past
 
 
 def restore_segments(
@@ -26,7 +28,7 @@ def restore_segments(
     """Upload the kept copies again, one by one; what became of each. Pinot makes the record, with the same CRC."""
     names = in_place.names_of(segments, files)
     seen = observe(ctx, table)
-    hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
+    hidden = ReturnRule(include_hidden).hidden(seen.lineage, read_past(ctx, table))
     kept = archive.find(ctx, table, names, files)
     over = in_place.foreseen(ctx, seen, hidden, kept) if overwrite else {}
     outcomes = []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from segments.domain import pinot_cleanup
 from segments.domain.lineage import Entry
-from segments.domain.retention import rollback_deadline_ms
+from segments.domain.retention import deleted_kept_ms, rollback_deadline_ms
 from segments.domain.table_config import TableConfig
 from segments.services.context import Context
 from segments.services.lineage_record import Observed
 from segments.services.pinot_calls import version
+from segments.services.pinot_kept import keeps_copies
 from segments.services.schedules import RETENTION, next_run_ms
 
 
@@ -17,6 +18,14 @@ def rollback_until_ms(ctx: Context, seen: Observed, entry: Entry, config: TableC
     if ctx.pinot is None:
         return rollback_deadline_ms(seen.lineage, entry, config, seen.ideal.maps, ctx.clock(), next_run_ms(RETENTION))
     return pinot_cleanup.rollback_until_ms(entry, config, version(ctx))
+
+
+def undo_until_ms(ctx: Context, config: TableConfig) -> int | None:
+    """Until when (epoch ms) a rollback that is done now can be undone; None: not at all, no files are kept of what it deletes."""
+    kept = deleted_kept_ms(config.deleted_retention, ctx.limits.deleted_segments_days)
+    if ctx.pinot is not None and not keeps_copies(config):
+        return None
+    return ctx.clock() + kept if kept > 0 else None
 
 
 def warnings(ctx: Context, entry: Entry, config: TableConfig) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from segments.domain import archive as documents
@@ -16,8 +17,10 @@ from segments.domain import assignment, ideal_state
 from segments.domain import retention as rules
 from segments.domain.archive import ArchivedSegment, Outcome, refused
 from segments.domain.ideal_state import ONLINE
+from segments.domain.lineage import Entry
 from segments.domain.segment_metadata import from_record
 from segments.domain.table_config import TableConfig
+from segments.domain.undo.return_rule import ReturnRule
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import NotFound, StateConflict
 from segments.names import TableName
@@ -29,6 +32,7 @@ from segments.services.lineage_record import Observed, observe
 from segments.services.placement.segment_servers import segment_servers
 from segments.services.replaced import in_place
 from segments.services.table_record import read_table_config
+from segments.services.undo.past_entries import read_past
 from segments.services.upload_files import download_url, staged_path
 from segments.store import paths
 from segments.store.base import Check, Create, Replace, Versioned, Write
@@ -56,28 +60,62 @@ def restore_segments(
         return pinot_restore.restore_segments(
             ctx, table, segments, dry_run=dry_run, include_hidden=include_hidden, actor=actor, overwrite=overwrite, files=files
         )
-    names = in_place.names_of(segments, files)
+    names, rule = in_place.names_of(segments, files), ReturnRule(include_hidden)
     config, seen = read_table_config(ctx, table), observe(ctx, table)
-    outcomes: dict[str, Outcome] = {}
-    hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
-    kept: dict[str, KeptFile] = {}
-    queued = read_queue(ctx, table).items
-    stored = archive.find(ctx, table, [s for s in names if s not in queued or queued[s].restores], files)
+    outcomes, hidden, found = dict[str, Outcome](), _hidden(ctx, seen, rule), look_up(ctx, config, names, files)
+    stored = {s: f.kept for s, f in found.items() if f.kept is not None}
     over = in_place.foreseen(ctx, seen, hidden, stored) if overwrite else {}
     for name in (n for n in names if n not in over):
-        found = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden)
-        outcomes[name] = found or _possible(ctx, config, name, queued.get(name), stored.get(name))
-        if name in stored and outcomes[name].outcome == "done":
-            kept[name] = stored[name]
+        outcomes[name] = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden) or found[name].outcome
     if not dry_run:
-        waiting = [s for s, o in outcomes.items() if o.outcome == "done" and s not in kept]
-        outcomes.update(_take_back(ctx, config, waiting, include_hidden) if waiting else {})
-        for batch in _batches(list(kept.values())):
-            outcomes.update(_bring_back(ctx, config, batch, include_hidden))
+        wanted = [found[s] for s, o in outcomes.items() if o.outcome == "done"]
+        outcomes.update(_bring_all(ctx, config, wanted, rule))
         over = {s: in_place.bring_back(ctx, table, stored[s], actor) if o.outcome == "done" else o for s, o in over.items()}
         _remember(ctx, table, [*outcomes.values(), *over.values()], actor)
     outcomes |= over
     return [outcomes[name] for name in names]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What there is of one deleted segment: ``outcome`` of a restore, the lineage aside; ``kept``: its file, None while it waits in the
+    deletion queue, then ``item`` is its place there."""
+
+    outcome: Outcome
+    kept: KeptFile | None
+    item: Pending | None
+
+
+def look_up(ctx: Context, config: TableConfig, names: Sequence[str], files: Sequence[str] = ()) -> dict[str, Found]:
+    """{name: what is kept of it}; ``files`` as for ``restore_segments``."""
+    queued = read_queue(ctx, config.table).items
+    stored = archive.find(ctx, config.table, [s for s in names if s not in queued or queued[s].restores], files)
+    return {s: Found(_possible(ctx, config, s, queued.get(s), stored.get(s)), stored.get(s), queued.get(s)) for s in names}
+
+
+def restore_hidden(ctx: Context, table: TableName, segments: Sequence[str], entry_id: str) -> list[Outcome]:
+    """Bring these back as new segments of an unfinished replacement, so that no query sees them yet; what became of each.
+
+    StateConflict when the replacement is over, or does not list them.
+    """
+    config, rule = read_table_config(ctx, table), ReturnRule(into=entry_id)
+    found = look_up(ctx, config, segments)
+    outcomes = {s: f.outcome for s, f in found.items()}
+    outcomes.update(_bring_all(ctx, config, [f for f in found.values() if f.outcome.outcome == "done"], rule))
+    return list(outcomes.values())
+
+
+def _hidden(ctx: Context, seen: Observed, rule: ReturnRule) -> Mapping[str, Entry]:
+    return rule.hidden(seen.lineage, read_past(ctx, seen.table))
+
+
+def _bring_all(ctx: Context, config: TableConfig, found: Sequence[Found], rule: ReturnRule) -> dict[str, Outcome]:
+    """{segment: what became of it} where that differs from what was foreseen."""
+    waiting = [f.outcome.segment for f in found if f.kept is None]
+    outcomes = _take_back(ctx, config, waiting, rule) if waiting else {}
+    for batch in _batches([f.kept for f in found if f.kept is not None]):
+        outcomes.update(_bring_back(ctx, config, batch, rule))
+    return outcomes
 
 
 def _possible(ctx: Context, config: TableConfig, segment: str, item: Pending | None, kept: KeptFile | None) -> Outcome:
@@ -106,14 +144,14 @@ def _busy(segment: str, doing: str) -> Outcome:
     return refused(segment, f"Segment '{segment}' is just being {doing}.", "Try again in a minute.")
 
 
-def _take_back(ctx: Context, config: TableConfig, segments: Sequence[str], include_hidden: bool) -> dict[str, Outcome]:
+def _take_back(ctx: Context, config: TableConfig, segments: Sequence[str], rule: ReturnRule) -> dict[str, Outcome]:
     """Segments that still wait for their deletion: out of the queue and into the ideal state, in one transaction."""
     table, outcomes = config.table, dict[str, Outcome]()
 
     def attempt() -> Sequence[Write] | None:
         outcomes.clear()
         seen, queue = observe(ctx, table), read_queue(ctx, table)
-        hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
+        hidden = _hidden(ctx, seen, rule)
         nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
         held: dict[str, tuple[str, ...]] = {}
         for segment, node in zip(segments, nodes, strict=True):
@@ -133,16 +171,16 @@ def _take_back(ctx: Context, config: TableConfig, segments: Sequence[str], inclu
     return outcomes
 
 
-def _bring_back(ctx: Context, config: TableConfig, batch: Sequence[KeptFile], include_hidden: bool) -> dict[str, Outcome]:
+def _bring_back(ctx: Context, config: TableConfig, batch: Sequence[KeptFile], rule: ReturnRule) -> dict[str, Outcome]:
     """Kept segments, as many as fit one transaction; returns the outcomes that differ from what was foreseen."""
     table, token = config.table, ctx.new_id()
-    outcomes = _claim(ctx, table, batch, token, include_hidden)
+    outcomes = _claim(ctx, table, batch, token, rule)
     ours = [k for k in batch if k.segment not in outcomes]
     moved = dict(zip([k.segment for k in ours], in_parallel(lambda k: _stage(ctx, table, k), ours), strict=True))
     for segment in [s for s, is_there in moved.items() if not is_there]:
         outcomes[segment] = refused(segment, f"The kept file of segment '{segment}' is gone.", "Push the data again.")
     ready = [k for k in ours if moved[k.segment]]
-    outcomes.update(_register(ctx, config, ready, token, include_hidden))
+    outcomes.update(_register(ctx, config, ready, token, rule))
     back = [k for k in ready if k.segment not in outcomes]
     in_parallel(lambda k: _land(ctx, table, k.kept), back)
     lost = [k for k in ready if k.segment in outcomes]
@@ -151,7 +189,7 @@ def _bring_back(ctx: Context, config: TableConfig, batch: Sequence[KeptFile], in
     return outcomes
 
 
-def _claim(ctx: Context, table: TableName, batch: Sequence[KeptFile], token: str, include_hidden: bool) -> dict[str, Outcome]:
+def _claim(ctx: Context, table: TableName, batch: Sequence[KeptFile], token: str, rule: ReturnRule) -> dict[str, Outcome]:
     """Put the names into the queue under our token. Refused where somebody else is at the name.
 
     Uploads lock first and look at the queue then; here it is the other way round, so one of the two always sees the other.
@@ -161,7 +199,7 @@ def _claim(ctx: Context, table: TableName, batch: Sequence[KeptFile], token: str
     def attempt() -> Sequence[Write] | None:
         outcomes.clear()
         seen, queue, now = observe(ctx, table), read_queue(ctx, table), ctx.clock()
-        hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
+        hidden = _hidden(ctx, seen, rule)
         put = []
         for one in batch:
             item = queue.items.get(one.segment)
@@ -201,14 +239,14 @@ def _landing_place(ctx: Context, table: TableName, kept: ArchivedSegment) -> str
     return staged_path(ctx, table, kept.segment, kept.metadata.crc or 0)
 
 
-def _register(ctx: Context, config: TableConfig, ready: Sequence[KeptFile], token: str, include_hidden: bool) -> dict[str, Outcome]:
+def _register(ctx: Context, config: TableConfig, ready: Sequence[KeptFile], token: str, rule: ReturnRule) -> dict[str, Outcome]:
     """Records and rows in one transaction, while the names are still ours; what can not be is told."""
     table, outcomes = config.table, dict[str, Outcome]()
 
     def attempt() -> Sequence[Write] | None:
         outcomes.clear()
         seen, queue = observe(ctx, table), read_queue(ctx, table)
-        hidden = documents.hidden_by(seen.lineage, hidden_allowed=include_hidden)
+        hidden = _hidden(ctx, seen, rule)
         nodes = ctx.store.get_many([paths.segment(table.typed, k.segment) for k in ready])
         records: list[Write] = []
         held: dict[str, tuple[str, ...]] = {}

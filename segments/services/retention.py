@@ -21,6 +21,7 @@ from segments.services.deletion_queue import read_queue
 from segments.services.lineage_record import Observed, observe
 from segments.services.segments import read_segments
 from segments.services.table_record import read_table_config
+from segments.services.undo.past_entries import forget_dropped, forget_spent, keep_entries
 from segments.store import paths
 from segments.store.base import Check, Write
 from segments.store.update import update_transaction
@@ -40,6 +41,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
         "Lineage clean-up": _by_lineage,
         "The deletion queue": deletion.drain,
         "Clean-up of deleted segments": _aged_files,
+        "Clean-up of old lineage entries": forget_spent,
         "Clean-up of interrupted uploads": _stranded_uploads,
     }
     said: list[str] = []
@@ -86,7 +88,7 @@ def _by_lineage(ctx: Context, table: TableName) -> list[str]:
     if plan.delete and (behind := brokers_behind(ctx, table)):
         return [f"Kept {len(plan.delete)} replaced segments of {table}: broker {behind[0]} still answers from an older lineage."]
     said = list(plan.why)
-    removed = deletion.remove_hidden(ctx, table, plan.delete) if plan.delete else []
+    removed = deletion.remove_hidden(ctx, table, plan.delete, still=lambda now: _plan(ctx, table, now).delete) if plan.delete else []
     if len(removed) < len(plan.delete):
         kept = sorted(set(plan.delete) - set(removed))
         said.append(f"Kept {len(kept)} of these, e.g. {kept[0]}: queries see them again, or they were pinned meanwhile.")
@@ -105,7 +107,8 @@ def _plan(ctx: Context, table: TableName, seen: Observed) -> LineagePlan:
 
 def _drop_entries(ctx: Context, table: TableName) -> None:
     """Remove spent entries, in one transaction with the ideal state that they were found spent in: a segment that comes back meanwhile
-    (a restore, say) is still hidden by its entry, so the entry stays. What is spent is decided again in every attempt.
+    (a restore, say) is still hidden by its entry, so the entry stays. What is spent is decided again in every attempt. An entry is kept
+    elsewhere first, for those who bring back what it took away.
     """
 
     def attempt() -> Sequence[Write] | None:
@@ -113,6 +116,7 @@ def _drop_entries(ctx: Context, table: TableName) -> None:
         plan = _plan(ctx, table, seen)
         if seen.lineage_node is None or not plan.drop:
             return None
+        keep_entries(ctx, table, [seen.lineage.entries[i] for i in plan.drop])
         after = seen.lineage.having(without=plan.drop)
         return [seen.write_lineage(after), Check(paths.ideal_state(table.typed), seen.ideal_version)]
 
@@ -127,7 +131,9 @@ def remove_aged_of_dropped_tables(ctx: Context) -> list[str]:
     """Old files of deleted segments in folders whose table no longer exists, which no table's own pass visits."""
     present = {encode(split_table_name(t)[0]) for t in ctx.store.children(paths.TABLE_CONFIGS)}
     folders = {*ctx.deep_store.folders(DELETED), *ctx.deep_store.folders(RECORDS)}
-    return [s for folder in sorted(folders - present) for s in archive.remove_aged(ctx, folder)]
+    said = [s for folder in sorted(folders - present) for s in archive.remove_aged(ctx, folder)]
+    forget_dropped(ctx)
+    return said
 
 
 def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:

@@ -9,7 +9,7 @@ from segments.domain import rollback
 from segments.domain.rollback import RollbackPlan
 from segments.errors import PinotAdminError
 from segments.names import TableName
-from segments.services import audit, pinot_rollback
+from segments.services import audit, pinot_rollback, pinot_rules
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import Observed, observe
 from segments.services.lineage_switch import Switch, apply_switch
@@ -35,7 +35,8 @@ class RollbackStep:
 class RollbackPreview:
     """The effect of going back to before ``target``. ``blockers`` are sentences; it is allowed when there are none.
 
-    ``deleted_segments`` go afterwards, ``kept_segments`` are hidden but stay because they are pinned. ``notes``: what else to know.
+    ``deleted_segments`` go afterwards, ``kept_segments`` are hidden but stay because they are pinned. ``undo_until_ms``: until when it
+    could be undone if it were done now (epoch ms), None: not at all. ``notes``: what else to know.
     """
 
     table: str
@@ -48,6 +49,7 @@ class RollbackPreview:
     after: SnapshotSummary
     deleted_segments: list[str]
     kept_segments: list[str]
+    undo_until_ms: int | None = None
     notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -57,15 +59,20 @@ class RollbackPreview:
 
 @dataclass(frozen=True)
 class RollbackDone:
-    """The entries that were reverted, newest first, and the segments that are gone or on their way."""
+    """The entries that were reverted, newest first, and the segments that are gone or on their way.
+
+    ``undo_until_ms``: until when it can be undone (epoch ms), None: not at all.
+    """
 
     table: str
     reverted: tuple[str, ...]
     deleted: tuple[str, ...]
+    undo_until_ms: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {"table": self.table, "reverted": list(self.reverted), "deletedSegments": list(self.deleted)}
+        lists = {"reverted": list(self.reverted), "deletedSegments": list(self.deleted)}
+        return {"table": self.table, **lists, "undoPossibleUntilMs": self.undo_until_ms}
 
 
 def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool = False) -> RollbackPreview:
@@ -89,6 +96,7 @@ def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool
         after=summarise(records[s] for s in after if s in records),
         deleted_segments=sorted(plan.delete),
         kept_segments=sorted({s for e in plan.steps for s in e.segments_to if s in pinned and s in hidden and s in seen.ideal.maps}),
+        undo_until_ms=pinot_rules.undo_until_ms(ctx, seen.config),
         notes=pinot_rollback.notes_of(plan) if ctx.pinot is not None else [],
     )
 
@@ -118,7 +126,8 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool = Fals
         raise
     for entry in decided[0].steps[:-1]:  # the record of the one asked for was written with the switch
         audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, entry=entry.id, to=target)
-    return RollbackDone(table.typed, tuple(e.id for e in decided[0].steps), decided[0].delete)
+    until = pinot_rules.undo_until_ms(ctx, observe(ctx, table).config)
+    return RollbackDone(table.typed, tuple(e.id for e in decided[0].steps), decided[0].delete, until)
 
 
 def _roll_back_pinot(ctx: Context, table: TableName, target: str, force: bool, actor: Actor) -> RollbackDone:
@@ -128,7 +137,7 @@ def _roll_back_pinot(ctx: Context, table: TableName, target: str, force: bool, a
         outcome = "refused" if error.permanent else "failed"
         audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error))
         raise
-    return RollbackDone(table.typed, done.done, done.deleted)
+    return RollbackDone(table.typed, done.done, done.deleted, pinot_rules.undo_until_ms(ctx, observe(ctx, table).config))
 
 
 def _plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:

@@ -35,7 +35,7 @@ class SnapshotSummary:
 class RevertPreview:
     """The effect of reverting one entry now. ``blockers`` are sentences; it is allowed when there are none.
 
-    ``notes``: what else to know.
+    ``undo_until_ms``: until when it could be undone if it were done now (epoch ms), None: not at all. ``notes``: what else to know.
     """
 
     entry_id: str
@@ -48,6 +48,7 @@ class RevertPreview:
     after: SnapshotSummary
     deleted_segments: list[str]
     possible_until_ms: int | None
+    undo_until_ms: int | None = None
     notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -80,6 +81,7 @@ def preview_revert(ctx: Context, table: TableName, entry_id: str, *, force: bool
         after=summarise(records[s] for s in after if s in records),
         deleted_segments=sorted(s for s in entry.segments_to if s in seen.ideal.maps and s in going),
         possible_until_ms=pinot_rules.rollback_until_ms(ctx, seen, entry, config),
+        undo_until_ms=pinot_rules.undo_until_ms(ctx, config) if entry.state is State.COMPLETED else None,
         notes=pinot_rules.warnings(ctx, entry, config),
     )
 

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from segments.domain import retention as rules
+from segments.domain.lineage import Lineage
 from segments.names import TableName
 from segments.services import archive, audit, last_copies, pinot_tables
 from segments.services.context import Actor, Context
 from segments.services.deletion_queue import Pending
+from segments.services.lineage_record import read_lineage
 from segments.services.table_record import read_table_config
 from segments.services.tables import remove_broker_row
+from segments.services.undo.past_entries import keep_entries
 from segments.store import paths
 
 #: Seconds that live servers get to let go of the table's segments; then their view is removed for them.
@@ -44,6 +47,7 @@ def delete_table(ctx: Context, table: TableName, *, retention: str | None = None
     _wait_until_released(ctx, table)
     ctx.store.delete(paths.pending_deletions(table.typed))
     _put_files_away(ctx, table, segments, term, actor)
+    keep_entries(ctx, table, (read_lineage(ctx, table) or Lineage(table.typed)).entries.values())
     for path in (paths.segments, paths.lineage, paths.routing_acks, paths.upload_locks, paths.check_reports, paths.external_view):
         ctx.store.delete_tree(path(table.typed))
     ctx.store.delete_tree(paths.completions(table.typed))

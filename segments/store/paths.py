@@ -32,6 +32,8 @@ UPLOAD_LOCKS = "/PINOTADMIN/UPLOAD_LOCKS"
 CHECKS = "/PINOTADMIN/CHECKS"
 #: The completion machine of every segment that is being committed; the table's own record remembers how long its commits took.
 COMPLETION = "/PINOTADMIN/COMPLETION"
+#: Lineage entries as they were when they left the lineage or gave up their names, while files of what they hide are kept.
+PAST_ENTRIES = "/PINOTADMIN/PAST_ENTRIES"
 #: For which login the whole tree was closed to everybody else.
 ACCESS = "/PINOTADMIN/ACCESS"
 #: Ranges of streams that were gone before they were read.
@@ -177,6 +179,16 @@ def check_reports(table: str) -> str:
 def check_report(table: str, entry: str) -> str:
     """What the checks of this lineage entry found last."""
     return f"{CHECKS}/{table}/{entry}"
+
+
+def past_entries(table: str) -> str:
+    """Parent of the entries of the table that are kept beyond its lineage."""
+    return f"{PAST_ENTRIES}/{table}"
+
+
+def past_entry(table: str, entry: str) -> str:
+    """One of them."""
+    return f"{PAST_ENTRIES}/{table}/{entry}"
 
 
 def entry_notes(table: str) -> str:

@@ -119,5 +119,7 @@ def test_one_switch_ends_where_single_reverts_newest_first_end(data: st.DataObje
     step_by_step = line
     for entry in plan.steps:
         step_by_step = replacement.revert(step_by_step, entry.id, force=False, ideal=served, now_ms=NOW).lineage
-    assert plan.after.entries == step_by_step.entries
+    assert [(e.id, e.state, e.timestamp_ms) for e in plan.after.in_order()] == [
+        (e.id, e.state, e.timestamp_ms) for e in step_by_step.in_order()
+    ]
     assert set(plan.delete).isdisjoint(plan.after.visible(ideal))
