@@ -83,7 +83,7 @@ class ThreadedHandler(ASGIHandler):
                 content = await read_small(receive)
                 answer = await self._on_thread(self._respond_directly, scope, content)
                 if answer is not None:
-                    await self._send_directly(answer, send)
+                    await self._send_directly(answer, receive, send)
                     return
                 body: IO[bytes] = io.BytesIO(content)
             else:
@@ -96,17 +96,20 @@ class ThreadedHandler(ASGIHandler):
             if held is not None:
                 held.close()
 
-    async def _send_directly(self, answer: direct.Answer, send: Send) -> None:
+    async def _send_directly(self, answer: direct.Answer, receive: Receive, send: Send) -> None:
+        """Pieces are only made while there is somebody who takes them."""
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         if answer.pieces is None:
             await send({"type": "http.response.body", "body": answer.body})
             return
+        leaving = asyncio.create_task(receive())  # the body is read: what comes next is that the client has left
         try:
-            while (piece := await self._on_thread(next, answer.pieces, None)) is not None:
+            while not leaving.done() and (piece := await self._on_thread(next, answer.pieces, None)) is not None:
                 async with asyncio.timeout(STALLED_S):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body"})
         finally:
+            leaving.cancel()
             await self._on_thread(answer.close)
 
     async def _on_thread(self, work: Callable[..., _T], *args: Any) -> _T:

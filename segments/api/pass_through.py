@@ -21,7 +21,7 @@ from rest_framework.response import Response
 
 from segments.api.base import ApiView
 from segments.api.permissions import Right
-from segments.domain.pinot_answers import kept_body, masked_answer, may_hold_config
+from segments.domain.pinot_answers import OF_FILES, kept_body, masked_answer, may_hold_config
 from segments.domain.pinot_paths import Needed, check_path, needed, quoted_path
 from segments.errors import InvalidInput, NotFound, PayloadTooLarge, PinotAdminError
 from segments.gateways.pinot import PinotController, PinotReply
@@ -120,7 +120,7 @@ class PassThrough(ApiView):
         params = [(key, value) for key, values in request.query_params.lists() for value in values]
         held, target = ExitStack(), quoted_path(parts)
         try:
-            body, headers = _body(request, self.ctx.limits.upload_bytes)
+            body, headers = _body(request, parts, self.ctx.limits.upload_bytes)
             if isinstance(body, bytes) and body:
                 body = kept_body(parts, body, self._stored)
                 headers = {**headers, "Content-Length": str(len(body))}
@@ -157,8 +157,9 @@ def _is_sound(path: str) -> bool:
     return True
 
 
-def _body(request: Request, most: int) -> tuple[bytes | Iterator[bytes] | None, dict[str, str]]:
-    """What goes on: the body piece by piece, and the few headers that mean something to Pinot."""
+def _body(request: Request, parts: list[str], most: int) -> tuple[bytes | Iterator[bytes] | None, dict[str, str]]:
+    """What goes on, and the few headers that mean something to Pinot. Files go piece by piece; all else is read whole, since secrets that
+    it has masked are to be put in."""
     headers = {_UNDERSCORED.get(k, k): v for name, v in request.headers.items() if (k := name.lower()) in _SENT or k.startswith("pinot-")}
     if request.method in _READS:
         headers.pop("content-type", None)
@@ -167,12 +168,12 @@ def _body(request: Request, most: int) -> tuple[bytes | Iterator[bytes] | None, 
     if http._read_started and not hasattr(http, "_body"):  # type: ignore[attr-defined]  # Django's own mark
         raise InvalidInput("A form with files can not be passed on from a browser's session.", remedy="Use HTTP Basic.")
     length = request.headers.get("Content-Length", "")
+    if parts[0] not in OF_FILES:
+        return b"".join(_pieces(http, min(most, settings.MAX_BODY_BYTES))), headers
     if length.isdecimal():
         if int(length) > most:
             raise PayloadTooLarge(f"{int(length):,} bytes are too many to be passed on.", remedy=f"Send at most {most:,}.")
         headers["Content-Length"] = length
-        if int(length) <= _CHUNK:
-            return http.read(), headers
     return _pieces(http, most), headers
 
 

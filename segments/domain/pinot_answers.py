@@ -14,6 +14,8 @@ from segments.secret_texts import MASK, mask_text
 
 #: Parts of a request's body that are table configs, beside the body itself.
 _CONFIGS: Final = ("tableConfig", "offline", "realtime")
+#: First parts of paths that take files, in which nothing is masked.
+OF_FILES: Final = ("segments", "v2", "ingestFromFile", "segmentUpload", "segmentCommit", "segmentCommitEndWithMetadata")
 #: Last parts of paths whose answers hold names, states and sizes; they may be too large to be read whole.
 _NUMBERS: Final = frozenset(
     ("idealstate", "externalview", "size", "metadata", "consumingSegmentsInfo", "segmentsStatus", "zkmetadata", "crc")
@@ -48,8 +50,11 @@ def kept_body(parts: Sequence[str], body: bytes, stored: Callable[[str, str], An
         return body
     try:
         found = json.loads(body)
-    except (ValueError, RecursionError):
-        return body
+    except (ValueError, RecursionError) as error:
+        if parts[0] in OF_FILES:
+            return body
+        text = f"The body holds '{MASK}', which may stand for a secret, but is no JSON in which it could be put."
+        raise InvalidInput(text, remedy="Correct the JSON, or give the secret itself.") from error
     if not has_mask(found):
         return body
     kept = {k: _kept(v, stored) if k in _CONFIGS else v for k, v in found.items()} if isinstance(found, dict) else found

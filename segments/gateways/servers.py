@@ -23,6 +23,7 @@ from segments.domain import column_profile
 from segments.domain.cluster_signature import ANSWER_HEADER, digest_of
 from segments.domain.column_profile import ColumnProfile
 from segments.errors import NotAuthenticated, NotFound, PinotAdminError, Rejected, Unavailable
+from segments.gateways.answer_room import AnswerRoom
 from segments.gateways.signed_calls import CallSigner, SentCall, check_answer
 
 #: Faults of one connection; the server may be fine.
@@ -64,8 +65,10 @@ class Servers(Protocol):
     ``data`` tell more: ``is_dead`` (no connection, or broken, or silent even when asked for life), ``silent``, ``timed_out``.
     """
 
-    def query(self, url: str, request: Mapping[str, Any], timeout_s: float, *, is_patient: bool = False) -> QueryReply:
-        """POST /query. A patient call waits the whole time for a server that seems frozen."""
+    def query(
+        self, url: str, request: Mapping[str, Any], timeout_s: float, *, is_patient: bool = False, room: AnswerRoom | None = None
+    ) -> QueryReply:
+        """POST /query. A patient call waits the whole time for a server that seems frozen. Rejected for more bytes than ``room`` has."""
 
     def is_alive(self, url: str, timeout_s: float) -> bool:
         """Does it answer at all?"""
@@ -109,10 +112,12 @@ class HttpServers:
         self._lock = threading.Lock()
         self._idle: dict[str, list[http.client.HTTPConnection]] = defaultdict(list)
 
-    def query(self, url: str, request: Mapping[str, Any], timeout_s: float, *, is_patient: bool = False) -> QueryReply:
+    def query(
+        self, url: str, request: Mapping[str, Any], timeout_s: float, *, is_patient: bool = False, room: AnswerRoom | None = None
+    ) -> QueryReply:
         """POST /query."""
         try:
-            status, body = self._call(url, "POST", "/query", json.dumps(request).encode(), timeout_s, is_patient=is_patient)
+            status, body = self._call(url, "POST", "/query", json.dumps(request).encode(), timeout_s, is_patient=is_patient, room=room)
         except NotAuthenticated as error:  # perhaps it is only this server that has another secret, or is none of ours
             raise Unavailable(str(error), is_dead=True) from error
         if status == http.client.CONFLICT:
@@ -180,16 +185,25 @@ class HttpServers:
         return _document(url, body)
 
     def _call(
-        self, url: str, method: str, path: str, body: bytes | None, timeout_s: float, *, is_patient: bool = False
+        self,
+        url: str,
+        method: str,
+        path: str,
+        body: bytes | None,
+        timeout_s: float,
+        *,
+        is_patient: bool = False,
+        room: AnswerRoom | None = None,
     ) -> tuple[int, bytes]:
         """One request; repeated once when an idle connection turned out to be closed (our requests only read, or bear it)."""
+        room = room or AnswerRoom()
         deadline = time.monotonic() + timeout_s
         while True:
             connection, is_reused = self._take(url)
             try:
                 # Signed for each attempt: a server takes a request once.
                 asked = _Asked(url, method, path, body, self._signer.sign(method, url, path, digest_of(body or b"")))
-                status, content, signature = self._exchange(connection, asked, deadline, is_patient)
+                status, content, signature = self._exchange(connection, asked, deadline, is_patient, room)
             except PinotAdminError:
                 connection.close()
                 raise
@@ -207,7 +221,7 @@ class HttpServers:
             return status, content
 
     def _exchange(
-        self, connection: http.client.HTTPConnection, asked: _Asked, deadline: float, is_patient: bool
+        self, connection: http.client.HTTPConnection, asked: _Asked, deadline: float, is_patient: bool, room: AnswerRoom
     ) -> tuple[int, bytes, str | None]:
         """Status, body and signature of the answer."""
         if connection.sock is None:
@@ -217,7 +231,7 @@ class HttpServers:
         self._await_reply(connection.sock, asked.url, deadline, is_patient)
         connection.sock.settimeout(max(0.05, deadline - time.monotonic()))
         response = connection.getresponse()
-        content = response.read()
+        content = room.read(response)
         if response.will_close:
             connection.close()
         else:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 from segments.domain.pinot_refusals import refusal
-from segments.errors import NotFound, Unavailable
+from segments.errors import NotFound, PayloadTooLarge, Unavailable
 from segments.services.context import Context
 from segments.services.pinot_calls import controller, quoted
 
@@ -33,15 +33,18 @@ def open_stream(ctx: Context, raw_table: str, segment: str) -> tuple[int, Binary
         spool = cast("BinaryIO", tempfile.TemporaryFile(prefix="segment-"))  # noqa: SIM115  # the caller closes it
         for chunk in reply.body:
             spool.write(chunk)
+            _check_size(ctx, spool.tell(), segment, raw_table)
         size = spool.tell()
         spool.seek(0)
         return size, spool
 
 
 def fetch_segment(ctx: Context, raw_table: str, segment: str, target: Path) -> int:
-    """Write a segment's tar to a local file; returns its bytes. NotFound when there is none, Unavailable when it was cut short."""
+    """Write a segment's tar to a local file; returns its bytes. NotFound when there is none, Unavailable when it was cut short,
+    PayloadTooLarge when it has more bytes than an upload may."""
     size, stream = open_stream(ctx, raw_table, segment)
     with stream, target.open("wb") as out:
+        _check_size(ctx, size, segment, raw_table)
         while chunk := stream.read(1 << 20):
             out.write(chunk)
     if target.stat().st_size != size:
@@ -49,8 +52,18 @@ def fetch_segment(ctx: Context, raw_table: str, segment: str, target: Path) -> i
     return size
 
 
+def _check_size(ctx: Context, size: int, segment: str, raw_table: str) -> None:
+    most = ctx.limits.upload_bytes
+    if size > most:
+        text = f"The file of segment '{segment}' of '{raw_table}' has more than {most:,} bytes."
+        raise PayloadTooLarge(text, remedy="Raise PINOTADMIN_MAX_UPLOAD_BYTES if it is right.")
+
+
 def _refused(status: int, body: Iterator[bytes], raw_table: str, segment: str) -> Exception:
-    text = b"".join(body)[:_TOLD].decode("utf-8", "replace")
+    said = b""
+    while len(said) < _TOLD and (piece := next(body, b"")):
+        said += piece
+    text = said[:_TOLD].decode("utf-8", "replace")
     if status == HTTPStatus.NOT_FOUND:
         return NotFound(
             f"Segment '{segment}' of table '{raw_table}' has no file in Pinot's deep store.", remedy="Check both names; use the raw name."

@@ -229,6 +229,18 @@ def test_what_is_sent_to_a_pinot_masked_arrives_with_its_secrets(cluster: ApiClu
     assert call(f"/clusters/prod/{path}", {"tableName": "t", "offline": SHOWN}, JSON).status_code == 400
 
 
+def test_masks_of_a_large_body_do_not_overwrite_the_secrets_of_a_pinot(cluster: ApiCluster, pinot: RealPinot, settings: Any) -> None:
+    pinot.answer = lambda seen: httpx.Response(200, json={"OFFLINE": CONFIG} if seen.method == "GET" else {"status": "ok"})
+    body = {"tableName": "t", "offline": SHOWN, "schema": {"note": "x" * (2 << 20)}}
+    assert cluster.http.put("/clusters/prod/tableConfigs/t", body, JSON).status_code == 200
+    assert json.loads(pinot.seen[-1].body)["offline"] == CONFIG
+    settings.MAX_BODY_BYTES, before = 1 << 20, len(pinot.seen)
+    assert cluster.http.put("/clusters/prod/tableConfigs/t", body, JSON).status_code == 413
+    broken = json.dumps(SHOWN) + " and more, which Pinot would not mind"
+    assert cluster.http.put("/clusters/prod/tableConfigs/t", broken, JSON).status_code == 400
+    assert len(pinot.seen) == before
+
+
 def test_a_mask_elsewhere_is_refused_before_it_replaces_a_secret_of_a_pinot(cluster: ApiCluster, pinot: RealPinot) -> None:
     assert cluster.http.put("/clusters/prod/users/ann", {"password": MASK}, JSON).status_code == 400
     assert pinot.seen == []

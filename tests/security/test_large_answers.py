@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,47 @@ def test_whoever_does_not_read_an_answer_is_cut_off_and_holds_no_slot(web: Web, 
         wait_until(lambda: slots._count == 0, 20)
 
 
+def test_an_answer_costs_the_memory_of_a_few_of_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("segments.dataplane.query.rows.PIECE", 1000)  # what is traced is slow
+    answer = broker_response(ResultTable(["n", "city", "at"], ["LONG", "STRING", "TIMESTAMP"], as_rows(columns(20_000), SELECT)))
+    rows = answer["resultTable"]["rows"]
+    sizes, peaks = [], []
+    tracemalloc.start()
+    for piece in AnswerPieces(answer, rows, ExitStack()):
+        sizes.append(len(piece))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+    tracemalloc.stop()
+    assert len(sizes) > 20
+    # One piece as Python values and as text is some 0.4 MB; all of them would be 8.
+    assert max(peaks) < 2_000_000
+    assert max(peaks) - peaks[3] < 200_000, "it does not grow with the answer"
+
+
+def test_no_more_pieces_are_made_than_their_reader_takes(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, before = [], PiecewiseRows.pieces
+
+    def counted(self: PiecewiseRows) -> Iterator[Any]:
+        for piece in before(self):
+            made.append(len(piece))
+            yield piece
+
+    monkeypatch.setattr(PiecewiseRows, "pieces", counted)
+    monkeypatch.setattr("tests.security.test_large_answers.ROWS", 300 * PIECE)
+    body = b'{"sql": "select 1"}'
+    with closing(web.begin("POST", "/query/sql", body, Content_Length=str(len(body)), Authorization=ROOT)) as reader:
+        reader.recv(1000)
+        seen = wait_until(lambda: stays(made), 20)
+        assert 0 < seen < 100, "the rest waits for the reader"
+    assert wait_until(lambda: stays(made), 20) < 110, "nor are they made for one who has left"
+
+
+def stays(made: list[int]) -> int | None:
+    """How many there are, once no more come for a moment."""
+    count = len(made)
+    threading.Event().wait(0.3)
+    return count if count == len(made) else None
+
+
 def test_only_one_piece_of_the_rows_is_made_at_a_time() -> None:
     rows = PiecewiseRows(columns(ROWS), SELECT)
     pieces = [len(p) for p in rows.pieces()]
@@ -92,8 +134,6 @@ def test_only_one_piece_of_the_rows_is_made_at_a_time() -> None:
 
 
 def test_a_slot_comes_back_when_an_answer_is_never_read() -> None:
-    from contextlib import ExitStack
-
     slots, held = QuerySlots(1, 1, patience_s=0.0), ExitStack()
     held.enter_context(slots.slot("ann"))
     answer = broker_response(ResultTable(["n"], ["LONG"], PiecewiseRows(columns(5), SELECT)))

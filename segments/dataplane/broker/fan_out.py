@@ -10,13 +10,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from segments.dataplane import query_bounds
 from segments.dataplane.broker.progress import Least
 from segments.dataplane.broker.routing import ServerRef
 from segments.dataplane.broker.server_health import ServerHealth
 from segments.errors import Unavailable
+from segments.gateways.answer_room import AnswerRoom
 from segments.gateways.servers import QueryReply, Servers
 
 _PROBE_S: Final = 2.0
+#: All parts of one query may have so many times the bytes that its answer may: what is merged is smaller than its parts.
+_PARTS: Final = 4
 
 
 #: Which of several servers a growing segment is read from.
@@ -40,6 +44,11 @@ class Gathered:
     is_late: bool = False
 
 
+def _room() -> AnswerRoom:
+    remedy = "Ask for fewer rows, columns or groups, or raise PINOTADMIN_QUERY_MAX_ANSWER_BYTES, of which all parts may have four times."
+    return AnswerRoom(_PARTS * query_bounds.current().answer_bytes, remedy)
+
+
 @dataclass
 class _Open:
     """Segments still to be had, and which servers can not give them. Those of ``least`` are read where ``choose`` says."""
@@ -50,6 +59,7 @@ class _Open:
     tried: dict[str, set[str]]
     silent: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
+    room: AnswerRoom = field(default_factory=_room)
     is_patient: bool = False
 
 
@@ -149,11 +159,12 @@ class FanOut:
             if tails := {s: least.tails[s] for s in segments if s in least.tails}:
                 asked["tails"] = tails
             schema = asked.pop("schema", None)
-            reply = self._servers.query(server.url, asked, left, is_patient=patient)
+            reply = self._servers.query(server.url, asked, left, is_patient=patient, room=still.room)
             if not reply.needs_schema:
                 return reply
             # Once per schema, table and life of a server.
-            return self._servers.query(server.url, {**asked, "schema": schema}, max(0.1, deadline - time.monotonic()), is_patient=patient)
+            asked["schema"] = schema
+            return self._servers.query(server.url, asked, max(0.1, deadline - time.monotonic()), is_patient=patient, room=still.room)
         except Unavailable as error:
             return error
 

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from segments.gateways.pinot.controller import PinotController
 from segments.gateways.pinot.refusals import UNEXPECTED, ControllerFault
+from segments.gateways.pinot.whole_answer import AnswerTooLarge
 
 #: Where a broker takes queries.
 _OF_BROKER: Final = "/query/sql"
@@ -17,6 +18,8 @@ _PATIENCE_S: Final = 65.0
 _CODE: Final = re.compile(r"errorCode:(\d+)")
 #: Pinot's QUERY_EXECUTION.
 _QUERY_EXECUTION: Final = 200
+#: Pinot's QUERY_VALIDATION, which our own broker gives an answer that is too large.
+_QUERY_VALIDATION: Final = 700
 _LONGEST: Final = 4000
 
 
@@ -48,11 +51,18 @@ class PinotBroker:
         return True
 
     def query(self, sql: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Pinot's broker response. ControllerFault when nobody answers, PinotRefused for what is no answer of a broker."""
+        """Pinot's broker response; an answer that is too large is one of its ``exceptions``.
+
+        ControllerFault when nobody answers, PinotRefused for what is no answer of a broker.
+        """
         body: dict[str, Any] = {"sql": sql}
         if options:
             body["queryOptions"] = ";".join(f"{key}={value}" for key, value in options.items())
-        found = self._target.read("POST", self._path, body=body, timeout=_PATIENCE_S)
+        try:
+            found = self._target.read("POST", self._path, body=body, timeout=_PATIENCE_S)
+        except AnswerTooLarge as error:
+            text = f"QueryValidationError:\n{error.message} Ask for fewer rows, or for fewer columns."
+            return {"exceptions": [{"errorCode": _QUERY_VALIDATION, "message": text}]}
         if isinstance(found, str):  # older controllers print what went wrong instead
             code = _CODE.search(found)
             return {"exceptions": [{"errorCode": int(code[1]) if code else _QUERY_EXECUTION, "message": found[:_LONGEST]}]}

@@ -31,6 +31,7 @@ from segments.gateways.pinot.connection import Connection
 from segments.gateways.pinot.controller import Params, PinotReply
 from segments.gateways.pinot.refusals import DOWN, REFUSED, UNTRUSTED, WRONG_CLUSTER, ControllerFault
 from segments.gateways.pinot.shared_client import SharedClient
+from segments.gateways.pinot.whole_answer import SMALL, AnswerTooLarge, read_whole
 
 _CLUSTER_INFO: Final = "/cluster/info"
 #: Seconds between two rounds over the addresses; for which an address counts as that of its cluster; for which a version is kept.
@@ -117,8 +118,11 @@ class HttpPinotController:
         content, kind = _content(body)
         wait = timeout or self._connection.write_s
         request = _Request(method, path, query_params(params), content, files, {**kind, **(headers or {})}, wait)
-        with self._once(request) as response:
-            response.read()
+        with self._once(request) as unread:
+            try:
+                response = read_whole(unread, wait_s=wait)
+            except AnswerTooLarge as error:
+                raise _unknown(request, error.message.rstrip(".")) from error
             if response.is_success and is_page(response):
                 raise _unknown(request, f"{self.url} answered with a page")
             raise_for(response)
@@ -157,8 +161,8 @@ class HttpPinotController:
     # How a request meets the addresses
 
     def _read(self, request: _Request) -> httpx.Response:
-        with self._over_all(request) as response:
-            response.read()
+        with self._over_all(request) as unread:
+            response = read_whole(unread, wait_s=request.timeout or self._connection.read_s)
             raise_for(response)
             return response
 
@@ -287,11 +291,11 @@ class HttpPinotController:
         asked = self._verified.get(url)
         if not self._connection.is_controller or (asked is not None and time.monotonic() - asked < _VERIFIED_FOR_S):
             return
-        response = self._ask(url, _Request("GET", _CLUSTER_INFO), keep_alive=False)
+        unread = self._ask(url, _Request("GET", _CLUSTER_INFO), keep_alive=False)
         try:
-            response.read()
+            response = read_whole(unread, SMALL)
         finally:
-            response.close()
+            unread.close()
         found = cluster_of(response, url)
         wanted = self._connection.cluster or self._cluster
         if wanted and found != wanted:
