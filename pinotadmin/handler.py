@@ -102,7 +102,7 @@ class ThreadedHandler(ASGIHandler):
         if answer.pieces is None:
             await send({"type": "http.response.body", "body": answer.body})
             return
-        leaving = asyncio.create_task(receive())  # the body is read: what comes next is that the client has left
+        leaving = asyncio.ensure_future(receive())  # the body is read: what comes next is that the client has left
         try:
             while not leaving.done() and (piece := await self._on_thread(next, answer.pieces, None)) is not None:
                 async with asyncio.timeout(STALLED_S):
