@@ -76,6 +76,14 @@ def test_the_preview_compares_before_and_after(viewer: Client, entry: str) -> No
     assert "Needs the right <code>segments.operate</code>" in text
 
 
+def test_a_preview_stays_the_same_while_only_time_passes(operator: Client, entry: str, world: World) -> None:
+    address = f"{LINEAGE}{entry}/rollback/"
+    values = _filled(operator, address)
+    world.now += 5000
+    assert operator.post(address, values).status_code == 302
+    assert world.visible == ["old_0"]
+
+
 def test_a_rollback_happens_and_the_page_tells_what(operator: Client, entry: str, world: World) -> None:
     address = f"{LINEAGE}{entry}/rollback/"
     answer = operator.post(address, _filled(operator, address), follow=True)
