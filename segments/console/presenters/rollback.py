@@ -71,7 +71,7 @@ def warnings(preview: RevertPreview | RollbackPreview) -> list[str]:
 
 
 def fingerprint(preview: RevertPreview) -> str:
-    """Stands for what the person saw, so that a confirmation of something else is noticed; deadlines move with the clock and do not count."""
+    """Stands for what the person saw, so that a confirmation of something else is noticed. Deadlines do not count: they move."""
     seen = {k: v for k, v in asdict(preview).items() if not k.endswith("_until_ms")}
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:32]
 
