@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -33,13 +33,31 @@ _RANGES: Final = {"INT": (-(2**31), 2**31 - 1), "LONG": (-(2**63), 2**63 - 1)}
 
 
 class BadValue(Exception):
-    """A value that does not convert: its position in the array, the value, and what is wrong with it if not its type."""
+    """A value that does not convert: its position in the array, the value, and what is wrong with it if not its type.
 
-    def __init__(self, position: int, value: Any, reason: str = "") -> None:
+    ``every`` are (position, value) of all values with this fault, where they were found together; else of this one.
+    """
+
+    def __init__(self, position: int, value: Any, reason: str = "", every: Sequence[tuple[int, Any]] = ()) -> None:
         super().__init__(value)
         self.reason = reason
         self.position = position
         self.value = value
+        self.every = every or ((position, value),)
+
+    @classmethod
+    def among(cls, values: Any, is_bad: Any, reason: str = "") -> BadValue:
+        """Of all values of an array that a mask (NumPy, at least one True) marks."""
+        every = [(int(at), values[int(at)].as_py()) for at in np.flatnonzero(is_bad)]
+        return cls(*every[0], reason, every)
+
+
+class RefusedRows(Exception):
+    """The cause of an error about a row: (row, what is wrong) of every row with the same fault."""
+
+    def __init__(self, rows: Sequence[tuple[int, str]]) -> None:
+        super().__init__(len(rows))
+        self.rows = rows
 
 
 def convert(values: Any, data_type: str) -> Any:
@@ -77,15 +95,16 @@ def is_list(kind: Any) -> bool:
 
 
 def map_distinct(values: Any, function: Callable[[Any], Any], kind: Any) -> Any:
-    """Apply a function once per distinct value. What it refuses becomes a BadValue with the first row that holds the value."""
+    """Apply a function once per distinct value. What it refuses becomes a BadValue with the rows that hold such values."""
     encoded = values.dictionary_encode()
-    out = []
+    out, refused = [], []
     for place, value in enumerate(encoded.dictionary.to_pylist()):
         try:
             out.append(function(value))
-        except (ValueError, OverflowError, RecursionError) as error:
-            indices = encoded.indices.fill_null(-1).to_numpy()
-            raise BadValue(int(np.flatnonzero(indices == place)[0]), value) from error
+        except (ValueError, OverflowError, RecursionError):
+            refused.append(place)
+    if refused:
+        raise BadValue.among(values, np.isin(encoded.indices.fill_null(-1).to_numpy(), refused))
     try:
         made = pa.array(out, kind)
     except UnicodeEncodeError:  # half a surrogate pair, which UTF-8 can not hold: Java writes a question mark
@@ -324,8 +343,8 @@ def _single(values: Any) -> Any:
 
 def _first(values: Any) -> BadValue:
     """The first value that is there; its whole type does not convert."""
-    position = int(np.argmax(values.is_valid().to_numpy(zero_copy_only=False))) if len(values) else 0
-    return BadValue(position, values[position].as_py() if len(values) else None)
+    valid = values.is_valid().to_numpy(zero_copy_only=False)
+    return BadValue.among(values, valid) if valid.any() else BadValue(0, None)
 
 
 _CONVERTERS: Final[dict[str, Callable[[Any], Any]]] = {

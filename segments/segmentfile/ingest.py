@@ -13,7 +13,7 @@ from segments.domain.schema import DEFAULT_MAX_LENGTH, FieldSpec, Schema
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.segmentfile.compute import pc
-from segments.segmentfile.convert import BadValue, convert, plain
+from segments.segmentfile.convert import BadValue, RefusedRows, convert, plain
 from segments.segmentfile.expression import Column, Expression, Literal, columns_of, parse_expression
 from segments.segmentfile.functions import as_boolean, find_function
 
@@ -194,11 +194,16 @@ def _guarded(run: Callable[[pa.Table], Any], table: pa.Table, plan: Ingestion, w
     try:
         return run(table)
     except BadValue as bad:
+        name = f"{what[0].upper()}{what[1:]}"
         raise InvalidInput(
-            f"{what[0].upper()}{what[1:]}, row {bad.position}: the expression does not take the value {str(bad.value)[:120]!r}.",
+            f"{name}, row {bad.position}: {_not_taken(bad.value)}",
             remedy="Correct the input or the expression, or set ingestionConfig.continueOnError.",
             row=bad.position,
-        ) from bad
+        ) from RefusedRows([(row, f"{name}: {_not_taken(value)}") for row, value in bad.every])
+
+
+def _not_taken(value: Any) -> str:
+    return f"the expression does not take the value {str(value)[:120]!r}."
 
 
 def _joined(parts: Iterable[Any]) -> Any:

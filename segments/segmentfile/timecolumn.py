@@ -76,8 +76,7 @@ def check_row_times(field: FieldSpec, values: Any) -> None:
         millis = pc.multiply(values.cast(pa.int64()).cast(pa.float64(), safe=False), parsed.size * MILLIS[parsed.unit])
     bad = pc.fill_null(pc.or_(pc.less(millis, TIME_RANGE_MS[0]), pc.greater(millis, TIME_RANGE_MS[1])), False)
     if pc.any(bad).as_py():
-        position = pc.index(bad, True).as_py()
-        raise BadValue(position, values[position].as_py(), "is a time outside 1971..2071, which 'rowTimeValueCheck' forbids")
+        raise BadValue.among(values, bad.to_numpy(zero_copy_only=False), "is a time outside 1971..2071, which 'rowTimeValueCheck' forbids")
 
 
 def check_times(table: str, field: FieldSpec, start: int, end: int, unit: str) -> None:

@@ -15,7 +15,7 @@ from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.segmentfile.buffers import lists_of, offsets_of, parts
 from segments.segmentfile.compute import pc
-from segments.segmentfile.convert import ARROW, BadValue, convert, is_list, plain
+from segments.segmentfile.convert import ARROW, BadValue, RefusedRows, convert, is_list, plain
 from segments.segmentfile.ingest import Ingestion, apply_ingestion, lenient, read_ingestion
 from segments.segmentfile.javatext import parse_decimal, plain_decimal
 from segments.segmentfile.timecolumn import check_row_times, null_time
@@ -57,8 +57,9 @@ class Prepared:
         try:
             return _column(self.table, field, self.config, self.plan, self.now_ms)
         except BadValue as bad:
-            row = bad.position if self.kept is None else int(self.kept[bad.position])
-            raise _refused(field, row, bad) from bad
+            every = [(at if self.kept is None else int(self.kept[at]), value) for at, value in bad.every]
+            rows = [(row, _complaint(field, "", value, bad.reason)) for row, value in every]
+            raise _refused(field, every[0][0], bad) from RefusedRows(rows)
 
 
 def prepare(table: Any, schema: Schema, config: TableConfig, *, now_ms: int) -> Prepared:
@@ -92,13 +93,16 @@ def uses_null_vector(field: FieldSpec, schema: Schema, config: TableConfig) -> b
 
 def _refused(field: FieldSpec, row: int, bad: BadValue) -> InvalidInput:
     return InvalidInput(
-        f"Column '{field.name}', row {row}: value {_shown(bad.value)} "
-        + (bad.reason or f"does not convert to {field.data_type}{'' if field.single_value else '[]'}")
-        + ".",
+        _complaint(field, f", row {row}", bad.value, bad.reason),
         remedy="Correct the input or the column's data type in the schema.",
         column=field.name,
         row=row,
     )
+
+
+def _complaint(field: FieldSpec, where: str, value: Any, reason: str) -> str:
+    wrong = reason or f"does not convert to {field.data_type}{'' if field.single_value else '[]'}"
+    return f"Column '{field.name}'{where}: value {_shown(value)} {wrong}."
 
 
 def _column(table: Any, field: FieldSpec, config: TableConfig, plan: Ingestion, now_ms: int) -> tuple[Any, Mask]:
@@ -140,7 +144,7 @@ def _multi_value(values: Any, field: FieldSpec, filler: Any) -> tuple[Any, Mask]
     try:
         stored = _sanitize(convert(flat, field.data_type), field, filler)
     except BadValue as bad:
-        raise BadValue(int(rows[bad.position]), bad.value) from bad
+        raise BadValue(int(rows[bad.position]), bad.value, bad.reason, [(int(rows[at]), value) for at, value in bad.every]) from bad
     if stored.null_count:
         keep = stored.is_valid().to_numpy(zero_copy_only=False)
         stored, rows = stored.drop_null(), rows[keep]
@@ -174,8 +178,7 @@ def _sanitize(values: Any, field: FieldSpec, filler: Any) -> Any:
     if not pc.any(bad).as_py():
         return values
     if strategy == "ERROR":
-        position = pc.index(bad, True).as_py()
-        raise BadValue(position, values[position].as_py())
+        raise BadValue.among(values, bad.to_numpy(zero_copy_only=False))
     if strategy == "SUBSTITUTE_DEFAULT_VALUE":
         return pc.if_else(bad, filler, values)
     if not text:

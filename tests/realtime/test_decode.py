@@ -77,16 +77,18 @@ def test_bad_messages_are_set_aside_with_their_place_and_reason(filler: int) -> 
     found = decoder(schema_of(i="INT", s="STRING")).decode([*good, *bad, b'{"i":99,"s":"last","ts":1}'], now_ms=NOW)
     assert [r["i"] for r in rows(found)] == [*range(filler), 99]
     assert found.bad == len(bad)
-    assert [s.position for s in found.samples] == list(range(filler, filler + len(bad)))
-    assert "INT" in found.samples[5].reason
-    assert found.samples[1].start == "no json"
+    assert [s.position for s in found.set_aside] == list(range(filler, filler + len(bad)))
+    assert "INT" in found.set_aside[5].reason
+    assert found.set_aside[1].start == "no json"
 
 
-def test_only_ten_of_many_bad_messages_are_shown_but_all_are_counted() -> None:
-    values = [b'{"i":%s,"ts":1}' % (b'"x"' if n % 2 else b"1") for n in range(400)]
+def test_every_bad_message_among_good_ones_is_named_with_its_column_and_its_own_value() -> None:
+    values = [b'{"i":%s,"ts":1}' % (b'"x%d"' % n if n % 2 else b"1") for n in range(400)]
     found = decoder(schema_of(i="INT")).decode(values, now_ms=NOW)
-    assert (found.table.num_rows, found.bad, len(found.samples)) == (200, 200, 10)
-    assert [s.position for s in found.samples] == list(range(1, 20, 2))
+    assert (found.table.num_rows, found.bad, len(found.set_aside)) == (200, 200, 200)
+    assert [s.position for s in found.set_aside] == list(range(1, 400, 2))
+    assert {s.column for s in found.set_aside} == {"i"}
+    assert found.set_aside[1].reason == "Column 'i': value 'x3' does not convert to INT."
 
 
 def test_a_batch_of_nothing_but_bad_messages_gives_an_empty_table_of_all_columns() -> None:
@@ -108,7 +110,7 @@ def test_a_text_that_is_no_time_is_a_bad_message_because_it_would_stop_the_build
         {"name": "ts", "dataType": "STRING", "format": "1:DAYS:SIMPLE_DATE_FORMAT:yyyy-MM-dd", "granularity": "1:DAYS"}]}  # fmt: skip
     found = decoder(parse_schema(body)).decode([b'{"ts":"2020-01-02"}', b'{"ts":"tomorrow"}', b'{"ts":"2020-01-03"}'], now_ms=NOW)
     assert found.table.column("ts").to_pylist() == ["2020-01-02", "2020-01-03"]
-    assert [s.position for s in found.samples] == [1]
+    assert [s.position for s in found.set_aside] == [1]
 
 
 def test_messages_with_line_breaks_between_their_tokens_are_read() -> None:
@@ -182,7 +184,7 @@ def test_avro_of_one_schema() -> None:
     reading = decoder(schema_of(i="INT", s="STRING"), "avro", {"schema": json.dumps(AVRO)})
     found = reading.decode([avro({"i": 5, "s": "x", "ts": 7}), b"\x02", avro({"i": None, "s": "y", "ts": 8}) + b"!"], now_ms=NOW)
     assert rows(found) == [{"i": 5, "s": "x", "ts": 7}]
-    assert [s.position for s in found.samples] == [1, 2]
+    assert [s.position for s in found.set_aside] == [1, 2]
     with pytest.raises(InvalidInput, match="Avro schema"):
         decoder(schema_of(), "avro", {"schema": '{"type":"nothing"}'})
 
@@ -219,7 +221,7 @@ def test_csv_by_its_header() -> None:
     assert rows(found) == [
         {"i": 1, "s": "a|b", "m": [1, 2], "ts": 5}, {"i": -(2**31), "s": "x", "m": [-(2**31)], "ts": NOW},
     ]  # fmt: skip
-    assert [s.position for s in found.samples] == [2, 3, 4]
+    assert [s.position for s in found.set_aside] == [2, 3, 4]
     with pytest.raises(InvalidInput, match="header"):
         decoder(schema_of(i="INT"), "csv", {"header": "x,y"})
 

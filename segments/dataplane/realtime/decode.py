@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from segments.dataplane.realtime.avro_messages import AvroMessages, FramedAvroMessages
 from segments.dataplane.realtime.csv_messages import CsvMessages
-from segments.dataplane.realtime.decoded import CONTENT_ERRORS, SAMPLES, BadMessage, Decoded, MessageReader, RawRows, bad_message
+from segments.dataplane.realtime.decoded import CONTENT_ERRORS, BadMessage, Decoded, MessageReader, bad_message
 from segments.dataplane.realtime.json_messages import JsonMessages
 from segments.dataplane.realtime.ready_columns import ready_column
 from segments.domain.outgoing import Kind, Rules
@@ -21,6 +21,7 @@ from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.gateways.streams.schema_registry import SchemaRegistry
 from segments.segmentfile.compute import pc
+from segments.segmentfile.convert import RefusedRows
 from segments.segmentfile.ingest import apply_ingestion, read_ingestion, reading_schema
 from segments.segmentfile.timecolumn import to_millis
 from segments.segmentfile.transform import Mask, Prepared, stored_fields
@@ -28,6 +29,10 @@ from segments.segmentfile.transform import Mask, Prepared, stored_fields
 __all__ = ["BadMessage", "Decoded", "Decoder", "open_decoder"]
 #: So many different texts of a time column are remembered as readable.
 _MOST_TIMES: Final = 100_000
+_REFUSALS: Final = (InvalidInput, *CONTENT_ERRORS)
+_Part = tuple[pa.Table, dict[str, Mask]]
+#: Which message, what is wrong with it, and the column at fault, if one is known.
+_Misfit = tuple[int, object, str]
 
 
 class Decoder:
@@ -52,35 +57,54 @@ class Decoder:
         Raises Unavailable when something outside is needed and does not answer (a schema registry).
         """
         raw = self._reader.read(values)
-        bad = list(raw.bad)
-        parts: list[tuple[pa.Table, dict[str, Mask]]] = []
-        filtered = self._store(raw, values, 0, raw.table.num_rows, now_ms, parts, bad)
+        places = np.arange(raw.table.num_rows) if raw.positions is None else raw.positions
+        parts, misfits = self._stored(raw.table, places, now_ms)
+        bad = [*raw.bad, *(bad_message(place, values[place], error, column) for place, error, column in misfits)]
         bad.sort(key=lambda b: b.position)
         table, masks = parts[0] if len(parts) == 1 else _joined(parts)
-        return Decoded(table, masks, len(bad), tuple(bad[:SAMPLES]), filtered)
+        return Decoded(table, masks, len(bad), tuple(bad), raw.table.num_rows - len(misfits) - table.num_rows)
 
-    def _store(
-        self, raw: RawRows, values: Sequence[bytes], start: int, stop: int, now_ms: int, parts: list[Any], bad: list[BadMessage]
-    ) -> int:
-        """Convert rows ``start`` to ``stop``; halves what does not convert until the bad row is alone. Returns the rows filtered out."""
-        part = raw.table if stop - start == raw.table.num_rows else raw.table.slice(start, stop - start)
+    def _stored(self, rows: pa.Table, places: NDArray[np.int64], now_ms: int) -> tuple[list[_Part], list[_Misfit]]:
+        """The rows in stored columns, and those that can not be. ``places``: which message each row is.
+
+        What one column or transform refuses is taken out together, so that a flood of bad messages costs no conversion for each.
+        """
+        misfits: list[_Misfit] = []
+        for _ in range(len(self._fields) + len(self._plan.transforms) + 1):
+            try:
+                return [self._convert(rows, now_ms)], misfits
+            except _REFUSALS as error:
+                column = str(error.data.get("column", "")) if isinstance(error, InvalidInput) else ""
+                found = error.__cause__.rows if isinstance(error.__cause__, RefusedRows) else ()
+            if not found:
+                break
+            misfits += [(int(places[row]), reason, column) for row, reason in found]
+            stays = np.ones(rows.num_rows, bool)
+            stays[[row for row, _ in found]] = False
+            # One chunk for each column, as a reader gives them: columns that need no conversion are recognised by that.
+            rows, places = rows.filter(pa.array(stays)).combine_chunks(), places[stays]
+        parts: list[_Part] = []
+        self._halved(rows, places, now_ms, parts, misfits)
+        return parts or [self._convert(rows.slice(0, 0), now_ms)], misfits
+
+    def _halved(self, rows: pa.Table, places: NDArray[np.int64], now_ms: int, parts: list[_Part], misfits: list[_Misfit]) -> None:
+        """Halve what does not convert until the bad row is alone; rows whose types do not agree become parts of their own."""
         try:
-            table, masks = self._convert(part, now_ms)
-        except (InvalidInput, *CONTENT_ERRORS) as error:
-            if stop - start <= 1:
-                position = start if raw.positions is None else int(raw.positions[start])
-                bad.append(bad_message(position, values[position], error))
-                parts.append(self._convert(raw.table.slice(0, 0), now_ms))
-                return 0
-            middle = (start + stop) // 2
-            first = self._store(raw, values, start, middle, now_ms, parts, bad)
-            return first + self._store(raw, values, middle, stop, now_ms, parts, bad)
-        parts.append((table, masks))
-        return stop - start - table.num_rows
+            parts.append(self._convert(rows, now_ms))
+        except _REFUSALS as error:
+            if rows.num_rows <= 1:
+                misfits.append((int(places[0]), error, ""))
+                return
+            middle = rows.num_rows // 2
+            self._halved(rows.slice(0, middle), places[:middle], now_ms, parts, misfits)
+            self._halved(rows.slice(middle), places[middle:], now_ms, parts, misfits)
 
-    def _convert(self, raw: pa.Table, now_ms: int) -> tuple[pa.Table, dict[str, Mask]]:
-        rows, kept = apply_ingestion(raw, self._plan, self._schema)
-        prepared = Prepared(rows, kept, self._plan, self._schema, self._config, now_ms)
+    def _prepared(self, raw: pa.Table, now_ms: int) -> Prepared:
+        return Prepared(*apply_ingestion(raw, self._plan, self._schema), self._plan, self._schema, self._config, now_ms)
+
+    def _convert(self, raw: pa.Table, now_ms: int) -> _Part:
+        prepared = self._prepared(raw, now_ms)
+        rows = prepared.table
         columns: dict[str, Any] = {}
         masks: dict[str, Mask] = {}
         given = dict(zip(rows.column_names, rows.columns, strict=True))
@@ -130,7 +154,7 @@ def _reader(decoder: DecoderConfig, schema: Schema, registries: Rules) -> Messag
     return FramedAvroMessages(schema, SchemaRegistry(decoder.properties, registries).schema_text)
 
 
-def _joined(parts: Sequence[tuple[pa.Table, dict[str, Mask]]]) -> tuple[pa.Table, dict[str, Mask]]:
+def _joined(parts: Sequence[_Part]) -> _Part:
     table = pa.concat_tables([t for t, _ in parts]).combine_chunks()
     names = sorted({name for _, masks in parts for name in masks})
     return table, {n: np.concatenate([_mask(t, m, n) for t, m in parts]) for n in names}

@@ -10,34 +10,34 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from segments.errors import InvalidInput
 from segments.segmentfile.transform import Mask
 
-#: So many bad messages of a batch are shown.
-SAMPLES: Final = 10
 #: What a message's content can make a parser or a conversion raise.
 CONTENT_ERRORS: Final = (ValueError, TypeError, ArithmeticError, LookupError, NotImplementedError, RecursionError, EOFError, AttributeError)
 
 
 @dataclass(frozen=True)
 class BadMessage:
-    """A message that gave no row: its position in the batch, why, and its first bytes as text."""
+    """A message that gave no row: its position in the batch, why, its first bytes as text, and the column at fault, if one is known."""
 
     position: int
     reason: str
     start: str
+    column: str = ""
 
 
 @dataclass(frozen=True)
 class Decoded:
     """Rows of one batch in stored columns, null ``masks`` of the columns that had nulls, and what gave no row.
 
-    ``bad`` counts messages set aside, ``samples`` shows the first ten of them; ``filtered`` counts rows that the table's filter dropped.
+    ``bad`` counts messages set aside, ``set_aside`` has them in order; ``filtered`` counts rows that the table's filter dropped.
     """
 
     table: pa.Table
     masks: Mapping[str, Mask]
     bad: int = 0
-    samples: tuple[BadMessage, ...] = ()
+    set_aside: tuple[BadMessage, ...] = ()
     filtered: int = 0
 
 
@@ -57,7 +57,7 @@ class MessageReader(Protocol):
         """All messages that parse as rows, in order. Never raises for content."""
 
 
-def bad_message(position: int, value: bytes, reason: object) -> BadMessage:
+def bad_message(position: int, value: bytes, reason: object, column: str = "") -> BadMessage:
     """A message set aside, with its first 120 bytes."""
-    text = str(reason) or type(reason).__name__
-    return BadMessage(position, " ".join(text.split())[:300], bytes(value[:120]).decode("utf-8", "replace"))
+    text = reason.message if isinstance(reason, InvalidInput) else str(reason) or type(reason).__name__
+    return BadMessage(position, " ".join(text.split())[:300], bytes(value[:120]).decode("utf-8", "replace"), column)
