@@ -45,6 +45,7 @@ _tables: list[Pattern] = [
 _realtime: list[Pattern] = [
     path("", include("segments.api.realtime")),
     path("", include("segments.api.realtime_additions")),
+    path("", include("segments.api.set_aside")),
     path("", include("segments.api.segment_operations")),
 ]
 _segments: list[Pattern] = [

@@ -10,11 +10,10 @@ from typing import Any, Final
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
+from segments.domain.safe_cells import safe_cell
 from segments.services.streaming import in_threads
 
 _LINES: Final = 1000
-#: What spreadsheets take for the beginning of a formula, also in its wide form, or skip before they look for one.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class _Echo:
@@ -48,8 +47,3 @@ def _lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterable[str
     yield writer.writerow([safe_cell(name) for name in header])
     for row in rows:
         yield writer.writerow([safe_cell(v) for v in row])
-
-
-def safe_cell(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets a leading apostrophe; numbers stay numbers."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

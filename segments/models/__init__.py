@@ -6,6 +6,7 @@ from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, Lineag
 from segments.models.people import ApiToken, Grant
 from segments.models.pushes import Push, PushSegment
 from segments.models.records import AuditEvent, Finding, PassRun
+from segments.models.set_aside import SetAsideCount, SetAsideMessage, SetAsideReplay
 
 __all__ = [
     "ApiToken",
@@ -20,5 +21,8 @@ __all__ = [
     "Push",
     "PushSegment",
     "Segment",
+    "SetAsideCount",
+    "SetAsideMessage",
+    "SetAsideReplay",
     "Table",
 ]

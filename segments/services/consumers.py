@@ -17,11 +17,10 @@ from segments.services.realtime_state import read_ideal
 
 @dataclass(frozen=True)
 class BadMessage:
-    """A message that gave no row: its offset, why, and how it begins."""
+    """A message that gave no row: its offset, and why."""
 
     offset: str
     reason: str
-    start: str
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Consumer:
         return {
             "partition": self.partition, "segment": self.segment, "server": self.server, "problem": self.problem, "rows": self.rows,
             "bytes": self.bytes, "messages": self.messages, "filteredRows": self.filtered_rows, "badMessages": self.bad_messages,
-            "badSamples": [{"offset": s.offset, "reason": s.reason, "start": s.start} for s in self.samples],
+            "badSamples": [{"offset": s.offset, "reason": s.reason} for s in self.samples],
         }  # fmt: skip
 
 
@@ -62,7 +61,7 @@ def read_consumers(ctx: Context, table: TableName) -> list[Consumer]:
 
 
 def _consumer(server: str, row: Mapping[str, Any]) -> Consumer:
-    samples = [BadMessage(str(s.get("offset", "")), str(s.get("reason", "")), str(s.get("start", ""))) for s in row.get("badSamples") or ()]
+    samples = [BadMessage(str(s.get("offset", "")), str(s.get("reason", ""))) for s in row.get("badSamples") or ()]
     return Consumer(
         partition=int(row["partition"]), segment=str(row.get("segmentName", "")), server=server, problem=str(row.get("problem") or ""),
         rows=int(row.get("rows") or 0), bytes=int(row.get("bytes") or 0), messages=int(row.get("messages") or 0),

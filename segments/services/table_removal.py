@@ -16,6 +16,7 @@ from segments.services import archive, audit, last_copies, pinot_tables
 from segments.services.context import Actor, Context
 from segments.services.deletion_queue import Pending
 from segments.services.lineage_record import read_lineage
+from segments.services.set_aside import keeping as set_aside
 from segments.services.table_record import read_table_config
 from segments.services.tables import remove_broker_row
 from segments.services.undo.past_entries import keep_entries
@@ -52,6 +53,7 @@ def delete_table(ctx: Context, table: TableName, *, retention: str | None = None
         ctx.store.delete_tree(path(table.typed))
     ctx.store.delete_tree(paths.completions(table.typed))
     ctx.store.delete(paths.data_loss(table.typed))
+    set_aside.forget_table(ctx.cluster, table)
     ctx.store.delete_tree(f"{paths.MINION_TASK_METADATA}/{table.typed}")
     ctx.store.delete(paths.table_config(table.typed))
     audit.record(actor, "deleteTable", cluster=ctx.cluster, target=table.typed, segments=len(segments))

@@ -16,6 +16,7 @@ from segments.secret_texts import mask_text
 from segments.services import archive, deletion, pinot_findings, pinot_reaper
 from segments.services.context import Context
 from segments.services.lineage_record import read_lineage
+from segments.services.set_aside.finding import set_aside_findings
 from segments.services.table_record import read_table_config
 from segments.store import paths
 
@@ -32,6 +33,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
         keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
         found = [*found, *pinot_findings.rollback_findings(ctx, table)]
         repaired = [*(f.message for f in stopped), *archive.remove_aged(ctx, encode(table.raw)), *pinot_reaper.tidy(ctx, table)]
+    found = [*found, *set_aside_findings(ctx.cluster, table)]
     keep_findings(ctx.cluster, table.typed, found, owns=lambda code: not code.startswith(CONSUMPTION))
     sentences = [*repaired, *(f.message for f in found)]
     return sentences or [f"{table} is as it should be."]

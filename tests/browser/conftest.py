@@ -104,7 +104,7 @@ def realtime(world: World, tmp_path: Path) -> Iterator[RealtimeWorld]:
     def say(url: str, method: str, path: str, *_: object) -> list[dict[str, Any]]:
         first = realtime.consuming[0]
         if path.endswith("/consumers"):
-            bad = [{"offset": "17", "reason": "The message is no object but list.", "start": "[1, 2, 3]"}]
+            bad = [{"offset": "17", "reason": "The message is no object but list."}]
             return [{"segmentName": first, "partition": 0, "rows": 40, "bytes": 4096, "messages": 42, "badMessages": 2, "badSamples": bad}]
         info = {"recordsLag": {"0": "7"}, "currentOffsets": {"0": "42"}}
         return [{"segmentName": first, "consumerState": "CONSUMING", "lastConsumedTimestamp": 5, "partitionOffsetInfo": info}]

@@ -67,7 +67,7 @@ def consumers(url: str, method: str, path: str, *_: object) -> list[dict[str, An
     """As ``says``; asked for its consumers a server tells of two bad messages in partition 0 and of a stream that is away in 1."""
     if not path.endswith("/consumers"):
         return says(url)
-    bad = [{"offset": "17", "reason": "no JSON <b>", "start": "{oops"}]
+    bad = [{"offset": "17", "reason": "no JSON <b>"}]
     zero = {
         "segmentName": "a",
         "partition": 0,
@@ -90,12 +90,10 @@ def test_messages_set_aside_and_why_a_partition_waits_are_shown(operator: Client
         "2 of 42 messages set aside",
         "Messages set aside",
         "no JSON &lt;b&gt;",
-        "{oops",
         "The stream does not answer.",
         "40 rows",
     ):
         assert words in text
-    assert text.count("{oops") == 1
 
 
 def test_lost_stream_data_is_listed_newest_first(operator: Client, world: RealtimeWorld) -> None:

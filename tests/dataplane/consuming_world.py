@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
-from segments.domain import ideal_state
+from segments.domain import ideal_state, set_aside
 from segments.domain.commit_plan import consuming_record, consuming_row
 from segments.domain.completion import Kind
 from segments.domain.llc_name import LLCName, parse_llc_name
 from segments.domain.schema import parse_schema
 from segments.domain.table_config import parse_table_config
+from segments.errors import Unavailable
 from segments.gateways.controller_protocol import Answer, Report
 from segments.gateways.streams.memory import MemoryBroker
 from segments.services import completion
@@ -82,6 +85,30 @@ class SpokenController:
         return self._say(Kind.COMMIT_END, report, location=location, info=info)
 
 
+class CollectedReports:
+    """Takes what servers report of messages set aside, in the web process's place; ``is_away``: it does not answer."""
+
+    def __init__(self) -> None:
+        self.taken: list[set_aside.Report] = []
+        self.is_away = False
+
+    def send(self, table: str, body: bytes) -> None:
+        if self.is_away:
+            raise Unavailable("The web process is away.")
+        self.taken.append(msgspec.json.decode(body, type=set_aside.Report))
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+    @property
+    def messages(self) -> list[set_aside.Message]:
+        return [m for report in self.taken for m in report.messages]
+
+    @property
+    def settled(self) -> list[set_aside.Settled]:
+        return [s for report in self.taken for s in report.settled]
+
+
 class ConsumingWorld(World):
     """Table ``r`` with one topic ``topic``; rows carry an ``id`` that no two of them share."""
 
@@ -94,6 +121,7 @@ class ConsumingWorld(World):
             new_id=lambda: f"id-{next(ids)}", controller_url="http://127.0.0.1:1", streams=self.stream.open, servers=self.http,
         )  # fmt: skip
         self.controller = SpokenController(self.ctx)
+        self.reports = CollectedReports()
         self.sent = 0
 
     def start_server(self, number: int = 1, *, controller: Any = None, consuming: Mapping[str, Any] | None = None, **more: Any) -> Server:
@@ -105,7 +133,9 @@ class ConsumingWorld(World):
             "127.0.0.1", number, 0, self.folder / f"server-{number}", SECRET, join_patience_s=2.0,
             consuming=ConsumingSettings(**(consuming or {})), **given,
         )  # fmt: skip
-        server = Server(store, self.deep_store, settings, controller=controller or self.controller, opener=self.stream.open)
+        server = Server(
+            store, self.deep_store, settings, controller=controller or self.controller, opener=self.stream.open, reports=self.reports
+        )
         server.start()
         self.servers[number] = server
         poll(lambda: server.is_ready, what="server ready")

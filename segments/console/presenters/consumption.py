@@ -25,12 +25,11 @@ LOSSES: Final = 20
 
 @dataclass(frozen=True)
 class Sample:
-    """A message that gave no row: where it stands in the stream, why, and how it begins."""
+    """A message that gave no row: where it stands in the stream, and why."""
 
     partition: int
     offset: str
     reason: str
-    start: str
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Line:
     def samples(self) -> list[Sample]:
         """The first messages that were set aside, of the replica that set aside most."""
         worst = max(self.consumers, key=lambda c: c.bad_messages, default=None)
-        return [Sample(self.partition, b.offset, b.reason, b.start) for b in worst.samples[:SAMPLES]] if worst else []
+        return [Sample(self.partition, b.offset, b.reason) for b in worst.samples[:SAMPLES]] if worst else []
 
     @property
     def replicas(self) -> list[tuple[str, Mark]]:

@@ -59,7 +59,7 @@ class Decoder:
         raw = self._reader.read(values)
         places = np.arange(raw.table.num_rows) if raw.positions is None else raw.positions
         parts, misfits = self._stored(raw.table, places, now_ms)
-        bad = [*raw.bad, *(bad_message(place, values[place], error, column) for place, error, column in misfits)]
+        bad = [*raw.bad, *(bad_message(place, error, column) for place, error, column in misfits)]
         bad.sort(key=lambda b: b.position)
         table, masks = parts[0] if len(parts) == 1 else _joined(parts)
         return Decoded(table, masks, len(bad), tuple(bad), raw.table.num_rows - len(misfits) - table.num_rows)

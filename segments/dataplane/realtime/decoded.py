@@ -19,11 +19,10 @@ CONTENT_ERRORS: Final = (ValueError, TypeError, ArithmeticError, LookupError, No
 
 @dataclass(frozen=True)
 class BadMessage:
-    """A message that gave no row: its position in the batch, why, its first bytes as text, and the column at fault, if one is known."""
+    """A message that gave no row: its position in the batch, why, and the column at fault, if one is known."""
 
     position: int
     reason: str
-    start: str
     column: str = ""
 
 
@@ -57,7 +56,7 @@ class MessageReader(Protocol):
         """All messages that parse as rows, in order. Never raises for content."""
 
 
-def bad_message(position: int, value: bytes, reason: object, column: str = "") -> BadMessage:
-    """A message set aside, with its first 120 bytes."""
+def bad_message(position: int, reason: object, column: str = "") -> BadMessage:
+    """A message set aside, and the first of what is wrong with it."""
     text = reason.message if isinstance(reason, InvalidInput) else str(reason) or type(reason).__name__
-    return BadMessage(position, " ".join(text.split())[:300], bytes(value[:120]).decode("utf-8", "replace"), column)
+    return BadMessage(position, " ".join(text.split())[:300], column)

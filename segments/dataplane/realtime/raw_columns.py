@@ -27,13 +27,13 @@ def parsed_rows(values: Sequence[bytes], parse: Callable[[bytes], Any], schema: 
         try:
             row = parse(value)
         except CONTENT_ERRORS as error:
-            bad.append(bad_message(position, value, error if value.strip() else "The message is empty."))
+            bad.append(bad_message(position, error if value.strip() else "The message is empty."))
             continue
         if isinstance(row, dict):
             rows.append(row)
             positions.append(position)
         else:
-            bad.append(bad_message(position, value, f"The message is no object but {type(row).__name__}."))
+            bad.append(bad_message(position, f"The message is no object but {type(row).__name__}."))
     return RawRows(raw_table(rows, schema), np.array(positions, np.int64) if bad else None, tuple(bad))
 
 

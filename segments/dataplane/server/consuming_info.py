@@ -68,7 +68,7 @@ class ConsumingInfo:
             body |= {
                 "startOffset": intake.start.text, "rows": intake.segment.rows, "bytes": intake.segment.bytes, "messages": intake.messages,
                 "badMessages": intake.bad, "filteredRows": intake.filtered,
-                "badSamples": [{"offset": s.offset, "reason": s.reason, "start": s.start} for s in intake.bad_samples],
+                "badSamples": [{"offset": s.offset, "reason": s.reason} for s in intake.bad_samples],
                 "lost": [{"from": a.text, "to": b.text} for a, b in list(intake.lost)],
             }  # fmt: skip
         return body

@@ -31,12 +31,14 @@ from segments.dataplane.server.reporter import Reporter
 from segments.dataplane.server.schemas import SchemaCache
 from segments.dataplane.server.segment_folders import SegmentFolders
 from segments.dataplane.server.segment_uploads import SegmentUploads
+from segments.dataplane.server.set_aside import Outbox
 from segments.dataplane.server.slots import Slots
 from segments.domain.cluster_signature import address_of
 from segments.errors import PinotAdminError
 from segments.gateways.controller_protocol import Controller, HttpController
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.fetch import FetchRules
+from segments.gateways.set_aside_reports import HttpReports, Reports
 from segments.gateways.signed_calls import CallSigner, CallVerifier
 from segments.gateways.streams import StreamAccess, open_stream
 from segments.names import instance_name
@@ -82,7 +84,7 @@ class ServerSettings:
 class Server:
     """The server's parts and their life. ``instance`` is its name in the cluster, ``admin_url`` where it listens after ``start``.
 
-    ``controller`` and ``opener`` (of streams) stand in for HTTP and real streams.
+    ``controller``, ``opener`` (of streams) and ``reports`` (of messages set aside) stand in for HTTP and real streams.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Server:
         *,
         controller: Controller | None = None,
         opener: OpenStream | None = None,
+        reports: Reports | None = None,
     ) -> None:
         self._store, self._settings = store, settings
         self.instance = instance_name("Server", settings.host, settings.port)
@@ -108,10 +111,11 @@ class Server:
         root = DeepStore(settings.segment_store_url) if settings.segment_store_url else None
         uploader = Uploader(root, controller or self._http_controller, settings.consuming.upload_s, folders.workspace)
         streams = StreamPool(opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries)
+        self._set_aside = Outbox(settings.data_dir / ".set-aside", self.instance, reports or HttpReports(controllers, signer))
         dirty = Dirty()
         parts = ConsumingParts(
             store, self.instance, controller or self._http_controller, uploader, streams, folders, cache, settings.consuming,
-            threading.BoundedSemaphore(settings.consuming.builds),
+            threading.BoundedSemaphore(settings.consuming.builds), self._set_aside,
         )  # fmt: skip
         self.consumers = Consumers(parts, self.slots, self.reporter.mark, lambda table, segment: dirty.mark(table, segment))
         self.reconciler = Reconciler(
@@ -160,6 +164,7 @@ class Server:
         )
         self._remove_old_sessions()
         self.reporter.start()
+        self._set_aside.start()
         self.reconciler.start()
 
     def stop(self) -> None:
@@ -173,6 +178,7 @@ class Server:
         except PinotAdminError as error:
             log.warning("%s could not leave the cluster: %s", self.instance, error)
         self.reconciler.stop()
+        self._set_aside.stop()
         self.reporter.stop()
         self._http.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)

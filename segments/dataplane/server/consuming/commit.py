@@ -36,7 +36,7 @@ class Commit:
 
     def __init__(self, parts: Parts, source: Source, intake: Intake, report: Callable[[str | None], Report]) -> None:
         self._parts, self._source, self._report = parts, source, report
-        self._builder = Builder(parts, intake, source.name.text)
+        self._builder, self._intake = Builder(parts, intake, source.name.text), intake
         self._is_committed = False
 
     def close(self) -> None:
@@ -65,12 +65,14 @@ class Commit:
                 return None
             if location == self._peer_location:
                 built = self._builder.put_in_place(built)
+            self._intake.set_aside.hand_over(self._parts.set_aside, self._source, is_last=True)
             files = {name: built.file(name) for name in METADATA_FILES}
             end = self._parts.controller.commit_end(self._described(built, reason), location, files)
         if end.status != protocol.COMMIT_SUCCESS:
             log.warning("Commit of %s did not end: %s", self._source.name, end.status)
             return None
         self._is_committed = True
+        self._intake.set_aside.settle(self._parts.set_aside, self._source, self._intake.offset)
         log.info("Committed segment %s: %d rows, %d bytes, at %s", self._source.name, built.info.total_docs, built.size_bytes, location)
         return self._builder.install(built)
 

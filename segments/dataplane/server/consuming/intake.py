@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from segments.dataplane.realtime.decode import open_decoder
+from segments.dataplane.realtime.decoded import Decoded
 from segments.dataplane.realtime.mutable_segment import MutableSegment
+from segments.dataplane.server.consuming.set_aside import SetAside
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.consuming.stream_pool import StreamPool
+from segments.domain.set_aside import shown_reason
 from segments.domain.stream_offset import Offset
 from segments.errors import Unavailable
 from segments.gateways.streams import Batch, PartitionConsumer
@@ -26,11 +29,10 @@ _SAMPLES: Final = 10
 
 @dataclass(frozen=True)
 class BadSample:
-    """A message that gave no row: its offset, why, and how it begins."""
+    """A message that gave no row: its offset, and why, without secrets: every reader of the table sees it."""
 
     offset: str
     reason: str
-    start: str
 
 
 class RowsGone(Unavailable):
@@ -54,6 +56,7 @@ class Intake:
         self._consumer: PartitionConsumer | None = None
         self._marks: deque[tuple[Offset, int]] = deque([(start, 0)], _MARKS)
         self._bad: deque[BadSample] = deque(maxlen=_SAMPLES)
+        self.set_aside = SetAside()
         self.messages = 0
         self.bad = 0
         self.filtered = 0
@@ -92,16 +95,20 @@ class Intake:
     def _append(self, batch: Batch) -> None:
         decoded = self._decoder.decode(batch.values, now_ms=self.source.created_ms)
         self.segment.append(decoded.table, decoded.masks)
+        if decoded.set_aside:
+            self._set_aside(batch, decoded)
         self.has_null_times |= (self.source.config.time_column or "") in decoded.masks
         self.messages += len(batch)
         self.bad += decoded.bad
         self.filtered += decoded.filtered
         self.last_read_ms = time.time_ns() // 1_000_000
         self.last_message_ms = int(batch.timestamps_ms[-1]) if len(batch.timestamps_ms) else 0
-        for sample in decoded.samples:
-            if len(self._bad) < _SAMPLES:
-                offset = batch.offset_of(sample.position) if batch.offset_of is not None else self.offset
-                self._bad.append(BadSample(offset.text, sample.reason, sample.start))
+
+    def _set_aside(self, batch: Batch, decoded: Decoded) -> None:
+        self.set_aside.add(self.source, batch, decoded.set_aside, self.offset, time.time_ns() // 1_000_000)
+        for sample in decoded.set_aside[: _SAMPLES - len(self._bad)]:
+            offset = batch.offset_of(sample.position) if batch.offset_of is not None else self.offset
+            self._bad.append(BadSample(offset.text, shown_reason(sample.reason, batch.values[sample.position])))
 
     def rows_at(self, offset: Offset) -> int | None:
         """Rows before this offset; None when it is not remembered."""

@@ -10,6 +10,7 @@ from segments.dataplane.server.column_cache import ColumnCache
 from segments.dataplane.server.consuming.stream_pool import StreamPool
 from segments.dataplane.server.consuming.uploads import Uploader
 from segments.dataplane.server.segment_folders import SegmentFolders
+from segments.dataplane.server.set_aside import Outbox
 from segments.gateways.controller_protocol import Controller
 from segments.store.base import Store
 
@@ -44,7 +45,7 @@ class ConsumingSettings:
 
 @dataclass(frozen=True)
 class Parts:
-    """The server's own things that a consuming segment works with."""
+    """The server's own things that a consuming segment works with. ``set_aside``: where messages go that gave no row; None: nowhere."""
 
     store: Store
     instance: str
@@ -55,6 +56,7 @@ class Parts:
     cache: ColumnCache
     settings: ConsumingSettings = field(default_factory=ConsumingSettings)
     builds: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(2))
+    set_aside: Outbox | None = None
 
     def now_ms(self) -> int:
         """Epoch milliseconds."""

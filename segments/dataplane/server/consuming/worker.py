@@ -340,6 +340,7 @@ class Worker:
             return
         self._retry_s, self.problem = _FIRST_RETRY_S, ""
         self._losses.note(intake)
+        intake.set_aside.hand_over(self._parts.set_aside, intake.source)
         self._report_if_open(intake)
 
     def _wait_after(self, error: PinotAdminError, retry_s: float) -> float:
