@@ -23,6 +23,7 @@ KNOWN: Final[dict[str, list[str]]] = {
     "job": ["id-1"],
     "push_id": ["00000000-0000-0000-0000-000000000000"],
     "token": ["1"],
+    "number": ["1"],
     "type": ["OFFLINE", "REALTIME", "offline"],
     "tableType": ["OFFLINE", "REALTIME"],
     "tableName": ["t", "t_OFFLINE"],

@@ -30,7 +30,7 @@ BODY = {"tableName": "t", "tableType": "OFFLINE", "schemaName": "t"}
 #: Names that addresses are filled with.
 NAMES = {
     "table": "t", "schema": "t", "typed": "t_OFFLINE", "segment": "s", "entry": "e", "entry_id": "e", "job": "j",
-    "instance": "Server_127.0.0.1_8098", "key": "k", "name": "n", "tenant": "x", "task_type": "x", "token": "1",
+    "instance": "Server_127.0.0.1_8098", "key": "k", "name": "n", "tenant": "x", "task_type": "x", "token": "1", "number": "1",
 }  # fmt: skip
 
 
