@@ -47,6 +47,10 @@ class BoundedFiles:
         """Rename; some stores copy."""
         self._run_long(lambda: self._files.move(source, target))
 
+    def copy(self, source: str, target: str) -> None:
+        """Copy a file within the store."""
+        self._run_long(lambda: self._files.copy_file(source, target))
+
     def delete_file(self, path: str) -> None:
         """Delete a file."""
         self.run(lambda: self._files.delete_file(path))

@@ -126,13 +126,13 @@ class DeepStore:
         full = self._full(target)
         self._fs.create_dir(posixpath.dirname(full), recursive=True)
         if self.local_root is None:
-            self._fs.copy_file(self._full(source), full)
+            self._fs.copy(self._full(source), full)
             return True
         temporary = f"{full}.tmp.{uuid.uuid4()}"
         try:
-            os.link(self._full(source), temporary)
+            self._fs.run(lambda: os.link(self._full(source), temporary))
         except OSError:  # a file system without hard links
-            self._fs.copy_file(self._full(source), temporary)
+            self._fs.copy(self._full(source), temporary)
         self._fs.move(temporary, full)
         return True
 

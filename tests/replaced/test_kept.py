@@ -12,6 +12,7 @@ from segments import wiring
 from segments.domain.admission import Conditions
 from segments.domain.table_config import parse_table_config
 from segments.errors import OutcomeUnknown, StateConflict
+from segments.gateways.deepstore import DeepStore
 from segments.segmentfile.tar import read_info_from_tar
 from segments.services import archive, deletion, retention
 from segments.services.restore import restore_segments
@@ -166,3 +167,17 @@ def test_the_console_shows_why_and_puts_the_kept_version_back_after_a_preview(cl
         values = {"f": kept.file, "reason": "wrong file", "confirm": "restore 1"}
         assert admin.post("/console/tables/t_OFFLINE/deleted/restore/", values).status_code == 302
     assert served(cluster, "s0") == old
+
+
+def test_a_file_is_copied_in_stores_of_every_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A local one, one whose file system has no hard links, and a remote one."""
+
+    def refuse(*_: object) -> None:
+        raise OSError("no links here")
+
+    for store in (DeepStore(f"file://{tmp_path}/a"), DeepStore(f"file://{tmp_path}/b"), DeepStore("mock:///c")):
+        store.write("t/s", b"old")
+        assert store.copy("t/s", "Deleted_Segments/t/s!1")
+        store.write("t/s", b"new")
+        assert (store.read("Deleted_Segments/t/s!1"), store.copy("t/nothing", "t/x")) == (b"old", False)
+        monkeypatch.setattr("os.link", refuse)
