@@ -1,5 +1,5 @@
-"""Django admin pages: read-only mirrors and records, users, groups and their grants; actions lead to the console's pages."""
+"""Django admin pages: read-only mirrors and records, users, groups and their grants; actions ask for a reason and act."""
 
-from segments.admin import grants, mirrors, people, records
+from segments.admin import grants, mirrors, people, records, schedules
 
-__all__ = ["grants", "mirrors", "people", "records"]
+__all__ = ["grants", "mirrors", "people", "records", "schedules"]

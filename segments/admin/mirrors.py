@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from unfold.decorators import action
 
+from segments.admin import table_changes
+from segments.admin.confirmation import Change, confirm
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
+from segments.names import REALTIME
 from segments.services.page_addresses import address_in
+from segments.services.reading import readable_rows
 from segments.services.rights import has_right
 
 
@@ -35,41 +42,82 @@ class TableAdmin(ReadOnlyAdmin):
     """Tables with their sums."""
 
     read_by = ("cluster__name", "name")
-    list_display = [
-        "name",
-        "cluster",
-        "type",
-        "ingestion_type",
-        "rows_visible",
-        "segments_visible",
-        "segments_total",
-        "replicas",
-        "updated_at",
-    ]
+    list_display = ["name", "cluster", "type", "consumption", "rows_visible", "segments_visible", "replicas"]
     list_filter = ["cluster", "type", "ingestion_type"]
     list_select_related = ["cluster"]
     search_fields = ["name"]
-    actions_detail = ["open_console", "open_lineage", "open_passes"]
+    actions: ClassVar[list[str] | None] = ["pause_selected", "resume_selected", "commit_selected"]
+    actions_row = ["pause", "resume", "force_commit", "roll_back"]
+    actions_detail = ["open_console", "pause", "resume", "force_commit", "roll_back", "run_pass"]
 
     @admin.display(description="Replicas online")
     def replicas(self, table: Table) -> str:
         """``3 of 4``."""
         return f"{table.replicas_online} of {table.replicas_wanted}"
 
+    @admin.display(description="Consumption")
+    def consumption(self, table: Table) -> str:
+        """Of a REALTIME table."""
+        return "" if table.type != REALTIME else "paused" if table.is_paused else "consuming"
+
     @action(description="Open in the console", url_path="console")  # type: ignore[untyped-decorator]  # unfold ships no types
     def open_console(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """The table's page."""
         return _to(request, "console:table", object_id)
 
-    @action(description="Roll back…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
-    def open_lineage(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """The lineage, where each entry leads to its preview."""
-        return _to(request, "console:lineage", object_id)
+    @action(description="Pause…", url_path="pause", icon="pause")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def pause(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Pause the table."""
+        return self._ask(request, object_id, table_changes.pause)
 
-    @action(description="Run a pass…", url_path="passes", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
-    def open_passes(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """The form that runs retention or validation, with a reason."""
-        return _to(request, "console:table_passes", object_id)
+    @action(description="Resume…", url_path="resume", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def resume(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Resume the table, also one that is paused as a whole and so has no consuming segment."""
+        return self._ask(request, object_id, table_changes.resume)
+
+    @action(description="Force commit…", url_path="commit", icon="save")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def force_commit(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Commit its consuming segments."""
+        return self._ask(request, object_id, table_changes.commit)
+
+    @action(description="Roll back…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def roll_back(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Take its newest replacement back; older ones have their own rows."""
+        table = get_object_or_404(self.get_queryset(request), pk=object_id)
+        newest = LineageEntry.objects.select_related("table__cluster").filter(table=table).exclude(state="REVERTED").first()
+        if newest is None:
+            messages.info(request, f"{table.name} has no replacement that could be taken back.")
+            return redirect("../change/")
+        return confirm(request, self, [table], table_changes.take_back(newest))
+
+    @action(description="Run a pass…", url_path="passes", icon="autorenew")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def run_pass(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Retention, validation and the others, once."""
+        return self._ask(request, object_id, table_changes.run_pass)
+
+    @admin.action(description="Pause selected tables…")
+    def pause_selected(self, request: HttpRequest, rows: QuerySet[Table]) -> HttpResponse:
+        """Pause those that consume."""
+        return self._ask_all(request, rows, "pause_selected", table_changes.pause)
+
+    @admin.action(description="Resume selected tables…")
+    def resume_selected(self, request: HttpRequest, rows: QuerySet[Table]) -> HttpResponse:
+        """Resume those that consume."""
+        return self._ask_all(request, rows, "resume_selected", table_changes.resume)
+
+    @admin.action(description="Force commit selected tables…")
+    def commit_selected(self, request: HttpRequest, rows: QuerySet[Table]) -> HttpResponse:
+        """Commit the consuming segments of those that consume."""
+        return self._ask_all(request, rows, "commit_selected", table_changes.commit)
+
+    def _ask(self, request: HttpRequest, object_id: int, change: Callable[[list[Table]], Change]) -> HttpResponse:
+        table = get_object_or_404(self.get_queryset(request), pk=object_id)
+        return confirm(request, self, [table], change([table]))
+
+    def _ask_all(self, request: HttpRequest, rows: QuerySet[Table], name: str, change: Callable[[list[Table]], Change]) -> HttpResponse:
+        tables = list(rows.select_related("cluster"))
+        hold: dict[str, list[Any]] = {"action": [name], ACTION_CHECKBOX_NAME: [t.pk for t in tables]}
+        return confirm(request, self, tables, change(tables), hold)
 
 
 @admin.register(Segment)
@@ -85,7 +133,7 @@ class SegmentAdmin(ReadOnlyAdmin):
 
 @admin.register(ConsumingSegment)
 class ConsumingSegmentAdmin(ReadOnlyAdmin):
-    """Segments that are being filled from a stream; the buttons lead to the console's pages, which ask for a reason."""
+    """Segments that are being filled from a stream. A table that is paused has none: its own row has the button to resume it."""
 
     read_by = ("table__cluster__name", "table__name")
     list_display = ["name", "table", "partition", "sequence", "state", "start_offset", "flush_rows", "replicas_online", "replicas_wanted"]
@@ -103,30 +151,36 @@ class ConsumingSegmentAdmin(ReadOnlyAdmin):
     @action(description="Pause table…", url_path="pause", icon="pause")  # type: ignore[untyped-decorator]  # unfold ships no types
     def pause(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Pause its table."""
-        return _to_consumption(request, "console:pause", object_id)
+        return self._ask(request, object_id, table_changes.pause)
 
     @action(description="Resume table…", url_path="resume", icon="play_arrow")  # type: ignore[untyped-decorator]  # unfold ships no types
     def resume(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Resume its table."""
-        return _to_consumption(request, "console:resume", object_id)
+        return self._ask(request, object_id, table_changes.resume)
 
     @action(description="Force commit…", url_path="commit", icon="save")  # type: ignore[untyped-decorator]  # unfold ships no types
     def force_commit(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """Commit the partition's consuming segment."""
-        return _to_consumption(request, "console:commit", object_id)
+        """Commit the consuming segments of its table."""
+        return self._ask(request, object_id, table_changes.commit)
+
+    def _ask(self, request: HttpRequest, object_id: int, change: Callable[[list[Table]], Change]) -> HttpResponse:
+        # Also of one that was committed since the list was shown: what is changed is its table.
+        rows = readable_rows(Segment.objects.select_related("table__cluster"), request.user, cluster=self.read_by[0], table=self.read_by[1])
+        table = get_object_or_404(rows, pk=object_id).table
+        return confirm(request, self, [table], change([table]))
 
 
 @admin.register(LineageEntry)
 class LineageEntryAdmin(ReadOnlyAdmin):
-    """Replacements of all tables; the way back is on each."""
+    """Replacements of all tables; each can be taken back."""
 
     read_by = ("table__cluster__name", "table__name")
     list_display = ["entry_id", "table", "state", "replaces", "by"]
     list_filter = ["state", "table"]
     list_select_related = ["table"]
     search_fields = ["entry_id", "table__name"]
-    actions_detail = ["preview_rollback"]
-    actions_row = ["preview_rollback"]
+    actions_detail = ["roll_back"]
+    actions_row = ["roll_back"]
 
     @admin.display(description="From")
     def replaces(self, entry: LineageEntry) -> str:
@@ -138,15 +192,11 @@ class LineageEntryAdmin(ReadOnlyAdmin):
         """How many replace them."""
         return segment_count(entry.segments_to)
 
-    @action(description="Preview rollback…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
-    def preview_rollback(self, request: HttpRequest, object_id: int) -> HttpResponse:
-        """The console's preview, from which it can be done."""
-        entry = get_object_or_404(LineageEntry.objects.select_related("table__cluster"), pk=object_id)
-        return _to_table(request, "console:rollback", entry.table, entry.entry_id)
-
-
-def _to_consumption(request: HttpRequest, page: str, object_id: Any) -> HttpResponse:
-    return _to_table(request, page, get_object_or_404(Segment.objects.select_related("table__cluster"), pk=object_id).table)
+    @action(description="Roll back…", url_path="rollback", icon="undo")  # type: ignore[untyped-decorator]  # unfold ships no types
+    def roll_back(self, request: HttpRequest, object_id: int) -> HttpResponse:
+        """Take it back, with the replacements that were built on it."""
+        entry = get_object_or_404(self.get_queryset(request).select_related("table__cluster"), pk=object_id)
+        return confirm(request, self, [entry.table], table_changes.take_back(entry))
 
 
 def _to(request: HttpRequest, page: str, object_id: Any) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -16,7 +16,7 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
 
     show_full_result_count = False
     list_per_page = 50
-    actions = None
+    actions: ClassVar[list[str] | None] = None
     #: Columns with the names of a row's cluster and (typed) table; None: rows are about no table.
     read_by: tuple[str, str] | None = None
 

@@ -18,6 +18,7 @@ from segments.services.context import Context
 from segments.services.realtime_state import observe_realtime
 from segments.services.stream_facts import StreamFacts, stream_facts
 from segments.services.table_record import read_table_config
+from segments.store import paths
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ def plan_resume(ctx: Context, table: TableName, start: StartFrom) -> list[Planne
         if waiting := undecided(cases, start, unpaused):
             raise another_stream(table, waiting, unpaused)
         return [_planned(facts, c, start, unpaused) for c in cases if c.kind.makes_segment]
+
+
+def streams_before(ctx: Context, table: TableName) -> list[str]:
+    """A sentence for each stream in which partitions stopped and that the table does not read any more: where to begin is to be chosen."""
+    node = ctx.store.get(paths.ideal_state(table.typed)) if ctx.pinot is None else None
+    streams = sorted(set(changed_streams.of(node.record).values())) if node and node.record else []
+    return [f"It stopped in {s}, and reads another stream now: choose where to begin there." for s in streams]
 
 
 def _planned(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) -> PlannedStart:

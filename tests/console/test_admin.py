@@ -1,4 +1,4 @@
-"""Django's admin: mirrors and records can be looked at, never written; rollbacks lead to the console."""
+"""Django's admin: rows of mirrors and records are shown, never written; buttons that lead to the console's pages."""
 
 from __future__ import annotations
 
@@ -57,9 +57,6 @@ def test_not_even_a_superuser_deletes_an_audit_record(root: Client) -> None:
 @pytest.mark.parametrize(
     ("model", "action", "leads_to"),
     [
-        ("lineageentry", "rollback", "/console/tables/flights_OFFLINE/lineage/entry-1/rollback/"),
-        ("table", "rollback", "/console/tables/flights_OFFLINE/lineage/"),
-        ("table", "passes", "/console/tables/flights_OFFLINE/passes/"),
         ("table", "console", "/console/tables/flights_OFFLINE/"),
     ],
 )
@@ -79,10 +76,9 @@ def test_people_and_groups_have_pages(root: Client) -> None:
 def test_buttons_of_another_cluster_lead_to_its_pages(root: Client) -> None:
     row = Cluster.objects.create(name="prod", kind="pinot")
     table = make_table("t_OFFLINE", cluster=row)
-    entry, push = make_entry(table), make_push(cluster="prod")
+    push = make_push(cluster="prod")
     leads = {
         f"/admin/segments/table/{table.pk}/console/": "/console/c/prod/tables/t_OFFLINE/",
-        f"/admin/segments/lineageentry/{entry.pk}/rollback/": "/console/c/prod/tables/t_OFFLINE/lineage/entry-1/rollback/",
         f"/admin/segments/push/{push.pk}/console/": f"/console/c/prod/pushes/{push.pk}/",
         f"/admin/segments/cluster/{row.pk}/console/": "/console/c/prod/cluster/",
     }

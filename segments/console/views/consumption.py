@@ -18,7 +18,6 @@ from segments.console.access import OPERATE, find_table, may, page
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters.consumption import HEIGHT, WIDTH, gaps, lines
 from segments.console.views.tables import head
-from segments.domain import changed_streams
 from segments.domain.force_commit import BatchSettings
 from segments.domain.pinot_version import FORCE_COMMIT, FORCE_COMMIT_SELECT, PAUSE, PAUSE_PARTITIONS
 from segments.domain.table_config import parse_period
@@ -31,8 +30,7 @@ from segments.services.consuming_segments import StartFrom, Word
 from segments.services.context import Actor, Context
 from segments.services.force_commit import Wanted
 from segments.services.lag import PartitionLag, read_lag
-from segments.services.resume_plan import plan_resume
-from segments.store import paths
+from segments.services.resume_plan import plan_resume, streams_before
 from segments.store.data_loss import read_data_loss
 
 #: Seconds between two looks; a real Pinot is asked less often.
@@ -127,7 +125,7 @@ def resume(request: HttpRequest, typed: str) -> HttpResponse:
         return Outcome(f"{table.name} consumes again.", undo, "Pause again")
 
     ctx = wiring.context(table.cluster.name)
-    before = _streams_before(ctx, name)
+    before = streams_before(ctx, name)
     # Where the stream is another one nothing is chosen beforehand: the old offset means nothing there.
     initial = None if before and "from" not in request.GET else word
     choice = forms.ChoiceField(label="Go on", choices=_WORDS, initial=initial, widget=forms.RadioSelect)
@@ -196,13 +194,6 @@ def _told(ctx: Context, table: Table, name: TableName) -> _Told:
             raise
         told.problem = str(error)
     return told
-
-
-def _streams_before(ctx: Context, name: TableName) -> list[str]:
-    """A sentence when partitions stopped in another stream than the one that the table reads now."""
-    node = ctx.store.get(paths.ideal_state(name.typed)) if ctx.pinot is None else None
-    streams = sorted(set(changed_streams.of(node.record).values())) if node and node.record else []
-    return [f"It stopped in {s}, and reads another stream now: choose where to begin there." for s in streams]
 
 
 def _starts(ctx: Context, name: TableName, word: Word) -> list[dict[str, Any]]:

@@ -1,0 +1,142 @@
+"""What the admin can do to a table: pause, resume, force commit, take a replacement back, run a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from django import forms
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
+
+from segments import wiring
+from segments.admin.confirmation import Change
+from segments.domain.force_commit import BatchSettings
+from segments.errors import InvalidInput, PinotAdminError
+from segments.models import LineageEntry, Table
+from segments.names import REALTIME, TableName
+from segments.services import consumption, force_commit, passes, replacement, rollback
+from segments.services.consuming_segments import StartFrom, Word
+from segments.services.context import Actor, Context
+from segments.services.page_addresses import address_in
+from segments.services.resume_plan import streams_before
+
+_STARTS: Final = [
+    ("lastConsumed", "where it stopped"),
+    ("smallest", "at the oldest message (rows come twice)"),
+    ("largest", "at the newest message (rows are skipped)"),
+]
+
+
+def pause(tables: list[Table]) -> Change:
+    """Pause consumption."""
+
+    def run(ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
+        consumption.pause_table(ctx, _realtime(name), comment=actor.reason, actor=actor)
+        return f"{name} is paused; what was consumed is being committed."
+
+    return Change(
+        action="pauseConsumption", title=f"Pause {_named(tables)}", button="Pause", run=run, why_not=_not_realtime(tables),
+        explain=[
+            "The servers commit what they have consumed; no row is lost and queries go on seeing all of it.",
+            "New rows stay in the stream until somebody resumes: mind how long the stream keeps them.",
+        ],
+    )  # fmt: skip
+
+
+def resume(tables: list[Table]) -> Change:
+    """Resume consumption, at a place that is chosen."""
+
+    def run(ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
+        start = StartFrom(cast(Word, values["start"]), is_chosen=True)
+        consumption.resume_table(ctx, _realtime(name), start=start, comment=actor.reason, actor=actor)
+        return f"{name} consumes again."
+
+    before = [s for t in tables if t.type == REALTIME for s in _streams_before(t)]
+    start = forms.ChoiceField(
+        label="Go on", choices=_STARTS, initial=None if before else "lastConsumed", widget=UnfoldAdminRadioSelectWidget,
+    )  # fmt: skip
+    return Change(
+        action="resumeConsumption", title=f"Resume {_named(tables)}", button="Resume", run=run, why_not=_not_realtime(tables),
+        explain=["Every partition gets a new consuming segment, in one change. Pause again to undo it.", *before], fields={"start": start},
+    )  # fmt: skip
+
+
+def commit(tables: list[Table]) -> Change:
+    """Force commit."""
+
+    def run(ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
+        job = force_commit.force_commit(ctx, _realtime(name), force_commit.Wanted(), BatchSettings(), actor=actor)["forceCommitJobId"]
+        return f"Force commit {job} of {name} is on its way."
+
+    return Change(
+        action="forceCommit", title=f"Force commit {_named(tables)}", button="Commit now", run=run, why_not=_not_realtime(tables),
+        explain=["Consuming segments end where they are and are stored; consumption goes on in new ones. No row is lost or doubled."],
+    )  # fmt: skip
+
+
+def run_pass(tables: list[Table]) -> Change:
+    """Run one of the periodic passes now."""
+
+    def run(ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
+        said = passes.run_pass(ctx, values["task"], name, actor)
+        return f"{values['task']} ran over {name}: {' '.join(said[:3]) or 'nothing to do.'}"
+
+    task = forms.ChoiceField(label="Pass", choices=[(n, n) for n in sorted(passes.PASSES)], widget=UnfoldAdminSelectWidget)
+    explain = ["The pass runs once, now, as its schedule would run it."]
+    title = f"Run a pass over {_named(tables)}"
+    return Change(action="run", title=title, button="Run", run=run, explain=explain, fields={"task": task})
+
+
+def take_back(entry: LineageEntry) -> Change:
+    """Take a replacement back, with those that were built on it; the page compares what queries see before and after."""
+    table, entry_id = entry.table, entry.entry_id
+    preview = rollback.preview_rollback(wiring.context(table.cluster.name), TableName(table.raw_name, cast(Any, table.type)), entry_id)
+
+    def run(ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
+        now, force = rollback.preview_rollback(ctx, name, entry_id), bool(values.get("force"))
+        if [s.entry_id for s in now.steps] != values["steps"].split():
+            raise InvalidInput("Other replacements were made or taken back since you saw this page.", remedy="Open it again.")
+        if len(now.steps) > 1:
+            rollback.roll_back(ctx, name, entry_id, force=force, actor=actor)
+        else:
+            replacement.revert_replace(ctx, name, entry_id, force=force, actor=actor)
+        return f"Rolled back: queries on {name} see {now.after.rows} rows in {now.after.segments} segments."
+
+    force = forms.BooleanField(
+        label="Take back what is not ended too; its push will fail. Go on where new segments are gone.", widget=UnfoldBooleanWidget
+    )
+    shown = forms.CharField(widget=forms.HiddenInput, initial=" ".join(s.entry_id for s in preview.steps))
+    blockers = [] if preview.needs_force else preview.blockers
+    taken = f"{len(preview.steps)} replacement{'' if len(preview.steps) == 1 else 's, newest first,'} taken back in one step."
+    return Change(
+        action="rollback", title=f"Roll back {table.name}", button="Roll back", run=run, confirm=table.name, why_not=" ".join(blockers),
+        explain=[taken, f"{len(preview.deleted_segments)} segments of the new side leave the table.", *preview.notes],
+        fields={"steps": shown, **({"force": force} if preview.needs_force else {})},
+        extra={"before": preview.before, "after": preview.after, "console": _page_of(entry)},
+    )  # fmt: skip
+
+
+def _page_of(entry: LineageEntry) -> str:
+    return address_in(entry.table.cluster.name, "console:entry", entry.table.name, entry.entry_id)
+
+
+def _streams_before(table: Table) -> list[str]:
+    try:
+        return streams_before(wiring.context(table.cluster.name), TableName(table.raw_name, REALTIME))
+    except PinotAdminError:
+        return []
+
+
+def _realtime(name: TableName) -> TableName:
+    if name.type != REALTIME:
+        raise InvalidInput(f"Table '{name}' consumes no stream.", remedy="Choose a REALTIME table.")
+    return name
+
+
+def _not_realtime(tables: list[Table]) -> str:
+    """Why nothing can be done, where none of the tables consumes."""
+    return "" if any(t.type == REALTIME for t in tables) else "Only REALTIME tables consume a stream."
+
+
+def _named(tables: list[Table]) -> str:
+    return tables[0].name if len(tables) == 1 else f"{len(tables)} tables"

@@ -1,0 +1,74 @@
+"""The admin's buttons in a real browser: a paused table is resumed from its row, and a chosen action has a button that runs it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from segments.services import consumption
+from segments.services.schedules import ensure_schedules
+from tests.factories import PASSWORD, make_user
+from tests.services.realtime_world import ANN, RealtimeWorld
+from tests.services.realtime_world import TABLE as REALTIME
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def root(realtime: RealtimeWorld, context: BrowserContext) -> Page:
+    """The admin, as a superuser."""
+    make_user("root", is_staff=True, is_superuser=True)
+    page = context.new_page()
+    page.goto("/login/")
+    page.get_by_label("User name").fill("root")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url("**/")
+    return page
+
+
+def shot(page: Page, name: str) -> None:
+    """A picture for a person, where one is asked for."""
+    if folder := os.environ.get("ADMIN_SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+def test_a_table_is_resumed_from_its_row_and_schedules_are_run_from_their_list(
+    root: Page, realtime: RealtimeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consumption.pause_table(realtime.ctx, REALTIME, actor=ANN)
+    realtime.commit()
+    root.goto("/admin/segments/table/")
+    row = root.get_by_role("row").filter(has_text=REALTIME.typed)
+    row.locator("[x-on\\:click]").last.click()
+    expect(root.get_by_role("link", name="Resume…")).to_be_visible()
+    shot(root, "tables")
+    root.get_by_role("link", name="Resume…").click()
+    shot(root, "resume")
+    root.get_by_label("where it stopped").check()
+    root.get_by_label("Reason").fill("repaired")
+    root.get_by_role("button", name="Resume", exact=True).click()
+    expect(root.get_by_text(f"{REALTIME.typed} consumes again.")).to_be_visible()
+    assert not realtime.pause.paused
+
+    row.get_by_role("checkbox").check()
+    root.locator("select[name=action]").select_option(label="Pause selected tables…")
+    root.get_by_role("button", name="Run").click()
+    root.get_by_label("Reason").fill("a test")
+    shot(root, "pause")
+    root.get_by_role("button", name="Pause", exact=True).click()
+    expect(root.get_by_text(f"{REALTIME.typed} is paused")).to_be_visible()
+
+    sent: list[str] = []
+    monkeypatch.setattr("celery.app.task.Task.apply_async", lambda task, *_, **__: sent.append(task.name))
+    ensure_schedules()
+    root.goto("/admin/django_celery_beat/periodictask/")
+    root.get_by_role("row").filter(has_text="Housekeeping").get_by_role("checkbox").check()
+    root.locator("select[name=action]").select_option(label="Run selected tasks")
+    shot(root, "schedules")
+    root.get_by_role("button", name="Run").click()
+    root.wait_for_load_state("networkidle")
+    assert sent == ["segments.tasks.keep_house"]
