@@ -174,14 +174,6 @@ def test_segments_can_be_reset_and_reloaded_from_their_page(operator: Client, wo
     assert AuditEvent.objects.filter(action__startswith="resetSegment", outcome="done").exists()
 
 
-def test_the_admin_leads_from_a_consuming_segment_to_pause_resume_and_commit(world: RealtimeWorld, db: None) -> None:
-    admin = logged_in("root", is_superuser=True)
-    listed = admin.get("/admin/segments/consumingsegment/").content.decode()
-    assert world.consuming[0] in listed
-    row = Table.objects.get().segments.get(name=world.consuming[0])
-    assert admin.get(f"/admin/segments/consumingsegment/{row.pk}/pause", follow=True).redirect_chain[-1][0] == f"{PAGE}pause/"
-
-
 def test_lag_is_sampled_and_kept_for_a_day(operator: Client, world: RealtimeWorld) -> None:
     now = timezone.now()
     world.now = int(now.timestamp() * 1000)

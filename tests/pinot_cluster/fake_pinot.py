@@ -135,7 +135,6 @@ class PinotRest(FakePinot):
             (r"/segments/([^/]+)/((?!lineage)[^/]+)", self._tar),
             (r"/tables/([^/]+)", self._config),
             (r"/schemas/([^/]+)", self._schema_now),
-            (r"/cluster/configs", lambda request, found: httpx.Response(200, json={})),
         ):
             if (found := re.fullmatch(pattern, path)) is not None:
                 return handler(request, found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PinotAdminError, StateConflict
@@ -113,7 +114,9 @@ def test_a_schema_in_use_is_not_deleted_though_old_versions_would(cluster: Pinot
 
 
 def test_instances_and_settings_go_to_the_controller(cluster: PinotCluster) -> None:
+    cluster.rest.routes["GET", "/cluster/configs"] = lambda request: httpx.Response(200, json={"a": "old"})
     instances.set_instance_state(cluster.ctx, "Server_a_1", is_enabled=False, actor=ANN)
     cluster_settings.set_settings(cluster.ctx, {"a": "b"}, actor=ANN)
     assert cluster.rest.changes == ["PUT /instances/Server_a_1/state", "POST /cluster/configs"]
     assert outcomes("setClusterConfigs") == ["done"]
+    assert AuditEvent.objects.get(action="setClusterConfigs").detail["diff"] == [{"path": "a", "before": "old", "after": "b"}]
