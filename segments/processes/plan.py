@@ -164,7 +164,7 @@ class Planner:
             "web",
             *(sys.executable, "-m", "uvicorn", "pinotadmin.asgi:application"),
             *("--host", self._options.host, "--port", str(self._ports.web), "--log-level", "warning", "--no-access-log"),
-            *("--http", "pinotadmin.http_protocol:BoundedHttp"),
+            *("--http", "segments.gateways.http_connections:BoundedHttp"),
             # Clients keep connections open between requests; Java's for a minute and more.
             *("--timeout-keep-alive", "75"),
             # Live pages hold their connections open for ever; without a limit a stop would wait for them.

@@ -19,11 +19,12 @@ import uvicorn
 from django.contrib.auth.models import User
 from django.test import Client
 
-from pinotadmin import body_reader, http_protocol
+from pinotadmin import body_reader
 from pinotadmin.handler import ThreadedHandler
-from pinotadmin.http_protocol import BoundedHttp
 from pinotadmin.turns import Turns
 from segments.errors import TooManyRequests
+from segments.gateways import http_connections
+from segments.gateways.http_connections import BoundedHttp
 from segments.models import Grant
 from tests.api.cluster import ApiCluster, FakeBroker, basic, served
 from tests.waiting import wait_until
@@ -268,7 +269,7 @@ def test_turns_are_shared_by_sender_and_bounded() -> None:
 
 @pytest.mark.parametrize("first", [b"", b"\r\n", b"POST /tables HTTP/1.1\r\nHost: x\r\n"])
 def test_a_head_that_does_not_come_is_given_up(web: Web, monkeypatch: pytest.MonkeyPatch, first: bytes) -> None:
-    monkeypatch.setattr(http_protocol, "HEAD_S", 0.3)
+    monkeypatch.setattr(http_connections, "HEAD_S", 0.3)
     with closing(socket.create_connection(("127.0.0.1", web.port), timeout=20)) as connection:
         connection.sendall(first)
         assert connection.recv(1) == b""
@@ -277,14 +278,14 @@ def test_a_head_that_does_not_come_is_given_up(web: Web, monkeypatch: pytest.Mon
 def test_a_head_after_an_answered_request_is_given_up_too(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(web.begin("GET", "/health")) as connection:
         assert answer_of(connection)[0] == 200
-        monkeypatch.setattr(http_protocol, "HEAD_S", 0.3)
+        monkeypatch.setattr(http_connections, "HEAD_S", 0.3)
         connection.sendall(b"\r\n")
         assert connection.recv(1) == b""
 
 
 def test_headers_without_an_end_are_431(web: Web) -> None:
     with closing(socket.create_connection(("127.0.0.1", web.port), timeout=20)) as connection:
-        connection.sendall(b"GET /health HTTP/1.1\r\nX-Long: " + b"a" * (http_protocol.MOST_BYTES + 1))
+        connection.sendall(b"GET /health HTTP/1.1\r\nX-Long: " + b"a" * (http_connections.MOST_BYTES + 1))
         assert connection.recv(12) == b"HTTP/1.1 431"
 
 
@@ -299,7 +300,7 @@ def test_a_connection_serves_many_requests_one_after_the_other(web: Web) -> None
 
 
 def test_an_answer_that_takes_longer_than_a_head_may_is_waited_for(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_protocol, "HEAD_S", 0.2)
+    monkeypatch.setattr(http_connections, "HEAD_S", 0.2)
     go_on, query = threading.Event(), FakeBroker.query
     monkeypatch.setattr(FakeBroker, "query", lambda self, sql, options: (go_on.wait(20), query(self, sql, options))[1])
     body = json.dumps({"sql": "select 1"}).encode()

@@ -26,6 +26,16 @@ log = logging.getLogger(__name__)
 _LARGE: Final = 1 << 20
 
 
+#: Seconds without a byte after which a body is given up.
+_IDLE_S: Final = 30.0
+
+
+class _TooSlow(PayloadTooLarge):
+    """The body comes in too slowly to wait for."""
+
+    status = 408
+
+
 @dataclass(frozen=True)
 class Admitted:
     """A request that may be answered, with its whole body."""
@@ -109,13 +119,19 @@ async def _read(request: Request, most: int) -> bytes:
         return b""
     if length.isdecimal() and int(length) > most:
         raise _too_large(most)
-    pieces, size = [], 0
-    async for piece in request.stream():
+    pieces, size, source = [], 0, request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(_IDLE_S):
+                piece = await anext(source, None)
+        except TimeoutError as error:
+            raise _TooSlow("The body came in too slowly.", remedy="Send it again over a quicker connection.") from error
+        if piece is None:
+            return b"".join(pieces)
         size += len(piece)
         if size > most:
             raise _too_large(most)
         pieces.append(piece)
-    return b"".join(pieces)
 
 
 async def _digest(body: bytes) -> str:

@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 
 from segments.answer_headers import DATA_HEADERS
 from segments.errors import Unavailable
+from segments.gateways.http_connections import BoundedHttp
 
 #: Connections of brokers stay open between queries.
 _KEEP_ALIVE_S: Final = 120
@@ -39,6 +40,7 @@ class HttpEndpoint:
         """Serve; returns when requests are answered."""
         config = uvicorn.Config(
             app,
+            http=BoundedHttp,
             lifespan="off",
             log_config=None,
             log_level="warning",
