@@ -7,7 +7,10 @@ from django.templatetags.static import static
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from segments.admin.own_password import own_password
+
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("admin/password_change/", own_password),
     path("admin/", admin.site.urls),
     # Browsers ask for it on pages that name no icon: the admin's and the API explorer's.
     path("favicon.ico", RedirectView.as_view(url=static("segments/favicon.svg"))),

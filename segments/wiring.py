@@ -18,6 +18,7 @@ from redis import Redis
 from segments.dataplane.broker import Broker, DetachedBroker
 from segments.domain.cluster_signature import address_of
 from segments.domain.outgoing import is_of_this_machine
+from segments.domain.shared_secret import check_shared_secret
 from segments.domain.stream_config import StreamConfig
 from segments.domain.workers.state import PoolState
 from segments.errors import NotFound, Unavailable
@@ -282,8 +283,16 @@ def worker_states() -> list[PoolState]:
     return pool_states(worker_board.shared(settings.REDIS_URL, settings.CLUSTER_NAME), clock_ms())
 
 
+def check_secrets() -> None:
+    """InvalidInput for a shared secret that was given and is too weak; asked by processes that are reached by others, when they start."""
+    for name, secret in (("PINOTADMIN_CLUSTER_SECRET", settings.CLUSTER_SECRET), ("PINOTADMIN_SECRET_KEY", settings.SECRET_KEY)):
+        if secret:
+            check_shared_secret(name, str(secret))
+
+
 def start_broker() -> None:
     """Start this process's broker; called once when the web process comes up."""
+    check_secrets()
 
     def build() -> Broker:
         name = instance_name("Broker", settings.HOST, settings.PORT)

@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from segments.domain.shared_secret import check_shared_secret
 from segments.processes.private_file import read_json, write_private_json
 from segments.store.zookeeper_login import DIGEST, ZooKeeperLogin
 
 ADMIN_USER = "admin"
 ZOOKEEPER_USER = "pinotadmin"
+#: Those with which signatures are made, and their variables.
+_SHARED = {"cluster_secret": "PINOTADMIN_CLUSTER_SECRET", "secret_key": "PINOTADMIN_SECRET_KEY"}
 _FIELDS = ("admin_password", "cluster_secret", "secret_key", "redis_password", "zookeeper_password")
 
 
@@ -43,7 +46,8 @@ def load_credentials(path: Path, environ: Mapping[str, str]) -> Credentials:
     """Read ``path`` (secrets.json), or make what it lacks and write it.
 
     A first run takes PINOTADMIN_ADMIN_PASSWORD, PINOTADMIN_CLUSTER_SECRET and PINOTADMIN_SECRET_KEY from the environment
-    where they are set; later runs keep what is on record, because the database already knows that password.
+    where they are set; later runs keep what is on record, because the database already knows that password. InvalidInput for a secret
+    that is too weak.
     """
     known = read_json(path)
     given = {
@@ -51,6 +55,9 @@ def load_credentials(path: Path, environ: Mapping[str, str]) -> Credentials:
         "cluster_secret": environ.get("PINOTADMIN_CLUSTER_SECRET"),
         "secret_key": environ.get("PINOTADMIN_SECRET_KEY"),
     }
+    for name, variable in _SHARED.items():
+        if known.get(name) or given.get(name):
+            check_shared_secret(variable, str(known.get(name) or given.get(name)), str(path) if known.get(name) else "")
     values = {name: str(known.get(name) or given.get(name) or _random(name)) for name in _FIELDS}
     if any(known.get(name) != value for name, value in values.items()):
         write_private_json(path, {**known, **values})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import sys
@@ -59,6 +60,19 @@ def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
     return float(text)
 
 
+def _proxy_options(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Of uvicorn: whose word on who asks is taken. Nobody's unless the operator named proxies: attempts to guess and the audit record go by
+    address, and any process of this machine could name another one."""
+    named = [text.strip() for text in environ.get("PINOTADMIN_TRUSTED_PROXIES", "").split(",") if text.strip()]
+    for text in named:
+        try:
+            ipaddress.ip_network(text)
+        except ValueError as error:
+            remedy = "Name each proxy as 192.0.2.7 or 10.0.0.0/24, with commas between."
+            raise InvalidInput(f"PINOTADMIN_TRUSTED_PROXIES: '{text[:60]}' is no address or network.", remedy=remedy) from error
+    return ("--proxy-headers", "--forwarded-allow-ips", ",".join(named)) if named else ("--no-proxy-headers",)
+
+
 class Planner:
     """Builds the plan of one cluster from what was chosen before: options, ports, credentials and the Java."""
 
@@ -72,6 +86,7 @@ class Planner:
         self._zookeeper_auth = environ.get("ZOOKEEPER_AUTH", "")
         self._cluster = environ.get("PINOTADMIN_CLUSTER") or "pinotadmin"
         self._host = _WILDCARDS.get(options.host, options.host)
+        self._proxies = _proxy_options(environ)
         self._timing = Timing(silence=_seconds(environ, "PINOTADMIN_SILENCE_S", Timing.silence))
         self._environment = self._shared_environment()
 
@@ -164,6 +179,7 @@ class Planner:
             "web",
             *(sys.executable, "-m", "uvicorn", "pinotadmin.asgi:application"),
             *("--host", self._options.host, "--port", str(self._ports.web), "--log-level", "warning", "--no-access-log"),
+            *self._proxies,
             *("--http", "segments.gateways.http_connections:BoundedHttp"),
             # Clients keep connections open between requests; Java's for a minute and more.
             *("--timeout-keep-alive", "75"),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import secrets
 import stat
 from pathlib import Path
 
+import pytest
+
+from segments.errors import InvalidInput
 from segments.processes.credentials import Credentials, load_credentials
 from segments.processes.java import Java
 from segments.processes.plan import Options, Plan, Planner
@@ -43,8 +48,8 @@ def test_settings_reach_the_children_by_environment_only(tmp_path: Path) -> None
     assert environment["PINOTADMIN_INPUT_ROOTS"] == f"{tmp_path}/input{os.pathsep}{tmp_path}/extra"
     assert "PINOTADMIN_ADMIN_PASSWORD" not in environment
     assert specs["setup"].command.environment["PINOTADMIN_ADMIN_PASSWORD"] == "the password"
-    secrets = {"the password", "cluster secret", "django key", "redis-password", "zookeeper-password"}
-    assert not [word for spec in specs.values() for word in spec.command.arguments if any(secret in word for secret in secrets)]
+    hidden = {"the password", "cluster secret", "django key", "redis-password", "zookeeper-password"}
+    assert not [word for spec in specs.values() for word in spec.command.arguments if any(secret in word for secret in hidden)]
 
 
 def test_external_parts_are_not_started(tmp_path: Path) -> None:
@@ -82,6 +87,32 @@ def test_credentials_are_made_once_and_private(tmp_path: Path) -> None:
     assert len(first.admin_password) >= 12
     assert "password" not in repr(first).replace("admin_password", "")
     assert load_credentials(tmp_path / "other.json", {"PINOTADMIN_ADMIN_PASSWORD": "mine"}).admin_password == "mine"
+
+
+@pytest.mark.parametrize("variable", ["PINOTADMIN_CLUSTER_SECRET", "PINOTADMIN_SECRET_KEY"])
+@pytest.mark.parametrize("weak", ["secret", "x" * 64, "changeme" * 8, "0123456789abcdef0123456789abcde"])
+def test_a_weak_secret_is_refused_before_anything_starts(tmp_path: Path, variable: str, weak: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{variable}.*token_hex"):
+        load_credentials(tmp_path / "secrets.json", {variable: weak})
+    assert not (tmp_path / "secrets.json").exists()
+    field = {"PINOTADMIN_CLUSTER_SECRET": "cluster_secret", "PINOTADMIN_SECRET_KEY": "secret_key"}[variable]
+    (tmp_path / "old.json").write_text(json.dumps({field: weak}))
+    with pytest.raises(InvalidInput, match=r"old\.json: take it out"):
+        load_credentials(tmp_path / "old.json", {})
+    strong = secrets.token_hex(32)
+    assert getattr(load_credentials(tmp_path / "secrets.json", {variable: strong}), field) == strong
+
+
+def test_forwarded_addresses_are_believed_of_named_proxies_only(tmp_path: Path) -> None:
+    def options(environ: dict[str, str]) -> tuple[str, ...]:
+        return next(spec for spec in make_plan(tmp_path, environ).specs if spec.name == "web").command.arguments
+
+    assert "--no-proxy-headers" in options({"FORWARDED_ALLOW_IPS": "*"})
+    named = options({"PINOTADMIN_TRUSTED_PROXIES": "127.0.0.1, 10.0.0.0/24"})
+    assert named[named.index("--forwarded-allow-ips") + 1] == "127.0.0.1,10.0.0.0/24"
+    for odd in ("*", "proxy.example", "10.0.0.0/33"):
+        with pytest.raises(InvalidInput, match="PINOTADMIN_TRUSTED_PROXIES"):
+            options({"PINOTADMIN_TRUSTED_PROXIES": odd})
 
 
 def test_the_password_is_shown_on_the_first_run_only(tmp_path: Path) -> None:

@@ -204,3 +204,32 @@ def test_a_redis_that_goes_away_is_left_alone_for_a_while_and_used_again_when_it
     assert flaky.asked == 2, "it is not asked, and waited for, each time"
     flaky.is_down, now[0] = False, 6.0
     assert counters.add("k", 60) == 2
+
+
+def test_guessing_the_old_password_of_an_own_session_is_slowed_down_too(cluster: ApiCluster, checks: list[str]) -> None:
+    cluster.as_user("ann")
+    User.objects.filter(username="ann").update(is_staff=True)
+    client = Client(REMOTE_ADDR=HERE)
+    client.force_login(User.objects.get(username="ann"))
+    checks.clear()
+
+    def change(old: str) -> Any:
+        new = "quite another long secret"
+        return client.post("/admin/password_change/", {"old_password": old, "new_password1": new, "new_password2": new})
+
+    assert client.get("/admin/password_change/").status_code == 200
+    assert [change(f"wrong {n}").status_code for n in range(MOST)] == [200] * MOST
+    assert (change(RIGHT).status_code, len(checks)) == (429, MOST)
+    assert AuditEvent.objects.filter(action="signInLocked").count() == 1
+    assert ask("ann", RIGHT).status_code == 429, "the same counters as everywhere"
+    other = Client(REMOTE_ADDR=ELSEWHERE)
+    other.force_login(User.objects.get(username="ann"))
+    new = {"new_password1": "quite another long secret", "new_password2": "quite another long secret"}
+    assert other.post("/admin/password_change/", {"old_password": RIGHT, **new}).headers["Location"] == "/admin/password_change/done/"
+
+
+def test_the_page_of_ones_own_password_is_for_staff(cluster: ApiCluster) -> None:
+    cluster.as_user("ann")
+    client = Client()
+    client.force_login(User.objects.get(username="ann"))
+    assert client.get("/admin/password_change/").headers["Location"].startswith("/admin/login/")

@@ -8,10 +8,11 @@ from argparse import ArgumentParser
 from typing import Any, Final
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from segments import wiring
 from segments.dataplane.server import Server, ServerSettings
+from segments.errors import InvalidInput
 from segments.gateways.deepstore import DeepStore
 from segments.gateways.fetch import FetchRules
 from segments.names import check_segment_name
@@ -35,7 +36,11 @@ class Command(BaseCommand):
         parser.add_argument("--admin-port", type=int, default=8097, help="port it listens on (HTTP); 0 takes a free one")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Block until SIGTERM or SIGINT."""
+        """Block until SIGTERM or SIGINT. CommandError for a shared secret that is too weak."""
+        try:
+            wiring.check_secrets()
+        except InvalidInput as error:
+            raise CommandError(str(error)) from error
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
