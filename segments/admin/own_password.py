@@ -39,7 +39,7 @@ class OwnPassword(PasswordChangeView):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """With the frame of the admin."""
         self.extra_context = admin.site.each_context(request)
-        request.current_app = admin.site.name  # type: ignore[attr-defined]  # as the admin does
+        request.current_app = admin.site.name
         return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:

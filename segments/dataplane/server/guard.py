@@ -119,7 +119,8 @@ async def _read(request: Request, most: int) -> bytes:
         return b""
     if length.isdecimal() and int(length) > most:
         raise _too_large(most)
-    pieces, size, source = [], 0, request.stream()
+    pieces: list[bytes] = []
+    size, source = 0, request.stream()
     while True:
         try:
             async with asyncio.timeout(_IDLE_S):
