@@ -30,6 +30,7 @@ from segments.console.views import (
     tables,
     tokens,
 )
+from segments.console.views.undo import rollback as undo_rollback
 
 app_name = "console"
 _login = [
@@ -73,6 +74,7 @@ _pages = [
     path("tables/<str:typed>/lineage/<str:entry_id>/unpin/", entry.unpin, name="unpin_entry"),
     path("tables/<str:typed>/lineage/<str:entry_id>/rollback-to/", entry.roll_back_to, name="roll_back_to"),
     path("tables/<str:typed>/lineage/<str:entry_id>/rollback/", lineage.rollback, name="rollback"),
+    path("tables/<str:typed>/lineage/<str:entry_id>/undo/", undo_rollback.undo, name="undo_rollback"),
     path("pushes/", pushes.push_list, name="pushes"),
     path("pushes/new/", pushes.new, name="new_push"),
     path("pushes/<uuid:push_id>/", pushes.detail, name="push"),

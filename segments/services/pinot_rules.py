@@ -20,11 +20,15 @@ def rollback_until_ms(ctx: Context, seen: Observed, entry: Entry, config: TableC
     return pinot_cleanup.rollback_until_ms(entry, config, version(ctx))
 
 
+def undo_kept_ms(ctx: Context, config: TableConfig) -> int:
+    """How long (ms) what a rollback deletes now is kept, so that it can be undone; 0: not at all."""
+    kept = deleted_kept_ms(config.deleted_retention, ctx.limits.deleted_segments_days)
+    return kept if ctx.pinot is None or keeps_copies(config) else 0
+
+
 def undo_until_ms(ctx: Context, config: TableConfig) -> int | None:
     """Until when (epoch ms) a rollback that is done now can be undone; None: not at all, no files are kept of what it deletes."""
-    kept = deleted_kept_ms(config.deleted_retention, ctx.limits.deleted_segments_days)
-    if ctx.pinot is not None and not keeps_copies(config):
-        return None
+    kept = undo_kept_ms(ctx, config)
     return ctx.clock() + kept if kept > 0 else None
 
 

@@ -19,15 +19,19 @@ from segments.domain.table_config import parse_table_config
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Segment, Table
 from segments.services.schedules import RETENTION, next_run_ms
+from segments.services.undo.planning import RolledBack
 
 #: Segment names shown before a list is folded.
 SHOWN = 5
-_ACTIONS = ("startReplaceSegments", "endReplaceSegments", "revertReplaceSegments")
+_ACTIONS = ("startReplaceSegments", "endReplaceSegments", "revertReplaceSegments", "rollback", "undoRollback")
 
 
 @dataclass(frozen=True)
 class Step:
-    """One entry of the timeline. ``why_not`` is empty when it can be taken back until ``until`` (None: no deadline known)."""
+    """One entry of the timeline. ``why_not`` is empty when it can be taken back until ``until`` (None: no deadline known).
+
+    ``undo_until``: until when its rollback can be undone; None: there is none to undo.
+    """
 
     entry: LineageEntry
     mark: Mark
@@ -35,6 +39,7 @@ class Step:
     events: list[AuditEvent] = field(default_factory=list)
     until: datetime | None = None
     why_not: str = ""
+    undo_until: datetime | None = None
     is_current: bool = False
     is_replaced_again: bool = False
 
@@ -44,8 +49,12 @@ class Step:
         return bool(self.entry.notes.get(PINNED) == "true")
 
 
-def timeline(table: Table, entries: Sequence[LineageEntry]) -> list[Step]:
-    """Steps for a page of entries. Blockers are judged on the whole lineage as mirrored; the preview looks at the truth."""
+def timeline(table: Table, entries: Sequence[LineageEntry], undos: Sequence[RolledBack] = ()) -> list[Step]:
+    """Steps for a page of entries. Blockers are judged on the whole lineage as mirrored; the preview looks at the truth.
+
+    ``undos``: rollbacks that can be undone.
+    """
+    undo_until = {entry: datetime.fromtimestamp(u.until_ms / 1000, UTC) for u in undos for entry in u.entries}
     everything = list(LineageEntry.objects.filter(table=table))
     lineage = Lineage(table.name, {e.entry_id: _value(e) for e in everything})
     serving = _serving(table, entries)
@@ -59,6 +68,7 @@ def timeline(table: Table, entries: Sequence[LineageEntry]) -> list[Step]:
             events=events.get(e.entry_id, []),
             until=deadline_of(lineage.entries[e.entry_id]),
             why_not=_why_not(lineage, lineage.entries[e.entry_id], serving),
+            undo_until=undo_until.get(e.entry_id),
             is_current=e.entry_id in shown,
             is_replaced_again=e.state == State.COMPLETED and len(built_on(lineage, lineage.entries[e.entry_id])) > 1,
         )

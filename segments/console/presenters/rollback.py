@@ -62,12 +62,21 @@ def warnings(preview: RevertPreview | RollbackPreview) -> list[str]:
         told.append("Queries will see no rows at all afterwards: the old side of this entry is empty.")
     elif preview.before.rows and preview.after.rows < preview.before.rows * 0.5:
         told.append("Queries will see less than half of today's rows.")
-    if preview.deleted_segments and not preview.notes:  # a real Pinot deletes its own way, which its notes tell
-        told.append(
-            "Segments of the new side are deleted; another rollback does not bring them back."
-            " Push them again, or restore them from the tab Deleted."
-        )
+    if preview.deleted_segments:
+        told.append(way_back(preview.undo_until_ms))
     return told
+
+
+def way_back(until_ms: int | None) -> str:
+    """Whether, and until when, a rollback can be undone."""
+    if until_ms is None:
+        return "This can not be undone: no files are kept of the segments that it deletes. Only another push brings the data back."
+    return f"The new side is deleted; its files are kept until {minute(until_ms)}, and until then this can be undone."
+
+
+def minute(at_ms: int) -> str:
+    """A time in a sentence."""
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def fingerprint(preview: RevertPreview) -> str:

@@ -21,6 +21,7 @@ from segments.console.presenters.checks import entry_report
 from segments.console.presenters.tones import mark
 from segments.console.views.lineage_pins import pin_explained
 from segments.console.views.tables import head
+from segments.console.views.undo.rollback import still_possible
 from segments.domain.end_job import EndJob, JobState
 from segments.domain.lineage import Entry, State
 from segments.errors import InvalidInput, NotFound
@@ -55,6 +56,7 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         **ending,
         "is_open": explanation.state == State.IN_PROGRESS,
         "is_reverted": explanation.state == State.REVERTED,
+        "can_undo": any(entry_id in u.entries for u in still_possible(request, name)),
         "roll_back_steps": f"Roll back {len(explanation.later_entries) + 1} steps…",
         "may_operate": may(request, OPERATE, table.name),
     }
@@ -194,7 +196,8 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
         done = rollback.roll_back(ctx, name, entry_id, force=bool(values.get("force")), actor=actor)
         if len(done.reverted) < len(preview.steps):
             return Outcome(f"{len(done.reverted)} of {len(preview.steps)} replacements are taken back. Look at the lineage.")
-        return Outcome(f"Rolled back {len(done.reverted)} replacements. Queries on {table.name} see the snapshot before them again.")
+        undo = reverse("console:undo_rollback", args=[table.name, entry_id]) if done.undo_until_ms else ""
+        return Outcome(f"Rolled back {len(done.reverted)} replacements. Queries on {table.name} see the snapshot before them again.", undo)
 
     text = "Take back replacements that have not ended; their pushes will fail"
     operation = Operation(
@@ -215,7 +218,7 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
 def _in_one_switch(preview: rollback.RollbackPreview) -> list[str]:
     return [
         f"{len(preview.steps)} replacements are taken back, newest first, in one switch: no query sees a snapshot between.",
-        f"{len(preview.deleted_segments)} segments of them are deleted afterwards; restore them from the tab Deleted if need be.",
+        f"{len(preview.deleted_segments)} segments of them are deleted afterwards.",
     ]
 
 

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from segments import wiring
 from segments.console.access import actor_of, find_table, may_operate, page, refusal, shown_status
+from segments.console.cluster_address import ctx_of
 from segments.console.forms import RollbackForm
 from segments.console.listing import cut, page_number
 from segments.console.presenters import rollback as presenter
@@ -19,6 +20,7 @@ from segments.console.presenters.lineage import timeline
 from segments.console.presenters.tones import mark
 from segments.console.views.rollback_steps import under_way
 from segments.console.views.tables import head
+from segments.console.views.undo.rollback import of_rollback, still_possible
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Table
 from segments.names import TableName
@@ -32,7 +34,12 @@ def entries(request: HttpRequest, typed: str) -> HttpResponse:
     """Timeline, newest first."""
     table, name = find_table(request, typed)
     listing = cut(LineageEntry.objects.filter(table=table), page_number(request.GET.get("page")))
-    shown = {"listing": listing, "steps": timeline(table, listing.rows), "stopped": under_way(request, name)}
+    undos = still_possible(request, name)
+    listed = {e.entry_id for e in listing.rows}
+    shown = {
+        "listing": listing, "steps": timeline(table, listing.rows, undos), "stopped": under_way(request, name),
+        "rollbacks": [u for u in undos if listed.isdisjoint(u.entries)],
+    }  # fmt: skip
     return render(request, "console/table_lineage.html", {**head(request, table, "lineage"), **shown})
 
 
@@ -71,7 +78,7 @@ def _refused(
 
 
 def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: RollbackForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    until = presenter.deadline(preview)
+    until, name = presenter.deadline(preview), TableName(table.raw_name, table.type)
     done = AuditEvent.objects.filter(
         cluster=table.cluster.name, target=table.name, action="revertReplaceSegments", outcome="done", detail__entry=preview.entry_id
     ).first()
@@ -87,6 +94,9 @@ def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: Roll
         "form": form,
         "done": done,
         "is_done": preview.state == "REVERTED",
+        "undo": of_rollback(ctx_of(request), TableName(table.raw_name, table.type), preview.entry_id)
+        if preview.state == "REVERTED"
+        else None,
         "press": f"Roll back {table.name}",
         "may_operate": may_operate(request, table.name),
     }

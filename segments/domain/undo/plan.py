@@ -39,6 +39,13 @@ def is_undoable(entry: Entry) -> bool:
     return entry.state is State.REVERTED and entry.notes.get(REVERTED_FROM) == State.COMPLETED
 
 
+def undoable(known: Mapping[str, Entry]) -> dict[str, list[Entry]]:
+    """{entry that a rollback was asked for: all that it took back after their end, newest first} of rollbacks that are not undone."""
+    targets = {e.notes[ROLLBACK] for e in known.values() if is_undoable(e)}
+    undone = {e.notes[UNDOES] for e in known.values() if UNDOES in e.notes and (e.state is State.COMPLETED or is_undoable(e))}
+    return {t: [e for e in _steps(known, t) if is_undoable(e)] for t in sorted(targets - undone)}
+
+
 def plan_undo(lineage: Lineage, past: Mapping[str, PastEntry], entry_id: str, ideal: Collection[str]) -> UndoPlan:
     """What undoing the rollback of this entry takes. ``ideal``: names in the ideal state.
 

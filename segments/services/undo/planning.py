@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from segments.domain.retention import deleted_kept_ms
+from segments.domain.lineage import Entry
 from segments.domain.segment_metadata import SegmentMetadata
 from segments.domain.table_config import TableConfig
-from segments.domain.undo.plan import UndoPlan, plan_undo, strangers_blocker
+from segments.domain.undo.past import known_entries
+from segments.domain.undo.plan import UndoPlan, plan_undo, strangers_blocker, undoable
 from segments.errors import PinotAdminError, PreconditionFailed
 from segments.names import TableName
 from segments.services import restore
 from segments.services.context import Context
 from segments.services.lineage_record import Observed, observe
+from segments.services.pinot_rules import undo_kept_ms
 from segments.services.restore import Found
 from segments.services.rollback_preview import SnapshotSummary, summarise
 from segments.services.segments import read_records
@@ -46,6 +48,28 @@ class UndoPreview:
     def to_json(self) -> dict[str, Any]:
         """JSON-ready form for ``dryRun=true``."""
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class RolledBack:
+    """A rollback that was not undone: the entry it was asked for, all that it took back, when, and until when files are kept (epoch ms)."""
+
+    target: str
+    entries: tuple[str, ...]
+    at_ms: int
+    until_ms: int
+
+
+def open_rollbacks(ctx: Context, table: TableName) -> list[RolledBack]:
+    """Rollbacks that are not undone and whose files should still be kept, latest first. What stands in the way only a preview tells."""
+    seen = observe(ctx, table)
+    kept = undo_kept_ms(ctx, seen.config)
+    found = [RolledBack(t, tuple(e.id for e in es), es[0].timestamp_ms, es[0].timestamp_ms + kept) for t, es in _targets(ctx, table, seen)]
+    return sorted((f for f in found if f.until_ms > ctx.clock()), key=lambda f: -f.at_ms)
+
+
+def _targets(ctx: Context, table: TableName, seen: Observed) -> list[tuple[str, list[Entry]]]:
+    return list(undoable(known_entries(seen.lineage, read_past(ctx, table))).items())
 
 
 def plan_of(ctx: Context, table: TableName, seen: Observed, entry_id: str) -> UndoPlan:
@@ -118,7 +142,7 @@ def _kept_record(ctx: Context, table: TableName, found: Found | None, segment: s
 
 def _until_ms(ctx: Context, config: TableConfig, plan: UndoPlan, found: dict[str, Found]) -> int | None:
     """When the first of the files goes."""
-    term = deleted_kept_ms(config.deleted_retention, ctx.limits.deleted_segments_days)
+    term = undo_kept_ms(ctx, config)
     times = [plan.at_ms + term]
     for one in found.values():
         if one.kept is not None:

@@ -1,0 +1,1 @@
+"""Pages that bring back what a replacement took away."""
