@@ -23,7 +23,7 @@ from segments.console.views.tables import head
 from segments.console.views.undo.rollback import of_rollback, still_possible
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Table
-from segments.names import TableName
+from segments.names import TableName, resolve_table
 from segments.services import replacement
 from segments.services.rollback_preview import RevertPreview
 
@@ -78,7 +78,7 @@ def _refused(
 
 
 def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: RollbackForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    until, name = presenter.deadline(preview), TableName(table.raw_name, table.type)
+    until, name = presenter.deadline(preview), resolve_table(table.name, None)
     done = AuditEvent.objects.filter(
         cluster=table.cluster.name, target=table.name, action="revertReplaceSegments", outcome="done", detail__entry=preview.entry_id
     ).first()
@@ -94,9 +94,7 @@ def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: Roll
         "form": form,
         "done": done,
         "is_done": preview.state == "REVERTED",
-        "undo": of_rollback(ctx_of(request), TableName(table.raw_name, table.type), preview.entry_id)
-        if preview.state == "REVERTED"
-        else None,
+        "undo": of_rollback(ctx_of(request), name, preview.entry_id) if preview.state == "REVERTED" else None,
         "press": f"Roll back {table.name}",
         "may_operate": may_operate(request, table.name),
     }

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from segments.console.access import find_table, page
+from segments.console.access import find_table, page, refusal
 from segments.console.cluster_address import ctx_of
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters import rollback as presenter
@@ -37,6 +37,9 @@ class Undo:
 def undo(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     """Bring back what a rollback took away."""
     table, name = find_table(request, typed)
+    refused = refusal(request, ACTION, table.name, table=table.name) if request.method == "POST" else None
+    if refused:
+        return refused
     force = request.POST.get("force") == "on"
     preview = preview_undo(ctx_of(request), name, entry_id, force=force)
 
@@ -65,11 +68,7 @@ def explained(preview: UndoPreview) -> list[str]:
         f"{len(preview.returning_segments)} deleted segments come back, hidden until all servers have loaded them.{several}",
         f"Then queries switch to them, and {len(preview.hidden_segments)} segments that they see now are hidden, in one step.",
         "It is a replacement of its own: it can be rolled back like any other.",
-        *(
-            [f"Possible until {presenter.minute(preview.possible_until_ms)}: so long their files are kept."]
-            if preview.possible_until_ms
-            else []
-        ),
+        *([f"Possible until {presenter.minute(until)}: so long their files are kept."] if until else []),
     ]
 
 
