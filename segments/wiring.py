@@ -127,6 +127,7 @@ def context(cluster: str | None = None) -> Context:
             limits=_limits(),
             streams=_open_stream,
             check_stream=_check_stream,
+            registries=stream_access().registries,
             servers=servers(),
             snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),
             local_broker=lambda: _parts.broker,

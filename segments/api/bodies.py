@@ -130,6 +130,15 @@ class ClusterBody(Model, forbid_unknown_fields=True):
     tls_insecure: bool | None = None
 
 
+class ReplayBody(Model):
+    """Which messages that were set aside are replayed."""
+
+    ids: list[int] | None = None
+    partition: Whole | None = None
+    contains: str | None = None
+    dry_run: bool | None = None
+
+
 def read_body(request: Request, model: type[T], *, optional: bool = False) -> T:
     """The body as a model; without one ``optional`` gives an empty model. Raises InvalidInput that names the path."""
     body = json_body(request, optional=optional)

@@ -13,13 +13,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param, int_param, text_param
-from segments.api.bodies import read_body
+from segments.api.bodies import ReplayBody, read_body
 from segments.domain.set_aside import Report
 from segments.domain.whole_number import whole_number
 from segments.errors import InvalidInput
 from segments.names import TableName
 from segments.services.realtime_state import realtime_table
-from segments.services.set_aside import changes, export, keeping, listing
+from segments.services.set_aside import changes, export, keeping, listing, replay
 from segments.services.set_aside.listing import Which
 from segments.services.streaming import in_threads
 
@@ -104,6 +104,29 @@ class RevealSetAside(ApiView):
         return Response(found, headers={"Cache-Control": "no-store"})
 
 
+class ReplaySetAside(ApiView):
+    """Messages become rows, once the schema or the transforms fit."""
+
+    rights = {"POST": "operate"}
+    bodies = {"POST": ReplayBody}
+    parameters = {"POST": ("reason",)}
+    answers = {"POST": {200: "object"}}
+
+    def post(self, request: Request, table: str) -> Response:
+        """Body: ``{"ids": [17], "partition": 0, "contains": "n", "dryRun": true}``; without ids and filters all that wait, oldest first.
+
+        A dry run (the default) changes nothing and tells how many decode now, and of the others why not.
+        """
+        body, found = read_body(request, ReplayBody, optional=True), realtime_table(table)
+        if body.ids is not None and len(body.ids) > _MOST_IDS:
+            raise InvalidInput(f"'ids' must be at most {_MOST_IDS} numbers.", remedy="Send several requests.")
+        numbers = tuple(n for n in body.ids if 0 <= n < 1 << 63) if body.ids is not None else None
+        which = Which(body.partition, body.contains or "", ids=numbers)
+        if body.dry_run is not False:
+            return Response({"table": found.typed, "dryRun": True, **replay.preview_replay(self.ctx, found, which)})
+        return Response({"table": found.typed, "dryRun": False, **replay.replay_messages(self.ctx, found, which, actor=self.actor)})
+
+
 def exported(view: ApiView, request: Request, table: TableName, sees: bool) -> StreamingHttpResponse:
     """The file as an attachment; under ASGI piece by piece."""
     kind, is_async = export.read_format(text_param(request, "kind")), isinstance(request._request, ASGIRequest)
@@ -145,5 +168,6 @@ def _page(request: Request) -> tuple[int, int]:
 urlpatterns = [
     path("api/v1/tables/<str:table>/set-aside", SetAside.as_view()),
     path("api/v1/tables/<str:table>/set-aside/export", ExportSetAside.as_view()),
+    path("api/v1/tables/<str:table>/set-aside/replay", ReplaySetAside.as_view()),
     path("api/v1/tables/<str:table>/set-aside/<int:number>/reveal", RevealSetAside.as_view()),
 ]

@@ -11,6 +11,7 @@ from segments.domain.kafka_settings import check_client
 from segments.services.upkeep.seen_records import SeenRecords
 
 if TYPE_CHECKING:
+    from segments.domain.outgoing import Rules
     from segments.domain.stream_config import StreamConfig
     from segments.gateways.deepstore import DeepStore
     from segments.gateways.pinot import PinotController, PinotSqlBroker
@@ -79,6 +80,8 @@ class Context:
     streams: Callable[[StreamConfig], Stream] = field(default_factory=lambda: _open_stream)
     #: Refuses (InvalidInput) a stream config that may not be opened here; connects nowhere.
     check_stream: Callable[[StreamConfig], None] = check_client
+    #: Which schema registries streams' decoders may ask; None: none.
+    registries: Rules | None = None
     #: HTTP to the cluster's servers; None where no use case asks them.
     servers: Servers | None = None
     #: Reads exactly the named segments of a typed table, hidden ones too; None where no use case does.

@@ -27,6 +27,7 @@ from segments.services.context import SYSTEM, Context
 from segments.services.lineage_record import table_not_found
 from segments.services.realtime_state import observe_realtime
 from segments.services.resource_pressure import relieve
+from segments.services.set_aside import replay
 from segments.services.table_record import read_table_config
 from segments.services.validation import CONSUMPTION as PREFIX
 from segments.services.validation import keep_findings
@@ -37,7 +38,7 @@ from segments.store.instances import live_instances
 log = logging.getLogger(__name__)
 
 #: Findings of ``keep_copies``.
-_OF_COPIES: Final = frozenset(PREFIX + code for code in ("no-copy", "deep-store", "uploads"))
+_OF_COPIES: Final = frozenset(PREFIX + code for code in ("no-copy", "deep-store", "uploads", "replay"))
 AUTO_RESET_KEY: Final = "controller.segment.error.autoReset"
 #: A loss of data is worth a word for this long.
 _LOSS_SHOWN_MS: Final = 7 * 86_400_000
@@ -85,6 +86,7 @@ def keep_copies(ctx: Context, table: TableName) -> list[str]:
 
     steps.take("deep-store", copy)
     steps.take("uploads", lambda: _remove_left(ctx, table))
+    steps.take("replay", lambda: replay.carry_on(ctx, table))
     keep_findings(ctx.cluster, table.typed, steps.failed, owns=lambda code: code in _OF_COPIES)
     return [*steps.sentences, *(f.message for f in steps.failed)]
 

@@ -101,7 +101,7 @@ def test_rows_never_go_back_while_segments_roll(world: ConsumingWorld) -> None:
     stop.set()
     reader.join()
     assert faults == []
-    assert len(world.chain()) == 8
+    poll(lambda: len(world.chain()) == 8, what="the last commit")
     world.chain_is_whole()
 
 

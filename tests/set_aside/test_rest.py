@@ -154,6 +154,24 @@ def test_messages_are_deleted_for_a_reason_on_record(api: Api) -> None:
     assert api.root.get(PATH).json()["totals"]["droppedByServers"] == 0
 
 
+def test_a_replay_is_previewed_unless_it_says_otherwise_and_takes_the_right_to_operate(api: Api) -> None:
+    api.report(message(1, b'{"id": "a", "ts": 1700000000000}'), message(2, b"no json"))
+
+    def replayed(client: Client, **body: Any) -> Any:
+        return client.post(f"{PATH}/replay", json.dumps(body), content_type="application/json", headers={"X-Reason": "mended"})
+
+    assert replayed(api.reader).status_code == 403
+    preview = replayed(api.olga).json()
+    assert (preview["dryRun"], preview["chosen"], preview["rows"], preview["fail"]) == (True, 2, 1, 1)
+    assert "delete that segment" in preview["notes"][0]
+    assert api.olga.post(f"{PATH}/replay", '{"dryRun": false}', content_type="application/json").status_code == 400, "no reason"
+    done = replayed(api.olga, dryRun=False).json()
+    assert (done["dryRun"], done["rows"], done["decode"]) == (False, 1, 1)
+    assert [(m["offset"], m["state"]) for m in api.listed(state="all")] == [("2", "waiting"), ("1", "replayed")]
+    assert replayed(api.olga, dryRun=False).status_code == 409
+    assert replayed(api.olga, ids="all").status_code == 400
+
+
 def test_a_commit_settles_which_messages_of_its_range_gave_no_row(api: Api) -> None:
     api.report(message("5-9"), message("5-10"), message("6-0"), message("7-0"), message("5-10", partition=1))
     settled = {"topic": "a", "partition": 0, "start": "5-10", "end": "7-0", "offsets": ["6-0"]}

@@ -79,10 +79,12 @@ class Snapshot:
         return pa.table(found)
 
     def build(
-        self, folder: Path, *, start_offset: str, end_offset: str, creation_time_ms: int, custom: Mapping[str, str] | None = None
-    ) -> SegmentInfo:
+        self, folder: Path, *, start_offset: str | None = None, end_offset: str = "", creation_time_ms: int,
+        custom: Mapping[str, str] | None = None,
+    ) -> SegmentInfo:  # fmt: skip
         """Write the segment directory ``folder/<name>``. The same rows give the same bytes on every replica.
 
+        Without a ``start_offset`` it names no range of a stream.
         A time outside 1971..2071 does not stop the build: consumption would stand still for one row (segment-format.md 9).
         """
         names = [f.name for f in stored_fields(self.schema)]
@@ -90,7 +92,7 @@ class Snapshot:
         config = replace(self.config, body={**self.config.body, "ingestionConfig": lenient})
         return write_stored(
             self.table_of(names), _Masks(self), self.schema, config, self.name, folder, creation_time_ms=creation_time_ms,
-            custom=custom, realtime_offsets=(start_offset, end_offset),
+            custom=custom, realtime_offsets=None if start_offset is None else (start_offset, end_offset),
         )  # fmt: skip
 
 
@@ -156,8 +158,9 @@ class MutableSegment:
         )  # fmt: skip
 
     def build(
-        self, folder: Path, *, start_offset: str, end_offset: str, creation_time_ms: int, custom: Mapping[str, str] | None = None
-    ) -> SegmentInfo:
+        self, folder: Path, *, start_offset: str | None = None, end_offset: str = "", creation_time_ms: int,
+        custom: Mapping[str, str] | None = None,
+    ) -> SegmentInfo:  # fmt: skip
         """Write the segment directory ``folder/<name>`` from the rows up to now; see :meth:`Snapshot.build`."""
         return self.snapshot().build(
             folder, start_offset=start_offset, end_offset=end_offset, creation_time_ms=creation_time_ms, custom=custom

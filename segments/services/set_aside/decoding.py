@@ -1,0 +1,106 @@
+"""Decodes messages that were set aside with the table's present schema, transforms and decoder: what a replay would give."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from segments.dataplane.realtime.decode import open_decoder
+from segments.dataplane.realtime.mutable_segment import MutableSegment
+from segments.domain import schema as schemas
+from segments.domain.commit_plan import STATUS
+from segments.domain.segment_metadata import COMPLETED_STATUSES
+from segments.domain.set_aside import shown_reason
+from segments.domain.stream_config import StreamConfig, stream_of
+from segments.errors import InvalidInput, NotFound
+from segments.models import SetAsideMessage
+from segments.names import TableName
+from segments.services.context import Context
+from segments.services.table_record import read_table_config
+from segments.store import paths
+
+#: Failures that are told one by one.
+SHOWN: int = 100
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A message that still gives no row, and why."""
+
+    message: SetAsideMessage
+    reason: str
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """``fitting`` messages give the ``rows``; the table's filter drops ``filtered`` more of them. ``failing`` ones stay set aside."""
+
+    fitting: tuple[SetAsideMessage, ...]
+    failing: tuple[Failing, ...]
+    rows: MutableSegment
+    filtered: int
+
+    def to_json(self) -> dict[str, Any]:
+        """For REST and the audit; without payloads."""
+        return {
+            "messages": len(self.fitting) + len(self.failing), "decode": len(self.fitting), "rows": self.rows.rows,
+            "filtered": self.filtered, "fail": len(self.failing),
+            "failing": [
+                {"id": f.message.pk, "partition": f.message.partition, "offset": f.message.offset, "reason": f.reason}
+                for f in self.failing[:SHOWN]
+            ],
+        }  # fmt: skip
+
+
+def decode_again(ctx: Context, table: TableName, messages: Sequence[SetAsideMessage], *, name: str, now_ms: int) -> Attempt:
+    """Decode them; the rows are those of a segment ``name``, ``now_ms`` stands for times that are null.
+
+    Raises NotFound without table or schema, Unavailable when something outside does not answer (a schema registry).
+    """
+    config = read_table_config(ctx, table)
+    node = ctx.store.get(paths.schema(table.raw))
+    if node is None or node.record is None:
+        raise NotFound(f"Schema '{table.raw}' does not exist.", remedy="Create it again; without it no message can be decoded.")
+    schema = schemas.from_record(node.record)
+    rows, fitting, failing, filtered = MutableSegment(name, schema, config), [], [], 0
+    open_ones = _still_consuming(ctx, table, messages)
+    groups: dict[str, tuple[StreamConfig, list[SetAsideMessage]]] = {}
+    for message in messages:
+        why = _why_not(message, open_ones)
+        try:
+            stream = stream_of(config, message.partition)
+        except InvalidInput as error:
+            why = str(error)
+        if why:
+            failing.append(Failing(message, why))
+        else:
+            key = json.dumps([stream.topic, dict(stream.raw)], sort_keys=True)
+            groups.setdefault(key, (stream, []))[1].append(message)
+    for stream, listed in groups.values():
+        values = [bytes(m.payload) for m in listed]
+        decoded = open_decoder(stream, schema, config, ctx.registries).decode(values, now_ms=now_ms)
+        bad = {one.position: shown_reason(one.reason, values[one.position]) for one in decoded.set_aside}
+        failing += [Failing(listed[position], reason) for position, reason in bad.items()]
+        fitting += [m for position, m in enumerate(listed) if position not in bad]
+        filtered += decoded.filtered
+        rows.append(decoded.table, decoded.masks)
+    return Attempt(tuple(fitting), tuple(failing), rows, filtered)
+
+
+def _why_not(message: SetAsideMessage, open_ones: set[str]) -> str:
+    """Why it is not even tried; empty when it is."""
+    if message.is_cut:
+        return f"Only the first {message.kept_bytes} of its {message.size} bytes are kept."
+    if message.segment in open_ones:
+        return f"Segment {message.segment} is still being consumed: force a commit first."
+    return ""
+
+
+def _still_consuming(ctx: Context, table: TableName, messages: Sequence[SetAsideMessage]) -> set[str]:
+    """Segments that are not committed: a server that begins again reads their messages again, and may make rows of them itself."""
+    names = sorted({m.segment for m in messages})
+    nodes = ctx.store.get_many([paths.segment(table.typed, name) for name in names])
+    records = [node.record if node is not None else None for node in nodes]
+    return {n for n, record in zip(names, records, strict=True) if record and record.simple.get(STATUS) not in (None, *COMPLETED_STATUSES)}
