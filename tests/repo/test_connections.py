@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,12 @@ _OTHERS = {
 }
 
 
+@cache
+def opened_by(path: Path) -> set[str]:
+    """Of a file, read once for all tests."""
+    return opened(path.read_text())
+
+
 def opened(source: str) -> set[str]:
     """Names of what a module calls, inherits from or imports that opens connections."""
     tree = ast.parse(source)
@@ -111,13 +118,13 @@ def test_only_the_gate_and_what_is_listed_opens_connections() -> None:
     strange = {}
     for path in modules():
         name = str(path.relative_to(ROOT))
-        if not listed(name) and (calls := opened(path.read_text())):
+        if not listed(name) and (calls := opened_by(path)):
             strange[name] = sorted(calls)
     assert not strange, "Send it through segments/gateways/gate.py, or list it here with who says where to."
 
 
 def test_every_listed_module_still_opens_some() -> None:
-    names = [str(p.relative_to(ROOT)) for p in modules() if opened(p.read_text())]
+    names = [str(p.relative_to(ROOT)) for p in modules() if opened_by(p)]
     assert not [one for one in (*_GATE, *_OTHERS) if not any(n == one or (one.endswith("/") and n.startswith(one)) for n in names)]
 
 

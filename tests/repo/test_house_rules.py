@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,12 @@ CODE = sorted(
     p for folder in ("segments", "pinotadmin", "tests", "bench") for p in (ROOT / folder).rglob("*.py") if "migrations" not in p.parts
 )
 OURS = [p for p in CODE if p.parts[len(ROOT.parts)] in ("segments", "pinotadmin")]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """The file, parsed once for all rules."""
+    return ast.parse(path.read_text())
 
 
 def name(path: Path) -> str:
@@ -26,7 +33,7 @@ def test_no_file_is_longer_than_400_lines() -> None:
 def test_no_function_is_longer_than_60_lines() -> None:
     long = []
     for path in CODE:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno + 1 > 60:
                 long.append(f"{name(path)}:{node.lineno} {node.name}")
     assert long == []
@@ -37,13 +44,13 @@ def test_no_file_has_a_name_that_says_nothing() -> None:
 
 
 def test_every_module_says_why_it_exists() -> None:
-    assert [name(p) for p in OURS if p.read_text().strip() and not ast.get_docstring(ast.parse(p.read_text()))] == []
+    assert [name(p) for p in OURS if p.read_text().strip() and not ast.get_docstring(tree(p))] == []
 
 
 def test_every_public_function_and_class_has_a_docstring() -> None:
     bare = []
     for path in OURS:
-        for node in ast.parse(path.read_text()).body:
+        for node in tree(path).body:
             public = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
             if public and not ast.get_docstring(node):  # type: ignore[arg-type]  # narrowed by ``public``
                 bare.append(f"{name(path)}:{node.lineno} {node.name}")  # type: ignore[attr-defined]  # as above
@@ -54,19 +61,23 @@ def test_tests_never_wait_by_a_bare_sleep() -> None:
     """A sleep stands only inside a loop that looks for something until a deadline."""
     bare = []
     for path in (p for p in CODE if "tests" in p.parts):
-        for loop_free in _sleeps_outside_loops(ast.parse(path.read_text())):
+        for loop_free in _sleeps_outside_loops(tree(path)):
             bare.append(f"{name(path)}:{loop_free}")
     assert bare == []
 
 
-def _sleeps_outside_loops(tree: ast.AST, *, in_loop: bool = False) -> list[int]:
+def _sleeps_outside_loops(top: ast.AST, *, in_loop: bool = False) -> list[int]:
     found: list[int] = []
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("time.sleep", "sleep") and not in_loop:
+    for node in ast.iter_child_nodes(top):
+        if isinstance(node, ast.Call) and not in_loop and _is_sleep(node.func):
             found.append(node.lineno)
         inside = in_loop or isinstance(node, ast.While | ast.For)
         found += _sleeps_outside_loops(node, in_loop=inside)
     return found
+
+
+def _is_sleep(function: ast.expr) -> bool:
+    return isinstance(function, ast.Name | ast.Attribute) and ast.unparse(function) in ("time.sleep", "sleep")
 
 
 @pytest.mark.parametrize(

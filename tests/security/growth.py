@@ -19,6 +19,8 @@ _SHORT_SECONDS = 0.5
 #: Four times the text may take so many times the time: 4 is linear, 16 quadratic.
 _MOST_RATIO = 9.0
 _TRIES = 4
+#: Up to here a text grows by quarters, then it doubles: what doubles with every part or two has shown itself by then.
+_SMALL_PARTS = 40
 
 
 def seconds(read: Read, text: str) -> float:
@@ -36,20 +38,28 @@ def seconds(read: Read, text: str) -> float:
 
 
 def grows_at_most_linearly(read: Read, make: Make, parts: int) -> str:
-    """Empty when texts of ``parts``, twice and four times as many parts take at most proportionally longer; else what was measured."""
+    """Empty when a text of four times as many parts takes at most proportionally longer; else what was measured."""
     size = 8
-    while size < parts:  # step by step, because what grows exponentially never comes back from the full size
+    while size < parts:  # step by step, the first ones small, because what grows exponentially never comes back from the full size
         took = seconds(read, make(size))
         if took > _SHORT_SECONDS and seconds(read, make(size)) > _SHORT_SECONDS:
             return f"{size} parts ({len(make(size))} characters) took {took:.2f} s"
-        size += max(1, size // 4)
-    texts = [make(parts * factor) for factor in (1, 2, 4)]
-    best = [float("inf")] * 3
+        size += size // 4 if size < _SMALL_PARTS else size
+    texts = [make(parts), make(parts * 4)]
+    short = long = float("inf")
     for _ in range(_TRIES):
-        best = [min(known, seconds(read, text)) for known, text in zip(best, texts, strict=True)]
-        if best[2] < _FLOOR_SECONDS or best[2] <= _MOST_RATIO * max(best[0], _FLOOR_SECONDS / 8):
+        long = min(long, seconds(read, texts[1]))
+        if long < _FLOOR_SECONDS:
             return ""
-    return f"{', '.join(f'{len(t)} characters {b:.4f} s' for t, b in zip(texts, best, strict=True))}"
+        short = min(short, seconds(read, texts[0]))
+        if long <= _MOST_RATIO * max(short, _FLOOR_SECONDS / 8):
+            return ""
+    return f"{len(texts[0])} characters {short:.4f} s, {len(texts[1])} characters {long:.4f} s"
+
+
+def takes_less_than(limit: float, read: Read, text: str) -> bool:
+    """Does one of three readings take less than ``limit`` seconds? The first that does is enough."""
+    return any(seconds(read, text) < limit for _ in range(3))
 
 
 def repeated(begin: str, part: str, end: str) -> Make:
