@@ -3,6 +3,7 @@ tests that drive it: Playwright allows one event loop per thread."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -15,6 +16,17 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from segments.gateways.attempt_counters import AttemptCounters
 from segments.services import refusals
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays until the end: the garbage collector need not walk through it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """At its exit the interpreter clears all modules as ever."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

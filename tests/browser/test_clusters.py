@@ -76,8 +76,7 @@ def test_a_cluster_that_goes_down_says_so_without_a_reload_and_says_when_it_is_b
     expect(page.get_by_role("alert")).to_have_count(0, timeout=30_000)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_of_a_cluster_has_a_serious_fault(page: Page, prod: PinotCluster, scheme: str) -> None:
+def test_no_page_of_a_cluster_has_a_serious_fault(page: Page, prod: PinotCluster) -> None:
     go_down()
     pages = [
         "/console/clusters/",
@@ -89,7 +88,7 @@ def test_no_page_of_a_cluster_has_a_serious_fault(page: Page, prod: PinotCluster
         f"{PROD}passes/tasks/MergeRollupTask/",
         "/console/c/nothing/",
     ]
-    assert _faults(page, scheme, pages) == {}
+    assert _faults(page, pages) == {}
     page.goto(PROD)
     page.locator(".switcher summary").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

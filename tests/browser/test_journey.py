@@ -133,17 +133,6 @@ def test_slash_goes_to_the_search_field(page: Page) -> None:
     expect(page.get_by_role("searchbox")).to_be_focused()
 
 
-def test_no_page_scrolls_sideways_on_a_phone(page: Page) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    wide = {}
-    for address in PAGES:
-        page.goto(address)
-        width = page.evaluate("document.documentElement.scrollWidth")
-        if width > 390:
-            wide[address] = width
-    assert wide == {}
-
-
 def test_dark_mode_follows_the_system(page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     page.goto("/")
