@@ -1,5 +1,5 @@
-"""What every test has: quick passwords, attempts to sign in that are counted for it alone; and the one browser of a run, shared by all
-tests that drive it: Playwright allows one event loop per thread."""
+"""What every test has: attempts to sign in that are counted for it alone; and the one browser of a run, shared by all tests that drive it:
+Playwright allows one event loop per thread. What makes a run quick is in ``speed.py``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.test import override_settings
 from playwright.sync_api import Browser, sync_playwright
-from whitenoise.middleware import WhiteNoiseMiddleware
 
 from segments.gateways.attempt_counters import AttemptCounters
 from segments.services import refusals
+from tests import speed
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files begin first."""
+    items.sort(key=speed.place)
 
 
 def pytest_collection_finish() -> None:
@@ -30,26 +34,8 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _quick_passwords() -> Iterator[None]:
-    """PBKDF2 takes a tenth of a second of a core by design, for every user that a test makes and everyone who asks."""
-    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _static_files_are_listed_once() -> Iterator[None]:
-    """WhiteNoise lists all static files for every new ``Client``, which takes another tenth of a second each; they stay the same."""
-    listed: dict[str, Any] = {}
-    scan = WhiteNoiseMiddleware.add_files_from_finders
-
-    def once(middleware: WhiteNoiseMiddleware) -> None:
-        if not listed:
-            scan(middleware)
-            listed.update(middleware.files)
-        middleware.files.update(listed)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", once)
+def _quickly() -> Iterator[None]:
+    with speed.cheap_passwords(), speed.static_files_listed_once():
         yield
 
 
