@@ -94,8 +94,8 @@ test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0, new
 conformance-real: $(VENV)/.dev ## All of it against a real Apache Pinot 0.11.0, directly and through us (ARGS="--through-us test_tables.py")
 	$(BIN)/python -m tests.real_pinot.conformance $(CONFORMANCE) $(ARGS)
 
-chaos: $(VENV)/.dev ## Kill processes at random for half an hour under a stream of rows (CHAOS_SECONDS, CHAOS_SEED)
-	CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} $(BIN)/python -m pytest tests/chaos -s $(ARGS)
+chaos: $(VENV)/.dev ## Random kills for half an hour under a stream of rows, ten minutes of a hanging deep store (CHAOS_SECONDS, CHAOS_SEED, HANGING_SECONDS)
+	CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} HANGING_SECONDS=$${HANGING_SECONDS:-600} $(BIN)/python -m pytest tests/chaos -s $(ARGS)
 
 fuzz: $(VENV)/.dev ## 20,000 generated requests over the whole OpenAPI document (FUZZ_REQUESTS, FUZZ_SEED, FUZZ_ONLY="POST /tables")
 	FUZZ_REQUESTS=$${FUZZ_REQUESTS:-20000} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/python -m pytest -s tests/security/test_campaign.py $(ARGS)

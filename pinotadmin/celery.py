@@ -18,6 +18,7 @@ from segments.domain.workers.state import BEAT_EVERY_S
 from segments.gateways import worker_board
 from segments.gateways.worker_board import WorkerBoard
 from segments.processes.sign_of_life import show_life
+from segments.secret_texts import mask_text
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
 
@@ -68,9 +69,10 @@ def _task_begins(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> N
 
 
 @task_postrun.connect
-def _task_ends(task_id: str, task: Any, **_: Any) -> None:
+def _task_ends(task_id: str, task: Any, retval: Any = None, **_: Any) -> None:
     if task.name in TASKS:
-        _board().finished(TASKS[task.name].pool.name, task_id, _now_ms())
+        error = mask_text(f"{type(retval).__name__}: {retval}")[:500] if isinstance(retval, Exception) else ""
+        _board().finished(TASKS[task.name].pool.name, task_id, _now_ms(), task.name, error)
 
 
 def note_ended(task_id: str, name: str, args: Any, kwargs: Any, limit_s: float) -> None:

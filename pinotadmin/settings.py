@@ -28,6 +28,13 @@ def _int(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"{name} must be a whole number, not {text!r}.") from error
 
 
+def _choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
+    text = os.environ.get(name) or default
+    if text not in allowed:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}, not {text!r}.")
+    return text
+
+
 def _bytes(name: str, default: str) -> int:
     """``512M``, ``20G``, or plain bytes."""
     text = (os.environ.get(name) or default).strip().upper().removesuffix("B").removesuffix("I")
@@ -91,6 +98,8 @@ URI_PUSH_ROOTS = _text("PINOTADMIN_URI_PUSH_ROOTS", "").split()
 KAFKA_ROOTS = _text("PINOTADMIN_KAFKA_ROOTS", "").split()
 REDIS_ROOTS = _text("PINOTADMIN_REDIS_ROOTS", "").split()
 REGISTRY_ROOTS = _text("PINOTADMIN_REGISTRY_ROOTS", "").split()
+#: Addresses below which webhooks may lie, separated by spaces; empty as above.
+WEBHOOK_ROOTS = _text("PINOTADMIN_WEBHOOK_ROOTS", "").split()
 ZOOKEEPER_URL = _text("ZOOKEEPER_URL", "127.0.0.1:2191")
 #: ``digest:USER:PASSWORD``, ``sasl:USER:PASSWORD`` or ``x509``: our znodes are then for this login alone; empty: for everybody.
 ZOOKEEPER_AUTH = _text("ZOOKEEPER_AUTH", "")
@@ -141,6 +150,22 @@ PUSHES_PER_USER = _int("PINOTADMIN_PUSHES_PER_USER", 50)
 PUSHES_PER_TABLE = _int("PINOTADMIN_PUSHES_PER_TABLE", 20)
 #: Days that the audit, pushes, findings and the like are kept once they are over; 0: for ever.
 HISTORY_DAYS = _int("PINOTADMIN_HISTORY_DAYS", 730)
+
+# -- alerts
+#: Who gets mail about findings, separated by commas; nobody unless it is given. From which severity on: warning or error.
+ALERT_MAIL_TO = [a for a in _text("PINOTADMIN_ALERT_MAIL_TO", "").replace(",", " ").split() if a]
+ALERT_MAIL_SEVERITY = _choice("PINOTADMIN_ALERT_MAIL_SEVERITY", "warning", ("warning", "error"))
+#: Hours after which a pause of a table is a finding.
+PAUSE_ALERT_HOURS = _int("PINOTADMIN_PAUSE_ALERT_HOURS", 24)
+#: The mail server.
+EMAIL_HOST = _text("PINOTADMIN_MAIL_HOST", "127.0.0.1")
+EMAIL_PORT = _int("PINOTADMIN_MAIL_PORT", 25)
+EMAIL_HOST_USER = _text("PINOTADMIN_MAIL_USER", "")
+EMAIL_HOST_PASSWORD = _text("PINOTADMIN_MAIL_PASSWORD", "")
+EMAIL_USE_TLS = _bool("PINOTADMIN_MAIL_STARTTLS", False)
+EMAIL_USE_SSL = _bool("PINOTADMIN_MAIL_TLS", False)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = _text("PINOTADMIN_MAIL_FROM", "pinotadmin@localhost")
 
 # -- Django
 #: Without one, sessions end with the process: fit for tests and one-off commands.

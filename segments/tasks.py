@@ -19,6 +19,7 @@ from typing import Any, Final
 from celery import current_app, shared_task
 from celery.signals import worker_ready
 from django.conf import settings
+from django.utils import timezone
 from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
@@ -28,6 +29,7 @@ from segments.errors import NotFound, StateConflict, Unavailable
 from segments.models import Cluster, Push
 from segments.names import TableName, split_table_name
 from segments.services import deletion, end_jobs, entry_reaper, housekeeping, passes, push_session, realtime_validation
+from segments.services.alerts import delivery, events, sources
 from segments.services.context import SYSTEM, Actor, Context
 from segments.services.workers.time_limit import TimeIsUp, within
 from segments.services.workers.turns import one_of, turn_of_task
@@ -235,6 +237,21 @@ def sample_lag() -> list[str]:
 def drain_deletions() -> list[str]:
     """Finish deletions that wait for servers to let go."""
     return _own("drain_deletions", deletion.drain_all)
+
+
+@shared_task(name="segments.tasks.find_alerts")
+def find_alerts() -> list[str]:
+    """Findings that no other pass makes; messages about all that were opened or closed."""
+    now = timezone.now()
+    sources.find(wiring.watched(), now)
+    count = events.announce(now, by_mail=wiring.mail_wish())
+    return [f"{count} events are to be told."] if count else []
+
+
+@shared_task(name="segments.tasks.deliver_alerts")
+def deliver_alerts() -> list[str]:
+    """Send webhooks and mail that are due."""
+    return _own("deliver_alerts", lambda _: delivery.deliver(wiring.outgoing_alerts(), timezone.now), logging.WARNING)
 
 
 @shared_task(name="segments.tasks.keep_house")

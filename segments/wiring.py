@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -16,8 +17,9 @@ from django.conf import settings
 from redis import Redis
 
 from segments.dataplane.broker import Broker, DetachedBroker
+from segments.domain.alerts.rules import Wish, check_wish
 from segments.domain.cluster_signature import address_of
-from segments.domain.outgoing import is_of_this_machine
+from segments.domain.outgoing import Kind, Rules, is_of_this_machine
 from segments.domain.shared_secret import check_shared_secret
 from segments.domain.stream_config import StreamConfig
 from segments.domain.workers.state import PoolState
@@ -31,6 +33,9 @@ from segments.gateways.streams import Stream, StreamAccess, check_stream, open_s
 from segments.models import Cluster
 from segments.names import instance_name
 from segments.services import cluster_parts
+from segments.services.alerts import webhooks as webhook_services
+from segments.services.alerts.delivery import Outgoing
+from segments.services.alerts.sources import Watched
 from segments.services.cluster_parts import Installation, PinotParts
 from segments.services.context import Context, Limits
 from segments.services.query_slots import QuerySlots
@@ -289,6 +294,29 @@ def check_secrets() -> None:
     for name, secret in (("PINOTADMIN_CLUSTER_SECRET", settings.CLUSTER_SECRET), ("PINOTADMIN_SECRET_KEY", settings.SECRET_KEY)):
         if secret:
             check_shared_secret(name, str(secret))
+
+
+def watched() -> Watched:
+    """What is looked at to find out what somebody is to be told."""
+    board = worker_board.shared(settings.REDIS_URL, settings.CLUSTER_NAME)
+    return Watched(board, worker_states(), settings.CLUSTER_NAME, timedelta(hours=settings.PAUSE_ALERT_HOURS))
+
+
+def mail_wish() -> Wish | None:
+    """What goes out by mail; None: nothing."""
+    return check_wish("*", "*", settings.ALERT_MAIL_SEVERITY) if settings.ALERT_MAIL_TO else None
+
+
+def webhooks() -> webhook_services.Kept:
+    """Where the secrets of webhooks are, and which addresses they may have."""
+    rules = Rules(Kind.WEBHOOK, tuple(settings.WEBHOOK_ROOTS), loopback=serves_this_machine_only())
+    return webhook_services.Kept(settings.DATA_DIR, rules)
+
+
+def outgoing_alerts() -> Outgoing:
+    """What sending alerts takes."""
+    kept = webhooks()
+    return Outgoing(kept.rules, lambda hook: webhook_services.secret_of(kept.data_dir, hook), tuple(settings.ALERT_MAIL_TO))
 
 
 def start_broker() -> None:

@@ -108,6 +108,18 @@ class TokenBody(Model, forbid_unknown_fields=True):
     expires_in_days: int = DEFAULT_DAYS
 
 
+class WebhookBody(Model, forbid_unknown_fields=True):
+    """A receiver of alerts; what is left out stays as it is."""
+
+    name: str | None = None
+    url: str | None = None
+    tables: str | None = None
+    cluster: str | None = None
+    severity: str | None = None
+    enabled: bool | None = None
+    secret: str | None = None
+
+
 class ClusterBody(Model, forbid_unknown_fields=True):
     """How a Pinot cluster is reached; what is left out stays as it is."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.db.models import Count
 from django.http import HttpResponse
 from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
@@ -16,7 +17,7 @@ from rest_framework.views import APIView
 from segments import wiring
 from segments.api.base import ApiView
 from segments.api.permissions import RightsPermission
-from segments.models import Cluster
+from segments.models import AlertDelivery, Cluster, Finding
 
 
 class OpenOrReader(BasePermission):
@@ -59,13 +60,31 @@ class WorkerStates(Collector):
         yield from (up, busy)
 
 
+class FindingCounts(Collector):
+    """What is wrong, and whether somebody is told."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Open findings by cluster, kind and severity; messages that wait for their receiver, by receiver."""
+        labels = ["cluster", "kind", "severity"]
+        found = GaugeMetricFamily("pinotadmin_findings", "Open findings.", labels=labels)
+        still_open = Finding.objects.filter(closed_at=None).order_by()
+        for cluster, kind, severity, count in still_open.values_list("cluster", "code", "severity").annotate(n=Count("pk")):
+            found.add_metric([cluster, kind, severity], float(count))
+        waiting = GaugeMetricFamily("pinotadmin_alerts_waiting", "Messages that a receiver has not taken yet.", labels=["receiver"])
+        messages = AlertDelivery.objects.filter(state=AlertDelivery.State.WAITING).order_by()
+        for receiver, count in messages.values_list("webhook__name").annotate(n=Count("pk")):
+            waiting.add_metric([receiver or "mail"], float(count))
+        yield from (found, waiting)
+
+
 _shared = CollectorRegistry()
 _shared.register(ClusterStates())
 _shared.register(WorkerStates())
+_shared.register(FindingCounts())
 
 
 class Metrics(ApiView):
-    """Counters and timings of this process, the state of every Pinot cluster and of every pool of workers."""
+    """Counters and timings of this process, the state of every Pinot cluster and of every pool of workers, open findings."""
 
     answers = {"GET": {200: "text"}}
 

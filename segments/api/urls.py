@@ -19,6 +19,7 @@ from segments.api import (
     segments,
     tables,
     tokens,
+    webhooks,
 )
 from segments.api.pass_through import PassThrough
 from segments.domain.completion import Kind
@@ -115,6 +116,10 @@ urlpatterns: list[Pattern] = [
     path("api/docs/", openapi_views.Explorer.as_view(url_name="api-schema"), name="api-docs"),
     path("health/clusters", health.ClustersHealth.as_view()),
     path("health/workers", health.WorkersHealth.as_view()),
+    path("api/v1/webhooks", webhooks.Webhooks.as_view()),
+    path("api/v1/webhooks/<int:hook>", webhooks.OneWebhook.as_view()),
+    path("api/v1/webhooks/<int:hook>/test", webhooks.TestWebhook.as_view()),
+    path("api/v1/webhooks/<int:hook>/deliveries", webhooks.Deliveries.as_view()),
     path("api/v1/clusters", clusters.Clusters.as_view()),
     path("api/v1/clusters/<slug:name>", clusters.OneCluster.as_view()),
     path("api/v1/clusters/<slug:name>/check", clusters.CheckCluster.as_view()),

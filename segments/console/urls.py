@@ -7,6 +7,7 @@ from django.contrib.auth import views as auth_views
 from django.urls import URLPattern, URLResolver, include, path
 
 from segments.console.views import (
+    alerts,
     audit,
     checks,
     clusters,
@@ -108,6 +109,10 @@ _pages = [
 _installation = [
     path("console/tokens/", tokens.token_list, name="tokens"),
     path("console/tokens/<int:token>/revoke/", tokens.revoke, name="revoke_token"),
+    path("console/alerts/", alerts.alert_list, name="alerts"),
+    path("console/alerts/<int:hook>/", alerts.change, name="webhook"),
+    path("console/alerts/<int:hook>/test/", alerts.test, name="test_webhook"),
+    path("console/alerts/<int:hook>/remove/", alerts.remove, name="remove_webhook"),
     path("console/clusters/", clusters.cluster_list, name="clusters"),
     path("console/clusters/new/", clusters.add, name="new_cluster"),
     path("console/clusters/<slug:name>/edit/", clusters.edit, name="edit_cluster"),

@@ -10,6 +10,10 @@ from segments.domain.ideal_state import ERROR, SERVING
 from segments.domain.lineage import Lineage, State
 from segments.domain.table_config import TableConfig
 
+#: Codes that begin so are of others than the validation pass: whoever finds them opens and closes them. Consumption; alerts' own
+#: sources (pushes, pauses, passes and workers).
+OF_OTHERS = ("consumption-", "push-", "pause-", "pass-", "worker-", "task-")
+NO_FILE = "no-file"
 #: An unfinished replacement older than this is worth a word.
 STALE_PUSH_MS = 3_600_000
 
@@ -22,6 +26,11 @@ class Found:
     subject: str
     severity: Literal["error", "warning"]
     message: str
+
+
+def is_of_validation(code: str) -> bool:
+    """Is a finding with this code one of the validation pass, to open and to close?"""
+    return not code.startswith(OF_OTHERS)
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,7 @@ def _records(seen: Observation) -> list[Found]:
     for segment in sorted(set(seen.records) - set(seen.ideal) - set(seen.pending)):
         found.append(Found("orphan-record", segment, "warning", f"Segment {segment} has a record but no server: an upload did not finish."))
     for segment in sorted(seen.missing_files):
-        found.append(Found("no-file", segment, "error", f"The deep store has no file of segment {segment}: a lost server loses it."))
+        found.append(Found(NO_FILE, segment, "error", f"The deep store has no file of segment {segment}: a lost server loses it."))
     return found
 
 

@@ -31,6 +31,7 @@ class Kind(Enum):
     KAFKA = ("Kafka broker", "PINOTADMIN_KAFKA_ROOTS")
     REDIS = ("Redis", "PINOTADMIN_REDIS_ROOTS")
     REGISTRY = ("schema registry", "PINOTADMIN_REGISTRY_ROOTS")
+    WEBHOOK = ("receiver of webhooks", "PINOTADMIN_WEBHOOK_ROOTS")
 
     @property
     def noun(self) -> str:

@@ -1,4 +1,4 @@
-"""GET of an address that a user's text names: through the gate at every step, redirects counted, the whole bounded in time.
+"""GET and POST of an address that a user's text names: through the gate at every step, redirects counted, the whole bounded in time.
 
 ``http.client`` rather than a bigger library: it is given the very socket that the gate made.
 """
@@ -78,6 +78,15 @@ def gated_get(
     raise InvalidInput(f"'{url}' redirects more than {redirects} times.", remedy="Give the final address.")
 
 
+def gated_post(url: str, rules: Rules, body: bytes, *, headers: Mapping[str, str], timeout_s: float) -> int:
+    """The status of the answer to a POST. Redirects are not followed, and of the answer's body nothing is read.
+
+    Raises InvalidInput for an address that no rule allows, and Unavailable.
+    """
+    with _hop(url, url, rules, time.monotonic() + timeout_s, headers, body) as answer:
+        return answer.status
+
+
 def _joined(at: str, target: str, asked: str) -> str:
     try:
         return urljoin(at, target)
@@ -91,7 +100,9 @@ def _forbidden_redirect(asked: str) -> InvalidInput:
 
 
 @contextlib.contextmanager
-def _hop(url: str, asked: str, rules: Rules, deadline: float, headers: Mapping[str, str] | None) -> Iterator[Answer]:
+def _hop(
+    url: str, asked: str, rules: Rules, deadline: float, headers: Mapping[str, str] | None, body: bytes | None = None
+) -> Iterator[Answer]:
     try:
         place = parse_url(url, rules.kind, HTTP)
         addresses = allowed_addresses(place, rules)
@@ -107,7 +118,7 @@ def _hop(url: str, asked: str, rules: Rules, deadline: float, headers: Mapping[s
             clock.daemon = True
             clock.start()
             opened.callback(clock.cancel)
-            response = opened.enter_context(contextlib.closing(_asked(link, split_url(url, rules.kind), place, headers or {})))
+            response = opened.enter_context(contextlib.closing(_asked(link, split_url(url, rules.kind), place, headers or {}, body)))
         yield Answer(place, rules, deadline, response)
 
 
@@ -119,14 +130,17 @@ def _secured(link: socket.socket, place: Place) -> socket.socket:
     return _tls().wrap_socket(link, server_hostname=place.host, do_handshake_on_connect=False)
 
 
-def _asked(link: socket.socket, parts: SplitResult, place: Place, headers: Mapping[str, str]) -> http.client.HTTPResponse:
-    """The answer to a GET, up to its headers."""
+def _asked(
+    link: socket.socket, parts: SplitResult, place: Place, headers: Mapping[str, str], body: bytes | None
+) -> http.client.HTTPResponse:
+    """The answer to a GET, with a body to a POST, up to its headers."""
     if isinstance(link, ssl.SSLSocket):
         link.do_handshake()
     connection = http.client.HTTPConnection(place.host, place.port)
     connection.sock = link
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    connection.request("GET", path, headers={"Host": parts.netloc, "Accept-Encoding": "identity", **headers})
+    method = "GET" if body is None else "POST"
+    connection.request(method, path, body, {"Host": parts.netloc, "Accept-Encoding": "identity", **headers})
     return connection.getresponse()
 
 

@@ -43,9 +43,9 @@ class WorkerBoard:
         """A task took a slot."""
         self._try(lambda: self._client.hset(self._prefix + pool, _RUN + task_id, json.dumps([task, now_ms, about])))
 
-    def finished(self, pool: str, task_id: str, now_ms: int) -> None:
-        """A task gave its slot back."""
-        self._try(lambda: self._finish(self._prefix + pool, task_id, now_ms))
+    def finished(self, pool: str, task_id: str, now_ms: int, task: str = "", error: str = "") -> None:
+        """A task gave its slot back; with an error it failed. How often in a row it did is counted by its name."""
+        self._try(lambda: self._finish(self._prefix + pool, task_id, now_ms, task, error))
 
     def ended(self, pool: str, task_id: str, task: str, about: str, limit_s: float, now_ms: int) -> None:
         """A task was ended because its time was up."""
@@ -71,10 +71,21 @@ class WorkerBoard:
             pipe.hset(key, mapping={"beat": now_ms, "began": now_ms})
             pipe.execute()
 
-    def _finish(self, key: str, task_id: str, now_ms: int) -> None:
+    def read_failing(self) -> list[tuple[str, int, str]]:
+        """(task, failures in a row, last error) of tasks whose last run failed. RedisError when Redis does not answer."""
+        times: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + "failures")  # type: ignore[assignment]  # not the asynchronous client
+        errors: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + "errors")  # type: ignore[assignment]  # as above
+        return [(task.decode(), int(count), errors.get(task, b"").decode()) for task, count in sorted(times.items())]
+
+    def _finish(self, key: str, task_id: str, now_ms: int, task: str, error: str) -> None:
         with self._client.pipeline() as pipe:
             pipe.hdel(key, _RUN + task_id)
             pipe.hset(key, "done", now_ms)
+            if error:
+                pipe.hincrby(self._prefix + "failures", task)
+                pipe.hset(self._prefix + "errors", task, error)
+            else:
+                pipe.hdel(self._prefix + "failures", task)
             pipe.execute()
 
     def _end(self, pool: str, task_id: str, line: str) -> None:

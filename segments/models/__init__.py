@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from segments.models.alerts import AlertDelivery, Webhook
 from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
 from segments.models.people import ApiToken, Grant
 from segments.models.pushes import Push, PushSegment
@@ -9,6 +10,7 @@ from segments.models.records import AuditEvent, Finding, PassRun
 from segments.models.set_aside import SetAsideCount, SetAsideMessage, SetAsideReplay
 
 __all__ = [
+    "AlertDelivery",
     "ApiToken",
     "AuditEvent",
     "Cluster",
@@ -25,4 +27,5 @@ __all__ = [
     "SetAsideMessage",
     "SetAsideReplay",
     "Table",
+    "Webhook",
 ]

@@ -11,7 +11,7 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from segments.models import AuditEvent, Finding, PassRun, Push
+from segments.models import AlertDelivery, AuditEvent, Finding, PassRun, Push
 
 #: Rows deleted in one statement: SQLite has one writer, and others want their turn.
 _AT_ONCE: Final = 1000
@@ -28,6 +28,7 @@ def run() -> list[str]:
         "events of the audit": AuditEvent.objects.filter(at__lt=before),
         "runs of passes": PassRun.objects.filter(finished_at__lt=before),
         "closed findings": Finding.objects.filter(closed_at__lt=before),
+        "messages of alerts": AlertDelivery.objects.filter(created_at__lt=before).exclude(state=AlertDelivery.State.WAITING),
         "pushes": Push.objects.filter(state__in=_OVER, finished_at__lt=before),
         "entries of the admin's history": LogEntry.objects.filter(action_time__lt=before),
     }

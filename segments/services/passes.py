@@ -9,12 +9,14 @@ from typing import Final
 
 from django.utils import timezone
 
+from segments.domain.findings import Found
 from segments.errors import NotFound
 from segments.models import PassRun
 from segments.names import REALTIME, TableName, TableType, split_table_name
 from segments.secret_texts import mask_text
 from segments.services import audit, end_jobs, entry_reaper, lag, pinot_passes, realtime_validation, retention, validation
 from segments.services.context import Actor, Context
+from segments.services.validation import keep_findings
 from segments.services.workers.turns import turn_of_pass
 from segments.store import paths
 
@@ -88,7 +90,10 @@ def _run_over(ctx: Context, name: str, table: TableName) -> list[str]:
                 log.exception("%s failed on %s", part, table)
                 said.append(mask_text(f"{name} failed on {table}: {error}"))
                 succeeded = False
-    _remember(ctx, _WHOLE if name == CONSUMPTION else name, table, started, said, succeeded)
+    shown = _WHOLE if name == CONSUMPTION else name
+    _remember(ctx, shown, table, started, said, succeeded)
+    failure = [] if succeeded else [Found("pass-failed", shown, "error", said[-1])]
+    keep_findings(ctx.cluster, table.typed, failure, owns=lambda code: code == "pass-failed", subject=shown)
     return said
 
 

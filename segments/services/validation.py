@@ -8,7 +8,8 @@ from typing import Final
 from django.utils import timezone
 
 from segments.domain import lineage as lineages
-from segments.domain.findings import Found, Observation, diagnose
+from segments.domain.findings import NO_FILE, Found, Observation, diagnose, is_of_validation
+from segments.errors import Unavailable
 from segments.gateways.deepstore import encode
 from segments.models import Finding
 from segments.names import TableName
@@ -27,20 +28,23 @@ CONSUMPTION: Final = "consumption-"
 def run(ctx: Context, table: TableName) -> list[str]:
     """One pass; returns one plain sentence per finding and repair."""
     repaired = deletion.drain(ctx, table) if ctx.pinot is None else []
-    found = diagnose(observe(ctx, table), read_table_config(ctx, table), ctx.clock())
+    away: list[Found] = []
+    found = diagnose(observe(ctx, table, away), read_table_config(ctx, table), ctx.clock())
     if ctx.pinot is not None:
         stopped = pinot_findings.consumption_findings(ctx, table)
         keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
         found = [*found, *pinot_findings.rollback_findings(ctx, table)]
         repaired = [*(f.message for f in stopped), *archive.remove_aged(ctx, encode(table.raw)), *pinot_reaper.tidy(ctx, table)]
-    found = [*found, *set_aside_findings(ctx.cluster, table)]
-    keep_findings(ctx.cluster, table.typed, found, owns=lambda code: not code.startswith(CONSUMPTION))
+    found = [*found, *set_aside_findings(ctx.cluster, table), *away]
+    #: While the store does not answer nobody knows which files are there: what was known stays.
+    unknown = {NO_FILE} if away else set()
+    keep_findings(ctx.cluster, table.typed, found, owns=lambda code: is_of_validation(code) and code not in unknown)
     sentences = [*repaired, *(f.message for f in found)]
     return sentences or [f"{table} is as it should be."]
 
 
-def observe(ctx: Context, table: TableName) -> Observation:
-    """Read everything a diagnosis needs, once."""
+def observe(ctx: Context, table: TableName, away: list[Found]) -> Observation:
+    """Read everything a diagnosis needs, once. A deep store that does not answer is added to ``away``, and its files are left out."""
     ideal, view, pending = ctx.store.get_many(
         [paths.ideal_state(table.typed), paths.external_view(table.typed), paths.pending_deletions(table.typed)]
     )
@@ -53,16 +57,20 @@ def observe(ctx: Context, table: TableName) -> Observation:
         live=set(ctx.store.children(paths.LIVE_INSTANCES)),
         records=set(records),
         pending=set(pending.record.maps) if pending and pending.record else set(),
-        missing_files=_missing_files(ctx, table, list(rows)),
+        missing_files=_missing_files(ctx, table, list(rows), away),
         lineage=read_lineage(ctx, table) or lineages.empty(table.typed),
     )
 
 
-def _missing_files(ctx: Context, table: TableName, segments: list[str]) -> set[str]:
+def _missing_files(ctx: Context, table: TableName, segments: list[str], away: list[Found]) -> set[str]:
     """Segments whose record points into our deep store where no file is. One listing of the table's folder."""
     if ctx.pinot is not None:
         return set()  # its deep store is Pinot's: nobody tells us what lies in it
-    stored = {f.name for f in ctx.deep_store.files(encode(table.raw))}
+    try:
+        stored = {f.name for f in ctx.deep_store.files(encode(table.raw))}
+    except (Unavailable, OSError) as error:
+        away.append(Found("store-away", "", "warning", f"Whether all files of {table} are there can not be told: {error}"))
+        return set()
     missing = set()
     for segment, node in zip(segments, ctx.store.get_many([paths.segment(table.typed, s) for s in segments]), strict=True):
         url = node.record.simple.get("segment.download.url", "") if node and node.record else ""
@@ -72,14 +80,18 @@ def _missing_files(ctx: Context, table: TableName, segments: list[str]) -> set[s
     return missing
 
 
-def keep_findings(cluster: str, table: str, found: list[Found], *, owns: Callable[[str], bool]) -> None:
-    """Open new findings, refresh known ones, close those that are gone. ``owns``: the codes that the calling pass looks for."""
+def keep_findings(cluster: str, table: str, found: list[Found], *, owns: Callable[[str], bool], subject: str | None = None) -> None:
+    """Open new findings, refresh known ones, close those that are gone. ``owns``: the codes that the calling pass looks for; with
+    ``subject`` it looks for this one only.
+    """
     still_open = Finding.objects.filter(cluster=cluster, table_name=table, closed_at=None)
+    still_open = still_open if subject is None else still_open.filter(subject=subject)
     known = {(f.code, f.subject): f for f in still_open if owns(f.code)}
     for item in found:
         row = known.pop((item.code, item.subject), None) or Finding(cluster=cluster, table_name=table, code=item.code, subject=item.subject)
         row.severity, row.message = item.severity, mask_text(item.message)
-        row.save()
+        # Who else writes the row, to note that it was told, must not be overwritten.
+        row.save(update_fields=None if row.pk is None else ["severity", "message", "last_seen"])
     for gone in known.values():
         gone.closed_at = timezone.now()
         gone.save(update_fields=["closed_at"])

@@ -24,6 +24,7 @@ KNOWN: Final[dict[str, list[str]]] = {
     "push_id": ["00000000-0000-0000-0000-000000000000"],
     "token": ["1"],
     "number": ["1"],
+    "hook": ["1"],
     "type": ["OFFLINE", "REALTIME", "offline"],
     "tableType": ["OFFLINE", "REALTIME"],
     "tableName": ["t", "t_OFFLINE"],

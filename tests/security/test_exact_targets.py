@@ -72,7 +72,7 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
     """(method, address, body): every route of REST with both tables in its path, its parameters and its body."""
     for route in sorted(own_rest_routes(), key=lambda r: r.path == "/tables/<table>"):  # which drops her table at the end
         names = {"segment": "other_0", "entry": entry, "push_id": push, "job": "job", "instance": "Server_127.0.0.1_8098", "key": "k"}
-        fixed = {**names, "name": "n", "token": "1", "number": "1", "tenant": "DefaultTenant", "path": "x"}
+        fixed = {**names, "name": "n", "token": "1", "hook": "1", "number": "1", "tenant": "DefaultTenant", "path": "x"}
         # (table in the path, table in the parameters): never both hers.
         pairs = (
             [("mine", "other"), ("other", "mine")]

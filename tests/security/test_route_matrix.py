@@ -17,6 +17,7 @@ from segments.api.pass_through import PassThrough
 from segments.dataplane.server.authorization import Asked, Authorization
 from segments.dataplane.server.routes import ROUTES
 from segments.errors import Forbidden, NotAuthenticated
+from segments.models import Webhook
 from segments.services.server_people import ServerPeople
 from tests.api.cluster import ApiCluster
 from tests.factories import make_event, make_push
@@ -30,7 +31,7 @@ BODY = {"tableName": "t", "tableType": "OFFLINE", "schemaName": "t"}
 #: Names that addresses are filled with.
 NAMES = {
     "table": "t", "schema": "t", "typed": "t_OFFLINE", "segment": "s", "entry": "e", "entry_id": "e", "job": "j",
-    "instance": "Server_127.0.0.1_8098", "key": "k", "name": "n", "tenant": "x", "task_type": "x", "token": "1", "number": "1",
+    "instance": "Server_127.0.0.1_8098", "key": "k", "name": "n", "tenant": "x", "task_type": "x", "token": "1", "number": "1", "hook": "1",
 }  # fmt: skip
 
 
@@ -166,6 +167,7 @@ ABSENT = (
 
 @pytest.mark.parametrize("asker", PEOPLE, ids=lambda a: a.name)
 def test_every_page_lets_in_exactly_who_may(world: dict[str, Any], asker: Asker) -> None:
+    Webhook.objects.create(pk=1, name="ops", url="http://127.0.0.1:1/")
     asker.make()
     known, wrong = expected.of_web(), []
     for route in pages():

@@ -14,7 +14,7 @@ from segments.domain.llc_name import is_llc_name, parse_llc_name
 from segments.models import Finding, PassRun
 from segments.names import REALTIME, split_table_name
 
-#: Code -> what it is called, where it leads: segment, entry, consumption, servers or passes.
+#: Code -> what it is called, where it leads: segment, entry, consumption, servers, push or passes.
 _KINDS: Final[dict[str, tuple[str, str]]] = {
     "not-served": ("Not served", "segment"),
     "replica-error": ("Replica in error", "segment"),
@@ -24,6 +24,15 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "no-file": ("File missing", "segment"),
     "stale-push": ("Replacement unfinished", "entry"),
     "few-servers": ("Too few servers", "servers"),
+    "store-away": ("Deep store away", "passes"),
+    "pass-failed": ("Pass failed", "passes"),
+    "push-blocked": ("Push blocked", "push"),
+    "push-failed": ("Push failed", "push"),
+    "pause-long": ("Paused for long", "consumption"),
+    "worker-stuck": ("Worker does not work", "servers"),
+    "task-ended": ("Task took too long", "servers"),
+    "task-failed": ("Task fails", "servers"),
+    "messages-set-aside": ("Messages set aside", "consumption"),
     "consumption-data-loss": ("Stream data lost", "consumption"),
     "consumption-stuck": ("Partition stands still", "consumption"),
     "consumption-failing": ("Partition can not be consumed", "consumption"),
@@ -41,7 +50,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
 }
 _LINKS: Final = {
     "segment": "Segment", "segments": "Segments", "entry": "Replacement", "consumption": "Consumption", "servers": "Servers",
-    "passes": "Passes",
+    "passes": "Passes", "push": "Push",
 }  # fmt: skip
 #: Runs looked at for what was done about the findings of a page.
 _RUNS: Final = 200
@@ -84,7 +93,9 @@ def items(findings: Sequence[Finding]) -> list[Item]:
 
 def _item(finding: Finding, runs: Sequence[PassRun]) -> Item:
     target = _KINDS.get(finding.code, ("", "passes"))[1]
-    if target in ("segment", "entry") and not finding.subject:
+    if not finding.table_name:
+        target = "servers"  # of the whole installation
+    if target in ("segment", "entry", "push") and not finding.subject:
         target = "passes"
     return Item(finding, kind_of(finding.code), _address(finding, target), _LINKS[target], _deeds(finding, runs))
 
@@ -95,6 +106,8 @@ def _address(finding: Finding, target: str) -> str:
             return reverse("console:segment", args=[finding.table_name, finding.subject])
         case "entry":
             return reverse("console:entry", args=[finding.table_name, finding.subject])
+        case "push":
+            return reverse("console:push", args=[finding.subject])
         case "servers":
             return reverse("console:servers")
         case "consumption" if split_table_name(finding.table_name)[1] == REALTIME:

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from segments.console.access import may_somewhere, page
+from segments.console.access import may_administer_all, may_somewhere, page
 from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.findings import SORTS, items, kinds
@@ -38,5 +38,6 @@ def finding_list(request: HttpRequest) -> HttpResponse:
         "listing": listing, "items": items(listing.rows), "wanted": wanted, "is_closed": is_closed, "kinds": kinds(counts),
         "sorts": [(key, "last closed" if is_closed and not key else label) for key, (label, _) in SORTS.items()],
         "is_filtered": any(wanted[k] for k in ("table", "severity", "code")), "may_operate": may_somewhere(request),
+        "may_administer_all": may_administer_all(request),
     }  # fmt: skip
     return render(request, "console/findings.html", context)

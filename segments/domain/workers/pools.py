@@ -36,7 +36,7 @@ class TaskRule:
 
 PUSHES: Final = Pool("worker", "pushes", 4, "threads", None, "pushes, with Spark")
 REPAIRS: Final = Pool("repairs", "repairs", 2, "prefork", 120.0, "what needs the deep store, and passes that somebody asked for")
-PASSES: Final = Pool("passes", "passes", 6, "prefork", 60.0, "short passes: leases, planned resumes, background ends, findings")
+PASSES: Final = Pool("passes", "passes", 7, "prefork", 60.0, "short passes: leases, planned resumes, background ends, findings")
 POOLS: Final = (PUSHES, REPAIRS, PASSES)
 
 #: Slots of ``PASSES`` that long tasks may hold at once, and those among them that are with Pinot clusters. What is left is for planned
@@ -61,6 +61,8 @@ TASKS: Final[dict[str, TaskRule]] = {
     f"{_TASKS}advance_ends": TaskRule(PASSES, 900, is_long=True),
     f"{_TASKS}follow_end": TaskRule(PASSES, 900, is_long=True),
     f"{_TASKS}on_cluster": TaskRule(PASSES, 300, is_long=True),
+    f"{_TASKS}find_alerts": TaskRule(PASSES, 60),
+    f"{_TASKS}deliver_alerts": TaskRule(PASSES, 120),
     f"{_TASKS}keep_house": TaskRule(PASSES, 600),
 }
 

@@ -1,0 +1,115 @@
+"""Findings that no pass over a table makes: pushes that wait or failed, pauses of days, workers that do not work, tasks that fail."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from redis import RedisError
+
+from segments.domain.findings import Found
+from segments.domain.workers.state import PoolState
+from segments.gateways.worker_board import WorkerBoard
+from segments.models import Finding, Push, Table
+from segments.names import OFFLINE, REALTIME, TableName
+from segments.services.validation import keep_findings
+
+PUSH_BLOCKED: Final = "push-blocked"
+PUSH_FAILED: Final = "push-failed"
+PAUSED_LONG: Final = "pause-long"
+WORKER: Final = "worker-stuck"
+TASK_ENDED: Final = "task-ended"
+TASK_FAILED: Final = "task-failed"
+_CODES: Final = (PUSH_BLOCKED, PUSH_FAILED, PAUSED_LONG, WORKER, TASK_ENDED, TASK_FAILED)
+#: A failed push is a finding until another one succeeds, for so long.
+_FAILED_SHOWN: Final = timedelta(days=7)
+#: A task that was ended because its time was up is a finding for so long after the last time, and one that fails from the third time on.
+_ENDED_SHOWN_MS: Final = 3_600_000
+_FAILURES: Final = 3
+_Where = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What is looked at: the board of the workers and what it says of the pools, the installation's own cluster, and after how long a pause
+    is a finding."""
+
+    board: WorkerBoard
+    pools: Sequence[PoolState]
+    own_cluster: str
+    pause_after: timedelta
+
+
+def find(watched: Watched, now: datetime) -> list[str]:
+    """One look: findings are opened, kept and closed. A sentence for each that is open."""
+    found: dict[_Where, list[Found]] = defaultdict(list)
+    _add_pushes(found, now)
+    _add_pauses(found, now, watched.pause_after)
+    found[watched.own_cluster, ""] += [Found(WORKER, s.pool.name, "error", s.problem) for s in watched.pools if not s.ok]
+    with suppress(RedisError, OSError):  # that Redis does not answer is a finding of every pool
+        found[watched.own_cluster, ""] += _of_tasks(watched.board, int(now.timestamp() * 1000))
+    still_open = Finding.objects.filter(closed_at=None, code__in=_CODES)
+    for where in {*found, *still_open.values_list("cluster", "table_name")}:
+        keep_findings(*where, found.get(where, []), owns=_CODES.__contains__)
+    return [f.message for some in found.values() for f in some]
+
+
+def _add_pushes(found: dict[_Where, list[Found]], now: datetime) -> None:
+    present = set(Table.objects.filter(type=OFFLINE).values_list("cluster__name", "raw_name"))
+    waiting = Push.objects.filter(state=Push.State.BLOCKED)
+    failed = Push.objects.filter(state=Push.State.FAILED, finished_at__gte=now - _FAILED_SHOWN).order_by("created_at")
+    newest = {(p.cluster, p.table_name): p for p in failed.defer("plan", "spec")}
+    for push in (*waiting.defer("plan", "spec"), *newest.values()):
+        if (push.cluster, push.table_name) not in present or _is_overtaken(push):
+            continue
+        code = PUSH_BLOCKED if push.state == Push.State.BLOCKED else PUSH_FAILED
+        what = "is blocked by the table's checks and waits for a decision" if code == PUSH_BLOCKED else "failed"
+        message = f"Push {push.pk} of {push.table_name} {what}: {push.error or 'see its page.'}"
+        found[push.cluster, TableName(push.table_name, OFFLINE).typed].append(Found(code, str(push.pk), "error", message))
+
+
+def _is_overtaken(push: Push) -> bool:
+    """Did a later push of the table succeed?"""
+    later = Push.objects.filter(cluster=push.cluster, table_name=push.table_name, state=Push.State.DONE, created_at__gt=push.created_at)
+    return push.state == Push.State.FAILED and later.exists()
+
+
+def _add_pauses(found: dict[_Where, list[Found]], now: datetime, after: timedelta) -> None:
+    paused = Table.objects.filter(type=REALTIME, pause__paused=True, is_disabled=False).select_related("cluster")
+    for table in paused:
+        since = _since(table.pause)
+        if since is None or now - since < after:
+            continue
+        hours = (now - since) / timedelta(hours=1)
+        planned = "" if table.pause.get("resumeAtMs") else " No end is planned."
+        message = f"{table.name} has been paused for {hours:.0f} hours, since {since:%Y-%m-%d %H:%M} UTC.{planned}"
+        found[table.cluster.name, table.name].append(Found(PAUSED_LONG, "", "warning", message))
+
+
+def _since(pause: Mapping[str, object]) -> datetime | None:
+    """Pinot's ``yyyy-MM-dd HH:mm:ss.S``, UTC."""
+    try:
+        return datetime.strptime(str(pause.get("timeInMillis")), "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _of_tasks(board: WorkerBoard, now_ms: int) -> list[Found]:
+    ended = {(task, about): limit for task, about, limit, _ in board.read_ended(now_ms - _ENDED_SHOWN_MS)}
+    found = [
+        Found(
+            TASK_ENDED,
+            f"{task} {about}".strip(),
+            "warning",
+            f"Task {task} {about} was ended: it took longer than {limit:.0f} s.".replace("  ", " "),
+        )
+        for (task, about), limit in ended.items()
+    ]
+    for task, times, error in board.read_failing():
+        if times >= _FAILURES:
+            found.append(Found(TASK_FAILED, task, "error", f"Task {task} failed {times} times in a row, last: {error}"))
+    return found

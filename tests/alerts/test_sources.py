@@ -1,0 +1,137 @@
+"""Pushes, pauses, passes and workers in trouble are findings on their tables, and close when the trouble is over."""
+
+from __future__ import annotations
+
+import fnmatch
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from redis import RedisError
+
+from segments.console.presenters.findings import items
+from segments.console.presenters.tables import table_rows
+from segments.domain.findings import Found, is_of_validation
+from segments.domain.workers.pools import PASSES, REPAIRS
+from segments.domain.workers.state import PoolState
+from segments.models import Cluster, Finding, Push, Table
+from segments.services import passes
+from segments.services.alerts import sources
+from segments.services.alerts.sources import Watched
+from segments.services.context import SYSTEM
+from segments.services.validation import keep_findings
+from tests.factories import CLUSTER
+from tests.services.world import TABLE, World
+
+pytestmark = pytest.mark.django_db
+NOW = timezone.now()
+
+
+class Board:
+    """What the workers wrote down."""
+
+    def __init__(self, ended: Any = (), failing: Any = ()) -> None:
+        self.ended, self.failing = list(ended), list(failing)
+
+    def read_ended(self, since_ms: int) -> Any:
+        if self.ended is None:
+            raise RedisError
+        return self.ended
+
+    def read_failing(self) -> Any:
+        return self.failing
+
+
+def look(board: Any = None, pools: Any = ()) -> list[str]:
+    return sources.find(Watched(board or Board(), list(pools), CLUSTER, timedelta(hours=24)), NOW)
+
+
+def open_findings() -> list[tuple[str, str]]:
+    return sorted(Finding.objects.filter(closed_at=None).values_list("table_name", "code"))
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster.objects.create(name=CLUSTER)
+
+
+def table(cluster: Cluster, name: str, kind: str, **more: Any) -> Table:
+    return Table.objects.create(cluster=cluster, name=f"{name}_{kind}", raw_name=name, type=kind, segments_total=1, **more)
+
+
+def push(state: str, at: timedelta = timedelta(0)) -> Push:
+    made = Push.objects.create(cluster=CLUSTER, table_name="sales", state=state, finished_at=NOW + at, error="why not")
+    Push.objects.filter(pk=made.pk).update(created_at=NOW + at)
+    return made
+
+
+def test_a_blocked_and_a_failed_push_are_findings_until_one_succeeds(cluster: Cluster) -> None:
+    table(cluster, "aaa", "OFFLINE")
+    table(cluster, "sales", "OFFLINE")
+    failed = push("FAILED", -timedelta(hours=2))
+    blocked = push("BLOCKED")
+    assert any("why not" in said for said in look())
+    assert open_findings() == [("sales_OFFLINE", "push-blocked"), ("sales_OFFLINE", "push-failed")]
+    rows = table_rows(cluster=CLUSTER)
+    assert [(r.table.name, r.health.text) for r in rows] == [("sales_OFFLINE", "needs help"), ("aaa_OFFLINE", "healthy")]
+    assert {i.link for i in items(list(Finding.objects.all()))} == {f"/console/pushes/{p.pk}/" for p in (failed, blocked)}
+    Push.objects.filter(pk=blocked.pk).update(state="DONE")
+    look()
+    assert open_findings() == []
+
+
+def test_a_push_of_a_table_that_was_dropped_is_none(cluster: Cluster) -> None:
+    push("FAILED")
+    assert look() == []
+
+
+def test_a_pause_of_days_is_a_finding_and_a_short_one_is_none(cluster: Cluster) -> None:
+    for name, hours in (("long", 25), ("short", 23)):
+        at = (NOW - timedelta(hours=hours)).strftime("%Y-%m-%d %H:%M:%S.0")
+        table(cluster, name, "REALTIME", pause={"paused": True, "timeInMillis": at})
+    table(cluster, "odd", "REALTIME", pause={"paused": True, "timeInMillis": "yesterday"})
+    (said,) = look()
+    assert "long_REALTIME has been paused for 25 hours" in said
+    assert "No end is planned" in said
+    Table.objects.update(pause={"paused": False})
+    look()
+    assert open_findings() == []
+
+
+def test_a_pass_that_fails_is_a_finding_on_its_table_until_it_runs_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path)
+
+    def fail(*_: object) -> list[str]:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setitem(passes.PASSES, "RetentionManager", fail)
+        passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM)
+    found = Finding.objects.get()
+    assert (found.table_name, found.code, found.subject, found.severity) == ("t_OFFLINE", "pass-failed", "RetentionManager", "error")
+    assert "the disk is gone" in found.message
+    passes.run_pass(world.ctx, "SegmentStatusChecker", TABLE, SYSTEM)
+    assert Finding.objects.get(pk=found.pk).closed_at is None, "another pass that runs well says nothing of this one"
+    passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM)
+    assert Finding.objects.get(pk=found.pk).closed_at is not None
+
+
+def test_workers_that_do_not_work_and_tasks_that_fail_are_findings_of_the_installation() -> None:
+    board = Board([("run_push", "p1", 21600.0, 1)], [("find_alerts", 3, "KeyError: 'x'"), ("sample_lag", 2, "once or twice")])
+    look(board, [PoolState(PASSES, ""), PoolState(REPAIRS, "It finished nothing for 125 s.")])
+    assert open_findings() == [("", "task-ended"), ("", "task-failed"), ("", "worker-stuck")]
+    assert all(i.link == "/console/servers/" for i in items(list(Finding.objects.all())))
+    look()
+    assert open_findings() == []
+
+
+def test_findings_of_others_are_not_closed_by_the_validation_pass() -> None:
+    mine = {"push-blocked", "push-failed", "pause-long", "pass-failed", "worker-stuck", "task-ended", "task-failed"}
+    assert not [code for code in mine if is_of_validation(code)]
+    assert is_of_validation("no-file")
+    assert not fnmatch.filter(mine, "consumption-*")
+    keep_findings(CLUSTER, "t_OFFLINE", [Found("push-failed", "p", "error", "It failed.")], owns=lambda code: True)
+    keep_findings(CLUSTER, "t_OFFLINE", [], owns=is_of_validation)
+    assert open_findings() == [("t_OFFLINE", "push-failed")]

@@ -1,0 +1,128 @@
+"""A deep store that hangs for half a minute (HANGING_SECONDS; ten minutes in ``make chaos``): what does not need it goes on."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.realtime_table import RedisFeed, Table
+from tests.integration.running import Client, Installation
+from tests.waiting import poll
+
+SECONDS = float(os.environ.get("HANGING_SECONDS", "30"))
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(SECONDS + 300)]
+HOOK = Path(__file__).resolve().parent / "hanging"
+#: Rows a second; a segment ends every ten seconds, and its upload fails.
+RATE, FLUSH = 50, 500
+
+
+class HangingStore:
+    """Stops and releases every call into the deep store of an installation."""
+
+    def __init__(self, folder: Path) -> None:
+        self.fifo = folder / "hanging"
+        self._marker = folder / "hanging.hangs"
+        os.mkfifo(self.fifo)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """For the installation."""
+        return {"PYTHONPATH": str(HOOK), "HANGING_STORE_FIFO": str(self.fifo)}
+
+    def hang(self) -> None:
+        """From now on nothing comes back."""
+        self._marker.touch()
+
+    def release(self) -> None:
+        """Everything that hangs goes on."""
+        self._marker.unlink(missing_ok=True)
+        with suppress(OSError):
+            while True:
+                os.close(os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))  # ENXIO: nobody waits any more
+                time.sleep(0.01)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> HangingStore:
+    return HangingStore(tmp_path)
+
+
+@pytest.fixture
+def installation(store: HangingStore, tmp_path: Path) -> Iterator[Installation]:
+    settings = {**store.settings, "PINOTADMIN_DEEP_STORE_TIMEOUT_S": "3", "PINOTADMIN_ENTRY_LEASE_S": "4"}
+    started = Installation(tmp_path / "data", settings=settings).start()
+    yield started
+    store.release()
+    assert started.stop() == 0
+
+
+class Stream:
+    """Rows at a steady rate, until it is stopped."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """No more rows."""
+        self._stop.set()
+        self._thread.join(60)
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.2):
+            self.table.send(0, int(RATE * 0.2))
+
+
+def state_of(client: Client, table: str, entry: str) -> str:
+    lineage = client.call("GET", f"/segments/{table}/lineage", params={"type": "OFFLINE"}).json()
+    return str(lineage["lineageEntries"][entry]["state"])
+
+
+def a_round(client: Client, table: str, paused: Table) -> None:
+    """A planned resume and a lapsed lease come to their ends, queries are right, and the worker of passes works."""
+    client.call("POST", f"/tables/{paused.name}/pauseConsumption", params={"comment": "a test", "resumeAfter": "5s"})
+    silent = client.start(table, ["a"], ["never"])
+    client.call("POST", f"/api/v1/lineage/{table}/{silent}/heartbeat")
+    status = f"/tables/{paused.name}/pauseStatus"
+    poll(lambda: not client.call("GET", status).json()["pauseFlag"], 60, "the planned resume")
+    poll(lambda: state_of(client, table, silent) == "REVERTED", 60, "the entry of a silent client reverted")
+    assert client.counts(table) == {"a": 10}
+    passes: Any = next(w for w in client.call("GET", "/health/workers").json()["workers"] if w["name"] == "passes")
+    assert passes["ok"], passes
+
+
+def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(installation: Installation, store: HangingStore) -> None:
+    client = Client(installation.endpoints)
+    client.create("kept")
+    client.upload("kept", "a", "b")
+    client.online("kept", "a", "b")
+    feed = RedisFeed(installation.endpoints["redis"])
+    table = Table(client, feed, "flowing", 1).create(rows=FLUSH, replication=2, peerSegmentDownloadScheme="http")
+    paused = Table(client, feed, "resting", 1).create(rows=100_000)
+    stream = Stream(table)
+    table.wait_rows(10, 60)
+    store.hang()
+    client.call("DELETE", "/segments/kept/b", params={"type": "OFFLINE"})
+    try:
+        refused = client.call("GET", "/segments/kept/a", 503).json()
+        assert "The deep store has not answered" in str(refused)
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            sent = sum(table.sent.values())
+            a_round(client, "kept", paused)
+            table.wait_rows(sent, 30)
+    finally:
+        store.release()
+        stream.stop()
+    poll(table.whole, 90, "every row exactly once")
+    deleted = installation.folder / "deepstore" / "Deleted_Segments" / "kept"
+    poll(lambda: deleted.exists() and list(deleted.iterdir()), 120, "the deletion that waited for the store is finished")
