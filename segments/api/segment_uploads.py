@@ -184,7 +184,10 @@ class UploadReingested(UploadView):
         if _upload_type(request) != "METADATA" or not _copies(request):
             raise InvalidInput("A reingested segment is uploaded as METADATA with COPY_SEGMENT_TO_DEEP_STORE=true.")
         _download_uri(request)
-        raise InvalidInput("Reingested segments belong to REALTIME tables, which this cluster does not serve.")
+        raise InvalidInput(
+            "This cluster takes no reingested segments: its pauseless tables commit by the standard protocol, which leaves none to reingest.",
+            remedy="Upload the segment to POST /v2/segments.",
+        )
 
 
 def _answer(text: str, result: uploads.UploadResult) -> Response:

@@ -41,8 +41,8 @@ class Limits:
     #: The largest tar that is taken in, and what it may unpack to, in bytes.
     upload_bytes: int = 5 << 30
     unpacked_bytes: int = 20 << 30
-    #: URI push: seconds for the whole download, whether it may read from this machine's own loopback addresses, and the addresses below
-    #: which files may be read (none: from every http and https host).
+    #: URI push: seconds for the whole download, the addresses below which files may be read, and whether, where there are none of these,
+    #: this machine's own loopback addresses may be read from; without both nothing may.
     fetch_s: float = 600.0
     fetch_from_loopback: bool = True
     fetch_roots: tuple[str, ...] = ()

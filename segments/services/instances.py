@@ -95,7 +95,10 @@ def drop_instance(ctx: Context, name: str, *, actor: Actor) -> None:
     for typed in ctx.store.children(paths.IDEAL_STATES):
         node = ctx.store.get(f"{paths.IDEAL_STATES}/{typed}")
         if node and node.record and typed != "brokerResource" and any(name in row for row in node.record.maps.values()):
-            raise StateConflict(f"Instance '{name}' holds segments of table '{typed}'.", remedy="Drop or rebalance the table first.")
+            raise StateConflict(
+                f"Instance '{name}' holds segments of table '{typed}'.",
+                remedy="Drop the table, or start the server again: its segments can not be moved to other servers.",
+            )
     ctx.store.delete_tree(f"{paths.INSTANCES}/{name}")
     ctx.store.delete(paths.participant(name))
     audit.record(actor, "dropInstance", cluster=ctx.cluster, target=name)

@@ -353,3 +353,10 @@ def test_temporary_files_are_gone_afterwards(table: ApiCluster, tmp_path: Path, 
     bad.write_bytes(b"x")
     assert [table.post_tar(tar).status_code for tar in (good, bad)] == [200, 400]
     assert list(scratch.iterdir()) == []
+
+
+def test_a_reingested_segment_is_refused_with_the_reason_and_not_because_of_realtime_tables(cluster: ApiCluster) -> None:
+    headers = {"UPLOAD_TYPE": "METADATA", "COPY_SEGMENT_TO_DEEP_STORE": "true", "DOWNLOAD_URI": "http://127.0.0.1/s"}
+    answer = cluster.http.post("/segments/reingested", query_params={"tableName": "t", "tableType": "REALTIME"}, headers=headers)
+    assert answer.status_code == 400
+    assert "takes no reingested segments: its pauseless tables commit by the standard protocol" in answer.json()["error"]

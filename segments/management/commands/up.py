@@ -19,6 +19,32 @@ def default_data_dir() -> Path:
     return Path(os.environ.get("PINOTADMIN_DATA_DIR") or PROJECT / ".pinotadmin")
 
 
+def _text(value: Any, name: str, default: str) -> str:
+    """The option, else what the environment says, else the default."""
+    return str(value) if value is not None else os.environ.get(name) or default
+
+
+def _given_port(value: int | None) -> int | None:
+    """The option, else PINOTADMIN_PORT; None: the remembered one or 9000."""
+    text = os.environ.get("PINOTADMIN_PORT", "")
+    if value is not None or not text:
+        return value
+    try:
+        return _port(text)
+    except ValueError as error:
+        raise CommandError(f"PINOTADMIN_PORT must be a port from 0 to 65535, not {text[:40]!r}.") from error
+
+
+def _input_roots(options: list[Path]) -> tuple[Path, ...]:
+    """The folders of the options and of PINOTADMIN_INPUT_ROOTS. CommandError for one that is none."""
+    named = [Path(text) for text in os.environ.get("PINOTADMIN_INPUT_ROOTS", "").split(os.pathsep) if text]
+    for source, roots in (("--input-root", options), ("PINOTADMIN_INPUT_ROOTS:", named)):
+        for root in roots:
+            if not root.is_dir():
+                raise CommandError(f"{source} {root.absolute()} is no folder.")
+    return tuple(dict.fromkeys(root.absolute() for root in (*options, *named)))
+
+
 def _server_count(text: str) -> int:
     count = int(text)
     if not 0 <= count <= 16:
@@ -43,24 +69,21 @@ class Command(BaseCommand):
         """Options of DESIGN section 10."""
         parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="where all data is kept (default: %(default)s)")
         parser.add_argument(
-            "--port", type=_port, default=None, help="of the console and the API (default: as before, or 9000; 0: a free one)"
+            "--port", type=_port, help="of the console and the API (default: PINOTADMIN_PORT, else as before, or 9000; 0: a free one)"
         )
-        parser.add_argument("--host", default="127.0.0.1", help="address on which the console listens (default: %(default)s)")
+        parser.add_argument("--host", help="address on which the console listens (default: PINOTADMIN_HOST, else 127.0.0.1)")
         parser.add_argument("--servers", type=_server_count, default=2, help="number of embedded servers (default: %(default)s)")
         parser.add_argument("--demo", action="store_true", help="fill the cluster with the demo once it is healthy")
         parser.add_argument(
-            "--input-root", type=Path, action="append", default=[], metavar="DIR", help="a folder that pushes may read; repeat"
-        )
+            "--input-root", type=Path, action="append", default=[], metavar="DIR",
+            help="a folder that pushes may read, beside those of PINOTADMIN_INPUT_ROOTS; repeat",
+        )  # fmt: skip
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal; exit status 1 and one clear sentence when it can not start."""
-        roots = tuple(root.absolute() for root in options["input_root"])
-        for root in roots:
-            if not root.is_dir():
-                raise CommandError(f"--input-root {root} is no folder.")
-        request = Request(
-            Options(options["data_dir"].absolute(), options["host"], roots, demo=options["demo"]), options["port"], options["servers"]
-        )
+        host = _text(options["host"], "PINOTADMIN_HOST", "127.0.0.1")
+        chosen = Options(options["data_dir"].absolute(), host, _input_roots(options["input_root"]), demo=options["demo"])
+        request = Request(chosen, _given_port(options["port"]), options["servers"])
         try:
             status = run_cluster(request, os.environ)
         except PinotAdminError as error:
