@@ -185,7 +185,8 @@ class UploadReingested(UploadView):
             raise InvalidInput("A reingested segment is uploaded as METADATA with COPY_SEGMENT_TO_DEEP_STORE=true.")
         _download_uri(request)
         raise InvalidInput(
-            "This cluster takes no reingested segments: its pauseless tables commit by the standard protocol, which leaves none to reingest.",
+            "This cluster takes no reingested segments: its pauseless tables commit by the standard protocol,"
+            " which leaves none to reingest.",
             remedy="Upload the segment to POST /v2/segments.",
         )
 

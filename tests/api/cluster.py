@@ -55,6 +55,10 @@ def config_of(name: str = "t", replication: int = 1, **more: Any) -> dict[str, A
     }
 
 
+#: Of the embedded servers.
+TAGS = ("DefaultTenant_OFFLINE", "DefaultTenant_REALTIME")
+
+
 class FakeBroker:
     """Answers every query with what was asked."""
 
@@ -82,7 +86,7 @@ class ApiCluster:
         )
         ensure_cluster(self.memory, "test")
         for port in (8098, 8198):
-            join(self.memory, f"Server_127.0.0.1_{port}", "127.0.0.1", port, ["DefaultTenant_OFFLINE"], adminPort=str(port - 1))
+            join(self.memory, f"Server_127.0.0.1_{port}", "127.0.0.1", port, TAGS, adminPort=str(port - 1))
         join(self.memory, "Broker_127.0.0.1_9000", "127.0.0.1", 9000, ["DefaultTenant_BROKER"])
         self.broker = FakeBroker()
         self._numbers = itertools.count(1)

@@ -22,7 +22,7 @@ def test_the_document_is_written_into_the_table_config_and_removed_again(cluster
     assert cluster.http.get(ADDRESS).json() == DOCUMENT
     body = cluster.http.get("/tables/t").json()["OFFLINE"]
     assert json.loads(body["metadata"]["customConfigs"]["pinotadmin.checks"]) == DOCUMENT
-    assert AuditEvent.objects.get(action="updateChecks").detail == {"checks": ["rowCount"]}
+    assert AuditEvent.objects.get(action="updateChecks").detail["checks"] == ["rowCount"]
     cluster.http.put(ADDRESS, {"checks": []}, JSON)
     assert cluster.http.get("/tables/t").json()["OFFLINE"]["metadata"] == {"customConfigs": {}}
 

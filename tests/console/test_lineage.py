@@ -48,6 +48,20 @@ def test_the_timeline_shows_who_why_and_until_when(
         assert words in text
 
 
+def test_the_entry_that_queries_see_is_marked_after_a_rollback_over_several_steps(operator: Client, world: World) -> None:
+    """Not the one with the latest time: clocks of machines differ, and parallel replacements are seen together."""
+    table = make_table("t_OFFLINE")
+    make_segments(table, "a", "b", "c", "x", "y")
+    make_entry(table, "seen-0", segments_from=[], segments_to=["a"], timestamp_ms=1_000)
+    make_entry(table, "seen-1", segments_from=["x"], segments_to=["y"], timestamp_ms=2_000)
+    make_entry(table, "back-1", "REVERTED", segments_from=["a"], segments_to=["b"], timestamp_ms=9_000)
+    make_entry(table, "back-2", "REVERTED", segments_from=["b"], segments_to=["c"], timestamp_ms=9_000)
+    make_entry(table, "gone", segments_from=["w"], segments_to=["x"], timestamp_ms=5_000)
+    cards = operator.get(LINEAGE).content.decode().split('<li class="card')[1:]
+    marked = {re.search(r"Choose entry ([\w-]+)", card)[1] for card in cards if "what queries see" in card}  # type: ignore[index]
+    assert marked == {"seen-0", "seen-1"}
+
+
 def test_an_entry_that_can_not_be_taken_back_says_why(operator: Client, world: World) -> None:
     table = make_table("t_OFFLINE")
     make_segments(table, "a", "b", is_visible=False)

@@ -14,9 +14,11 @@ from segments.errors import StateConflict
 from segments.models import Push
 from segments.services import push as pushes
 from segments.services import push_queue
+from segments.services.replacement import end_replace, start_replace
+from segments.services.rollback import roll_back
 from tests.console.test_tables import FRAME
-from tests.factories import make_push, make_push_segment
-from tests.services.world import World
+from tests.factories import make_entry, make_push, make_push_segment, make_table
+from tests.services.world import ANN, TABLE, World
 
 
 class Calls(list[Any]):
@@ -55,14 +57,14 @@ def test_a_running_push_shows_numbers_and_asks_again_every_second(
 ) -> None:
     push = make_push()
     make_push_segment(push)
-    with django_assert_max_num_queries(FRAME + 3):
+    with django_assert_max_num_queries(FRAME + 4):
         text = viewer.get(f"/console/pushes/{push.pk}/").content.decode()
     for words in ("126,000", "rows/s", "Listing files", "0.4 s", "attempt 1", "flights_0", "every 1s", "nightly"):
         assert words in text
 
 
 @pytest.mark.parametrize("state", ["DONE", "FAILED", "CANCELLED"])
-def test_the_live_part_stops_asking_when_the_push_is_over(viewer: Client, state: str) -> None:
+def test_the_live_part_stops_asking_when_the_push_is_over(viewer: Client, world: World, state: str) -> None:
     push = make_push(state=state, error="Line 1\nline 2 <b>")
     answer = viewer.get(f"/console/pushes/{push.pk}/progress/")
     text = answer.content.decode()
@@ -76,6 +78,48 @@ def test_a_push_that_was_taken_back_tells_in_which_stage_it_failed(viewer: Clien
     text = viewer.get(f"/console/pushes/{push.pk}/progress/").content.decode()
     assert "Failed while building segments." in text
     assert [s.status for s in progress(push).stages] == ["done", "failed", "pending", "pending", "pending", "done"]
+
+
+@pytest.fixture
+def pushed(world: World) -> tuple[World, Push, str]:
+    """A push that replaced snapshot a by b, done."""
+    world.upload("a")
+    entry = start_replace(world.ctx, TABLE, ["a"], ["b"], actor=ANN)
+    world.upload("b")
+    end_replace(world.ctx, TABLE, entry, actor=ANN)
+    push = make_push(state="DONE", stage="END", table_name=TABLE.raw, entry_id=entry, plan={"replaces": True})
+    make_push_segment(push, "b")
+    return world, push, entry
+
+
+def test_a_push_that_is_done_says_what_queries_see_of_it_now(viewer: Client, pushed: tuple[World, Push, str]) -> None:
+    world, push, entry = pushed
+
+    def told() -> str:
+        return viewer.get(f"/console/pushes/{push.pk}/").content.decode()
+
+    assert "Queries see the new snapshot." in told()
+    later = start_replace(world.ctx, TABLE, ["b"], ["c"], actor=ANN)
+    world.upload("c")
+    end_replace(world.ctx, TABLE, later, actor=ANN)
+    assert "queries see none of its segments any more: they were replaced or removed since." in told()
+    roll_back(world.ctx, TABLE, entry, actor=ANN)
+    assert "It was done and taken back since: queries do not see its rows." in told()
+    assert "Queries see the new snapshot." not in told()
+
+
+def test_a_page_of_a_push_links_only_to_pages_that_are_there(viewer: Client, pushed: tuple[World, Push, str]) -> None:
+    """A push may fail before its table or its replacement is there; retention drops entries."""
+    _, push, entry = pushed
+    address = f"/console/pushes/{push.pk}/"
+    failed = make_push(state="FAILED", stage="START", table_name="nothing", entry_id="never-started", plan={"replaces": True})
+    for page in (address, f"/console/pushes/{failed.pk}/"):
+        assert "/console/tables/" not in viewer.get(page).content.decode()
+    make_entry(make_table(TABLE.typed), entry)
+    text = viewer.get(address).content.decode()
+    for link in (f"/console/tables/{TABLE.typed}/", f"/console/tables/{TABLE.typed}/lineage/{entry}/"):
+        assert f'href="{link}"' in text
+        assert viewer.get(link).status_code == 200
 
 
 def test_a_lost_worker_is_told(viewer: Client) -> None:

@@ -86,7 +86,10 @@ def test_a_restored_segment_goes_to_servers_of_the_tenant_that_the_table_has_now
 
 
 def test_a_tenant_without_a_server_is_refused_when_the_table_is_created_or_changed(cluster: ApiCluster) -> None:
-    with pytest.raises(InvalidInput, match=r"No server carries the tag 'nobody_OFFLINE'.* tags are DefaultTenant_OFFLINE, mine_OFFLINE"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"No server carries the tag 'nobody_OFFLINE'.* tags are DefaultTenant_OFFLINE, DefaultTenant_REALTIME, mine_OFFLINE",
+    ):
         tables.create_table(cluster.ctx, config_of(tenants={"server": "nobody"}), actor=ANN)
     tables.create_table(cluster.ctx, config_of(tenants={"server": "mine"}), actor=ANN)
     with pytest.raises(InvalidInput, match="nobody_OFFLINE"):

@@ -21,6 +21,7 @@ from segments.console.access import actor_of, find_table, may_operate, may_somew
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PushForm, ReasonForm
 from segments.console.listing import asked, cut, page_number
+from segments.console.presenters import push_fate
 from segments.console.presenters.checks import entry_report
 from segments.console.presenters.pushes import lease_is_lost, progress
 from segments.console.presenters.tones import mark
@@ -160,8 +161,10 @@ def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTP
     total = push.segments.count()
     replaces = bool(push.entry_id and push.plan.get("replaces"))
     table = TableName(push.table_name, OFFLINE)
+    live = _live_context(push)
     context = {
-        **_live_context(push), "push_id": str(push.pk), "form": form, "is_blocked": push.state == Push.State.BLOCKED, "replaces": replaces,
+        **live, "push_id": str(push.pk), "form": form, "is_blocked": push.state == Push.State.BLOCKED,
+        "replaces": replaces and live["entry"] is not None,
         "checks": entry_report(wiring.context(push.cluster), table, push.entry_id) if replaces else None,
         "may_operate": may_operate(request, table.typed), "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
         "segments_hidden": max(total - _SHOWN, 0),
@@ -170,8 +173,14 @@ def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTP
 
 
 def _live_context(push: Push) -> dict[str, Any]:
+    """``table`` and ``entry``: rows that links lead to, None where nothing is (a push may fail before it has begun anything)."""
+    table = push_fate.table_of(push)
+    entry = push_fate.entry_of(push, table)
     return {
         "push": push,
+        "table": table,
+        "entry": entry,
+        "fate": push_fate.fate(wiring.context, push) if push.state == Push.State.DONE else "",
         "progress": progress(push),
         "mark": mark(push.state),
         "is_lost": lease_is_lost(push, timezone.now()),
