@@ -19,6 +19,7 @@ from segments.services.online import live_instance_names, served_by
 from segments.services.pinot_calls import Doubt, controller, quoted, settled
 from segments.services.pinot_lineage import lineage_now
 from segments.services.pinot_routing import show
+from segments.services.undo.past_entries import keep_entries
 from segments.store import paths
 
 _TOLD: Final = 100
@@ -35,13 +36,15 @@ def revert_replace(
     actor: Actor,
     still: Callable[[Entry], bool] | None = None,
     action: str = "revertReplaceSegments",
+    keep: bool = True,
     **detail: Any,
 ) -> bool:
     """Have Pinot go back to the old side, wait until its brokers do; its new side is deleted by Pinot at once.
 
-    ``still``: only while this holds for the entry; False is returned when it did not. Raises as ``replacement.revert_replace``.
+    ``still``: only while this holds for the entry; False is returned when it did not. ``keep``: copies of the new side, if the table asks
+    for them. A ``to`` in ``detail`` is the entry that a rollback over several was asked for. Raises as ``replacement.revert_replace``.
     """
-    revert = _Revert(ctx, table, entry_id, force, actor, still)
+    revert = _Revert(ctx, table, entry_id, force, actor, still, keep, rollback=str(detail.get("to", "")))
     try:
         once_loaded(ctx, table, revert.run)
     except StateConflict:
@@ -78,6 +81,8 @@ class _Revert:
     force: bool
     actor: Actor
     still: Callable[[Entry], bool] | None
+    keep: bool = True
+    rollback: str = ""
     seen: list[Observed] = field(default_factory=list)
     is_done: bool = False
 
@@ -90,7 +95,10 @@ class _Revert:
         """Until Pinot has it; nothing when ``still`` does not hold."""
         if not self._decide():
             return
-        pinot_kept.keep_before(self.ctx, self.table, self.entry.segments_to, self.actor, config=self.seen[0].config)
+        if self.keep:
+            pinot_kept.keep_before(self.ctx, self.table, self.entry.segments_to, self.actor, config=self.seen[0].config)
+            # Written before it is sent: as long as Pinot's lineage says otherwise, that counts.
+            keep_entries(self.ctx, self.table, [self.entry.reverted(self.ctx.clock(), rollback=self.rollback)])
         self.is_done = settled(self._send, self._look)
 
     def _decide(self) -> bool:

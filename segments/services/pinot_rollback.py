@@ -94,7 +94,7 @@ def notes_of(found: RollbackPlan) -> list[str]:
         return ["Pinot deletes the new side at once."]
     return [
         f"Pinot reverts one entry after the other: for moments queries see each of the {len(found.steps) - 1} snapshots between.",
-        "It deletes the new side of each at once, so that a rollback that has begun can be carried on or stopped, not taken back.",
+        "It deletes the new side of each at once: a rollback that has begun can be carried on or given up; undone only if copies are kept.",
     ]
 
 

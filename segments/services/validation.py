@@ -19,6 +19,7 @@ from segments.services.context import Context
 from segments.services.lineage_record import read_lineage
 from segments.services.set_aside.finding import set_aside_findings
 from segments.services.table_record import read_table_config
+from segments.services.undo.past_entries import forget_spent
 from segments.store import paths
 
 #: Findings of the pass over consumption begin so.
@@ -34,7 +35,8 @@ def run(ctx: Context, table: TableName) -> list[str]:
         stopped = pinot_findings.consumption_findings(ctx, table)
         keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
         found = [*found, *pinot_findings.rollback_findings(ctx, table)]
-        repaired = [*(f.message for f in stopped), *archive.remove_aged(ctx, encode(table.raw)), *pinot_reaper.tidy(ctx, table)]
+        repaired = [*(f.message for f in stopped), *archive.remove_aged(ctx, encode(table.raw)), *forget_spent(ctx, table)]
+        repaired += pinot_reaper.tidy(ctx, table)
     found = [*found, *set_aside_findings(ctx.cluster, table), *away]
     #: While the store does not answer nobody knows which files are there: what was known stays.
     unknown = {NO_FILE} if away else set()

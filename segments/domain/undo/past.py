@@ -46,7 +46,8 @@ def merged(entry: Entry, kept: PastEntry | None, now_ms: int) -> PastEntry:
     if kept is None:
         return PastEntry(entry, now_ms)
     old, new = (_union(a, b) for a, b in ((kept.entry.segments_from, entry.segments_from), (kept.entry.segments_to, entry.segments_to)))
-    return PastEntry(replace(entry, segments_from=old, segments_to=new), kept.kept_ms)
+    notes = {**kept.entry.notes, **entry.notes}  # of a Pinot cluster's entry the kept one knows more
+    return PastEntry(replace(entry, segments_from=old, segments_to=new, notes=notes), kept.kept_ms)
 
 
 def known_entries(lineage: Lineage, past: Mapping[str, PastEntry]) -> dict[str, Entry]:

@@ -16,6 +16,7 @@ from segments.services import audit
 from segments.services.context import Actor, Context
 from segments.services.lineage_record import Observed, observe
 from segments.services.pinot_rules import rollback_until_ms
+from segments.services.undo.on_pinot import undo_on_pinot
 from segments.services.undo.planning import blockers, plan_of
 from segments.services.undo.switch_back import Opening, Return, held, new_entry
 
@@ -52,7 +53,8 @@ def undo_rollback(ctx: Context, table: TableName, entry_id: str, *, force: bool 
     """
     try:
         if ctx.pinot is not None:
-            raise StateConflict("On a Pinot cluster rollbacks can not be undone yet.", remedy="Restore the copies that were kept.")
+            with held(ctx, f"{table.typed}-{entry_id}"):
+                return _undo_on_pinot(ctx, table, entry_id, force, actor)
         plan = plan_of(ctx, table, observe(ctx, table), entry_id)
         new_id = plan.attempt.id if plan.attempt else ctx.new_id()
         with held(ctx, new_id):
@@ -88,6 +90,15 @@ def _undo(ctx: Context, table: TableName, entry_id: str, new_id: str, force: boo
     seen = observe(ctx, table)
     until = rollback_until_ms(ctx, seen, done, seen.config)
     return UndoDone(table.typed, new_id, steps, done.segments_to, done.segments_from, until)
+
+
+def _undo_on_pinot(ctx: Context, table: TableName, entry_id: str, force: bool, actor: Actor) -> UndoDone:
+    plan, done = undo_on_pinot(ctx, table, entry_id, force=force, actor=actor)
+    steps = tuple(e.id for e in plan.steps)
+    for step in steps:
+        audit.record(actor, ACTION, cluster=ctx.cluster, target=table.typed, entry=step, by=done.id)
+    seen = observe(ctx, table)
+    return UndoDone(table.typed, done.id, steps, done.segments_to, done.segments_from, rollback_until_ms(ctx, seen, done, seen.config))
 
 
 def _under_way(plan: UndoPlan) -> StateConflict:
