@@ -9,12 +9,17 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from segments.gateways.attempt_counters import AttemptCounters
 from segments.services import refusals
 from tests import speed
+
+#: How long one example takes is the machine's: what is too slow has a test of its own, which measures it.
+hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("busy")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -26,11 +31,6 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays until the end: the garbage collector need not walk through it again and again."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_unconfigure() -> None:
-    """At its exit the interpreter clears all modules as ever."""
-    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from segments.dataplane.broker import Broker
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
 from segments.domain import ideal_state, set_aside
@@ -34,6 +35,12 @@ SCHEMA = parse_schema({
     "dimensionFieldSpecs": [{"name": "id", "dataType": "STRING"}, {"name": "n", "dataType": "LONG"}],
     "dateTimeFieldSpecs": [{"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}],
 })  # fmt: skip
+
+
+def rows_of(broker: Broker, sql: str) -> list[list[Any]] | None:
+    """The answer's rows; None while it has none, as before the broker has seen what a server serves."""
+    answer = broker.query(sql)
+    return None if answer["exceptions"] else answer["resultTable"]["rows"]
 
 
 def instance(number: int) -> str:
@@ -208,7 +215,8 @@ class ConsumingWorld(World):
     def exact(self, number: int, seconds: float = 10.0) -> None:
         """Wait until the server shows every row that was sent, and no row twice."""
         poll(lambda: sum(self.rows_of(number).values()) >= self.sent, seconds, "every row")
-        assert sorted(self.ids_of(number)) == sorted(f"i{n}" for n in range(self.sent))
+        wanted = sorted(f"i{n}" for n in range(self.sent))
+        poll(lambda: sorted(self.ids_of(number)) == wanted, seconds, "every row once")
 
     def chain_is_whole(self) -> None:
         """Sequences without a hole; each segment starts where the one before ended."""

@@ -14,7 +14,7 @@ from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Answer, Report
 from segments.store import messages, paths
 from segments.store.messages import send
-from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
+from tests.dataplane.consuming_world import RT, ConsumingWorld, instance, rows_of
 from tests.dataplane.world import SECRET, poll
 from tests.signed import Signed
 
@@ -42,7 +42,7 @@ def test_rows_are_visible_at_once_and_the_segment_is_reported_consuming(world: C
     world.send(10)
     world.exact(1)
     broker = world.start_broker()
-    poll(lambda: broker.query("select count(*), distinctcount(id) from r")["resultTable"]["rows"] == [[10, 10]], what="rows by SQL")
+    poll(lambda: rows_of(broker, "select count(*), distinctcount(id) from r") == [[10, 10]], what="rows by SQL")
 
 
 def test_a_segment_ends_at_exactly_its_row_limit_and_the_next_one_goes_on(world: ConsumingWorld) -> None:
@@ -78,7 +78,7 @@ def test_rows_never_go_back_while_segments_roll(world: ConsumingWorld) -> None:
     world.start_server(1)
     world.start_server(2)
     broker = world.start_broker()
-    poll(lambda: broker.routing(RT) is not None and broker.routing(RT).wanted, what="routing")  # type: ignore[union-attr]
+    poll(lambda: broker.routing(RT) and broker.routing(RT).wanted and rows_of(broker, "select count(*) from r") == [[0]], what="routing")  # type: ignore[union-attr]
     stop, faults, seen = threading.Event(), list[object](), [0]
 
     def read() -> None:
@@ -97,7 +97,7 @@ def test_rows_never_go_back_while_segments_roll(world: ConsumingWorld) -> None:
     for _ in range(60):
         world.send(25)
         poll(lambda: sum(world.rows_of(1).values()) >= world.sent - 400, what="the server keeps up")
-    poll(lambda: seen[0] == world.sent, what="all rows seen")
+    poll(lambda: seen[0] == world.sent, 30, "all rows seen")
     stop.set()
     reader.join()
     assert faults == []
@@ -130,7 +130,7 @@ def test_rows_behind_a_full_segment_are_seen_while_it_waits_for_its_commit_and_c
     world.start_server(1)
     world.start_server(2)
     broker = world.start_broker()
-    poll(lambda: broker.routing(RT) is not None and broker.routing(RT).wanted, what="routing")  # type: ignore[union-attr]
+    poll(lambda: broker.routing(RT) and broker.routing(RT).wanted and rows_of(broker, "select count(*) from r") == [[0]], what="routing")  # type: ignore[union-attr]
 
     def seen() -> list[int]:
         rows: list[list[int]] = broker.query("select count(*), distinctcount(id), max(n) from r")["resultTable"]["rows"]
@@ -161,7 +161,7 @@ def test_rows_of_deleted_segments_do_not_come_back_as_the_tail_of_what_is_left(w
     poll(lambda: len(world.chain()) == 4, what="four segments")
     world.settled()
     world.unassign(*world.chain()[2:], table=RT)
-    poll(lambda: broker.query("select count(*) from r")["resultTable"]["rows"] == [[40]], what="the rows that are left")
+    poll(lambda: rows_of(broker, "select count(*) from r") == [[40]], what="the rows that are left")
 
 
 def test_a_force_commit_that_comes_before_the_segment_is_not_lost(world: ConsumingWorld) -> None:

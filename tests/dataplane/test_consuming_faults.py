@@ -33,7 +33,7 @@ from segments.names import TableName
 from segments.services import consumption
 from segments.services.context import Actor
 from segments.store import paths
-from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
+from tests.dataplane.consuming_world import RT, ConsumingWorld, instance, rows_of
 from tests.dataplane.test_consuming import commit_elsewhere, force
 from tests.dataplane.world import poll
 
@@ -260,7 +260,7 @@ def test_no_query_sees_rows_twice_while_a_replica_has_not_heard_that_its_segment
     for number in (1, 2):
         world.exact(number)
     answers = list[object]()
-    poll(lambda: broker.query("select count(*) from r")["resultTable"]["rows"] == [[60]], what="all rows by SQL")
+    poll(lambda: rows_of(broker, "select count(*) from r") == [[60]], what="all rows by SQL")
     broker._progress._server["r__0"] = instance(1)
     commit_elsewhere(world, segment, "40")
     until = time.monotonic() + 1.5
