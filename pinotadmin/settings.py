@@ -35,6 +35,13 @@ def _choice(name: str, default: str, allowed: tuple[str, ...]) -> str:
     return text
 
 
+def _positive(name: str, default: int) -> int:
+    number = _int(name, default)
+    if number < 1:
+        raise ImproperlyConfigured(f"{name} must be 1 or more, not {number}.")
+    return number
+
+
 def _bytes(name: str, default: str) -> int:
     """``512M``, ``20G``, or plain bytes."""
     text = (os.environ.get(name) or default).strip().upper().removesuffix("B").removesuffix("I")
@@ -115,7 +122,17 @@ ENTRY_LEASE_S = _int("PINOTADMIN_ENTRY_LEASE_S", 40)
 REDIS_URL = _text("REDIS_URL", "redis://127.0.0.1:6390/0")
 #: Kafka of tables whose stream config names no broker; empty: there is none.
 KAFKA_BOOTSTRAP = _text("KAFKA_BOOTSTRAP", "")
+#: ``none``: there is no deep store, segments of realtime tables live on servers only.
 DEEP_STORE_URL = _text("DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore")
+#: Where servers reach the deep store, when by another address than the other processes (a mount, say): Pinot's segment.store.root.dir.
+#: ``none``: servers do not reach it and upload through the web process.
+SEGMENT_STORE_URL = _text("PINOTADMIN_SEGMENT_STORE_URL", DEEP_STORE_URL)
+#: Servers upload what they commit through the web process, unless a table says otherwise: Pinot's enableSegmentUploadToController.
+UPLOAD_TO_CONTROLLER = _bool("PINOTADMIN_UPLOAD_TO_CONTROLLER", False)
+#: Seconds that a commit waits for an upload it can not do without.
+UPLOAD_TIMEOUT_S = _positive("PINOTADMIN_UPLOAD_TIMEOUT_S", 300)
+#: Memory of a server for rows behind segments whose commit takes long, beyond one segment per partition.
+READ_AHEAD_BYTES = _bytes("PINOTADMIN_READ_AHEAD_BYTES", "1G")
 #: Seconds that one small call to it may take; ten times that for lists, moves and writes.
 DEEP_STORE_TIMEOUT_S = _int("PINOTADMIN_DEEP_STORE_TIMEOUT_S", 30)
 SPARK_MASTER = _text("SPARK_MASTER", "local[*]")

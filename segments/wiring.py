@@ -25,7 +25,7 @@ from segments.domain.stream_config import StreamConfig
 from segments.domain.workers.state import PoolState
 from segments.errors import NotFound, Unavailable
 from segments.gateways import streams, worker_board
-from segments.gateways.deepstore import DeepStore
+from segments.gateways.no_deep_store import open_deep_store
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
 from segments.gateways.signed_calls import CallVerifier
@@ -125,7 +125,7 @@ def context(cluster: str | None = None) -> Context:
         return Context(
             cluster=settings.CLUSTER_NAME,
             store=store(),
-            deep_store=DeepStore(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S),
+            deep_store=open_deep_store(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S),
             clock=clock_ms,
             new_id=lambda: str(uuid.uuid4()),
             controller_url=own_url(),

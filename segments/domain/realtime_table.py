@@ -1,16 +1,12 @@
-"""What a REALTIME table's config must fulfil: streams, names, replicas, peer download (realtime-ops.md 14)."""
+"""What a REALTIME table's config must fulfil: streams, names, replicas (realtime-ops.md 14)."""
 
 from __future__ import annotations
-
-from typing import Final
 
 from segments.domain.llc_name import check_llc_table
 from segments.domain.stream_config import StreamConfig, stream_configs
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.names import REALTIME
-
-_SCHEMES: Final = ("http", "https")
 
 
 def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
@@ -24,22 +20,6 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
     _check_pauseless(config, streams)
     _check_not_built_yet(config)
     return streams
-
-
-def check_peer_scheme(config: TableConfig) -> None:
-    """``peerSegmentDownloadScheme``: http or https, and somebody to download from. For tables of both types."""
-    scheme = config.peer_scheme
-    if scheme is None:
-        return
-    if scheme not in _SCHEMES:
-        raise InvalidInput(
-            f"'peerSegmentDownloadScheme' of table '{config.table}' must be http or https, not '{scheme}'.", remedy="Use http."
-        )
-    if config.replication < 2:
-        raise InvalidInput(
-            f"'peerSegmentDownloadScheme' of table '{config.table}' can't be used when replication is < 2.",
-            remedy="Raise segmentsConfig.replication, or remove the scheme.",
-        )
 
 
 def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:

@@ -39,6 +39,9 @@ class StoredFile:
 class DeepStore:
     """Files under one root URL (``file:///…``, ``s3://bucket/prefix`` …). Paths are relative to the root, parts already encoded."""
 
+    #: Is there one at all?
+    exists = True
+
     def __init__(self, url: str, timeout_s: float = CALL_S) -> None:
         """``timeout_s``: seconds for one small call; what is slower is Unavailable."""
         self.url = url.rstrip("/")

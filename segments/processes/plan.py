@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -36,12 +36,13 @@ _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S10
 
 @dataclass(frozen=True)
 class Options:
-    """What ``up`` was asked for."""
+    """What ``up`` was asked for. ``storage``: settings of ``processes.storage``, checked."""
 
     data_dir: Path
     host: str
     input_roots: tuple[Path, ...] = ()
     demo: bool = False
+    storage: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Planner:
         self._ports = ports
         self._credentials = credentials
         self._java = java
-        self._given = {name: environ[name] for name in EXTERNAL if environ.get(name)}
+        self._given = {name: environ[name] for name in EXTERNAL if environ.get(name)} | {**options.storage}
         self._zookeeper_auth = environ.get("ZOOKEEPER_AUTH", "")
         self._cluster = environ.get("PINOTADMIN_CLUSTER") or "pinotadmin"
         self._host = _WILDCARDS.get(options.host, options.host)

@@ -74,6 +74,8 @@ def put_away(ctx: Context, table: TableName, item: Pending, record: ZNRecord | N
     May run again after it was cut anywhere. ``term`` is the table's ``deletedSegmentsRetentionPeriod``; what the call asked for goes first.
     """
     store = ctx.deep_store
+    if not store.exists:
+        return "nothing is kept: this installation has no deep store"
     store.delete(store.segment_path(table.raw, item.segment) + ".metadata.tar.gz")
     sources = _sources(ctx, table, item.segment, record)
     source = next((s for s in sources if store.size(s) is not None), None)

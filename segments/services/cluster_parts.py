@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.no_deep_store import open_deep_store
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController, PinotBroker, PinotController, Tls
 from segments.models import Cluster
 from segments.services.cluster_secrets import CONTROLLER, ZOOKEEPER, find_secret
@@ -44,6 +45,11 @@ _NONE: Final[Mapping[str, str]] = {}
 _installation: list[Callable[[], Installation]] = []
 
 
+def _deep_store(row: Cluster, own_url: str) -> DeepStore:
+    """The cluster's own, else a folder of the installation's, which may have none."""
+    return DeepStore(row.deep_store_url) if row.deep_store_url else open_deep_store(own_url).below(f"CLUSTERS/{row.name}")
+
+
 def bind(build: Callable[[], Installation]) -> None:
     """Tell use cases of clusters which installation they belong to; called once, by the wiring."""
     _installation[:] = [build]
@@ -65,7 +71,7 @@ class PinotParts:
         self.context = Context(
             cluster=row.name,
             store=OverlayStore(installation.own_store, row.name, self.pinot_store),
-            deep_store=DeepStore(row.deep_store_url or f"{installation.deep_store_url}/CLUSTERS/{row.name}"),
+            deep_store=_deep_store(row, installation.deep_store_url),
             clock=installation.clock,
             new_id=installation.new_id,
             controller_url=str(row.controller_urls[0]),

@@ -33,6 +33,8 @@ def _lonely(ctx: Context, table: TableName, segments: Collection[str]) -> dict[s
 
 def copy_to_store(ctx: Context, table: TableName, segments: Collection[str]) -> dict[str, str]:
     """Copy those that only servers have into the deep store; {segment: why it could not be copied}."""
+    if not ctx.deep_store.exists:
+        return dict.fromkeys(_lonely(ctx, table, segments), "this installation has none.")
     until, failed = time.monotonic() + _COPY_S, {}
     for segment, metadata in _lonely(ctx, table, segments).items():
         in_time = time.monotonic() < until

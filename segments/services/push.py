@@ -18,6 +18,7 @@ from segments.domain.secret_masks import mask
 from segments.domain.segment_names import NameRule, make_rule, names_without_rows
 from segments.domain.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, StateConflict, TooManyRequests
+from segments.gateways.no_deep_store import REMEDY
 from segments.models import Push
 from segments.segmentfile.ingest import read_ingestion
 from segments.services import audit
@@ -52,6 +53,8 @@ def create_push(
     used up, StateConflict while another push replaces the same table, or when it would replace segments by name, TooManyRequests when so
     many of the user's or of the table's wait or run that no more are taken.
     """
+    if not ctx.deep_store.exists:
+        raise StateConflict("This installation has no deep store, so nothing can be pushed.", remedy=REMEDY)
     wanted = parse_spec(spec)
     config = read_table_config(ctx, wanted.table)
     schema = _read_schema(ctx, wanted.table.raw)

@@ -77,6 +77,9 @@ def keep_copies(ctx: Context, table: TableName) -> list[str]:
     """What needs the deep store: segments that only servers have are copied there, uploads that nobody committed go."""
     if table.type != REALTIME or is_disabled(_ideal(ctx, table)):
         return []
+    if not ctx.deep_store.exists:
+        keep_findings(ctx.cluster, table.typed, [], owns=lambda code: code in _OF_COPIES)
+        return [f"Segments of {table} stay on servers: this installation has no deep store."]
     steps = _Steps(table)
 
     def copy() -> list[str]:

@@ -60,6 +60,8 @@ def restore_segments(
         return pinot_restore.restore_segments(
             ctx, table, segments, dry_run=dry_run, include_hidden=include_hidden, actor=actor, overwrite=overwrite, files=files
         )
+    if not ctx.deep_store.exists:
+        raise StateConflict("This installation has no deep store: of deleted segments nothing is kept that could come back.")
     names, rule = in_place.names_of(segments, files), ReturnRule(include_hidden)
     config, seen = read_table_config(ctx, table), observe(ctx, table)
     outcomes, hidden, found = dict[str, Outcome](), _hidden(ctx, seen, rule), look_up(ctx, config, names, files)

@@ -11,8 +11,9 @@ from segments.domain import table_config as configs
 from segments.domain.archive import RECORDS
 from segments.domain.ideal_state import ONLINE, new_ideal_state
 from segments.domain.kept_secrets import has_mask, keep_secrets
+from segments.domain.peer_download import check_has_place, check_peer_scheme
 from segments.domain.realtime_plan import Changes
-from segments.domain.realtime_table import check_peer_scheme, check_realtime
+from segments.domain.realtime_table import check_realtime
 from segments.domain.recorded_change import recorded_change
 from segments.domain.replacement_settings import replacement_settings
 from segments.domain.schema import Schema
@@ -76,6 +77,7 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
     if config.table.raw in (DELETED, RECORDS, STAGING):
         raise InvalidInput(f"'{config.table.raw}' is a folder of the deep store, and no name for a table.", remedy="Choose another name.")
     check_peer_scheme(config)
+    check_has_place(config, has_deep_store=ctx.deep_store.exists)
     check_tags(config)
     if config.table.type == REALTIME:
         for stream in check_realtime(config):

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from segments.domain import lineage as lineages
 from segments.domain.findings import NO_FILE, Found, Observation, diagnose, is_of_validation
+from segments.domain.peer_download import place_findings
 from segments.errors import Unavailable
 from segments.gateways.deepstore import encode
 from segments.models import Finding
@@ -31,7 +32,9 @@ def run(ctx: Context, table: TableName) -> list[str]:
     repaired = deletion.drain(ctx, table) if ctx.pinot is None else []
     away: list[Found] = []
     found = diagnose(observe(ctx, table, away), read_table_config(ctx, table), ctx.clock())
-    if ctx.pinot is not None:
+    if ctx.pinot is None:
+        found = [*found, *place_findings(read_table_config(ctx, table), has_deep_store=ctx.deep_store.exists)]
+    else:
         stopped = pinot_findings.consumption_findings(ctx, table)
         keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
         found = [*found, *pinot_findings.rollback_findings(ctx, table)]

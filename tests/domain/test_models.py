@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from segments.domain.json_model import Flag, Long, Real, Text, Whole, read_model
-from segments.domain.realtime_table import check_peer_scheme, check_realtime
+from segments.domain.peer_download import check_peer_scheme
+from segments.domain.realtime_table import check_realtime
 from segments.domain.replacement_settings import replacement_settings
 from segments.domain.schema import parse_schema
 from segments.domain.table_config import check_against_schema, from_record, parse_table_config

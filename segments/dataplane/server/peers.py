@@ -9,21 +9,19 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, MutableSequence
-from typing import Final
 from urllib.parse import quote
 
 from segments.dataplane.server.tar_stream import LZ4
 from segments.domain import table_config as configs
 from segments.domain.ideal_state import ONLINE
+from segments.domain.peer_download import HTTP, peers_serve
 from segments.errors import PinotAdminError
 from segments.names import REALTIME, split_table_name
 from segments.store import paths
 from segments.store.base import Store
-from segments.store.instances import InstanceConfig, instance_configs, live_instances
+from segments.store.instances import instance_configs, live_instances
 
 log = logging.getLogger(__name__)
-
-_SCHEMES: Final = ("http", "https")
 
 
 class Peers:
@@ -40,8 +38,7 @@ class Peers:
 
         ``only_copy``: the record says that nobody but servers has it, so a REALTIME table needs no scheme of its own to say so.
         """
-        scheme = self._scheme(table) or ("http" if only_copy and split_table_name(table)[1] == REALTIME else "")
-        if scheme not in _SCHEMES:
+        if not (self._is_allowed(table) or (only_copy and split_table_name(table)[1] == REALTIME)):
             return []
         view = self._store.get(paths.external_view(table))
         row = view.record.maps.get(segment, {}) if view and view.record else {}
@@ -49,21 +46,15 @@ class Peers:
         holders = sorted(i for i, state in row.items() if state == ONLINE and i != self._instance and i in live and i in known)
         self._shuffle(holders)
         path = f"/segments/{quote(table, safe='')}/{quote(segment, safe='')}?crc={crc}&compression={LZ4}"
-        return [f"{_base(known[i], scheme)}{path}" for i in holders]
+        return [f"{known[i].admin_url}{path}" for i in holders]
 
-    def _scheme(self, table: str) -> str:
+    def _is_allowed(self, table: str) -> bool:
         node = self._store.get(paths.table_config(table))
         try:
             config = configs.from_record(node.record) if node and node.record else None
         except PinotAdminError as error:
             log.warning("%s", error)
             config = None
-        own = config.peer_scheme if config else None
-        return str(own or self._default).lower()
-
-
-def _base(config: InstanceConfig, scheme: str) -> str:
-    if scheme == "http":
-        return config.admin_url
-    port = config.simple.get("adminHttpsPort") or str(config.admin_port)
-    return f"https://{config.host}:{port}"
+        if config is None or config.peer_scheme is None:
+            return self._default.lower() == HTTP
+        return peers_serve(config)

@@ -57,8 +57,8 @@ class ServerSettings:
 
     Sizes in bytes, times in seconds. ``people`` knows the users; None: only processes of the cluster are served.
     ``controller_url``: one or several web processes, by commas. ``segment_store_url``: where this server uploads what it commits
-    (``segment.store.root.dir``); empty: it has no place. ``peer_scheme``: for tables that do not name one. ``elsewhere``: addresses
-    outside of the cluster that segments are fetched from.
+    (``segment.store.root.dir``), the deep store as it reaches it; empty: it has no place. ``peer_scheme``: for tables that do not name
+    one. ``elsewhere``: addresses outside of the cluster that segments are fetched from.
     """
 
     host: str
@@ -75,10 +75,18 @@ class ServerSettings:
     drop_grace_s: float = 10.0
     join_patience_s: float = 15.0
     segment_store_url: str = ""
+    deep_store_timeout_s: float = 30.0
     peer_scheme: str = ""
     streams: StreamAccess = field(default_factory=StreamAccess)
     elsewhere: FetchRules = field(default_factory=FetchRules)
     consuming: ConsumingSettings = field(default_factory=ConsumingSettings)
+
+
+def _upload_root(deep_store: DeepStore, settings: ServerSettings) -> DeepStore | None:
+    """Where this server uploads what it commits; None: it has no place."""
+    if not (deep_store.exists and settings.segment_store_url):
+        return None
+    return DeepStore(settings.segment_store_url, settings.deep_store_timeout_s)
 
 
 class Server:
@@ -107,9 +115,11 @@ class Server:
         downloader = Downloader(deep_store, ClusterFiles(controllers[0], signer), settings.elsewhere)
         loader = Loader(store, folders, downloader, Peers(store, self.instance, settings.peer_scheme), cache, settings.max_segment_bytes)
         self.reporter = Reporter(store, self.instance, self.slots)
-        self._http_controller = HttpController(controllers, signer)
-        root = DeepStore(settings.segment_store_url) if settings.segment_store_url else None
-        uploader = Uploader(root, controller or self._http_controller, settings.consuming.upload_s, folders.workspace)
+        self._http_controller = HttpController(controllers, signer, upload_s=settings.consuming.upload_s)
+        root = _upload_root(deep_store, settings)
+        uploader = Uploader(
+            root, controller or self._http_controller, settings.consuming.upload_s, folders.workspace, known_as=deep_store.url
+        )
         streams = StreamPool(opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries)
         self._set_aside = Outbox(settings.data_dir / ".set-aside", self.instance, reports or HttpReports(controllers, signer))
         dirty = Dirty()

@@ -12,9 +12,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from segments import wiring
 from segments.dataplane.server import Server, ServerSettings
+from segments.dataplane.server.consuming import ConsumingSettings
 from segments.errors import InvalidInput
-from segments.gateways.deepstore import DeepStore
 from segments.gateways.fetch import FetchRules
+from segments.gateways.no_deep_store import is_none, open_deep_store
 from segments.names import check_segment_name
 from segments.services.server_people import ServerPeople
 
@@ -44,7 +45,7 @@ class Command(BaseCommand):
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
-        server = Server(wiring.store(), DeepStore(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S), _settings(options))
+        server = Server(wiring.store(), open_deep_store(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S), _settings(options))
         server.start()
         stopped.wait()
         server.stop()
@@ -61,7 +62,13 @@ def _settings(options: dict[str, Any]) -> ServerSettings:
         controller_url=wiring.own_url(),
         people=ServerPeople(settings.CLUSTER_NAME),
         max_segment_bytes=settings.MAX_UNPACKED_BYTES,
-        segment_store_url=settings.DEEP_STORE_URL,
+        segment_store_url="" if is_none(settings.SEGMENT_STORE_URL) else settings.SEGMENT_STORE_URL,
+        deep_store_timeout_s=settings.DEEP_STORE_TIMEOUT_S,
+        consuming=ConsumingSettings(
+            upload_s=float(settings.UPLOAD_TIMEOUT_S),
+            uploads_through_controller=settings.UPLOAD_TO_CONTROLLER,
+            ahead_bytes=settings.READ_AHEAD_BYTES,
+        ),
         streams=wiring.stream_access(),
         elsewhere=FetchRules(settings.URI_PUSH_ROOTS, wiring.serves_this_machine_only(), max_bytes=_LARGEST, timeout_s=_FETCH_S),
         # A process that died silently is taken for dead after this; wait longer before giving up on its name.

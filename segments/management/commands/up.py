@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from segments.errors import PinotAdminError
+from segments.processes import storage
 from segments.processes.plan import PROJECT, Options
 from segments.processes.run import Request, run_cluster
+from segments.processes.storage import checked_storage
 
 
 def default_data_dir() -> Path:
@@ -59,6 +62,15 @@ def _port(text: str) -> int:
     return port
 
 
+def _storage(options: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        storage.DEEP_STORE: options["deep_store"],
+        storage.SEGMENT_STORE: options["segment_store"],
+        storage.UPLOAD_TIMEOUT: options["upload_timeout"],
+        storage.TO_CONTROLLER: "true" if options["upload_to_controller"] else "",
+    }
+
+
 class Command(BaseCommand):
     """Start ZooKeeper, Redis, the servers, web, mirror, worker and beat, and keep them running until Ctrl-C."""
 
@@ -79,13 +91,21 @@ class Command(BaseCommand):
             help="a folder that pushes may read, beside those of PINOTADMIN_INPUT_ROOTS; repeat",
         )  # fmt: skip
 
+        parser.add_argument("--deep-store", default="", metavar="URL", help="where segments are kept; 'none': on servers only")
+        parser.add_argument(
+            "--segment-store", default="", metavar="URL",
+            help="where servers reach the deep store, when by another address; 'none': they upload through the web process",
+        )  # fmt: skip
+        parser.add_argument("--upload-timeout", default="", metavar="SECONDS", help="that a commit waits for an upload (default: 300)")
+        parser.add_argument("--upload-to-controller", action="store_true", help="servers upload what they commit through the web process")
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal; exit status 1 and one clear sentence when it can not start."""
-        host = _text(options["host"], "PINOTADMIN_HOST", "127.0.0.1")
-        chosen = Options(options["data_dir"].absolute(), host, _input_roots(options["input_root"]), demo=options["demo"])
-        request = Request(chosen, _given_port(options["port"]), options["servers"])
+        host, roots = _text(options["host"], "PINOTADMIN_HOST", "127.0.0.1"), _input_roots(options["input_root"])
         try:
-            status = run_cluster(request, os.environ)
+            checked = checked_storage(_storage(options), os.environ)
+            chosen = Options(options["data_dir"].absolute(), host, roots, demo=options["demo"], storage=checked)
+            status = run_cluster(Request(chosen, _given_port(options["port"]), options["servers"]), os.environ)
         except PinotAdminError as error:
             raise CommandError(str(error)) from error
         sys.exit(status)

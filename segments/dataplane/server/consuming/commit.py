@@ -115,7 +115,7 @@ class Commit:
 
         Where peers can serve the segment, its upload is waited for a moment only; it goes on behind the commit.
         """
-        source, uploader, settings, has_peers = self._source, self._parts.uploader, self._parts.settings, bool(self._source.peer_scheme)
+        source, uploader, settings, has_peers = self._source, self._parts.uploader, self._parts.settings, self._source.has_peers
         wanted = source.stream.upload_to_deep_store
         through = not has_peers and (
             wanted is False or (wanted is None and (settings.uploads_through_controller or not uploader.has_store))

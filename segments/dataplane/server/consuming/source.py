@@ -13,6 +13,7 @@ from segments.domain.commit_plan import END_OFFSET, FLUSH_ROWS, START_OFFSET
 from segments.domain.ideal_state import CONSUMING
 from segments.domain.llc_name import LLCName, parse_llc_name
 from segments.domain.pause import pause_of, stream_partition
+from segments.domain.peer_download import peers_serve
 from segments.domain.schema import Schema
 from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
 from segments.domain.stream_config import DEFAULT_FLUSH_ROWS, StreamConfig, stream_maps, stream_of
@@ -50,9 +51,9 @@ class Source:
     has_others: bool = False
 
     @property
-    def peer_scheme(self) -> str | None:
+    def has_peers(self) -> bool:
         """``segmentsConfig.peerSegmentDownloadScheme``: the table's segments may live on servers only."""
-        return self.config.peer_scheme
+        return peers_serve(self.config)
 
     @property
     def downloads_only(self) -> bool:

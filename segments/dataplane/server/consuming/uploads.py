@@ -59,14 +59,16 @@ class Uploader:
     """Writes ``<deep store>/<raw table>/<segment>.tmp.<uuid>``; the controller moves it to its place. Safe between threads.
 
     ``workspace`` gives a folder that lasts as long as its block, on the disk of the segments. ``timeout_s``: patience where none is named.
+    ``known_as``: the deep store's address to others, where this server reaches it by another one.
     """
 
     def __init__(
         self, deep_store: DeepStore | None, controller: Controller, timeout_s: float,
-        workspace: Callable[[], AbstractContextManager[Path]],
+        workspace: Callable[[], AbstractContextManager[Path]], known_as: str = "",
     ) -> None:  # fmt: skip
         self._deep_store, self._controller, self._timeout_s = deep_store, controller, timeout_s
         self._workspace = workspace
+        self._known_as = known_as or (deep_store.url if deep_store else "")
         self._lock = threading.Lock()
         self._uploads: dict[Build, _Upload] = {}
         self._alive = 0
@@ -182,15 +184,15 @@ class Uploader:
         assert self._deep_store is not None
         path = f"{encode(build.raw)}/{encode(build.segment)}.tmp.{uuid.uuid4()}"
         self._deep_store.put(tar, path)
-        return self._deep_store.uri(path)
+        return f"{self._known_as}/{path}"
 
     def _through_controller(self, report: Report, tar: Path) -> str | None:
         answer = self._controller.upload(report, tar)
         return answer.location if answer.status == protocol.UPLOAD_SUCCESS else None
 
     def _remove(self, location: str) -> None:
-        path = self._deep_store.path_of(location) if self._deep_store is not None else None
-        if self._deep_store is None or path is None:
+        path = location.removeprefix(self._known_as + "/")
+        if self._deep_store is None or path == location:
             return
         try:
             self._deep_store.delete(path)

@@ -274,7 +274,7 @@ class Worker:
         may_catch_up = True
         while True:
             step = decisions.online_step(
-                committed, intake.offset, downloads_only=source.downloads_only, has_peers=source.peer_scheme is not None,
+                committed, intake.offset, downloads_only=source.downloads_only, has_peers=source.has_peers,
                 may_catch_up=may_catch_up,
             )  # fmt: skip
             match step:
