@@ -16,6 +16,13 @@ pytestmark = pytest.mark.integration
 
 def test_an_installation_without_a_deep_store_keeps_rows_on_its_servers_and_says_what_it_can_not_do(tmp_path: Path) -> None:
     installation = Installation(tmp_path / "data", "--deep-store", "none").start()
+    try:
+        _walk(installation)
+    finally:
+        assert installation.stop() == 0
+
+
+def _walk(installation: Installation) -> None:
     client = Client(installation.endpoints)
     table = Table(installation, client, "rt_none", rows=100)
     table.send(250)
@@ -27,7 +34,7 @@ def test_an_installation_without_a_deep_store_keeps_rows_on_its_servers_and_says
 
     server = installation.endpoints["servers"][0]
     installation.manage("server", "stop", server["instance"], "--data-dir", str(installation.folder))
-    shutil.rmtree(installation.folder / "servers" / server["name"])
+    shutil.rmtree(installation.folder / "servers" / "server-1")
     installation.manage("server", "start", server["instance"], "--data-dir", str(installation.folder))
     poll(table.is_settled, 60, "the wiped server has everything from the other one")
     installation.manage("server", "stop", installation.endpoints["servers"][1]["instance"], "--data-dir", str(installation.folder))
@@ -38,4 +45,3 @@ def test_an_installation_without_a_deep_store_keeps_rows_on_its_servers_and_says
         client.upload("plain", "s1")
     refused = client.call("POST", "/api/v1/segments/rt_none_REALTIME/restore", 409, json={"segments": done})
     assert "no deep store" in refused.text
-    assert installation.stop() == 0
