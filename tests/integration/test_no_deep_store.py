@@ -32,6 +32,12 @@ def _walk(installation: Installation) -> None:
     assert {client.call("GET", f"/segments/rt_none_REALTIME/{s}/metadata").json()["segment.download.url"] for s in done} == {""}
     assert not any((installation.folder / "deepstore").rglob("*"))
 
+    client.create("plain")
+    with pytest.raises(AssertionError, match=r"409.*no deep store"):
+        client.upload("plain", "s1")
+    refused = client.call("POST", "/api/v1/segments/rt_none_REALTIME/restore", 409, json={"segments": done})
+    assert "no deep store" in refused.text
+
     server = installation.endpoints["servers"][0]
     installation.manage("server", "stop", server["instance"], "--data-dir", str(installation.folder))
     shutil.rmtree(installation.folder / "servers" / "server-1")
@@ -39,9 +45,3 @@ def _walk(installation: Installation) -> None:
     poll(table.is_settled, 60, "the wiped server has everything from the other one")
     installation.manage("server", "stop", installation.endpoints["servers"][1]["instance"], "--data-dir", str(installation.folder))
     table.exact()
-
-    client.create("plain")
-    with pytest.raises(AssertionError, match=r"409.*no deep store"):
-        client.upload("plain", "s1")
-    refused = client.call("POST", "/api/v1/segments/rt_none_REALTIME/restore", 409, json={"segments": done})
-    assert "no deep store" in refused.text
