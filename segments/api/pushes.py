@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
+from django.http import HttpResponse
 from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,6 +16,7 @@ from segments.api.bodies import PushBody
 from segments.api.permissions import Right
 from segments.domain.bounded_json import parse_json
 from segments.domain.bounded_yaml import MAX_CHARS
+from segments.domain.csv_text import csv_lines
 from segments.domain.json_model import read_model
 from segments.domain.push_spec import parse_spec
 from segments.errors import InvalidInput
@@ -25,6 +27,7 @@ from segments.services.push import cancel_push, create_push, find_push
 from segments.services.push_blocked import finish_push
 from segments.services.push_document import push_document
 from segments.services.push_queue import enqueue_push
+from segments.services.push_reports.document import HEADER, find_report, report_document, report_rows
 from segments.services.reading import readable_pushes
 
 _PAGE: Final = 100
@@ -88,6 +91,33 @@ class PushView(ApiView):
         push = find_push(self.ctx, push_id)
         segments = push.segments.values("ordinal", "name", "state", "source", "rows", "bytes", "crc")
         return Response({**push_document(push), "spec": push.spec, "segments": list(segments)})
+
+
+class PushReportView(ApiView):
+    """What a push found in its input."""
+
+    rights: ClassVar[dict[str, Right]] = {"GET": "query"}
+
+    def table_asked(self, request: Request) -> str | None:
+        """The push's table: the report holds values of its rows."""
+        return TableName(find_push(self.ctx, self.kwargs["push_id"]).table_name, OFFLINE).typed
+
+    def get(self, request: Request, push_id: str, **_: Any) -> Response:
+        """Columns that were ignored, defaults used by column, bad rows with file, line and value (the first 1,000). 404: none yet."""
+        push = find_push(self.ctx, push_id)
+        return Response(report_document(push, find_report(push)))
+
+
+class PushReportCsvView(PushReportView):
+    """The same as CSV."""
+
+    def get(self, request: Request, push_id: str, **_: Any) -> Response:
+        """One line for each finding; texts that a spreadsheet would run have an apostrophe before them."""
+        push = find_push(self.ctx, push_id)
+        text = "".join(csv_lines(HEADER, report_rows(push, find_report(push))))
+        answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+        answer["Content-Disposition"] = f'attachment; filename="push-{push.pk}.csv"'
+        return cast(Response, answer)
 
 
 class _OfAPush(ApiView):
@@ -155,6 +185,8 @@ def _body(raw: bytes) -> _Asked:
 urlpatterns = [
     path("api/v1/pushes", PushesView.as_view()),
     path("api/v1/pushes/<str:push_id>", PushView.as_view()),
+    path("api/v1/pushes/<str:push_id>/report", PushReportView.as_view()),
+    path("api/v1/pushes/<str:push_id>/report.csv", PushReportCsvView.as_view()),
     path("api/v1/pushes/<str:push_id>/cancel", PushCancelView.as_view()),
     path("api/v1/pushes/<str:push_id>/finish", PushFinishView.as_view()),
 ]

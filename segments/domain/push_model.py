@@ -27,6 +27,7 @@ class ExtraConfigs(Model):
     segment_target_rows: Whole | None = None
     atomic_append: Flag | None = None
     override_checks: Text | None = None
+    error_rate: float | None = None
 
 
 class ExecutionFramework(Model):

@@ -63,6 +63,7 @@ class PushSpec:
     atomic_append: bool
     fail_on_empty: bool
     override_checks: str
+    error_rate: float | None
     body: dict[str, Any] = field(compare=False)
 
 
@@ -91,6 +92,8 @@ def _spec(job: JobSpec, body: dict[str, Any]) -> PushSpec:
         raise _bad("pinotClusterSpecs", "must name one cluster", "Push to each cluster with a specification of its own.")
     if (extra.segment_target_rows or 0) < 0:
         raise _bad(f"{_EXTRA}.segmentTargetRows", "must be a whole number from 0 on", "Leave it out for one segment per file.")
+    if extra.error_rate is not None and not 0 <= extra.error_rate <= 1:
+        raise _bad(f"{_EXTRA}.errorRate", "must be a number from 0 to 1", "0.01 lets one row in a hundred be bad; it is left out.")
     return PushSpec(
         table=_table(job), input_dir=_input_dir(job), recursive=job.search_recursively is None or bool(job.search_recursively),
         include=_pattern("includeFileNamePattern", job.include_file_name_pattern),
@@ -99,7 +102,7 @@ def _spec(job: JobSpec, body: dict[str, Any]) -> PushSpec:
         name_type=kind, name_configs={k: str(v) for k, v in (names.configs or {}).items() if v is not None},
         parallelism=job.segment_creation_job_parallelism or 0,
         target_rows=extra.segment_target_rows or None, atomic_append=bool(extra.atomic_append),
-        fail_on_empty=bool(job.fail_on_empty_segment), override_checks=extra.override_checks or "",
+        fail_on_empty=bool(job.fail_on_empty_segment), override_checks=extra.override_checks or "", error_rate=extra.error_rate,
         body=mask({k: v for k, v in body.items() if k != "authToken"}),
     )  # fmt: skip
 

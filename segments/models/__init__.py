@@ -5,7 +5,7 @@ from __future__ import annotations
 from segments.models.alerts import AlertDelivery, Webhook
 from segments.models.mirrors import Cluster, ConsumingSegment, LagSample, LineageEntry, Segment, Table
 from segments.models.people import ApiToken, Grant
-from segments.models.pushes import Push, PushSegment
+from segments.models.pushes import Push, PushReport, PushSegment
 from segments.models.records import AuditEvent, Finding, PassRun
 from segments.models.set_aside import SetAsideCount, SetAsideMessage, SetAsideReplay
 
@@ -21,6 +21,7 @@ __all__ = [
     "LineageEntry",
     "PassRun",
     "Push",
+    "PushReport",
     "PushSegment",
     "Segment",
     "SetAsideCount",

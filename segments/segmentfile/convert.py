@@ -53,11 +53,13 @@ class BadValue(Exception):
 
 
 class RefusedRows(Exception):
-    """The cause of an error about a row: (row, what is wrong) of every row with the same fault."""
+    """The cause of an error about a row: (row, what is wrong) of every row with the same fault, their values, and the fault itself."""
 
-    def __init__(self, rows: Sequence[tuple[int, str]]) -> None:
+    def __init__(self, rows: Sequence[tuple[int, str]], values: Sequence[Any] = (), fault: str = "") -> None:
         super().__init__(len(rows))
         self.rows = rows
+        self.values = values
+        self.fault = fault
 
 
 def convert(values: Any, data_type: str) -> Any:
@@ -327,8 +329,7 @@ def _single(values: Any) -> Any:
         values = values.cast(pa.large_list(values.type.value_type))
         lengths = values.value_lengths().fill_null(0).to_numpy()
         if len(lengths) and lengths.max() > 1:
-            position = int(np.argmax(lengths > 1))
-            raise BadValue(position, values[position].as_py())
+            raise BadValue.among(values, lengths > 1)
         starts = np.array(values.offsets)[:-1]
         return values.values.take(pa.array(starts, mask=lengths == 0))
     out = []

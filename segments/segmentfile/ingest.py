@@ -199,7 +199,11 @@ def _guarded(run: Callable[[pa.Table], Any], table: pa.Table, plan: Ingestion, w
             f"{name}, row {bad.position}: {_not_taken(bad.value)}",
             remedy="Correct the input or the expression, or set ingestionConfig.continueOnError.",
             row=bad.position,
-        ) from RefusedRows([(row, f"{name}: {_not_taken(value)}") for row, value in bad.every])
+        ) from RefusedRows(
+            [(row, f"{name}: {_not_taken(value)}") for row, value in bad.every],
+            [v for _, v in bad.every],
+            f"{name}: the expression does not take the value",
+        )
 
 
 def _not_taken(value: Any) -> str:

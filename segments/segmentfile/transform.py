@@ -59,7 +59,7 @@ class Prepared:
         except BadValue as bad:
             every = [(at if self.kept is None else int(self.kept[at]), value) for at, value in bad.every]
             rows = [(row, _complaint(field, "", value, bad.reason)) for row, value in every]
-            raise _refused(field, every[0][0], bad) from RefusedRows(rows)
+            raise _refused(field, every[0][0], bad) from RefusedRows(rows, [value for _, value in every], _fault(field, bad.reason))
 
 
 def prepare(table: Any, schema: Schema, config: TableConfig, *, now_ms: int) -> Prepared:
@@ -101,8 +101,11 @@ def _refused(field: FieldSpec, row: int, bad: BadValue) -> InvalidInput:
 
 
 def _complaint(field: FieldSpec, where: str, value: Any, reason: str) -> str:
-    wrong = reason or f"does not convert to {field.data_type}{'' if field.single_value else '[]'}"
-    return f"Column '{field.name}'{where}: value {_shown(value)} {wrong}."
+    return f"Column '{field.name}'{where}: value {_shown(value)} {_fault(field, reason)}"
+
+
+def _fault(field: FieldSpec, reason: str) -> str:
+    return (reason or f"does not convert to {field.data_type}{'' if field.single_value else '[]'}") + "."
 
 
 def _column(table: Any, field: FieldSpec, config: TableConfig, plan: Ingestion, now_ms: int) -> tuple[Any, Mask]:

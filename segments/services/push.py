@@ -153,9 +153,17 @@ def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, fil
     return {
         "start_ms": start_ms, "replaces": config.consistent_push or spec.atomic_append, "covers_all": config.consistent_push,
         "names": rule.to_json(), "reader": spec.reader.to_json(), "schema": schema.body, "config": mask(config.body),
-        "target_rows": spec.target_rows, "fail_on_empty": spec.fail_on_empty, "files": [f.__dict__ for f in files],
+        "target_rows": spec.target_rows, "fail_on_empty": spec.fail_on_empty, "error_rate": _error_rate(spec, config),
+        "files": [f.__dict__ for f in files],
         "parts": [] if spec.target_rows else [p.to_json() for p in parts_by_file(files)],
     }  # fmt: skip
+
+
+def _error_rate(spec: PushSpec, config: TableConfig) -> float:
+    """The share of rows that may be bad: none, unless the specification says so, or the table stores what does not fit as the default."""
+    if spec.error_rate is not None:
+        return spec.error_rate
+    return 1.0 if config.ingestion.continue_on_error else 0.0
 
 
 def _check_names(ctx: Context, config: TableConfig, plan: Mapping[str, Any]) -> None:

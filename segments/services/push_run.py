@@ -24,6 +24,7 @@ from segments.services import audit, pinot_push
 from segments.services.context import Actor, Context
 from segments.services.online import wait_until_online
 from segments.services.push_quota import check_quota
+from segments.services.push_reports.gather import InputReports
 from segments.services.push_revert import take_back
 from segments.services.push_session import Session, acquire, now
 from segments.services.push_upload import is_there, register
@@ -133,6 +134,7 @@ class _Run:
         self.actor = Actor(session.push.actor, session.push.reason or f"push {session.push.pk}")
         self.config = table_config.parse_table_config(session.push.plan["config"])
         self.built: dict[int, Built] = {}
+        self.found = InputReports(session)
 
     def go(self) -> None:
         """All stages in order, then DONE."""
@@ -183,9 +185,13 @@ class _Run:
         plan = self.push.plan
         job = BuildJob(
             str(self.push.pk), self.ctx.deep_store.url, plan["schema"], plan["config"], plan["reader"], plan["names"], plan["start_ms"],
-            plan["fail_on_empty"],
+            plan["fail_on_empty"], plan.get("error_rate", 0.0),
         )  # fmt: skip
-        self.builder.build(job, still_to_build(self.parts, self.built), self.on_built)
+        try:
+            self.builder.build(job, still_to_build(self.parts, self.built), self.on_built)
+        finally:
+            self.found.save(is_complete=len(self.found.parts) == len(plan["parts"]))
+        self.found.check()
         missing = still_to_build(self.parts, self.built)
         if missing:
             raise Unavailable(f"{len(missing)} segments were not built, first of '{missing[0].source}'.")
@@ -202,6 +208,8 @@ class _Run:
 
     def on_built(self, fresh: list[Built], *, afresh: bool = False) -> None:
         """Write down parts that were staged; called with [] between, to notice that the push was taken away."""
+        self.found.add({b.ordinal: b.report for b in fresh if b.report})
+        fresh = [b for b in fresh if b.name]
         if not fresh and not afresh:
             self.session.check()
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Set
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +19,20 @@ import pyarrow.compute as pc
 from segments.domain import reader_spec
 from segments.domain.datetime_format import MILLIS
 from segments.domain.push_plan import Part, part_from_json
+from segments.domain.push_report import PushReport
 from segments.domain.schema import Schema, parse_schema
 from segments.domain.segment_names import Facts, NameRule, segment_name
 from segments.domain.table_config import TableConfig, parse_table_config
 from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways.deepstore import STAGING, DeepStore
-from segments.segmentfile import SegmentInfo, parse_info, transform_table, write_stored
+from segments.segmentfile import SegmentInfo, parse_info, write_stored
 from segments.segmentfile.info import find_files
 from segments.segmentfile.ingest import read_ingestion, reading_schema
 from segments.segmentfile.tar import write_tar
 from segments.segmentfile.timecolumn import segment_times
 from segments.spark.input_files import check_unchanged
-from segments.spark.locate import line_of_row
-from segments.spark.read_rows import read_bytes, read_rows
+from segments.spark.part_input import PartInput
+from segments.spark.read_rows import FileNotes, read_rows
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,16 @@ class BuildJob:
     names: dict[str, Any]
     creation_ms: int
     fail_on_empty: bool = False
+    #: Share of the rows that may be bad (0 to 1); they are left out.
+    error_rate: float = 0.0
 
 
 @dataclass(frozen=True)
 class Built:
-    """A staged part: ``size_bytes`` of the tar, ``metadata`` and ``creation`` (hex) are the segment's own two description files."""
+    """A staged part: ``size_bytes`` of the tar, ``metadata`` and ``creation`` (hex) are the segment's own two description files.
+
+    ``report`` is what its input showed (``PushReport``). Without a ``name`` nothing was staged: it has bad rows, and none may be.
+    """
 
     ordinal: int
     name: str
@@ -59,20 +65,12 @@ class Built:
     crc: int
     metadata: str
     creation: str
+    report: dict[str, Any] = field(default_factory=dict)
 
     @property
     def info(self) -> SegmentInfo:
         """The segment's description, as registration wants it."""
         return parse_info(self.metadata.encode(), bytes.fromhex(self.creation))
-
-
-@dataclass(frozen=True)
-class _Slice:
-    """Rows of one piece within the part's table: where they begin there, and in their file."""
-
-    path: str
-    at: int
-    first: int
 
 
 def tar_path(push_id: str, ordinal: int) -> str:
@@ -86,16 +84,22 @@ def note_path(push_id: str, ordinal: int) -> str:
 
 
 def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
-    """Read, convert, write, pack and stage one part. Raises InvalidInput naming file, line and column of bad data."""
+    """Read, convert, write, pack and stage one part. Raises InvalidInput naming the file, for what is no single row's fault.
+
+    Bad rows are left out and reported; where none may be, nothing is staged then.
+    """
     part, schema, config = part_from_json(part_body), parse_schema(job.schema), parse_table_config(job.config)
-    reader = reader_spec.from_json(job.reader)
     ingestion = read_ingestion(schema, config)
-    table, slices = _rows(part, reader, reading_schema(schema, ingestion), ingestion.made_columns)
+    seen = PartInput(reader_spec.from_json(job.reader), schema, config, job.creation_ms)
+    table = _rows(part, seen, reading_schema(schema, ingestion), ingestion.made_columns)
     for piece in part.pieces:
         check_unchanged(piece.file)
     if config.time_column not in ingestion.made_columns:
-        _check_time_column(table, slices, config)
-    stored, masks = _transformed(table, slices, reader, schema, config, job.creation_ms)
+        _check_time_column(table, seen, config)
+    columns = seen.converted(table, may_leave_out=job.error_rate > 0)
+    if columns is None:
+        return Built(part.ordinal, "", 0, 0, 0, "", "", seen.report().to_json())
+    stored, masks = columns
     if not stored.num_rows and job.fail_on_empty:
         why = "has no rows" if not table.num_rows else "has no rows that the table's filter leaves"
         raise InvalidInput(f"Input file '{part.source}' {why}.", remedy="Remove it, or set failOnEmptySegment to false.")
@@ -104,7 +108,7 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     name = segment_name(NameRule(**job.names), facts)
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
         info = write_stored(stored, masks, schema, config, name, Path(folder), creation_time_ms=job.creation_ms)
-        return _stage(job, part.ordinal, info, Path(folder))
+        return _stage(job, part.ordinal, info, Path(folder), seen.report())
 
 
 def read_notes(store: DeepStore, push_id: str) -> list[Built]:
@@ -118,20 +122,18 @@ def read_notes(store: DeepStore, push_id: str) -> list[Built]:
     return found
 
 
-def _rows(part: Part, reader: reader_spec.ReaderSpec, schema: Schema, made: Set[str]) -> tuple[pa.Table, list[_Slice]]:
-    tables, slices, at = [], [], 0
+def _rows(part: Part, seen: PartInput, schema: Schema, made: Set[str]) -> pa.Table:
+    tables = []
     for piece in part.pieces:
         check_unchanged(piece.file)
-        table = read_rows(piece.file.path, reader, schema)
-        _check_complete(piece.file.path, table, reader, schema, made)
+        notes = FileNotes()
+        table = read_rows(piece.file.path, seen.reader, schema, notes)
+        _check_complete(piece.file.path, table, seen.reader, schema, made)
         if piece.start or piece.stop is not None:
             table = table.slice(piece.start, None if piece.stop is None else piece.stop - piece.start)
-        slices.append(_Slice(piece.file.path, at, piece.start))
+        seen.add(piece, table.num_rows, notes)
         tables.append(table)
-        at += table.num_rows
-    if len(tables) == 1:
-        return tables[0], slices
-    return _joined(tables), slices
+    return tables[0] if len(tables) == 1 else _joined(tables)
 
 
 def _check_complete(path: str, table: pa.Table, reader: reader_spec.ReaderSpec, schema: Schema, made: Set[str]) -> None:
@@ -153,8 +155,8 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
     """One table; a column that one file gave as text and another as numbers is text."""
     kinds: dict[str, set[Any]] = {}
     for table in tables:
-        for field in table.schema:
-            kinds.setdefault(field.name, set()).add(field.type)
+        for column in table.schema:
+            kinds.setdefault(column.name, set()).add(column.type)
     mixed = {n for n, seen in kinds.items() if len(seen - {pa.null()}) > 1}
     same = [
         t.cast(pa.schema([(f.name, pa.string() if f.name in mixed and not pa.types.is_nested(f.type) else f.type) for f in t.schema]))
@@ -163,43 +165,26 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
     return pa.concat_tables(same, promote_options="default")
 
 
-def _check_time_column(table: pa.Table, slices: list[_Slice], config: TableConfig) -> None:
+def _check_time_column(table: pa.Table, seen: PartInput, config: TableConfig) -> None:
     column = config.time_column
     if column is not None and column not in table.column_names and table.num_rows:
         raise InvalidInput(
-            f"Input file '{slices[0].path}' has no time column '{column}'.", remedy="Add it, or change segmentsConfig.timeColumnName."
+            f"Input file '{seen.path}' has no time column '{column}'.", remedy="Add it, or change segmentsConfig.timeColumnName."
         )
-
-
-def _transformed(
-    table: pa.Table, slices: list[_Slice], reader: reader_spec.ReaderSpec, schema: Schema, config: TableConfig, now_ms: int
-) -> tuple[Any, Any]:
-    try:
-        return transform_table(table, schema, config, now_ms=now_ms)
-    except InvalidInput as error:
-        row = error.data.get("row")
-        if row is None:
-            raise InvalidInput(f"Input file '{slices[0].path}': {error.message}", remedy=error.remedy) from error
-        piece = max((s for s in slices if s.at <= row), key=lambda s: (s.at, s.first))
-        in_file = row - piece.at + piece.first
-        line = None if reader.format == "parquet" else line_of_row(read_bytes(piece.path), reader, in_file)
-        where = f"line {line}" if line is not None else f"row {in_file + 1}"
-        text = error.message.replace(f", row {row}:", ":")
-        raise InvalidInput(f"Input file '{piece.path}' {where}: {text}", remedy=error.remedy, file=piece.path, line=line) from error
 
 
 def _facts(part: Part, stored: pa.Table, schema: Schema, config: TableConfig, now_ms: int) -> Facts:
     path = part.pieces[0].file.path
-    field = schema.by_name.get(config.time_column or "")
-    if field is None or not stored.num_rows:
+    time = schema.by_name.get(config.time_column or "")
+    if time is None or not stored.num_rows:
         return Facts(part.sequence, path)
-    values = stored.column(field.name)
+    values = stored.column(time.name)
     ends: Any = pc.min_max(values).as_py()
-    start, end, unit = segment_times(field, values, now_ms)
+    start, end, unit = segment_times(time, values, now_ms)
     return Facts(part.sequence, path, ends["min"], ends["max"], int(start * MILLIS[unit]), int(end * MILLIS[unit]))
 
 
-def _stage(job: BuildJob, ordinal: int, info: SegmentInfo, folder: Path) -> Built:
+def _stage(job: BuildJob, ordinal: int, info: SegmentInfo, folder: Path, report: PushReport) -> Built:
     store, tar = DeepStore(job.deep_store_url), folder / "segment.tar.gz"
     write_tar(folder / info.name, tar)
     size = store.put(tar, tar_path(job.push_id, ordinal))
@@ -207,6 +192,7 @@ def _stage(job: BuildJob, ordinal: int, info: SegmentInfo, folder: Path) -> Buil
     built = Built(
         ordinal, info.name, info.total_docs, size, info.crc,
         (files / "metadata.properties").read_text(encoding="utf-8"), (files / "creation.meta").read_bytes().hex(),
+        report.to_json(),
     )  # fmt: skip
     note = folder / "note.json"
     note.write_text(json.dumps(asdict(built)), encoding="utf-8")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from segments.domain.reader_spec import ReaderSpec
@@ -42,6 +44,43 @@ def line_of_row(data: bytes, reader: ReaderSpec, row: int) -> int | None:
     else:
         lines = (n for n, _ in _data_records(data, reader))
     return next((line for at, line in enumerate(lines) if at == row), None)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where rows begin: {data row, from 0: its line}, and (line, values) of the rows with another number of columns, which do not count."""
+
+    lines: dict[int, int]
+    misfits: list[tuple[int, list[str]]]
+
+
+def places_of(data: bytes, reader: ReaderSpec, rows: Collection[int], columns: int, *, most: int) -> Places:
+    """Lines of data rows of CSV or JSON lines, as far as they are there, and at most ``most`` misfits of a CSV file; one walk."""
+    wanted, lines, misfits, at = set(rows), dict[int, int](), list[tuple[int, list[str]]](), 0
+    for line, values in _data_records(data, reader) if reader.format == "csv" else _json_records(data):
+        if reader.format == "csv" and len(values) != columns:
+            misfits += [(line, values)] if len(misfits) < most else []
+            continue
+        if at in wanted:
+            lines[at] = line
+        at += 1
+    return Places(lines, misfits)
+
+
+def _json_records(data: bytes) -> Iterator[tuple[int, list[str]]]:
+    """Lines that hold an object; the others are no rows."""
+    for number, line in enumerate(data.splitlines(), 1):
+        if line.strip() and json_object(line) is not None:
+            yield number, []
+
+
+def json_object(line: bytes) -> dict[str, Any] | None:
+    """The object of a line of JSON; None when it holds none."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def misfit(data: bytes, reader: ReaderSpec, columns: int) -> str | None:

@@ -7,8 +7,9 @@ import io
 import json
 import re
 import zlib
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,16 +17,20 @@ import pyarrow.csv as pacsv
 import pyarrow.json as pajson
 import pyarrow.parquet as pq
 
+from segments.domain.push_report import MOST_OF_PART
 from segments.domain.reader_spec import ReaderSpec
 from segments.domain.schema import FieldSpec, Schema
 from segments.errors import InvalidInput
-from segments.spark.locate import csv_header, first_record, misfit, undecodable
+from segments.spark.locate import csv_header, first_record, json_object, misfit, places_of, undecodable
 
 _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 #: Types that are parsed while reading; all others arrive as text and are converted when the segment is built.
 _FAST: Final[dict[str, Any]] = {"INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64()}
 _MAX_BLOCK: Final = 1 << 30
+#: Bytes and lines at either end of a JSON file in which unknown keys are looked for.
+_SAMPLE: Final = 1 << 16
+_SAMPLED: Final = 100
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?$")
 
 
@@ -39,15 +44,30 @@ def read_bytes(path: str) -> bytes:
     return data.removeprefix(_BOM)
 
 
-def read_rows(path: str, reader: ReaderSpec, schema: Schema) -> pa.Table:
+@dataclass
+class FileNotes:
+    """What reading a file found: columns that the schema has not, and rows that are left out because they are none (``bad`` of them).
+
+    ``listed`` are the first of those: (line, text, why).
+    """
+
+    ignored: list[str] = field(default_factory=list)
+    bad: int = 0
+    listed: list[tuple[int, str, str]] = field(default_factory=list)
+    #: Columns of a CSV file, for who looks for lines in it.
+    width: int = 0
+
+
+def read_rows(path: str, reader: ReaderSpec, schema: Schema, notes: FileNotes | None = None) -> pa.Table:
     """All rows of a file, columns of the schema that it has. Raises InvalidInput naming file and, where known, line and column.
 
-    Values may still be text that does not fit: the conversion finds that, and ``segments.spark.locate`` the line.
+    With ``notes``, lines that hold no row are left out and noted; without, the first is refused. Values may still be text that does not
+    fit: the conversion finds that, and ``segments.spark.locate`` the line.
     """
     if reader.format == "parquet":
-        return _parquet(path, schema)
+        return _parquet(path, schema, notes)
     data = read_bytes(path)
-    return _csv(path, data, reader, schema) if reader.format == "csv" else _mentioned(_json(path, data, schema), data)
+    return _csv(path, data, reader, schema, notes) if reader.format == "csv" else _mentioned(_json(path, data, schema, notes), data)
 
 
 def count_rows(path: str, reader: ReaderSpec) -> int:
@@ -60,12 +80,12 @@ def count_rows(path: str, reader: ReaderSpec) -> int:
             return sum(1 for line in data.splitlines() if line.strip())
         header = csv_header(path, data, reader)
         convert = pacsv.ConvertOptions(include_columns=[header[0]], column_types={header[0]: pa.string()})
-        return int(_parse_csv(data, reader, convert, header).num_rows)
+        return int(_parse_csv(data, reader, convert, header, FileNotes()).num_rows)
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(f"Input file '{path}' can not be read: {_brief(error)}.", remedy="Check its format.") from error
 
 
-def _csv(path: str, data: bytes, reader: ReaderSpec, schema: Schema) -> pa.Table:
+def _csv(path: str, data: bytes, reader: ReaderSpec, schema: Schema, notes: FileNotes | None) -> pa.Table:
     header = csv_header(path, data, reader)
     wanted = [c for c in header if c in schema.by_name]
     if not wanted:
@@ -73,12 +93,16 @@ def _csv(path: str, data: bytes, reader: ReaderSpec, schema: Schema) -> pa.Table
             f"Input file '{path}' line 1: no column of its header ({', '.join(header[:8])}) is in schema '{schema.name}'.",
             remedy="Check the delimiter and the header.",
         )
+    if notes is not None:
+        notes.ignored, notes.width = [c for c in header if c not in schema.by_name], len(header)
     sample = dict(zip(header, first_record(data, reader), strict=False))
     for types in (_FAST, {}):
         kinds = {c: _csv_type(schema.by_name[c], types, sample.get(c, "")) for c in wanted}
         options = _csv_convert(reader, wanted, kinds)
         try:
-            return _split_multi_values(_trimmed(_parse_csv(data, reader, options, header), data, reader), reader, schema)
+            rows = _parse_csv(data, reader, options, header, notes)
+            _list_misfits(data, reader, notes)
+            return _split_multi_values(_trimmed(rows, data, reader), reader, schema)
         except pa.ArrowInvalid as error:
             if "conversion error" in str(error) and types:
                 continue  # read all as text: the conversion accepts more spellings, or names the row
@@ -103,7 +127,24 @@ def _csv_type(field: FieldSpec, types: dict[str, Any], sample: str) -> Any:
     return types.get(field.data_type, pa.string())
 
 
-def _parse_csv(data: bytes, reader: ReaderSpec, convert: pacsv.ConvertOptions, header: list[str]) -> pa.Table:
+def _list_misfits(data: bytes, reader: ReaderSpec, notes: FileNotes | None) -> None:
+    if notes is not None and notes.bad:
+        for line, values in places_of(data, reader, (), notes.width, most=MOST_OF_PART).misfits:
+            why = f"has {len(values)} column{'' if len(values) == 1 else 's'} instead of {notes.width}."
+            notes.listed.append((line, reader.delimiter.join(values), why))
+
+
+def _parse_csv(
+    data: bytes, reader: ReaderSpec, convert: pacsv.ConvertOptions, header: list[str], notes: FileNotes | None = None
+) -> pa.Table:
+    if notes is not None:
+        notes.bad = 0
+
+    def leave_out(_: object) -> Literal["skip"]:
+        assert notes is not None
+        notes.bad += 1
+        return "skip"
+
     skip = 0 if reader.header is not None and not reader.skip_header else 1
     return pacsv.read_csv(
         io.BytesIO(data),
@@ -114,6 +155,7 @@ def _parse_csv(data: bytes, reader: ReaderSpec, convert: pacsv.ConvertOptions, h
             escape_char=reader.escape or False,
             newlines_in_values=bool(reader.quote) and str(reader.quote).encode() in data,
             ignore_empty_lines=reader.skip_empty_lines,
+            invalid_row_handler=leave_out if notes is not None else None,
         ),
         convert,
     )
@@ -125,11 +167,11 @@ def _trimmed(table: pa.Table, data: bytes, reader: ReaderSpec) -> pa.Table:
     beside = (mark + b" ", b" " + mark, b"\n ", b" \n", b" \r")
     if not reader.trim or b" " not in data or not any(b in data for b in beside):
         return table
-    for at, field in enumerate(table.schema):
-        if pa.types.is_string(field.type):
+    for at, column in enumerate(table.schema):
+        if pa.types.is_string(column.type):
             text = pc.utf8_trim_whitespace(table.column(at))
             missing = pc.is_in(text, pa.array([v for v in ("", reader.null_string) if v is not None]))
-            table = table.set_column(at, field.name, pc.if_else(missing, pa.scalar(None, pa.string()), text))
+            table = table.set_column(at, column.name, pc.if_else(missing, pa.scalar(None, pa.string()), text))
     return table
 
 
@@ -140,7 +182,9 @@ def _split_multi_values(table: pa.Table, reader: ReaderSpec, schema: Schema) -> 
     return table
 
 
-def _json(path: str, data: bytes, schema: Schema) -> pa.Table:
+def _json(path: str, data: bytes, schema: Schema, notes: FileNotes | None) -> pa.Table:
+    if notes is not None:
+        notes.ignored = _unknown_keys(data, schema)
     fields = [(f.name, _FAST.get(f.data_type, pa.string())) for f in schema.fields if f.single_value]
     if len(fields) == len(schema.fields) and data.strip():
         options = pajson.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore", newlines_in_values=False)
@@ -149,7 +193,13 @@ def _json(path: str, data: bytes, schema: Schema) -> pa.Table:
             return pajson.read_json(io.BytesIO(data), block, options)
         except pa.ArrowInvalid:
             pass  # a value is not of its column's type, or the text is no JSON: look at each line
-    return _json_slowly(path, data, schema)
+    return _json_slowly(path, data, schema, notes)
+
+
+def _unknown_keys(data: bytes, schema: Schema) -> list[str]:
+    """Keys that the schema has not, as far as the first and last lines show; to look at each would take longer than reading them."""
+    lines = [*data[:_SAMPLE].splitlines()[:_SAMPLED], *data[-_SAMPLE:].splitlines()[-_SAMPLED:]]
+    return list(dict.fromkeys(k for line in lines for k in json_object(line) or () if k not in schema.by_name))
 
 
 def _mentioned(table: pa.Table, data: bytes) -> pa.Table:
@@ -158,22 +208,30 @@ def _mentioned(table: pa.Table, data: bytes) -> pa.Table:
     return table.drop_columns(absent)
 
 
-def _json_slowly(path: str, data: bytes, schema: Schema) -> pa.Table:
+def _json_slowly(path: str, data: bytes, schema: Schema, notes: FileNotes | None) -> pa.Table:
     columns: dict[str, list[Any]] = {f.name: [] for f in schema.fields}
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise InvalidInput(
-                f"Input file '{path}' line {number}: no valid JSON: {error}.", remedy="Write one object per line."
-            ) from error
-        if not isinstance(row, dict):
-            raise InvalidInput(f"Input file '{path}' line {number}: no JSON object.", remedy="Write one object per line.")
+        row, fault = _json_row(line)
+        if fault and notes is None:
+            raise InvalidInput(f"Input file '{path}' line {number}: {fault}.", remedy="Write one object per line.")
+        if fault and notes is not None:
+            notes.bad += 1
+            notes.listed += [(number, line.decode(errors="replace"), f"{fault}.")] if len(notes.listed) < MOST_OF_PART else []
+            continue
         for name, values in columns.items():
             values.append(row.get(name))
     return pa.table({name: _array(values, schema.by_name[name]) for name, values in columns.items()})
+
+
+def _json_row(line: bytes) -> tuple[dict[str, Any], str]:
+    """(the object of a line, "") or ({}, what is wrong with it)."""
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        return {}, f"no valid JSON: {error}"
+    return (row, "") if isinstance(row, dict) else ({}, "no JSON object")
 
 
 def _array(values: list[Any], field: FieldSpec) -> Any:
@@ -196,12 +254,14 @@ def _text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
-def _parquet(path: str, schema: Schema) -> pa.Table:
+def _parquet(path: str, schema: Schema, notes: FileNotes | None) -> pa.Table:
     try:
         file = pq.ParquetFile(path)
         columns = [c for c in file.schema_arrow.names if c in schema.by_name]
         if not columns:
             raise InvalidInput(f"Input file '{path}' has no column of schema '{schema.name}'.", remedy="Check the columns' names.")
+        if notes is not None:
+            notes.ignored = [c for c in file.schema_arrow.names if c not in schema.by_name]
         return file.read(columns=columns, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(f"Input file '{path}' can not be read: {_brief(error)}.", remedy="Check that it is a Parquet file.") from error

@@ -133,7 +133,7 @@ def world(cluster: ApiCluster, tasks: list[Any]) -> Iterator[dict[str, Any]]:
     from dataclasses import replace
 
     from segments import wiring
-    from segments.models import Cluster
+    from segments.models import Cluster, PushReport
     from tests.factories import CLUSTER, make_entry, make_segments, make_table
 
     cluster.create()
@@ -147,6 +147,7 @@ def world(cluster: ApiCluster, tasks: list[Any]) -> Iterator[dict[str, Any]]:
         make_entry(table, entry, "IN_PROGRESS", segments_from=[], segments_to=["x"])
         Cluster.objects.create(name="n", kind="pinot", controller_urls=["http://127.0.0.1:1"])
         push = make_push(table_name="t", state="BLOCKED", entry_id=entry)
+        PushReport.objects.create(push=push)
         yield {**NAMES, "entry_id": entry, "push_id": push.pk, "event_id": make_event().pk}
 
 

@@ -29,15 +29,18 @@ from segments.domain.offered_spec import offered_spec
 from segments.domain.push_spec import parse_spec
 from segments.domain.table_config import TableConfig, parse_table_config
 from segments.errors import PinotAdminError
-from segments.models import Push
+from segments.models import Push, PushReport
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services import push as pushes
 from segments.services import push_queue
 from segments.services.page_addresses import address_in
+from segments.services.push_reports.document import report_document
 from segments.services.reading import readable_pushes
 
 #: Segments shown on a push's page.
 _SHOWN: Final = 200
+#: Bad values shown there; the report has more.
+_BAD_SHOWN: Final = 20
 
 
 @page
@@ -63,7 +66,7 @@ def push_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
     """One push; an address that names another cluster than its own leads to the right one."""
-    push = get_object_or_404(readable_pushes(Push.objects.all(), request.user), pk=push_id)
+    push = get_object_or_404(readable_pushes(Push.objects.select_related("report"), request.user), pk=push_id)
     if push.cluster != cluster_of(request):
         return redirect(address_in(push.cluster, "console:push", push.pk))
     return _page(request, push, ReasonForm())
@@ -167,9 +170,16 @@ def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTP
         "replaces": replaces and live["entry"] is not None,
         "checks": entry_report(wiring.context(push.cluster), table, push.entry_id) if replaces else None,
         "may_operate": may_operate(request, table.typed), "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
-        "segments_hidden": max(total - _SHOWN, 0),
+        "segments_hidden": max(total - _SHOWN, 0), "report": _report(push), "bad_shown": _BAD_SHOWN,
     }  # fmt: skip
     return render(request, "console/push.html", context, status=status)
+
+
+def _report(push: Push) -> dict[str, Any] | None:
+    """What was found in the files, None when nothing was examined or there is nothing to say."""
+    row: PushReport | None = getattr(push, "report", None)
+    report = report_document(push, row) if row is not None else None
+    return report if report and (report["badRows"] or report["ignoredColumns"] or report["defaults"]) else None
 
 
 def _live_context(push: Push) -> dict[str, Any]:

@@ -1,0 +1,128 @@
+"""What the input of one part shows while it is converted: columns ignored, defaults filled in, rows that do not fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from segments.domain.push_plan import Piece
+from segments.domain.push_report import MOST_COLUMNS, MOST_OF_PART, MOST_PATH, BadValue, PushReport, shown_value
+from segments.domain.reader_spec import ReaderSpec
+from segments.domain.schema import Schema
+from segments.domain.table_config import TableConfig
+from segments.errors import InvalidInput
+from segments.segmentfile import transform_table
+from segments.segmentfile.bad_rows import transform_fitting
+from segments.spark.locate import places_of
+from segments.spark.read_rows import FileNotes, read_bytes
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """Rows of one piece within the part's table: where they begin there, and in their file; columns of the file."""
+
+    path: str
+    at: int
+    first: int
+    width: int
+
+
+@dataclass
+class PartInput:
+    """Rows of a part on their way into columns; what is noticed is kept for ``report``."""
+
+    reader: ReaderSpec
+    schema: Schema
+    config: TableConfig
+    now_ms: int
+    slices: list[_Slice] = field(default_factory=list)
+    rows: int = 0
+    bad_rows: int = 0
+    bad: list[BadValue] = field(default_factory=list)
+    ignored: dict[str, int] = field(default_factory=dict)
+    defaults: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """The first file."""
+        return self.slices[0].path
+
+    def report(self) -> PushReport:
+        """All that was noticed."""
+        return PushReport(self.rows, self.bad_rows, tuple(self.bad), self.ignored, self.defaults)
+
+    def add(self, piece: Piece, count: int, notes: FileNotes) -> None:
+        """Rows of a piece were read. What is noted of a file counts where its first row is."""
+        path = piece.file.path
+        self.slices.append(_Slice(path, self.rows, piece.start, notes.width))
+        self.rows += count
+        if piece.start == 0:
+            self.bad_rows += notes.bad
+            self.bad += [
+                BadValue(path[:MOST_PATH], line, None, "", shown_value(text), why) for line, text, why in notes.listed[:MOST_OF_PART]
+            ]
+            for column in notes.ignored[:MOST_COLUMNS]:
+                self.ignored[column[:MOST_PATH]] = 1
+
+    def converted(self, table: pa.Table, *, may_leave_out: bool) -> tuple[pa.Table, dict[str, Any]] | None:
+        """(stored columns, null masks) of all rows that fit. None when some do not and ``may_leave_out`` is not set.
+
+        Raises InvalidInput for what is no single row's fault.
+        """
+        misfits = self.bad_rows
+        self.rows += misfits
+        try:
+            stored, masks = transform_table(table, self.schema, self.config, now_ms=self.now_ms)
+        except InvalidInput as error:
+            if error.data.get("row") is None:
+                raise InvalidInput(f"Input file '{self.path}': {error.message}", remedy=error.remedy) from error
+            stored, masks = self._fitting(table, self.config)
+        if self.bad_rows and not may_leave_out:
+            return None
+        self.defaults = {name: int(np.count_nonzero(mask)) for name, mask in masks.items() if mask.any()}
+        if self.config.ingestion.continue_on_error and any(n > _nulls(table, c) for c, n in self.defaults.items()):
+            self._fitting(table, strict(self.config))  # what does not fit is stored as the default: it is only listed
+        return stored, masks
+
+    def _fitting(self, table: pa.Table, config: TableConfig) -> tuple[pa.Table, dict[str, Any]]:
+        """The rows that fit, converted; the others are noted."""
+        room = max(MOST_OF_PART - len(self.bad), 1)
+        stored, masks, found = transform_fitting(table, self.schema, config, now_ms=self.now_ms, most=room)
+        self.bad_rows += len(found.rows)
+        lines = self._lines([c.row for c in found.cells])
+        for cell in found.cells:
+            piece = self._slice_of(cell.row)
+            row = cell.row - piece.at + piece.first
+            value = shown_value(cell.value)
+            self.bad.append(BadValue(piece.path[:MOST_PATH], lines.get((piece.path, row)), row + 1, cell.column, value, cell.why))
+        return stored, masks
+
+    def _slice_of(self, row: int) -> _Slice:
+        return max((s for s in self.slices if s.at <= row), key=lambda s: (s.at, s.first))
+
+    def _lines(self, rows: list[int]) -> dict[tuple[str, int], int]:
+        """{(file, row in it): line} of text files; each file is walked once."""
+        if self.reader.format == "parquet":
+            return {}
+        wanted: dict[str, tuple[set[int], int]] = {}
+        for row in rows:
+            piece = self._slice_of(row)
+            wanted.setdefault(piece.path, (set(), piece.width))[0].add(row - piece.at + piece.first)
+        return {
+            (path, row): line
+            for path, (numbers, width) in wanted.items()
+            for row, line in places_of(read_bytes(path), self.reader, numbers, width, most=0).lines.items()
+        }
+
+
+def strict(config: TableConfig) -> TableConfig:
+    """The same config without ``continueOnError``."""
+    ingestion = {**(config.body.get("ingestionConfig") or {}), "continueOnError": False}
+    return replace(config, body={**config.body, "ingestionConfig": ingestion})
+
+
+def _nulls(table: pa.Table, column: str) -> int:
+    return int(table.column(column).null_count) if column in table.column_names else table.num_rows
