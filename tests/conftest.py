@@ -15,7 +15,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from segments.gateways.attempt_counters import AttemptCounters
 from segments.services import refusals
-from tests import speed
+from tests import speed, strict_database
+
+strict_database.install()
 
 #: How long one example takes is the machine's: what is too slow has a test of its own, which measures it.
 hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])

@@ -70,6 +70,8 @@ def _check_size(text: str, what: str) -> None:
                 raise InvalidInput(f"{what} uses *{event.anchor} where no &{event.anchor} has ended before.")
             _add(open_, anchors[event.anchor], what)
         elif isinstance(event, yaml.ScalarEvent):
+            if "\x00" in event.value:
+                raise InvalidInput(f"{what} has a text with the character U+0000, which no name and no database can hold.")
             size = _Size(chars=len(event.value))
             if event.anchor:
                 anchors[event.anchor] = size

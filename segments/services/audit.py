@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from django.db import connections, router
-from django.db.models import Field
+from django.db.models import CharField, Field, TextField
 from django.db.models.sql import InsertQuery
 
 from segments.domain.secret_masks import mask
 from segments.models import AuditEvent
 from segments.services.context import Actor
 
+#: What stands in the place of U+0000, which PostgreSQL does not take, and the most characters of a reason.
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+_LONGEST_REASON: Final = 10_000
+
 
 def record(actor: Actor, action: str, *, cluster: str = "", target: str = "", outcome: str = "done", **detail: Any) -> AuditEvent:
     """Append one event. ``outcome`` is done, refused or failed; ``detail`` must be JSON-ready; secrets in it are masked."""
-    event = AuditEvent(
-        actor=actor.name,
-        action=action,
-        cluster=cluster,
-        target=target,
-        outcome=outcome,
-        reason=actor.reason,
-        address=actor.address,
+    event = cut(AuditEvent(
+        actor=actor.name, action=action, cluster=cluster, target=target, outcome=outcome, reason=actor.reason, address=actor.address,
         detail=mask(detail),
-    )
+    ))  # fmt: skip
     using = router.db_for_write(AuditEvent)
     connection, (statement, fields) = connections[using], _insert(using)
     values = [field.get_db_prep_save(field.pre_save(event, add=True), connection) for field in fields]
@@ -33,6 +31,32 @@ def record(actor: Actor, action: str, *, cluster: str = "", target: str = "", ou
         cursor.execute(statement, values)
         event.pk = cursor.fetchone()[0]
     return event
+
+
+def cut(event: AuditEvent) -> AuditEvent:
+    """The same with texts no longer than their columns, and without U+0000: no text is to keep something from being recorded."""
+    for name, most in _columns():
+        text = getattr(event, name)
+        if len(text) > most or "\0" in text:
+            setattr(event, name, text.replace("\0", _REPLACED)[:most])
+    event.detail = _without_nul(event.detail)
+    return event
+
+
+def _without_nul(value: Any) -> Any:
+    """The same value where there is none in it."""
+    if isinstance(value, str):
+        return value.replace("\0", _REPLACED) if "\0" in value else value
+    if isinstance(value, dict):
+        return {_without_nul(k): _without_nul(v) for k, v in value.items()}
+    return [_without_nul(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+@lru_cache(maxsize=1)
+def _columns() -> tuple[tuple[str, int], ...]:
+    """Text columns and how long a text in each may be."""
+    texts = [f for f in AuditEvent._meta.concrete_fields if isinstance(f, CharField | TextField)]
+    return tuple((f.attname, f.max_length or _LONGEST_REASON) for f in texts)
 
 
 @lru_cache(maxsize=4)

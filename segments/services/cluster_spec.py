@@ -18,6 +18,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ZOOKEEPER: Final = re.compile(r"(?:tls://)?[^\s,/:]+(:\d{1,5})?(,[^\s,/:]+(:\d{1,5})?)*(/[^\s]*[^\s/])?\Z")
 _ZNODES: Final = re.compile(r"[^\s/]+(/[^\s/]+)*\Z")
+_LONGEST_URL: Final = 255
+_MOST_URLS: Final = 20
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,9 @@ def row_values(spec: ClusterSpec, known_source: str = "", known_zookeeper: str =
     _check_files(spec)
     if spec.deep_store_url:
         _check_deep_store(spec.deep_store_url)
-    return {
+    if len(urls) > _MOST_URLS:
+        raise _bad("controller_urls", f"{len(urls)} addresses of controllers are too many", f"Give at most {_MOST_URLS}.")
+    values = {
         "kind": Cluster.Kind.PINOT,
         "controller_urls": list(urls),
         "broker_url": _address("broker_url", spec.broker_url) if spec.broker_url else "",
@@ -73,6 +77,16 @@ def row_values(spec: ClusterSpec, known_source: str = "", known_zookeeper: str =
         "tls_key": spec.tls_key,
         "tls_insecure": spec.tls_insecure,
     }
+    _check_lengths({**values, "name": spec.name})
+    return values
+
+
+def _check_lengths(values: dict[str, Any]) -> None:
+    """As the database has room for them."""
+    for name, value in values.items():
+        most = getattr(Cluster._meta.get_field(name), "max_length", None)
+        if isinstance(value, str) and ("\0" in value or (most is not None and len(value) > most)):
+            raise _bad(name, f"It has {len(value)} characters, or U+0000 among them", f"Give at most {most}.")
 
 
 def _source(spec: ClusterSpec, known_source: str) -> str:
@@ -131,7 +145,7 @@ def _address(name: str, text: str) -> str:
     if parts.username or parts.password or "@" in parts.netloc:
         raise _bad(name, "An address must not hold credentials", "Give user and secret as credentials instead.")
     is_wrong = parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or port == 0
-    if is_wrong or not url.isascii() or not url.isprintable() or " " in url:
+    if is_wrong or len(url) > _LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
         raise _bad(name, f"'{text[:200]}' is no address of a controller or broker", "Use http://host:port or https://host:port.")
     return url
 
