@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from rest_framework.request import Request
 
 from segments.api.base import json_body
 from segments.domain.json_model import Model, Whole, read_model
 from segments.domain.token_scope import EVERYTHING
+from segments.errors import PayloadTooLarge
+from segments.names import shown
 from segments.services.api_tokens import DEFAULT_DAYS
 
 T = TypeVar("T")
+
+#: Entries of a list, such as names of segments, and of an object in the body of a request.
+MOST_LISTED: Final = 100_000
+MOST_KEYS: Final = 1_000
 
 #: Names of segments; that they can be names is checked where they are used.
 Names = list[str]
@@ -152,9 +158,22 @@ class ReplayBody(Model):
 
 
 def read_body(request: Request, model: type[T], *, optional: bool = False) -> T:
-    """The body as a model; without one ``optional`` gives an empty model. Raises InvalidInput that names the path."""
+    """The body as a model; without one ``optional`` gives an empty model.
+
+    Raises InvalidInput that names the path, PayloadTooLarge for a list or an object with too many entries.
+    """
     body = json_body(request, optional=optional)
+    _check_entries("The body", body)
+    if isinstance(body, dict):
+        for key, value in body.items():
+            _check_entries(f"'{shown(key)}'", value)
     return read_model(model, {} if body is None and optional else body, "the request's body")
+
+
+def _check_entries(what: str, value: Any) -> None:
+    most = MOST_LISTED if isinstance(value, list) else MOST_KEYS if isinstance(value, dict) else None
+    if most is not None and len(value) > most:
+        raise PayloadTooLarge(f"{what} has {len(value):,} entries; one request takes {most:,}.", remedy="Send several requests.")
 
 
 def custom_map(body: StartBody | EndBody) -> dict[str, str]:

@@ -8,8 +8,10 @@ send it; the view asks for the right one.
 from __future__ import annotations
 
 import io
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, Final
 
 from django.conf import settings
@@ -28,6 +30,8 @@ from segments.services.rights import has_right_somewhere
 
 #: Bytes that come with the head of a request as a rule; pages without a login (the login itself) take no more.
 SMALL: Final = 64 << 10
+_KEY: Final = secrets.token_bytes(32)
+_SESSION: Final = settings.SESSION_COOKIE_NAME.encode() + b"="
 _OF_BODY: Final = frozenset((b"content-length", b"content-type", b"transfer-encoding", b"expect"))
 
 
@@ -51,17 +55,23 @@ def body_length(scope: Mapping[str, Any]) -> int | None:
 
 
 def sender(scope: Mapping[str, Any]) -> bytes | None:
-    """Whose turn a request takes: its credentials as they were sent, else its address. None: a process of this cluster."""
+    """Whose turn a request takes: a hash of its credentials as they were sent, else its address. None: a process of this cluster.
+
+    The hash has a key of this process: what is remembered of who is at work is no password, and can not be tried for one.
+    """
     cookie = b""
     for name, value in scope["headers"]:
         if name == b"authorization":
-            return None if cluster_calls.is_from_cluster(scope) else bytes(value)
+            return None if cluster_calls.is_from_cluster(scope) else _hashed(value)
         if name == b"cookie":
             cookie = bytes(value)
-    marker = settings.SESSION_COOKIE_NAME.encode() + b"="
-    if marker in cookie:
-        return cookie.partition(marker)[2].partition(b";")[0]
+    if _SESSION in cookie:
+        return _hashed(cookie.partition(_SESSION)[2].partition(b";")[0])
     return str((scope.get("client") or ("",))[0]).encode()
+
+
+def _hashed(credentials: bytes) -> bytes:
+    return blake2b(credentials, digest_size=16, key=_KEY).digest()
 
 
 def judge(scope: dict[str, Any]) -> Verdict:

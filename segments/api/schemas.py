@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param, json_body, status, text_field
-from segments.domain.schema import parse_schema
+from segments.domain.schema import new_schema
 from segments.domain.schema_model import SchemaModel
 from segments.services import schemas
 from segments.services.reading import readable
@@ -70,7 +70,7 @@ class ValidateSchema(ApiView):
 
     def post(self, request: Request) -> Response:
         """The schema as understood, or 400 with the fault."""
-        return Response(parse_schema(json_body(request)).body)
+        return Response(new_schema(json_body(request)).body)
 
 
 class TableSchema(ApiView):

@@ -8,7 +8,6 @@ from typing import Any, Final
 from django import forms
 
 from segments.console.forms import PlainForm, reason_field
-from segments.errors import PinotAdminError
 from segments.models import Cluster
 from segments.services.clusters import ClusterSpec
 
@@ -125,11 +124,6 @@ class ClusterForm(PlainForm):
             tls_insecure=given["tls_insecure"],
             **{n: str(given[n]).strip() for n in _TEXTS},
         )
-
-    def refuse(self, error: PinotAdminError, field: str | None = None) -> None:
-        """Add the error to the field that it names, if it is one of ours."""
-        named = field or error.data.get("field")
-        super().refuse(error, named if named in self.fields else None)
 
 
 _MORE: Final = (

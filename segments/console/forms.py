@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.utils.html import format_html
@@ -17,9 +17,14 @@ _MOST_SPEC_BYTES = 1_000_000
 class PlainForm(forms.Form):
     """Shows a service's refusal as a form error, message and remedy."""
 
+    #: What services call a field -> what the form does, where the two are not alike.
+    called: ClassVar[Mapping[str, str]] = {}
+
     def refuse(self, error: PinotAdminError, field: str | None = None) -> None:
-        """Add the error to ``field``, or to the form."""
-        self.add_error(field, str(error))
+        """Add the error to the field that it names, if the form has it, else to ``field``, or to the form."""
+        named = str(error.data.get("field") or "")
+        own = self.called.get(named, named)
+        self.add_error(own if own in self.fields else field, str(error))
 
 
 def reason_field(help_text: str) -> forms.CharField:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from django import forms
 
@@ -21,6 +21,8 @@ _EXPLAINED: Final = {
 
 class TokenForm(PlainForm):
     """A ``TokenWish``."""
+
+    called: ClassVar = {"expiresInDays": "days"}
 
     name = forms.CharField(
         max_length=60, label="Name", help_text="What uses it, for example nightly-push: it stands in the audit record.",

@@ -33,6 +33,8 @@ _DIMENSION_NULLS: Final[dict[str, Any]] = {
     "BOOLEAN": 0, "TIMESTAMP": 0, "STRING": "null", "JSON": "null", "BYTES": "", "UUID": "00000000-0000-0000-0000-000000000000",
 }  # fmt: skip
 _METRIC_NULLS: Final[dict[str, Any]] = {"INT": 0, "LONG": 0, "FLOAT": 0.0, "DOUBLE": 0.0, "BIG_DECIMAL": "0", "BYTES": ""}
+#: Of a schema that is sent.
+MOST_COLUMNS: Final = 5_000
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,15 @@ def parse_schema(body: Any) -> Schema:
     if not seen.issuperset(keys):
         raise InvalidInput(f"'primaryKeyColumns' of schema '{name}' must list columns of the schema.")
     return Schema(name, fields, keys, body)
+
+
+def new_schema(body: Any) -> Schema:
+    """The same of one that somebody sends: with a bounded number of columns, since every query, segment and page walks over them."""
+    schema = parse_schema(body)
+    if len(schema.fields) > MOST_COLUMNS:
+        text = f"Schema '{schema.name}' has {len(schema.fields)} columns."
+        raise InvalidInput(text, remedy=f"A table has at most {MOST_COLUMNS}; keep the rest in a column of type JSON.")
+    return schema
 
 
 def from_record(record: ZNRecord) -> Schema:

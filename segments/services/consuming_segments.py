@@ -91,8 +91,8 @@ def ensure_consuming(
     with stream_facts(ctx, configs) as facts:
         while True:
             # The change is made once, with the first transaction: by the next one somebody may have changed it again.
-            job = _Attempt(ctx, table, facts, start or StartFrom(), None if done else change, is_patient)
-            job.is_asked = start is not None or change is not None
+            is_asked = start is not None or change is not None
+            job = _Attempt(ctx, table, facts, start or StartFrom(), None if done else change, is_patient=is_patient, is_asked=is_asked)
             update_transaction(ctx.store, job.writes)
             done.append(job.changes)
             if not job.is_cut:
@@ -162,11 +162,12 @@ class _Attempt:
         facts: StreamFacts,
         start: StartFrom,
         change: Callable[[ZNRecord], ZNRecord] | None,
+        *,
         is_patient: bool,
+        is_asked: bool,
     ) -> None:
-        self.is_patient = is_patient
-        #: A person or their plan resumes; else it is a pass.
-        self.is_asked = False
+        """``is_asked``: a person or their plan resumes; else it is a pass."""
+        self.is_patient, self.is_asked = is_patient, is_asked
         self.ctx, self.table, self.facts, self.start, self.change = ctx, table, facts, start, change
         self.changes = Changes()
         self.cases: list[Case] = []

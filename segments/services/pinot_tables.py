@@ -131,7 +131,7 @@ def read_schema(ctx: Context, name: str) -> Schema:
 
 def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> Schema:
     """Create a schema, or change the existing one when ``override``. StateConflict when it exists."""
-    schema = schemas.parse_schema(body)
+    schema = schemas.new_schema(body)
     if not override and _schema_body(ctx, schema.name) is not None:
         raise StateConflict(f"Schema '{schema.name}' exists already.", remedy="Send override=true to change it.")
     before = _schema_body(ctx, schema.name) if override else None
@@ -145,7 +145,7 @@ def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> S
 
 def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema:
     """Change an existing schema: columns may be added only. NotFound, InvalidInput."""
-    schema = schemas.parse_schema(body)
+    schema = schemas.new_schema(body)
     if schema.name != name:
         raise InvalidInput(f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same.")
     change(

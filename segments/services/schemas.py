@@ -31,7 +31,7 @@ def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> S
     """Create a schema, or change the existing one when ``override``. Raises InvalidInput, or StateConflict when it exists."""
     if ctx.pinot is not None:
         return pinot_tables.create_schema(ctx, body, override=override, actor=actor)
-    schema, before = schemas.parse_schema(body), _Before()
+    schema, before = schemas.new_schema(body), _Before()
 
     def decide(node: Versioned | None) -> ZNRecord:
         if node is not None and not override:
@@ -50,7 +50,7 @@ def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema
     """Change an existing schema: columns may be added only. Raises NotFound or InvalidInput."""
     if ctx.pinot is not None:
         return pinot_tables.update_schema(ctx, name, body, actor=actor)
-    schema = schemas.parse_schema(body)
+    schema = schemas.new_schema(body)
     if schema.name != name:
         raise InvalidInput(f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same.")
     before = _Before()

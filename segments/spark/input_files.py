@@ -1,14 +1,18 @@
-"""Lists a push's input files below the configured roots, with the fingerprints that a plan freezes (batch-push.md 3)."""
+"""Lists a push's input files below the configured roots, with the fingerprints that a plan freezes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from segments.domain.path_pattern import parse_pattern
 from segments.domain.push_plan import InputFile
-from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict
+from segments.errors import Forbidden, InvalidInput, NotFound, PayloadTooLarge, StateConflict
+
+#: Files of one push: its plan names every one of them.
+MOST_FILES: Final = 100_000
 
 
 def resolve_input_dir(given: str, roots: Sequence[str]) -> Path:
@@ -34,15 +38,17 @@ def resolve_input_dir(given: str, roots: Sequence[str]) -> Path:
 def list_files(folder: Path, *, recursive: bool, include: str | None, exclude: str | None, roots: Sequence[str]) -> list[InputFile]:
     """Files below a folder, sorted by path, that match ``include`` and not ``exclude`` (both against the whole path).
 
-    Hidden files and links that lead outside the roots are left out. Raises NotFound naming folder and patterns when none is left.
+    Hidden files and links that lead outside the roots are left out. Raises NotFound naming folder and patterns when none is left,
+    PayloadTooLarge for more than ``MOST_FILES``.
     """
     wanted = parse_pattern(include) if include else None
     unwanted = parse_pattern(exclude) if exclude else None
-    found = [
-        _stat(path)
-        for path in _walk(folder, recursive, [Path(r).resolve() for r in roots])
-        if (wanted is None or wanted.matches(str(path))) and not (unwanted and unwanted.matches(str(path)))
-    ]
+    found = []
+    for path in _walk(folder, recursive, [Path(r).resolve() for r in roots]):
+        if (wanted is None or wanted.matches(str(path))) and not (unwanted and unwanted.matches(str(path))):
+            found.append(_stat(path))
+            if len(found) > MOST_FILES:
+                raise _too_many(folder)
     if not found:
         raise NotFound(
             f"No file found in '{folder}' with includeFileNamePattern {include or 'not set'}"
@@ -51,6 +57,11 @@ def list_files(folder: Path, *, recursive: bool, include: str | None, exclude: s
             field="includeFileNamePattern" if include else "inputDirURI",
         )
     return sorted(found, key=lambda f: f.path)
+
+
+def _too_many(folder: Path) -> PayloadTooLarge:
+    text = f"More than {MOST_FILES:,} files of '{folder}' match."
+    return PayloadTooLarge(text, remedy="Narrow includeFileNamePattern, or push folder by folder.", field="inputDirURI")
 
 
 def check_unchanged(file: InputFile) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from segments import wiring
+from segments.gateways.streams import check_stream, stream_access
 from tests.api.cluster import basic
 from tests.services.realtime_world import TABLE, RealtimeWorld
 
@@ -195,3 +197,34 @@ def test_cluster_settings_are_set_and_removed(api: Api) -> None:
     assert api.call("delete", "/cluster/configs/a.b").status_code == 200
     assert api.call("delete", "/cluster/configs/a.b").status_code == 404
     assert api.call("post", "/cluster/configs", []).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"stream.kafka.consumer.prop.default.topic.config": {"auto.offset.reset": "x"}}, "default.topic.config"),
+        ({"stream.kafka.consumer.prop.default.topic.config": "acks=0"}, "default.topic.config"),
+        ({"streamType": "redis", "stream.redis.url": "redis://localhost:1/0?socket_timeout=x"}, "stream.redis.url"),
+        ({"streamType": "redis", "stream.redis.url": "redis://localhost:1/0?unix_socket_path=/x"}, "stream.redis.url"),
+        ({"streamType": "redis", "stream.redis.url": ["redis://localhost:1/0"]}, "stream.redis.url"),
+    ],
+)
+def test_settings_that_no_stream_client_is_given_are_refused_by_name(api: Api, settings: dict[str, Any], told: str) -> None:
+    kind = settings.get("streamType", "kafka")
+    stream = {
+        "streamType": kind, f"stream.{kind}.topic.name": "x", f"stream.{kind}.decoder.class.name": "json",
+        "stream.kafka.broker.list": "localhost:1", **settings,
+    }  # fmt: skip
+    columns = [{"name": "at", "dataType": "LONG", "format": "EPOCH|MILLISECONDS", "granularity": "1:DAYS"}]
+    assert api.call("post", "/schemas", {"schemaName": "u", "dateTimeFieldSpecs": columns}).status_code == 200
+    config = {
+        "tableName": "u", "tableType": "REALTIME", "segmentsConfig": {"replication": "1", "timeColumnName": "at"}, "tenants": {},
+        "tableIndexConfig": {"streamConfigs": stream}, "metadata": {},
+    }  # fmt: skip
+    with wiring.use(
+        replace(api.world.ctx, check_stream=lambda c: check_stream(c, stream_access("redis://localhost:2/0", "", loopback=True)))
+    ):
+        for path in ("/tables", "/tables/validate"):
+            answer = api.call("post", path, config)
+            assert answer.status_code == 400, answer.content
+            assert told in answer.json()["error"]

@@ -22,6 +22,7 @@ from django.test import Client
 from pinotadmin import body_reader
 from pinotadmin.handler import ThreadedHandler
 from pinotadmin.turns import Turns
+from segments.api import body_gate
 from segments.errors import TooManyRequests
 from segments.gateways import http_connections
 from segments.gateways.http_connections import BoundedHttp
@@ -311,3 +312,17 @@ def test_an_answer_that_takes_longer_than_a_head_may_is_waited_for(web: Web, mon
         connection.settimeout(20)
         go_on.set()
         assert answer_of(connection)[0] == 200
+
+
+def test_whose_turn_it_is_is_remembered_without_what_they_sent(settings: Any) -> None:
+    def of(*headers: tuple[bytes, bytes]) -> bytes | None:
+        return body_gate.sender({"headers": list(headers), "client": ("192.0.2.1", 5)})
+
+    basic_, cookie = (b"authorization", b"Basic c2VjcmV0"), (b"cookie", b"a=b; sessionid=secret; c=d")
+    assert of(basic_) == of(basic_) != of((b"authorization", b"Basic other"))
+    assert of(cookie) == of((b"cookie", b"sessionid=secret"))
+    assert of() == b"192.0.2.1"
+    for found in (of(basic_), of(cookie)):
+        assert found is not None
+        assert len(found) == 16
+        assert b"secret" not in found

@@ -41,8 +41,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
     try:
         row, secret = create_token(request.user, form.wish(), actor_of(request, form.cleaned_data["reason"]))
     except PinotAdminError as error:
-        field = error.data.get("field")
-        form.refuse(error, field if field in form.fields else None)
+        form.refuse(error)
         return _page(request, form, error.status)
     return _page(request, TokenForm(), made=row, secret=secret)
 
