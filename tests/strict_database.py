@@ -8,8 +8,10 @@ from django.db.backends.sqlite3.base import DatabaseWrapper
 
 _NO_NUL: Final = 'instr("%(column)s", char(0)) = 0'
 _LENGTH: Final = f'(length("%(column)s") <= %(max_length)s AND {_NO_NUL})'
-#: In JSON it is escaped; PostgreSQL's jsonb refuses that, too. An escaped backslash before it is rare enough for tests.
-_JSON: Final = '((JSON_VALID("%(column)s") OR "%(column)s" IS NULL) AND instr("%(column)s", \'\\u0000\') = 0)'
+#: In JSON it is escaped, and refused by PostgreSQL's jsonb; after an escaped backslash it is none.
+_JSON: Final = (
+    "((JSON_VALID(\"%(column)s\") OR \"%(column)s\" IS NULL) AND ifnull(instr(replace(\"%(column)s\", '\\\\', ''), '\\u0000'), 0) = 0)"
+)
 
 
 def install() -> None:
