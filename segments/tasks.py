@@ -241,17 +241,25 @@ def drain_deletions() -> list[str]:
 
 @shared_task(name="segments.tasks.find_alerts")
 def find_alerts() -> list[str]:
-    """Findings that no other pass makes; messages about all that were opened or closed."""
-    now = timezone.now()
-    sources.find(wiring.watched(), now)
-    count = events.announce(now, by_mail=wiring.mail_wish())
+    """Findings that no other pass makes; messages about all that were opened or closed. Goes on while ZooKeeper is away."""
+    watched = wiring.watched()
+    with watched.board.alone("find", TASKS[find_alerts.name].limit_s) as is_free:
+        if not is_free:
+            return []
+        now = timezone.now()
+        sources.find(watched, now)
+        count = events.announce(now, by_mail=wiring.mail_wish())
     return [f"{count} events are to be told."] if count else []
 
 
 @shared_task(name="segments.tasks.deliver_alerts")
 def deliver_alerts() -> list[str]:
-    """Send webhooks and mail that are due."""
-    return _own("deliver_alerts", lambda _: delivery.deliver(wiring.outgoing_alerts(), timezone.now), logging.WARNING)
+    """Send webhooks and mail that are due, one run at a time: dead receivers hold one slot at most."""
+    with wiring.worker_board().alone("deliver", TASKS[deliver_alerts.name].limit_s) as is_free:
+        sentences = delivery.deliver(wiring.outgoing_alerts(), timezone.now) if is_free else []
+    for sentence in sentences:
+        log.warning("%s", sentence)
+    return sentences
 
 
 @shared_task(name="segments.tasks.keep_house")

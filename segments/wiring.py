@@ -24,12 +24,14 @@ from segments.domain.shared_secret import check_shared_secret
 from segments.domain.stream_config import StreamConfig
 from segments.domain.workers.state import PoolState
 from segments.errors import NotFound, Unavailable
-from segments.gateways import streams, worker_board
+from segments.gateways import streams
 from segments.gateways.no_deep_store import open_deep_store
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
 from segments.gateways.signed_calls import CallVerifier
 from segments.gateways.streams import Stream, StreamAccess, check_stream, open_stream
+from segments.gateways.worker_board import WorkerBoard
+from segments.gateways.worker_board import shared as shared_board
 from segments.models import Cluster
 from segments.names import instance_name
 from segments.services import cluster_parts
@@ -286,7 +288,12 @@ def ping_redis() -> None:
 
 def worker_states() -> list[PoolState]:
     """Every pool of workers, and what is wrong with it."""
-    return pool_states(worker_board.shared(settings.REDIS_URL, settings.CLUSTER_NAME), clock_ms())
+    return pool_states(worker_board(), clock_ms())
+
+
+def worker_board() -> WorkerBoard:
+    """Where workers write down what they do."""
+    return shared_board(settings.REDIS_URL, settings.CLUSTER_NAME)
 
 
 def check_secrets() -> None:
@@ -298,8 +305,7 @@ def check_secrets() -> None:
 
 def watched() -> Watched:
     """What is looked at to find out what somebody is to be told."""
-    board = worker_board.shared(settings.REDIS_URL, settings.CLUSTER_NAME)
-    return Watched(board, worker_states(), settings.CLUSTER_NAME, timedelta(hours=settings.PAUSE_ALERT_HOURS))
+    return Watched(worker_board(), worker_states(), settings.CLUSTER_NAME, timedelta(hours=settings.PAUSE_ALERT_HOURS))
 
 
 def mail_wish() -> Wish | None:

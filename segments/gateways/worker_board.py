@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final
 
 from redis import Redis, RedisError
+from redis.exceptions import LockError
 
 from segments.domain.workers.state import Running, Seen
 
@@ -50,6 +52,21 @@ class WorkerBoard:
     def ended(self, pool: str, task_id: str, task: str, about: str, limit_s: float, now_ms: int) -> None:
         """A task was ended because its time was up."""
         self._try(lambda: self._end(pool, task_id, json.dumps([task, about, limit_s, now_ms])))
+
+    @contextmanager
+    def alone(self, what: str, seconds: float) -> Iterator[bool]:
+        """True for one caller at a time, for at most so many seconds; False for the others. RedisError when Redis does not answer.
+
+        For what must go on while ZooKeeper is away; everything else takes its turn there.
+        """
+        lock = self._client.lock(f"{self._prefix}alone:{what}", timeout=seconds, blocking=False)
+        is_free = bool(lock.acquire())
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                with suppress(LockError, RedisError):  # it has ended by itself
+                    lock.release()
 
     def read(self, pool: str) -> Seen:
         """What the pool wrote down. RedisError when Redis does not answer."""

@@ -180,3 +180,12 @@ def test_secrets_are_in_a_private_file_only_and_addresses_are_not_in_the_audit(k
     assert secret not in audited
     assert "another secret of mine" not in audited
     assert "T0K3N" not in audited
+
+
+def test_nothing_is_sent_to_a_webhook_that_was_turned_off_meanwhile(kept: Kept, receiver: Receiver) -> None:
+    hook, _ = webhooks.add_webhook(kept, WebhookSpec("ops", receiver.url), ANN)
+    find(GONE)
+    announce()
+    Webhook.objects.filter(pk=hook.pk).update(is_enabled=False)
+    deliver(kept)
+    assert not receiver.taken

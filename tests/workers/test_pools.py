@@ -53,12 +53,13 @@ def test_the_document_for_operators_has_the_same_table() -> None:
     [
         (PASSES, Seen(NOW, NOW - 9_000_000, NOW - 59_000), ""),
         (PASSES, Seen(), "has never been up"),
+        (PASSES, Seen(NOW), ""),
         (PASSES, Seen(NOW - 31_000, NOW - 90_000, NOW - 31_000), "gives no sign of life since 31 s"),
-        (REPAIRS, Seen(NOW, NOW - 121_000, None), "was given nothing to do for 121 s"),
+        (REPAIRS, Seen(NOW, NOW - 601_000, None), "was given nothing to do for 601 s"),
         (
             REPAIRS,
-            Seen(NOW, NOW - 999_000, NOW - 125_000, (Running("run_retention", NOW - 124_000, "t_OFFLINE"),)),
-            "finished nothing for 125 s; it is at run_retention (t_OFFLINE) for 124 s",
+            Seen(NOW, NOW - 999_000, NOW - 625_000, (Running("run_retention", NOW - 624_000, "t_OFFLINE"),)),
+            "finished nothing for 625 s; it is at run_retention (t_OFFLINE) for 624 s",
         ),
         (PUSHES, Seen(NOW, NOW - 9_000_000, None, (Running("run_push", NOW - 8_000_000),)), ""),
     ],

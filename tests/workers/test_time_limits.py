@@ -75,3 +75,7 @@ def test_a_task_that_hangs_in_a_call_gives_its_slot_up_and_is_named(worker: str,
     assert [(task, about, limit) for task, about, limit, _ in ended] == [(HANG, str(fifo), 1.0)]
     poll(lambda: not board.read(REPAIRS.name).running, 30, "nothing runs any more")
     sender.close()
+    with board.alone("deliver", 60) as first, board.alone("deliver", 60) as second:
+        assert (first, second) == (True, False)
+    with board.alone("deliver", 60) as later:
+        assert later

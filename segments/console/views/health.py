@@ -14,6 +14,7 @@ from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.presenters.tones import Mark
 from segments.errors import PinotAdminError
 from segments.services.page_addresses import default_cluster
+from segments.services.reading import reads_all
 from segments.store import paths
 
 
@@ -36,7 +37,9 @@ def strip(request: HttpRequest) -> HttpResponse:
         return render(request, "console/partials/health.html", {"error": error, "away": away})
     parts = [_part(live, "Server_", "server", "no server"), _part(live, "Broker_", "broker", "no broker")]
     stuck = [s for s in wiring.worker_states() if not s.ok] if cluster_of(request) == default_cluster() else []
-    return render(request, "console/partials/health.html", {"parts": parts, "stuck": stuck})
+    # What a worker is at names tables.
+    context = {"parts": parts, "stuck": stuck, "may_read_why": reads_all(request.user)}
+    return render(request, "console/partials/health.html", context)
 
 
 def _part(live: list[str], prefix: str, word: str, none: str) -> Part:

@@ -35,7 +35,7 @@ class TaskRule:
 
 
 PUSHES: Final = Pool("worker", "pushes", 4, "threads", None, "pushes, with Spark")
-REPAIRS: Final = Pool("repairs", "repairs", 2, "prefork", 120.0, "what needs the deep store, and passes that somebody asked for")
+REPAIRS: Final = Pool("repairs", "repairs", 2, "prefork", 600.0, "what needs the deep store, and passes that somebody asked for")
 PASSES: Final = Pool("passes", "passes", 7, "prefork", 60.0, "short passes: leases, planned resumes, background ends, findings")
 POOLS: Final = (PUSHES, REPAIRS, PASSES)
 

@@ -67,7 +67,7 @@ def _problem(pool: Pool, seen: Seen, running: tuple[Running, ...], now_ms: int) 
         return f"The worker '{pool.name}' ({pool.purpose}) gives no sign of life since {silent_s:.0f} s."
     last_ms = max(seen.began_ms or 0, seen.done_ms or 0)
     quiet_s = (now_ms - last_ms) / 1000
-    if pool.quiet_s is None or quiet_s <= pool.quiet_s:
+    if pool.quiet_s is None or not last_ms or quiet_s <= pool.quiet_s:
         return ""
     if not running:
         return f"The worker '{pool.name}' ({pool.purpose}) was given nothing to do for {quiet_s:.0f} s: does beat run?"

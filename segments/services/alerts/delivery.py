@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.core.mail import EmailMessage
+from django.db.models import Q
 
 from segments.domain.alerts.rules import SIGNATURE, next_try_s, sign
 from segments.domain.outgoing import Rules
@@ -36,7 +37,8 @@ class Outgoing:
 def deliver(outgoing: Outgoing, clock: Callable[[], datetime]) -> list[str]:
     """Send what is due; a sentence for each message that is given up."""
     until, failed, said = time.monotonic() + _LOOK_S, set[int | None](), list[str]()
-    due = AlertDelivery.objects.filter(state=AlertDelivery.State.WAITING, due_at__lte=clock()).select_related("webhook")
+    wanted = Q(webhook=None) | Q(webhook__is_enabled=True)
+    due = AlertDelivery.objects.filter(wanted, state=AlertDelivery.State.WAITING, due_at__lte=clock()).select_related("webhook")
     for message in due.order_by("created_at", "pk")[:_AT_ONCE]:
         if time.monotonic() > until:
             break

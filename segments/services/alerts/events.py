@@ -26,8 +26,9 @@ def announce(now: datetime, *, by_mail: Wish | None) -> int:
     """
     Finding.objects.filter(open_told=False, closed_at__isnull=False).update(open_told=True, close_told=True)
     with transaction.atomic():
-        opened = list(Finding.objects.filter(open_told=False, closed_at=None).order_by("pk")[:_AT_ONCE])
-        closed = list(Finding.objects.filter(open_told=True, close_told=False, closed_at__isnull=False).order_by("pk")[:_AT_ONCE])
+        opened = list(Finding.objects.select_for_update().filter(open_told=False, closed_at=None).order_by("pk")[:_AT_ONCE])
+        over = Finding.objects.select_for_update().filter(open_told=True, close_told=False, closed_at__isnull=False)
+        closed = list(over.order_by("pk")[:_AT_ONCE])
         events = [*_events(OPENED, opened), *_events(CLOSED, closed)]
         AlertDelivery.objects.bulk_create(_messages(events, by_mail, now), batch_size=200)
         Finding.objects.filter(pk__in=[f.pk for f in opened]).update(open_told=True)
