@@ -249,7 +249,7 @@ def find_alerts() -> list[str]:
         now = timezone.now()
         sources.find(watched, now)
         count = events.announce(now, by_mail=wiring.mail_wish())
-    return [f"{count} events are to be told."] if count else []
+    return [f"{count} events are to be sent."] if count else []
 
 
 @shared_task(name="segments.tasks.deliver_alerts")

@@ -1,4 +1,4 @@
-"""/api/v1/webhooks: who is told of findings. For administrators of the installation; a secret is shown once, when it is made."""
+"""/api/v1/webhooks: receivers of alerts. For administrators of the installation; a secret is shown once, when it is made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LISTED = 200
 
 
 class _WebhooksView(ApiView):
-    """All of it takes ``administer`` for the whole installation: an address may hold a secret, and events tell of every table."""
+    """All of it takes ``administer`` for the whole installation: an address may hold a secret, and events concern every table."""
 
     def needs(self, request: Request) -> tuple[Right | None, str | None]:
         """The right; that a grant for one cluster is not enough is checked on the way."""
@@ -37,7 +37,7 @@ class Webhooks(_WebhooksView):
     parameters = {"POST": ("reason",)}
 
     def get(self, request: Request) -> Response:
-        """Each with what it wants to hear of; secrets are not among it."""
+        """Each with its subscription, without its secret."""
         return Response({"webhooks": [webhook_json(row) for row in webhooks.list_webhooks()]})
 
     def post(self, request: Request) -> Response:

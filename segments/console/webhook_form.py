@@ -23,13 +23,13 @@ class WebhookForm(PlainForm):
     )  # fmt: skip
     tables = forms.CharField(
         max_length=255, label="Tables", initial="*", widget=forms.TextInput(attrs=_OFF),
-        help_text="A pattern, such as sales_*. Only * alone also tells of what belongs to no table.",
+        help_text="A pattern, such as sales_*. Only * alone includes findings that concern no table, such as a worker that does not work.",
     )  # fmt: skip
     cluster = forms.CharField(
         max_length=64, label="Cluster", initial="*", widget=forms.TextInput(attrs=_OFF), help_text="A cluster's name; * is every one."
     )
-    severity = forms.ChoiceField(label="Tell of", choices=[("warning", "warnings and errors"), ("error", "errors only")])
-    is_enabled = forms.BooleanField(required=False, initial=True, label="Events are sent")
+    severity = forms.ChoiceField(label="Severity", choices=[("warning", "warnings and errors"), ("error", "errors only")])
+    is_enabled = forms.BooleanField(required=False, initial=True, label="Enabled")
     secret = forms.CharField(
         required=False, max_length=500, label="Secret", widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="Signs what is sent. Left empty: the one that is there stays; for a new webhook one is made and shown once.",

@@ -1,4 +1,4 @@
-"""Where workers write down what they do, in Redis, so that every process sees whether they work. Never raises: it is only told of."""
+"""Where workers write down what they do, in Redis, for every process to see. Writing never raises: no task fails because of it."""
 
 from __future__ import annotations
 

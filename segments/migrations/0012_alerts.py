@@ -48,31 +48,31 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name='finding',
-            name='close_told',
+            name='close_notified',
             field=models.BooleanField(default=True),  # findings of before are told to nobody
         ),
         migrations.AlterField(
             model_name='finding',
-            name='close_told',
+            name='close_notified',
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
             model_name='finding',
-            name='open_told',
+            name='open_notified',
             field=models.BooleanField(default=True),  # findings of before are told to nobody
         ),
         migrations.AlterField(
             model_name='finding',
-            name='open_told',
+            name='open_notified',
             field=models.BooleanField(default=False),
         ),
         migrations.AddIndex(
             model_name='finding',
-            index=models.Index(condition=models.Q(('open_told', False)), fields=['id'], name='finding_open_untold'),
+            index=models.Index(condition=models.Q(('open_notified', False)), fields=['id'], name='finding_open_unnotified'),
         ),
         migrations.AddIndex(
             model_name='finding',
-            index=models.Index(condition=models.Q(('close_told', False), ('closed_at__isnull', False)), fields=['id'], name='finding_close_untold'),
+            index=models.Index(condition=models.Q(('close_notified', False), ('closed_at__isnull', False)), fields=['id'], name='finding_close_unnotified'),
         ),
         migrations.AddField(
             model_name='alertdelivery',

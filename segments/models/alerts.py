@@ -1,4 +1,4 @@
-"""Who is told of findings, and what became of each message."""
+"""Receivers of alerts, and the delivery log."""
 
 from __future__ import annotations
 

@@ -41,15 +41,15 @@ class Finding(models.Model):
     first_seen = models.DateTimeField(auto_now_add=True)
     last_seen = models.DateTimeField(auto_now=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    #: Receivers of alerts are told once that it is there, and once that it went away.
-    open_told = models.BooleanField(default=False)
-    close_told = models.BooleanField(default=False)
+    #: Whether alerts about its opening and its closing were put on their way.
+    open_notified = models.BooleanField(default=False)
+    close_notified = models.BooleanField(default=False)
 
     class Meta:
         indexes = [
             models.Index(fields=["cluster", "table_name", "closed_at"]),
-            models.Index(fields=["id"], name="finding_open_untold", condition=models.Q(open_told=False)),
-            models.Index(fields=["id"], name="finding_close_untold", condition=models.Q(close_told=False, closed_at__isnull=False)),
+            models.Index(fields=["id"], name="finding_open_unnotified", condition=models.Q(open_notified=False)),
+            models.Index(fields=["id"], name="finding_close_unnotified", condition=models.Q(close_notified=False, closed_at__isnull=False)),
         ]
         ordering = ["-last_seen"]
 

@@ -35,7 +35,7 @@ DEFAULTS: Final = {
     "Lost pushes": ("segments.tasks.resume_lost_pushes", 10, IntervalSchedule.SECONDS, "Resumes or reverts pushes whose worker died"),
     "Abandoned replacements": ("segments.tasks.reap_entries", 5, IntervalSchedule.SECONDS, "Reverts replacements whose client went silent"),
     "Housekeeping": ("segments.tasks.keep_house", 1, IntervalSchedule.HOURS, "Deletes ended sessions and records older than they are kept"),
-    "Alerts": ("segments.tasks.find_alerts", 10, IntervalSchedule.SECONDS, "Finds what somebody is to be told, and makes messages of it"),
+    "Alerts": ("segments.tasks.find_alerts", 10, IntervalSchedule.SECONDS, "Makes messages of findings that opened or closed"),
     "Delivery of alerts": ("segments.tasks.deliver_alerts", 5, IntervalSchedule.SECONDS, "Sends webhooks and mail that are due"),
     "Ends in the background": ("segments.tasks.advance_ends", 2, IntervalSchedule.SECONDS, "Switches once all replicas are online"),
 }

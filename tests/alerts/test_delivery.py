@@ -58,7 +58,7 @@ def deliver(kept: Kept, at_s: float = 0, *mail_to: str) -> list[str]:
     return delivery.deliver(outgoing(kept, *mail_to), lambda: NOW + timedelta(seconds=at_s))
 
 
-def test_a_finding_is_told_once_when_it_opens_and_once_when_it_closes(kept: Kept, receiver: Receiver) -> None:
+def test_one_message_is_sent_when_a_finding_opens_and_one_when_it_closes(kept: Kept, receiver: Receiver) -> None:
     hook, secret = webhooks.add_webhook(kept, WebhookSpec("ops", receiver.url), ANN)
     for found in ([GONE], [GONE], [], []):
         find(*found)
@@ -109,7 +109,7 @@ def test_a_receiver_that_fails_gets_it_again_later_and_others_go_on(kept: Kept, 
     assert {e["id"] for e in receiver.events} == {d.event_id for d in broken.deliveries.all()}
 
 
-def test_after_a_day_it_is_given_up_and_that_is_told(kept: Kept, receiver: Receiver) -> None:
+def test_after_a_day_it_is_given_up_and_logged(kept: Kept, receiver: Receiver) -> None:
     receiver.status = 302
     webhooks.add_webhook(kept, WebhookSpec("moved", receiver.url), ANN)
     find(GONE)
@@ -155,12 +155,12 @@ def test_mail_goes_to_those_who_are_configured(kept: Kept) -> None:
     assert AlertDelivery.objects.get().state == "SENT"
 
 
-def test_what_was_gone_before_anybody_heard_of_it_is_told_to_nobody(kept: Kept, receiver: Receiver) -> None:
+def test_a_finding_that_closed_before_the_first_message_is_never_sent(kept: Kept, receiver: Receiver) -> None:
     webhooks.add_webhook(kept, WebhookSpec("ops", receiver.url), ANN)
     find(GONE)
     find()
     assert announce() == 0
-    assert Finding.objects.get().open_told
+    assert Finding.objects.get().open_notified
 
 
 def test_secrets_are_in_a_private_file_only_and_addresses_are_not_in_the_audit(kept: Kept, receiver: Receiver, settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""Alerts: who is told of findings by webhook and mail, and what became of each message. For administrators of the installation."""
+"""Alerts: webhooks and mail that are sent about findings, and the delivery log. For administrators of the installation."""
 
 from __future__ import annotations
 

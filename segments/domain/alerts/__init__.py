@@ -1,1 +1,1 @@
-"""What is told to whom: which events a receiver wants, how they are signed, and when they are sent again. Only values and decisions."""
+"""Alerts: which events a receiver subscribes to, how they are signed, and when they are sent again. Only values and decisions."""

@@ -24,7 +24,7 @@ _LONGEST_PATTERN: Final = 255
 
 @dataclass(frozen=True)
 class Wish:
-    """What a receiver wants to hear of: tables by a pattern of their typed or raw name (``sales_*``; ``*``: all, and what concerns no
+    """What a receiver subscribes to: tables by a pattern of their typed or raw name (``sales_*``; ``*``: all, and what concerns no
     table), in one cluster or all (``*``), from this severity on."""
 
     tables: str = "*"

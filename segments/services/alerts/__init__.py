@@ -1,1 +1,1 @@
-"""Somebody is told: each finding once when it is there and once when it is gone, by webhook and mail, and never at others' cost."""
+"""Each finding is sent once when it opens and once when it closes, by webhook and mail, and no receiver slows anything else."""

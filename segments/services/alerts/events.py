@@ -22,22 +22,22 @@ _AT_ONCE: Final = 2000
 def announce(now: datetime, *, by_mail: Wish | None) -> int:
     """Put a message for every receiver on its way about what was opened or closed since the last look; returns how many events there are.
 
-    ``by_mail``: what goes out by mail, None: nothing. A finding that was gone before anybody heard of it is told to nobody.
+    ``by_mail``: what goes out by mail, None: nothing. A finding that closed before the first message about it is never sent.
     """
-    Finding.objects.filter(open_told=False, closed_at__isnull=False).update(open_told=True, close_told=True)
+    Finding.objects.filter(open_notified=False, closed_at__isnull=False).update(open_notified=True, close_notified=True)
     with transaction.atomic():
-        opened = list(Finding.objects.select_for_update().filter(open_told=False, closed_at=None).order_by("pk")[:_AT_ONCE])
-        over = Finding.objects.select_for_update().filter(open_told=True, close_told=False, closed_at__isnull=False)
+        opened = list(Finding.objects.select_for_update().filter(open_notified=False, closed_at=None).order_by("pk")[:_AT_ONCE])
+        over = Finding.objects.select_for_update().filter(open_notified=True, close_notified=False, closed_at__isnull=False)
         closed = list(over.order_by("pk")[:_AT_ONCE])
         events = [*_events(OPENED, opened), *_events(CLOSED, closed)]
         AlertDelivery.objects.bulk_create(_messages(events, by_mail, now), batch_size=200)
-        Finding.objects.filter(pk__in=[f.pk for f in opened]).update(open_told=True)
-        Finding.objects.filter(pk__in=[f.pk for f in closed]).update(close_told=True)
+        Finding.objects.filter(pk__in=[f.pk for f in opened]).update(open_notified=True)
+        Finding.objects.filter(pk__in=[f.pk for f in closed]).update(close_notified=True)
     return len(events)
 
 
 def wish_of(hook: Webhook) -> Wish:
-    """What the receiver wants to hear of."""
+    """What the receiver subscribed to."""
     return Wish(hook.tables, hook.cluster, "error" if hook.severity == "error" else "warning")
 
 
