@@ -110,10 +110,11 @@ def forms() -> list[Route]:
 
 def filled(route: Route, table: str, rest: str, type_: str, both: Both) -> str:
     """The address with ``table`` where a table stands, and a segment, an entry and a push of ``rest``."""
-    return route.address(
-        typed=f"{table}_{type_}", segment=f"{rest}_0", entry_id=both.entries[rest], push_id=both.pushes[f"{CLUSTER}/{rest}"],
-        instance="Server_127.0.0.1_8098", name=SECOND, task_type="x", token=1, number=1,
-    )  # fmt: skip
+    known = {
+        "typed": f"{table}_{type_}", "segment": f"{rest}_0", "entry_id": both.entries[rest], "push_id": both.pushes[f"{CLUSTER}/{rest}"],
+        "instance": "Server_127.0.0.1_8098", "name": SECOND, "task_type": "x",
+    }  # fmt: skip
+    return route.address(**dict.fromkeys(route.parameters, 1) | known)
 
 
 def fields(named: str, both: Both) -> dict[str, Any]:
