@@ -36,7 +36,7 @@ class SparkBuilder:
     def build(self, job: BuildJob, parts: Sequence[Part], on_built: Callable[[list[Built]], None]) -> None:
         """Build and stage parts; ``on_built`` gets each once, in this thread, soon after it is staged, and [] now and then between.
 
-        What ``on_built`` raises cancels the job. Raises InvalidInput for bad data (the job stops at the first), Unavailable when Spark
+        What ``on_built`` raises cancels the job. Raises InvalidInput for a file that can not be read, Unavailable when Spark
         fails.
         """
         largest_first = sorted(parts, key=lambda p: -sum(piece.file.size for piece in p.pieces))  # all cores end at about the same time

@@ -55,7 +55,7 @@ def test_a_bad_row_fails_the_push_with_file_line_and_column(tmp_path: Path, spar
     bad = world.file("2.csv", "Rom,1,17000", "Rom,one,17000")
     push = run(world, world.create(), spark)
     assert push.state == Push.State.FAILED
-    assert push.error.startswith(f"Input file '{bad}' line 3: Column 'n': value 'one' does not convert to INT.")
+    assert f"First: Input file '{bad}' line 3: Column 'n': value 'one' does not convert to INT." in push.error
     assert world.ideal == []
 
 
