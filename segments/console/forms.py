@@ -48,9 +48,11 @@ class RollbackForm(PlainForm):
     force = forms.BooleanField(required=False, label="Take back a replacement that has not ended; its push will fail")
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, table: str, needs_force: bool, fingerprint: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, table: str, needs_force: bool, is_open: bool, fingerprint: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.table, self.needs_force, self.fingerprint = table, needs_force, fingerprint
+        self.table, self.needs_force, self.is_open, self.fingerprint = table, needs_force, is_open, fingerprint
+        if not is_open:
+            self.fields["force"].label = "Go on though new segments are gone; old and new rows may be seen together"
         self.fields["seen"].initial = fingerprint
         self.fields["confirm"].help_text = format_html("It is <code>{}</code>.", table)
         if not needs_force:
@@ -64,7 +66,8 @@ class RollbackForm(PlainForm):
 
     def clean(self) -> dict[str, Any]:
         if self.needs_force and not self.cleaned_data.get("force") and "force" not in self.errors:
-            self.add_error("force", "The replacement is still IN_PROGRESS. Tick this to take it back all the same.")
+            why = "The replacement is still IN_PROGRESS." if self.is_open else "New segments are gone that no replacement took away."
+            self.add_error("force", f"{why} Tick this to take it back all the same.")
         if self.cleaned_data.get("seen") != self.fingerprint:
             self.data = {**dict(self.data.items()), "seen": self.fingerprint}
             raise forms.ValidationError("The table changed since you saw the preview. Check the new preview below and confirm again.")

@@ -171,16 +171,15 @@ def revert_blockers(lineage: Lineage, entry: Entry, ideal: Mapping[str, bool]) -
             )
         )
     if entry.state is State.COMPLETED:
-        missing = [s for s in entry.segments_from if not ideal.get(s, False)]
-        if missing:
-            found.append(
-                PreconditionFailed(
-                    f"Lineage entry '{entry.id}' can not be reverted: {_listing(missing)} of the old side is deleted or not online.",
-                    remedy="Restore the old segments, or push the old data again.",
-                    entry=entry.id,
-                    segments=missing,
-                )
-            )
+        begin = f"Lineage entry '{entry.id}' can not be reverted: "
+        if deleted := [s for s in entry.segments_from if s not in ideal]:
+            remedy = "Restore the old segments, or push the old data again."
+            text = f"{begin}{_listing(deleted)} of the old side is deleted."
+            found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=deleted))
+        if away := [s for s in entry.segments_from if s in ideal and not ideal[s]]:
+            remedy = "Wait until its servers are back and have loaded it; one in ERROR can be reset."
+            text = f"{begin}{_listing(away)} of the old side is there, but no live server serves it."
+            found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=away))
     return found
 
 

@@ -7,7 +7,7 @@ Rules for each entry as in lineage.md 6, except that a snapshot between need not
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from segments.domain.lineage import LIVE, Entry, Lineage, State
@@ -100,14 +100,19 @@ def _blockers(
         )
     wanted = dict.fromkeys(s for e in steps if e.state is State.COMPLETED for s in e.segments_from if s not in hidden)
     missing = [s for s in wanted if not ideal.get(s, False)]
-    if missing:
-        shown = ", ".join(f"'{s}'" for s in missing[:_SHOWN]) + (f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else "")
-        found.append(
-            PreconditionFailed(
-                f"It can not be gone back to before lineage entry '{entry.id}': segment {shown} of that snapshot is deleted or not online.",
-                remedy="Go back fewer steps, restore the old segments, or push the old data again.",
-                entry=entry.id,
-                segments=missing,
-            )
-        )
+    deleted, away = [s for s in missing if s not in ideal], [s for s in missing if s in ideal]
+    before = f"It can not be gone back to before lineage entry '{entry.id}': segment "
+    if deleted:
+        text = f"{before}{_named(deleted)} of that snapshot is deleted."
+        remedy = "Go back fewer steps, restore the old segments, or push the old data again."
+        found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=deleted))
+    if away:
+        text = f"{before}{_named(away)} of that snapshot is there, but no live server serves it."
+        remedy = "Wait until its servers are back and have loaded it; one in ERROR can be reset. Or go back fewer steps."
+        found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=away))
     return found
+
+
+def _named(segments: Sequence[str]) -> str:
+    more = f" and {len(segments) - _SHOWN} more" if len(segments) > _SHOWN else ""
+    return ", ".join(f"'{s}'" for s in segments[:_SHOWN]) + more

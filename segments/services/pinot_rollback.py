@@ -80,8 +80,11 @@ def plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: 
     for entry in found.steps:
         missing = [s for s in entry.segments_from if entry.state is State.COMPLETED and not rows.get(s, False)]
         if missing and not blockers:
-            text = f"Pinot can not revert lineage entry '{entry.id}': segment '{missing[0]}' of its old side is deleted or not online."
-            blockers.append(PreconditionFailed(text, remedy="Go back fewer steps, or push the old data again.", segments=missing))
+            why, remedy = "is deleted", "Go back fewer steps, or push the old data again."
+            if missing[0] in rows:
+                why, remedy = "is there, but no live server serves it", "Wait until its servers are back, or go back fewer steps."
+            text = f"Pinot can not revert lineage entry '{entry.id}': segment '{missing[0]}' of its old side {why}."
+            blockers.append(PreconditionFailed(text, remedy=remedy, segments=missing))
         if entry.is_pinned:
             text = f"Lineage entry '{entry.id}' is pinned, and Pinot deletes the new side of what it reverts."
             blockers.append(StateConflict(text, remedy="Unpin it first.", entry=entry.id))

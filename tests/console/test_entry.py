@@ -14,8 +14,8 @@ from segments.domain.checks import CheckReport, Level, Outcome
 from segments.domain.end_job import END_JOB, EndJob
 from segments.domain.lineage import Entry, State
 from segments.gateways.servers import Profile
-from segments.models import AuditEvent
-from segments.services import end_jobs, explain, pins, replacement, snapshot_checks
+from segments.models import AuditEvent, Table
+from segments.services import deletion, end_jobs, explain, pins, replacement, snapshot_checks
 from segments.services.context import Context
 from segments.services.end_job_record import job_of_entry
 from segments.services.lineage_record import observe
@@ -204,7 +204,22 @@ def test_a_rollback_over_several_steps_that_can_not_be_done_says_why(operator: C
     world.memory.delete_tree(paths.external_view(TABLE.typed))
     text = operator.get(f"{LINEAGE}{three[0]}/rollback-to/").content.decode()
     assert "This can not be done now" in text
-    assert "deleted or not online" in text
+    assert "segment &#x27;a&#x27; of that snapshot is there, but no live server serves it. Wait until its servers are back" in text
+
+
+def test_the_tick_that_goes_past_a_refusal_names_what_is_refused(operator: Client, world: World, three: list[str]) -> None:
+    """Not that a replacement has not ended, where it is a new segment that is gone."""
+    address = f"{LINEAGE}{three[0]}/rollback-to/"
+    opened = "have not ended; their pushes will fail"
+    gone = "new segments are gone that no replacement took away"
+    deletion.remove_segments(world.ctx, TABLE, world.visible, actor=ANN)
+    text = operator.get(address).content.decode()
+    assert (opened in text, gone in text) == (False, True)
+    world.upload("z")
+    later = replacement.start_replace(world.ctx, TABLE, ["z"], ["y"], actor=ANN)
+    make_entry(Table.objects.get(), later, "IN_PROGRESS", segments_from=["z"], segments_to=["y"])
+    text = operator.get(f"{LINEAGE}{later}/rollback-to/").content.decode()
+    assert (opened in text, gone in text) == (True, False)
 
 
 def test_two_snapshots_are_compared(operator: Client, three: list[str]) -> None:

@@ -70,7 +70,7 @@ def test_an_entry_that_can_not_be_taken_back_says_why(operator: Client, world: W
     make_entry(table, "third", segments_from=["gone"], segments_to=["d"])
     text = operator.get(LINEAGE).content.decode()
     assert "replaced again by entry &#x27;second&#x27;" in text
-    assert "&#x27;gone&#x27; of the old side is deleted or not online" in text
+    assert "&#x27;gone&#x27; of the old side is deleted." in text
 
 
 def test_a_long_list_of_segments_is_folded(viewer: Client, world: World) -> None:

@@ -30,6 +30,24 @@ def test_htmx_gets_only_the_result(viewer: Client, broker: FakeBroker) -> None:
         assert words in text
 
 
+@pytest.mark.parametrize(
+    ("sql", "rows", "is_told"),
+    [
+        ("select carrier, count(*) from flights group by carrier", 10, True),
+        ("set a = 1; select carrier from flights", 10, True),
+        ("select carrier from flights limit 10", 10, False),
+        ("select carrier from flights limit 5, 10", 10, False),
+        ("select carrier from flights", 9, False),
+        ("selec carrier from (", 10, False),
+    ],
+)
+def test_a_page_says_when_a_limit_was_added_to_the_query(viewer: Client, broker: FakeBroker, sql: str, rows: int, is_told: bool) -> None:
+    schema = {"columnNames": ["carrier"], "columnDataTypes": ["STRING"]}
+    broker.answer = {"resultTable": {"dataSchema": schema, "rows": [["AA"]] * rows}, "exceptions": []}
+    text = viewer.post("/console/query/", {"sql": sql}, headers=HTMX).content.decode()
+    assert ("The query has no LIMIT, so LIMIT 10 was added" in text) is is_told
+
+
 def test_it_works_without_scripts(viewer: Client, broker: FakeBroker) -> None:
     text = viewer.post("/console/query/", {"sql": "select 1"}).content.decode()
     assert "<html" in text

@@ -43,10 +43,14 @@ class Result:
     exceptions: list[dict[str, Any]]
     stats: list[tuple[str, Any]]
     is_partial: bool
+    #: The query has no LIMIT, so it got one, and there may be more rows.
+    may_be_cut: bool = False
 
 
-def present(answer: dict[str, Any]) -> Result:
+def present(answer: dict[str, Any], sql: str = "") -> Result:
     """Columns, the first rows as text, statistics and exceptions."""
+    from segments.dataplane.query.default_limit import may_be_cut  # heavy; only who queries needs it
+
     columns, rows = table_of(answer)
     shown = [[(c, as_text(v)) for c, v in zip(columns, row, strict=False)] for row in rows[:SHOWN_ROWS]]
     return Result(
@@ -56,6 +60,7 @@ def present(answer: dict[str, Any]) -> Result:
         exceptions=[e if isinstance(e, dict) else {"message": str(e)} for e in answer.get("exceptions") or []],
         stats=[(label, answer[key]) for key, label in _STATS if answer.get(key) is not None],
         is_partial=bool(answer.get("partialResult")) or len(rows) > SHOWN_ROWS,
+        may_be_cut=may_be_cut(sql, len(rows)),
     )
 
 

@@ -199,7 +199,6 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
         undo = reverse("console:undo_rollback", args=[table.name, entry_id]) if done.undo_until_ms else ""
         return Outcome(f"Rolled back {len(done.reverted)} replacements. Queries on {table.name} see the snapshot before them again.", undo)
 
-    text = "Take back replacements that have not ended; their pushes will fail"
     operation = Operation(
         action="rollback", title=f"Roll back {len(preview.steps)} replacements", button=f"Roll back {table.name}", tab="lineage",
         back=reverse("console:lineage", args=[table.name]), run=run, confirm=table.name, is_danger=True,
@@ -207,12 +206,21 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
             *(_one_by_one(preview) if preview.notes else _in_one_switch(preview)),
             *([f"{len(preview.kept_segments)} hidden segments stay because they are pinned."] if preview.kept_segments else []),
         ],
-        fields={"force": forms.BooleanField(required=True, label=text)} if preview.needs_force else {},
+        fields={"force": forms.BooleanField(required=True, label=_what_is_forced(preview))} if preview.needs_force else {},
         why_not="" if possible.allowed else " ".join(possible.blockers),
         items=[s.entry_id for s in preview.steps], items_title="Entries taken back",
     )  # fmt: skip
     told = {"lines": presenter.comparison(preview), "warnings": presenter.warnings(preview), "notes": preview.notes}
     return perform(request, table, operation, told)
+
+
+def _what_is_forced(preview: rollback.RollbackPreview) -> str:
+    """What the tick goes past: a replacement that has not ended is one refusal each, what is more are segments that are gone."""
+    opened = sum(s.state == State.IN_PROGRESS for s in preview.steps)
+    words = ["take back replacements that have not ended; their pushes will fail"] if opened else []
+    if len(preview.blockers) > opened:
+        words.append("go on though new segments are gone that no replacement took away; old and new rows may be seen together")
+    return " and ".join(words).capitalize()
 
 
 def _in_one_switch(preview: rollback.RollbackPreview) -> list[str]:

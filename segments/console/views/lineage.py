@@ -21,6 +21,7 @@ from segments.console.presenters.tones import mark
 from segments.console.views.rollback_steps import under_way
 from segments.console.views.tables import head
 from segments.console.views.undo.rollback import of_rollback, still_possible
+from segments.domain.lineage import State
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Table
 from segments.names import TableName, resolve_table
@@ -54,7 +55,10 @@ def rollback(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
             return refused
     ctx = wiring.context(table.cluster.name)
     preview = replacement.preview_revert(ctx, name, entry_id)
-    form = RollbackForm(request.POST or None, table=table.name, needs_force=preview.needs_force, fingerprint=presenter.fingerprint(preview))
+    form = RollbackForm(
+        request.POST or None, table=table.name, needs_force=preview.needs_force, is_open=preview.state == State.IN_PROGRESS,
+        fingerprint=presenter.fingerprint(preview),
+    )  # fmt: skip
     if request.method != "POST":
         return _page(request, table, preview, form)
     if not form.is_valid():

@@ -33,7 +33,8 @@ def query(request: HttpRequest) -> HttpResponse:
     form = QueryForm(request.POST) if request.method == "POST" else QueryForm(initial={"sql": request.GET.get("sql", "")})
     if request.method == "POST":
         try:
-            context.update(result=present(_run(request, form)), sql=form.cleaned_data["sql"])
+            answer = _run(request, form)
+            context.update(result=present(answer, form.cleaned_data["sql"]), sql=form.cleaned_data["sql"])
         except PinotAdminError as error:
             context["error"], status = error, shown_status(request, error)
     if request.headers.get("HX-Request"):
