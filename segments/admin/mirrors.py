@@ -42,7 +42,7 @@ class TableAdmin(ReadOnlyAdmin):
     """Tables with their sums."""
 
     read_by = ("cluster__name", "name")
-    list_display = ["name", "cluster", "type", "consumption", "rows_visible", "segments_visible", "replicas"]
+    list_display = ["name", "cluster", "type", "consumption", "rows", "segments_visible", "replicas"]
     list_filter = ["cluster", "type", "ingestion_type"]
     list_select_related = ["cluster"]
     search_fields = ["name"]
@@ -54,6 +54,11 @@ class TableAdmin(ReadOnlyAdmin):
     def replicas(self, table: Table) -> str:
         """``3 of 4``."""
         return f"{table.replicas_online} of {table.replicas_wanted}"
+
+    @admin.display(description="Rows visible")
+    def rows(self, table: Table) -> str:
+        """Of a REALTIME table those that are committed; queries also see what is being consumed."""
+        return f"{table.rows_visible:,}{' committed' if table.type == REALTIME else ''}"
 
     @admin.display(description="Consumption")
     def consumption(self, table: Table) -> str:

@@ -11,11 +11,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from segments.domain.llc_name import is_llc_name, parse_llc_name
-from segments.errors import NotFound
+from segments.errors import NotFound, PinotAdminError
 from segments.models import LagSample, Table
 from segments.names import REALTIME, TableName
 from segments.services.consuming_info import consuming_segments_info
+from segments.services.consuming_segments import StartFrom
 from segments.services.context import Context
+from segments.services.resume_plan import plan_resume
 
 KEPT: Final = timedelta(hours=24)
 
@@ -77,10 +79,22 @@ def run(ctx: Context, table: TableName) -> list[str]:
         return []
     lags = read_lag(ctx, table)
     now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
-    LagSample.objects.bulk_create(_sample(row, lag, now) for lag in lags)
+    LagSample.objects.bulk_create([*(_sample(row, lag, now) for lag in lags), *_waiting(ctx, table, row, now)])
     LagSample.objects.filter(table=row, at__lt=now - KEPT).delete()
     silent = [lag.partition for lag in lags if not lag.replicas]
     return [f"No server tells of partition {p} of {table}." for p in silent]
+
+
+def _waiting(ctx: Context, table: TableName, row: Table, at: datetime) -> list[LagSample]:
+    """A sample of each partition that nobody consumes, as in a pause: the messages that wait behind where it stopped. None where the
+    stream is not ours to ask, does not answer, or is another one than where it stopped."""
+    if ctx.pinot is not None:
+        return []
+    try:
+        starts = plan_resume(ctx, table, StartFrom("lastConsumed"))
+    except PinotAdminError:
+        return []
+    return [LagSample(table=row, partition=s.partition, at=at, messages=s.waiting, offset=s.start[:128]) for s in starts]
 
 
 def history(table: Table, partition: int, now: datetime) -> list[LagSample]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from segments.domain import changed_streams
 from segments.domain.pause import pause_of, with_pause
@@ -20,13 +20,17 @@ from segments.services.stream_facts import StreamFacts, stream_facts
 from segments.services.table_record import read_table_config
 from segments.store import paths
 
+#: Messages that are counted one by one, at most: those of a stream whose offsets do not number them.
+COUNTED: Final = 10_000
+
 
 @dataclass(frozen=True)
 class PlannedStart:
     """``last_consumed``: where the partition stopped, None for a new one. ``earliest``, ``latest``: what the stream has now.
 
-    ``skipped`` and ``repeated`` count messages where the stream's offsets count them (Kafka); None: it can not be told, but
-    ``start`` is after (``skips``) or before (``repeats``) ``last_consumed``. ``note``: what a person should know.
+    ``skipped`` and ``repeated`` count messages; None: they are more than COUNTED, in a stream whose offsets do not number them, or the
+    stream does not answer, but ``start`` is after (``skips``) or before (``repeats``) ``last_consumed``. ``waiting``: messages in the
+    stream from ``start`` on, None as before. ``note``: what a person should know.
     """
 
     partition: int
@@ -39,13 +43,14 @@ class PlannedStart:
     skipped: int | None
     repeated: int | None
     note: str = ""
+    waiting: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The API's form."""
         return {
             "partition": self.partition, "lastConsumedOffset": self.last_consumed, "startOffset": self.start,
             "earliestOffset": self.earliest, "latestOffset": self.latest, "skipsRows": self.skips, "repeatsRows": self.repeats,
-            "skippedRows": self.skipped, "repeatedRows": self.repeated, "note": self.note,
+            "skippedRows": self.skipped, "repeatedRows": self.repeated, "waitingRows": self.waiting, "note": self.note,
         }  # fmt: skip
 
 
@@ -94,8 +99,9 @@ def _planned(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) 
         latest=latest.text if latest else None,
         skips=skips,
         repeats=repeats,
-        skipped=None if before else _distance(base, begin) if skips else 0,
-        repeated=None if before else _distance(begin, base) if repeats else 0,
+        skipped=None if before else _distance(facts, case.partition, base, begin) if skips else 0,
+        repeated=None if before else _distance(facts, case.partition, begin, base) if repeats else 0,
+        waiting=_distance(facts, case.partition, begin, latest),
         note=" ".join(filter(None, (note, _note(begin, base, earliest, latest)))),
     )
 
@@ -107,11 +113,14 @@ def _bounds(facts: StreamFacts, partition: int) -> tuple[Offset | None, Offset |
         return None, None
 
 
-def _distance(low: Offset | None, high: Offset | None) -> int | None:
-    """Messages between two offsets of a stream that numbers them."""
-    if low is None or high is None or len(low.value) != 1:
+def _distance(facts: StreamFacts, partition: int, low: Offset | None, high: Offset | None) -> int | None:
+    """Messages between two offsets of one stream; None where they are too many to be counted or the stream does not answer."""
+    if low is None or high is None:
         return None
-    return high.value[0] - low.value[0]
+    try:
+        return facts.count(partition, low, high, COUNTED)
+    except Unavailable:
+        return None
 
 
 def _note(begin: Offset, base: Offset | None, earliest: Offset | None, latest: Offset | None) -> str:

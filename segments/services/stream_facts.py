@@ -65,6 +65,14 @@ class StreamFacts:
         """The exclusive end right now."""
         return self._offset(partition, lambda stream, own: stream.latest(own))
 
+    def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
+        """Messages from ``start`` to ``end``; None when they are more than ``most``, where the stream's offsets do not number them."""
+        if len(start.value) == 1:
+            return max(0, end.value[0] - start.value[0])
+        index = self.config_of(partition).index if self.topics > 1 else 0
+        own = stream_partition(partition, self.topics)
+        return self._unless_down(index, lambda: self._stream(index).count(own, start, end, most))
+
     def first(self, partition: int) -> Offset:
         """Where the table's own criteria begin."""
         criteria, now = self.config_of(partition).criteria, self._ctx.clock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,11 +18,11 @@ from segments import wiring
 from segments.domain.pause import pause_of
 from segments.mirror.follower import Follower
 from segments.models import AuditEvent, Cluster, LagSample, Table
-from segments.services import lag
+from segments.services import consumption, lag
 from segments.store.data_loss import DataLoss, record_data_loss
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER
-from tests.services.realtime_world import TABLE, RealtimeWorld
+from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 
 
 def says(url: str, *_: object) -> list[dict[str, Any]]:
@@ -172,6 +173,65 @@ def test_segments_can_be_reset_and_reloaded_from_their_page(operator: Client, wo
     assert "Reset…" in operator.get(page).content.decode()
     assert operator.post(f"{page}reset/", {"reason": "stuck"}).status_code == 302
     assert AuditEvent.objects.filter(action__startswith="resetSegment", outcome="done").exists()
+
+
+def test_the_page_says_paused_or_not_as_the_cluster_does_though_the_mirror_is_behind(operator: Client, world: RealtimeWorld) -> None:
+    table = Table.objects.get()
+    tag = '<span class="tag">paused</span>'
+    for is_mirrored_as_paused in (True, False):
+        Table.objects.filter(pk=table.pk).update(pause={"paused": is_mirrored_as_paused})
+        change = consumption.resume_table if is_mirrored_as_paused else consumption.pause_table
+        change(world.ctx, TABLE, actor=ANN)
+        for headers in ({}, {"HX-Request": "true"}):
+            text = operator.get(PAGE, headers=headers).content.decode()
+            assert (tag in text) is not is_mirrored_as_paused
+            assert 'id="table-tags"' in text  # the fragment brings it for the head of the page, too
+
+
+def test_while_a_table_is_paused_its_page_counts_what_waits_in_the_stream(operator: Client, world: RealtimeWorld) -> None:
+    consumption.pause_table(world.ctx, TABLE, actor=ANN)
+    world.commit("10")
+    Follower(world.memory, Cluster.objects.get()).sync_all()
+    assert "counted within a minute" in operator.get(PAGE).content.decode()
+    world.streams.topics["a"] = {0: [0, 1510], 1: [0, 10]}
+    world.now = int(timezone.now().timestamp() * 1000)
+    lag.run(world.ctx, TABLE)
+    assert {s.partition: s.messages for s in LagSample.objects.all()} == {0: 1500, 1: 0}
+    assert "1,500 messages wait" in operator.get(PAGE).content.decode()
+    world.now += 60_000
+    world.streams.topics["a"] = {0: [0, 2510], 1: [0, 10]}
+    lag.run(world.ctx, TABLE)
+    text = operator.get(PAGE).content.decode()
+    assert "2,500 messages wait" in text
+    assert "at most 2,500" in text  # also after the pause
+
+
+@pytest.mark.parametrize(("counted", "words"), [(1500, "1,500 rows"), (None, "more than 10,000 rows")])
+def test_the_preview_of_a_resume_numbers_the_rows_that_it_skips(
+    operator: Client, world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch, counted: int | None, words: str
+) -> None:
+    """Also of a stream whose offsets do not number its messages, as Redis; only what is too many to be counted has no number."""
+    monkeypatch.setattr("segments.services.stream_facts.StreamFacts.count", lambda *_: counted)
+    consumption.pause_table(world.ctx, TABLE, actor=ANN)
+    world.commit("10")
+    world.streams.topics["a"] = {0: [0, 1510], 1: [0, 10]}
+    text = operator.get(f"{PAGE}resume/?from=largest").content.decode()
+    assert words in text
+    assert "some rows" not in text
+
+
+def test_rows_visible_of_a_realtime_table_are_those_that_queries_see(
+    operator: Client, world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Committed 100, 40 being consumed, 60 committed since the mirror looked; the list says that it shows what is committed."""
+    first, second = world.consuming
+    Table.objects.update(rows_visible=100)
+    tell = [{"segmentName": first, "partition": 0, "rows": 40, "bytes": 1, "messages": 40}]
+    world.ctx.servers.ask = lambda *_: tell  # type: ignore[union-attr,method-assign]
+    world.done(second, "9").set_record(second, segment_total_docs="60")
+    text = operator.get(f"{BASE}/").content.decode()
+    assert '<dt>Rows visible</dt><dd>200<span class="sub">100 committed</span>' in text
+    assert re.search(r'100<div class="small muted">committed</div>', operator.get("/").content.decode())
 
 
 def test_lag_is_sampled_and_kept_for_a_day(operator: Client, world: RealtimeWorld) -> None:

@@ -22,6 +22,20 @@ def forget() -> None:
     gateway._progress.clear()
 
 
+def test_messages_between_two_ids_are_counted_up_to_a_bound(world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids do not number the entries: in the middle they are fetched in pages, of the whole stream its length is known."""
+    monkeypatch.setattr(gateway, "_PAGE", 3)
+    world.create(topic, 1)
+    stream = world.open(topic)
+    start = stream.earliest(0)
+    assert stream.count(0, start, stream.latest(0), 100) == 0
+    world.send(topic, 0, [b"x"] * 10)
+    end = stream.latest(0)
+    middle = stream.consumer(0).fetch(start, max_messages=4, timeout_s=1).next_offset
+    assert [stream.count(0, a, b, 100) for a, b in ((start, end), (start, middle), (middle, end), (end, end))] == [10, 4, 6, 0]
+    assert [stream.count(0, a, end, 5) for a in (start, middle)] == [None, None]
+
+
 def test_trimming_what_was_read_loses_nothing(world: RedisWorld, topic: str) -> None:
     world.create(topic, 1)
     world.send(topic, 0, [b"a", b"b", b"c"])

@@ -55,6 +55,8 @@ class Line:
     since: datetime | None = None
     is_time: bool = False
     consumers: tuple[Consumer, ...] = ()
+    #: The newest sample of its lag; while nobody consumes, of what waits in the stream.
+    last: LagSample | None = None
 
     @property
     def problems(self) -> list[str]:
@@ -125,7 +127,16 @@ def _line(
     most = max((value for _, value in values), default=0)
     since = samples[0].at if len(samples) > 1 else None
     return Line(
-        partition, _mark(table, segment, lag, paused), segment, lag, paused, _chart(values, most, now), most, since, is_time=is_time
+        partition,
+        _mark(table, segment, lag, paused),
+        segment,
+        lag,
+        paused,
+        _chart(values, most, now),
+        most,
+        since,
+        is_time=is_time,
+        last=samples[-1] if samples else None,
     )
 
 

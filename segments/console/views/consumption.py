@@ -52,6 +52,8 @@ def state(request: HttpRequest, typed: str) -> HttpResponse:
     ctx = wiring.context(table.cluster.name)
     told = _told(ctx, table, name)
     status = told.status
+    # The mirror may be a moment behind a pause or a resume; every word of the page goes by what was told now.
+    table.pause = {**table.pause, "paused": bool(status.get("pauseFlag"))}
     paused = tuple(int(p) for p in status.get("pausedPartitions", ()))
     context = {
         "table": table,

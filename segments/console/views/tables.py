@@ -11,12 +11,14 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from segments.console.access import ADMINISTER, find_table, may, may_operate, may_somewhere, page
-from segments.console.cluster_address import cluster_of
+from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.listing import asked, cut, page_number
+from segments.console.presenters.realtime_rows import visible_rows
 from segments.console.presenters.tables import schema_columns, table_rows
 from segments.console.presenters.tones import mark, replicas_mark
 from segments.domain.secret_masks import mask
 from segments.models import Finding, LineageEntry, PassRun, Push, Segment, Table
+from segments.names import REALTIME
 from segments.secret_texts import MASK
 
 #: Sort keys of the segment list -> columns; the name makes the order total.
@@ -47,12 +49,15 @@ def table_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def overview(request: HttpRequest, typed: str) -> HttpResponse:
     """Status, sums, the current snapshot, schema."""
-    table, _ = find_table(request, typed)
+    table, name = find_table(request, typed)
+    is_realtime = name.type == REALTIME
     return render(
         request,
         "console/table_overview.html",
         {
             **head(request, table, "overview"),
+            "is_realtime": is_realtime,
+            "rows_visible": visible_rows(ctx_of(request), table, name) if is_realtime else table.rows_visible,
             "columns": schema_columns(table.schema),
             "latest": LineageEntry.objects.filter(table=table).first(),
             "pushes": [(p, mark(p.state)) for p in Push.objects.filter(cluster=table.cluster.name, table_name=table.raw_name)[:5]],

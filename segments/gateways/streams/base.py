@@ -66,11 +66,20 @@ class Stream(Protocol):
     def offset_at(self, partition: int, epoch_ms: int) -> Offset:
         """The first message stored at that time or later; :meth:`latest` when there is none."""
 
+    def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
+        """Messages that are stored from ``start`` (inclusive) to ``end`` (exclusive); None when they are more than ``most``."""
+
     def consumer(self, partition: int) -> PartitionConsumer:
         """A new consumer with a connection of its own."""
 
     def close(self) -> None:
         """Ends the connection; consumers live on. Idempotent."""
+
+
+def numbered(start: Offset, end: Offset, most: int) -> int | None:
+    """``Stream.count`` for streams whose offsets number their messages."""
+    count = max(0, end.value[0] - start.value[0])
+    return count if count <= most else None
 
 
 def offset_for(stream: Stream, partition: int, criteria: OffsetCriteria, now_ms: int) -> Offset:

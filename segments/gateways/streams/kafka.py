@@ -15,7 +15,7 @@ from segments.domain.stream_config import StreamConfig
 from segments.domain.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.streams.access import StreamAccess
-from segments.gateways.streams.base import Batch
+from segments.gateways.streams.base import Batch, numbered
 from segments.gateways.streams.kafka_brokers import KafkaBrokers, unreachable
 from segments.gateways.streams.kafka_settings import client_settings
 from segments.gateways.streams.pace import Pace
@@ -66,6 +66,10 @@ class KafkaStream:
             return _offset(found.offset if found.offset >= 0 else self._watermarks(client, partition)[1])
 
         return self._ask(look)
+
+    def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
+        """Offsets number the messages."""
+        return numbered(start, end, most)
 
     def consumer(self, partition: int) -> KafkaConsumer:
         """A client for one partition."""

@@ -11,7 +11,7 @@ import numpy as np
 from segments.domain.stream_config import StreamConfig
 from segments.domain.stream_offset import Offset, parse_offset
 from segments.errors import Unavailable
-from segments.gateways.streams.base import Batch
+from segments.gateways.streams.base import Batch, numbered
 
 
 @dataclass
@@ -88,6 +88,10 @@ class MemoryStream:
         """See :class:`segments.gateways.streams.base.Stream`."""
         log = self._log(partition)
         return self.offset(log.first + next((i for i, t in enumerate(log.times) if t >= epoch_ms), len(log.times)))
+
+    def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
+        """Offsets number the messages."""
+        return numbered(start, end, most)
 
     def consumer(self, partition: int) -> MemoryConsumer:
         """See :class:`segments.gateways.streams.base.Stream`."""

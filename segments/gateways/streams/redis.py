@@ -30,6 +30,8 @@ _LONGEST_WAIT_S: Final = 60.0
 #: Bytes that a fetch should bring at most: a reply is taken into memory as a whole. Entries of the first one, whose size is not known.
 _REPLY_BYTES: Final = 16 << 20
 _FIRST_ENTRIES: Final = 1_000
+#: Entries that are fetched at once to be counted.
+_PAGE: Final = 500
 #: (server, stream) -> the last position read in this process, and how many entries were ever stored before it.
 _progress: dict[tuple[str, str], tuple[tuple[int, ...], int]] = {}
 
@@ -78,6 +80,23 @@ class RedisStream:
         """Ids begin with the time, so the first one of that millisecond is the place, unless it is beyond the end."""
         wanted, end = (max(0, epoch_ms), 0), self._info(partition).end
         return _offset(min(wanted, end))
+
+    def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
+        """Ids do not number the entries, so these are fetched and counted; all of them at once where that is the whole stream."""
+        info, key = self._info(partition), self.key(partition)
+        with _reported(self.config):
+            if info.first is None:
+                return 0
+            if start.value <= info.first and end.value >= info.end:
+                return info.length if info.length <= most else None
+            counted, begin, stop = 0, _id(start.value), f"({_id(end.value)}"
+            while counted <= most:
+                ids = [entry[0] for entry in self._client.execute_command("XRANGE", key, begin, stop, "COUNT", _PAGE, NEVER_DECODE=True)]
+                counted += len(ids)
+                if len(ids) < _PAGE:
+                    return counted if counted <= most else None
+                begin = f"({ids[-1].decode()}"
+        return None
 
     def consumer(self, partition: int) -> RedisConsumer:
         """A connection for one partition."""
