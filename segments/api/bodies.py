@@ -65,6 +65,7 @@ class SegmentsBody(Model, forbid_unknown_fields=True):
     include_hidden: bool | None = None
     retention: str | None = None
     force: bool | None = None
+    switch: bool | None = None
     overwrite: bool | None = None
     files: list[str] | None = None
 

@@ -18,6 +18,7 @@ from segments.names import OFFLINE, TableName, check_segment_name, split_table_n
 from segments.services import archive, deletion, restore, tables
 from segments.services.archive import KeptFile
 from segments.services.deletion_queue import Pending, read_queue
+from segments.services.undo.restore_switch import preview_switch, restore_switch
 
 #: Segments named in one request, and entries of one page.
 _MOST: Final = 10_000
@@ -43,22 +44,27 @@ class RestoreSegments(ApiView):
 
     bodies = {"POST": SegmentsBody}
     rights = {"POST": "administer"}
-    parameters = {"POST": ("type", "dryRun", "includeHidden", "overwrite")}
+    parameters = {"POST": ("type", "dryRun", "includeHidden", "overwrite", "force", "switch")}
 
     def post(self, request: Request, table: str) -> Response:
         """Body: {"segments": [names]}. Record, file and row come back; each name is answered with what became of it, and why.
 
         "files": kept files as listed, where another than the newest version is wanted. A name that exists again is refused, unless
-        "overwrite" says that the kept version takes its place; the present one is then kept in turn.
+        "overwrite" says that the kept version takes its place; the present one is then kept in turn. What a replacement took away does not
+        come back beside what stands for it now: with "switch" that is hidden in the same step. "force" passes over newer other data.
         """
         names, body = _names(request, may_name_files=True)
         is_dry = bool_param(request, "dryRun", body.dry_run is True)
         hidden = bool_param(request, "includeHidden", body.include_hidden is True)
         overwrite = bool_param(request, "overwrite", body.overwrite is True)
-        found = _table(self, request, table)
+        found, force = _table(self, request, table), bool_param(request, "force", body.force is True)
+        if bool_param(request, "switch", body.switch is True):
+            told = preview_switch(self.ctx, found, names) if is_dry else restore_switch(self.ctx, found, names, actor=self.actor)
+            return Response({"dryRun": is_dry, **told.to_json()})
         outcomes = restore.restore_segments(
-            self.ctx, found, names, dry_run=is_dry, include_hidden=hidden, actor=self.actor, overwrite=overwrite, files=body.files or ()
-        )
+            self.ctx, found, names, dry_run=is_dry, include_hidden=hidden, actor=self.actor, overwrite=overwrite, files=body.files or (),
+            force=force,
+        )  # fmt: skip
         return _outcomes(found, outcomes, is_dry)
 
 

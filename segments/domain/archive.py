@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from segments.domain.lineage import Entry, State
 from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata, from_record
+from segments.domain.undo.return_rule import Obstacle
 from segments.domain.znrecord import ZNRecord
 from segments.errors import RecordCorrupt
 
@@ -107,28 +107,17 @@ def is_replaced_by(old: SegmentMetadata, crc: int) -> bool:
     return old.status in COMPLETED_STATUSES and old.crc is not None and old.crc != crc
 
 
-def name_refusal(segment: str, table: str, ideal: Mapping[str, object], hidden: Mapping[str, Entry]) -> Outcome | None:
-    """Why this name can not come back now, None when it can: it exists again, or an entry of ``hidden`` hides it (``ReturnRule``)."""
+def name_refusal(segment: str, table: str, ideal: Mapping[str, object], obstacles: Mapping[str, Obstacle]) -> Outcome | None:
+    """Why this name can not come back now, None when it can: it exists again, or one of the ``obstacles`` (``ReturnRule``) is its own."""
     if segment in ideal:
         return refused(segment, f"Segment '{segment}' exists in table '{table}'.", _IN_ITS_PLACE)
-    return _hidden(segment, hidden[segment]) if segment in hidden else None
+    if segment not in obstacles:
+        return None
+    why, remedy = obstacles[segment].told()
+    return refused(segment, f"Segment '{segment}' can not be restored: {why}.", remedy)
 
 
 _IN_ITS_PLACE: Final = "Restore with overwrite=true to put the kept one in its place; the present one is then kept in turn."
-
-
-def _hidden(segment: str, entry: Entry) -> Outcome:
-    match entry.state:
-        case State.COMPLETED:
-            why = f"lineage entry '{entry.id}' replaced it: no query would see it"
-            remedy = "Restore it with includeHidden=true in order to revert that entry."
-        case State.REVERTED:
-            why = f"lineage entry '{entry.id}', which brought it, is reverted: no query would see it and the next clean-up would take it"
-            remedy = "Undo that rollback, or push the data again under a new name."
-        case State.IN_PROGRESS:
-            why = f"it belongs to the running replacement '{entry.id}'"
-            remedy = "Wait for the end of the replacement, or revert it."
-    return refused(segment, f"Segment '{segment}' can not be restored: {why}.", remedy)
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, int]:

@@ -18,18 +18,21 @@ from segments.services.context import Actor, Context
 from segments.services.lineage_record import observe
 from segments.services.pinot_kept import KEEP_COPIES, fate
 from segments.services.replaced import in_place
+from segments.services.undo.beside import counted
 from segments.services.undo.past_entries import read_past
 
 
 def restore_segments(
     ctx: Context, table: TableName, segments: Sequence[str], *, dry_run: bool, include_hidden: bool, actor: Actor,
-    overwrite: bool = False, files: Sequence[str] = (),
+    overwrite: bool = False, files: Sequence[str] = (), force: bool = False,
 ) -> list[Outcome]:  # fmt: skip
     """Upload the kept copies again, one by one; what became of each. Pinot makes the record, with the same CRC."""
     names = in_place.names_of(segments, files)
     seen = observe(ctx, table)
-    hidden = ReturnRule(include_hidden).hidden(seen.lineage, read_past(ctx, table))
     kept = archive.find(ctx, table, names, files)
+    deleted = {} if force else {s: k.deleted_ms for s, k in kept.items()}
+    rule = ReturnRule(include_hidden, deleted=deleted, is_refresh=seen.config.is_refresh)
+    hidden = rule.obstacles(seen.lineage, read_past(ctx, table), seen.ideal.maps)
     over = in_place.foreseen(ctx, seen, hidden, kept) if overwrite else {}
     outcomes = []
     for name in names:
@@ -37,7 +40,9 @@ def restore_segments(
             is_wanted = over[name].outcome == "done" and not dry_run
             outcomes.append(in_place.bring_back(ctx, table, kept[name], actor) if is_wanted else over[name])
             continue
-        found = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden) or _possible(seen.config, name, kept.get(name))
+        refusal = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden)
+        refusal = refusal and counted(ctx, seen, {name: refusal}, hidden).get(name, refusal)
+        found = refusal or _possible(seen.config, name, kept.get(name))
         outcomes.append(found if dry_run or found.outcome != "done" else _bring_back(ctx, table, kept[name], actor))
     if not dry_run:
         done = [o.segment for o in outcomes if o.outcome == "done"]

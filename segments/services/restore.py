@@ -17,10 +17,9 @@ from segments.domain import assignment, ideal_state
 from segments.domain import retention as rules
 from segments.domain.archive import ArchivedSegment, Outcome, refused
 from segments.domain.ideal_state import ONLINE
-from segments.domain.lineage import Entry
 from segments.domain.segment_metadata import from_record
 from segments.domain.table_config import TableConfig
-from segments.domain.undo.return_rule import ReturnRule
+from segments.domain.undo.return_rule import Obstacle, ReturnRule
 from segments.domain.znrecord import ZNRecord, encode
 from segments.errors import NotFound, StateConflict
 from segments.names import TableName
@@ -32,6 +31,7 @@ from segments.services.lineage_record import Observed, observe
 from segments.services.placement.segment_servers import segment_servers
 from segments.services.replaced import in_place
 from segments.services.table_record import read_table_config
+from segments.services.undo.beside import counted, pushed_since
 from segments.services.undo.past_entries import read_past
 from segments.services.upload_files import download_url, staged_path
 from segments.store import paths
@@ -47,28 +47,33 @@ _CHUNK_BYTES: Final = 400_000
 
 def restore_segments(
     ctx: Context, table: TableName, segments: Sequence[str], *, dry_run: bool = False, include_hidden: bool = False, actor: Actor,
-    overwrite: bool = False, files: Sequence[str] = (),
+    overwrite: bool = False, files: Sequence[str] = (), force: bool = False,
 ) -> list[Outcome]:  # fmt: skip
     """Bring these back; what became of each, in their order. ``dry_run`` only tells what would.
 
     ``files`` names kept files where another than the newest version of a segment is wanted. ``overwrite``: what exists again is replaced
     by name, and kept in turn. Refused: a name that exists again without that, one that a lineage entry hides (``include_hidden`` lets the
-    old side of a COMPLETED one through), one that is just being deleted or uploaded, and one whose file or record is gone. NotFound when
-    there is no such table.
+    old side of a COMPLETED one through) or hid before it was dropped, one that newer data stands for now (unless ``force`` says that it is
+    other data), one that is just being deleted or uploaded, and one whose file or record is gone. NotFound when there is no such table.
     """
     if ctx.pinot is not None:
         return pinot_restore.restore_segments(
-            ctx, table, segments, dry_run=dry_run, include_hidden=include_hidden, actor=actor, overwrite=overwrite, files=files
+            ctx, table, segments, dry_run=dry_run, include_hidden=include_hidden, actor=actor, overwrite=overwrite, files=files, force=force
         )
     if not ctx.deep_store.exists:
         raise StateConflict("This installation has no deep store: of deleted segments nothing is kept that could come back.")
-    names, rule = in_place.names_of(segments, files), ReturnRule(include_hidden)
-    config, seen = read_table_config(ctx, table), observe(ctx, table)
-    outcomes, hidden, found = dict[str, Outcome](), _hidden(ctx, seen, rule), look_up(ctx, config, names, files)
+    names, config, seen = in_place.names_of(segments, files), read_table_config(ctx, table), observe(ctx, table)
+    found, outcomes = look_up(ctx, config, names, files), dict[str, Outcome]()
+    deleted = {} if force else {s: at for s, f in found.items() if (at := f.deleted_ms) is not None}
+    rule = ReturnRule(include_hidden, deleted=deleted, is_refresh=config.is_refresh)
+    hidden = _hidden(ctx, seen, rule)
+    free = {s: at for s, at in deleted.items() if s not in seen.ideal.maps and s not in seen.lineage.hidden() and s not in hidden}
+    late = pushed_since(ctx, seen, free)
     stored = {s: f.kept for s, f in found.items() if f.kept is not None}
     over = in_place.foreseen(ctx, seen, hidden, stored) if overwrite else {}
     for name in (n for n in names if n not in over):
-        outcomes[name] = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden) or found[name].outcome
+        outcomes[name] = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden) or late.get(name) or found[name].outcome
+    outcomes.update(counted(ctx, seen, outcomes, hidden))
     if not dry_run:
         wanted = [found[s] for s, o in outcomes.items() if o.outcome == "done"]
         outcomes.update(_bring_all(ctx, config, wanted, rule))
@@ -86,6 +91,13 @@ class Found:
     outcome: Outcome
     kept: KeptFile | None
     item: Pending | None
+
+    @property
+    def deleted_ms(self) -> int | None:
+        """When it was asked to go (epoch ms); None: it is not known."""
+        if self.kept is not None:
+            return self.kept.kept.requested_ms if self.kept.kept is not None else self.kept.deleted_ms
+        return self.item.requested_ms if self.item is not None else None
 
 
 def look_up(ctx: Context, config: TableConfig, names: Sequence[str], files: Sequence[str] = ()) -> dict[str, Found]:
@@ -107,8 +119,8 @@ def restore_hidden(ctx: Context, table: TableName, segments: Sequence[str], entr
     return list(outcomes.values())
 
 
-def _hidden(ctx: Context, seen: Observed, rule: ReturnRule) -> Mapping[str, Entry]:
-    return rule.hidden(seen.lineage, read_past(ctx, seen.table))
+def _hidden(ctx: Context, seen: Observed, rule: ReturnRule) -> Mapping[str, Obstacle]:
+    return rule.obstacles(seen.lineage, read_past(ctx, seen.table), seen.ideal.maps)
 
 
 def _bring_all(ctx: Context, config: TableConfig, found: Sequence[Found], rule: ReturnRule) -> dict[str, Outcome]:

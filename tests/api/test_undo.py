@@ -76,3 +76,16 @@ def test_odd_requests_are_refused_by_name(table: ApiCluster) -> None:
     assert undo(table, "nothing", force="perhaps").status_code == 400
     open_entry = replaced(table, ["a"], ["b"])
     assert undo(table, open_entry, "GET").status_code == 409
+
+
+def test_deleted_segments_come_back_over_rest_as_a_switch_or_not_at_all(table: ApiCluster) -> None:
+    entry = replaced(table, ["a"], ["b", "c"])
+    table.http.post("/segments/t/revertReplaceSegments", "", JSON, query_params={"type": "OFFLINE", "segmentLineageEntryId": entry})
+    address, body = "/api/v1/segments/t/restore", {"segments": ["b", "c"]}
+    refused = table.http.post(address, body, JSON).json()
+    assert (refused["summary"], "Undo that rollback" in refused["segments"][0]["remedy"]) == ({"refused": 2}, True)
+    told = table.http.post(address, {**body, "switch": True, "dryRun": True}, JSON).json()
+    assert (told["before"]["rows"], told["after"]["rows"], told["hidden_segments"]) == (3, 6, ["a"])
+    assert visible(table) == ["a"]
+    done = table.http.post(address, {**body, "switch": True}, JSON).json()
+    assert (done["returning_segments"], visible(table)) == (["b", "c"], ["b", "c"])

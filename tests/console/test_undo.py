@@ -8,6 +8,7 @@ from django.test import Client
 from segments.models import LineageEntry
 from segments.services import deletion, replacement, retention, rollback
 from segments.services.undo import switch_back
+from tests.console.conftest import logged_in
 from tests.console.test_entry import LINEAGE
 from tests.console.test_entry import servers as servers
 from tests.console.test_entry import three as three
@@ -69,3 +70,15 @@ def test_what_can_not_be_undone_says_why(operator: Client, three: list[str], wor
     assert ("It can not be undone now." in after, "IN_PROGRESS" in after) == (True, True)
     assert operator.post(f"{LINEAGE}{three[2]}/undo/", {"reason": "x"}).status_code == 409
     assert operator.get(f"{LINEAGE}nothing/undo/").status_code == 404
+
+
+def test_deleted_segments_of_a_rollback_are_offered_as_a_switch_with_its_numbers(three: list[str], world: World, db: None) -> None:
+    replacement.revert_replace(world.ctx, TABLE, three[2], actor=ANN)
+    world.serve()
+    deletion.drain(world.ctx, TABLE)
+    admin = logged_in("ada", is_superuser=True)
+    address = "/console/tables/t_OFFLINE/deleted/restore/?s=d"
+    page = text(admin, address)
+    assert ("Show 1 instead of 1" in page, "old and new rows together" in page) == (True, True)
+    answer = admin.post(address, {"s": "d", "reason": "wanted", "confirm": "restore 1"}, follow=True)
+    assert ("instead of 1." in answer.content.decode(), world.visible) == (True, ["d"])

@@ -17,6 +17,7 @@ from segments.console.access import ADMINISTER, find_table, may, page
 from segments.console.listing import PAGE_SIZE, Listing, asked, page_number
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.views.tables import filtered_segments, head
+from segments.console.views.undo.restore_switch import as_switch
 from segments.domain.archive import Outcome as SegmentOutcome
 from segments.domain.table_config import parse_table_config
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
@@ -108,6 +109,8 @@ def restore_chosen(request: HttpRequest, typed: str) -> HttpResponse:
     ctx = wiring.context(table.cluster.name)
     outcomes = restore.restore_segments(ctx, name, names, dry_run=True, actor=Actor(""), overwrite=True, files=files)
     possible = [o.segment for o in outcomes if o.outcome == "done"]
+    if not possible and (switch := as_switch(request, table, name, names)) is not None:
+        return switch
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         found = restore.restore_segments(ctx, name, names, actor=actor, overwrite=True, files=files)

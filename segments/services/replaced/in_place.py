@@ -8,7 +8,6 @@ from pathlib import Path
 
 from segments.domain.admission import Conditions
 from segments.domain.archive import Outcome, refused
-from segments.domain.lineage import Entry
 from segments.domain.segment_metadata import SegmentMetadata, from_record
 from segments.domain.upload import CustomMapModifier
 from segments.errors import NotFound, PinotAdminError
@@ -26,7 +25,7 @@ def names_of(segments: Iterable[str], files: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(check_segment_name(s) for s in (*segments, *map(archive.segment_of, files))))
 
 
-def foreseen(ctx: Context, seen: Observed, hidden: Mapping[str, Entry], kept: Mapping[str, KeptFile]) -> dict[str, Outcome]:
+def foreseen(ctx: Context, seen: Observed, hidden: Mapping[str, object], kept: Mapping[str, KeptFile]) -> dict[str, Outcome]:
     """What would become of those kept versions whose segment exists; the others, and names that the lineage hides, are left out."""
     there = [s for s in kept if s in seen.ideal.maps and s not in hidden]
     nodes = ctx.store.get_many([paths.segment(seen.lineage.table, s) for s in there])
