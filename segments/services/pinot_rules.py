@@ -23,7 +23,8 @@ def rollback_until_ms(ctx: Context, seen: Observed, entry: Entry, config: TableC
 def undo_kept_ms(ctx: Context, config: TableConfig) -> int:
     """How long (ms) what a rollback deletes now is kept, so that it can be undone; 0: not at all."""
     kept = deleted_kept_ms(config.deleted_retention, ctx.limits.deleted_segments_days)
-    return kept if ctx.pinot is None or keeps_copies(config) else 0
+    is_kept = ctx.deep_store.exists and (ctx.pinot is None or keeps_copies(config))
+    return kept if is_kept else 0
 
 
 def undo_until_ms(ctx: Context, config: TableConfig) -> int | None:

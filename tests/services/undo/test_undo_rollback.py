@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from segments.domain.table_config import DAY_MS, parse_table_config
 from segments.errors import NotFound, PinotAdminError, PreconditionFailed, StateConflict
+from segments.gateways.no_deep_store import NoDeepStore
 from segments.models import AuditEvent
 from segments.services import deletion, entry_reaper, retention
 from segments.services.lineage_record import observe
 from segments.services.pins import pin_entry
 from segments.services.replacement import end_replace, revert_replace, start_replace
 from segments.services.restore import restore_segments
-from segments.services.rollback import roll_back
+from segments.services.rollback import preview_rollback, roll_back
 from segments.services.undo.planning import preview_undo
 from segments.services.undo.rollback import undo_rollback
 from segments.store import paths
@@ -214,6 +216,12 @@ def test_a_table_that_keeps_no_files_refuses_and_says_so(tmp_path: Path) -> None
     assert (preview.allowed, preview.possible_until_ms) == (False, None)
     with pytest.raises(PreconditionFailed, match="not among the deleted segments"):
         undo_rollback(world.ctx, TABLE, "e1", actor=ANN)
+
+
+def test_an_installation_without_a_deep_store_promises_no_undo(world: ServingWorld) -> None:
+    assert preview_rollback(world.ctx, TABLE, "e2").undo_until_ms == world.now + 7 * DAY_MS
+    without = replace(world.ctx, deep_store=NoDeepStore())
+    assert preview_rollback(without, TABLE, "e2").undo_until_ms is None
 
 
 def test_a_pin_holds_through_rollback_and_undo(world: ServingWorld) -> None:
