@@ -23,6 +23,10 @@ _MOST_LEFT: Final = 32
 _ASK_S: Final = 0.5
 
 
+class NoAnswer(Unavailable):
+    """A file system hangs: nothing is known of what was asked for, and asking again is of no use before it answers."""
+
+
 class _Call:
     """One call on its way: what to do, and what became of it."""
 
@@ -57,7 +61,7 @@ class BoundedCalls:
         self._hangs_since = 0.0
 
     def run(self, work: Callable[[], T], seconds: float) -> T:
-        """What ``work`` returns or raises. Unavailable when it takes longer, or when the file system hangs already."""
+        """What ``work`` returns or raises. NoAnswer when it takes longer, or when the file system hangs already."""
         if self._hangs_since:
             self._check_again()
         call = _Call(work)
@@ -73,7 +77,7 @@ class BoundedCalls:
         return result
 
     def _check_again(self) -> None:
-        """Go on when what hung answers again; else Unavailable, at once while the question to it hangs."""
+        """Go on when what hung answers again; else NoAnswer, at once while the question to it hangs."""
         with self._lock:
             question = self._question
             is_new = question is None or question.done.is_set()
@@ -88,8 +92,8 @@ class BoundedCalls:
         with self._lock:
             self._hangs_since = 0.0 if not self._left else self._hangs_since
 
-    def _unavailable(self, seconds: float) -> Unavailable:
-        return Unavailable(f"{self._what} has not answered for {seconds:.0f} s.", remedy="Check that it is up; this is tried again.")
+    def _unavailable(self, seconds: float) -> NoAnswer:
+        return NoAnswer(f"{self._what} has not answered for {seconds:.0f} s.", remedy="Check that it is up; this is tried again.")
 
     def _start(self, call: _Call) -> None:
         with self._lock:

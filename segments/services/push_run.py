@@ -16,6 +16,7 @@ from django.db import transaction
 from segments.domain import table_config
 from segments.domain.push_plan import InputFile, Part, Step, next_step, part_from_json, parts_by_rows, still_to_build
 from segments.errors import InvalidInput, PinotAdminError, StateConflict, Unavailable
+from segments.gateways.bounded_calls import NoAnswer
 from segments.gateways.deepstore import STAGING
 from segments.gateways.pinot import ControllerFault
 from segments.models import Push, PushSegment
@@ -96,10 +97,11 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
         except PinotAdminError as second:
             return _stopped(session, second)
         return f"Push {push.pk} of {push.table_name} failed: {error}"
-    if isinstance(error, ControllerFault) and _is_young(session):
-        # Nothing was tried: a controller that is away for some minutes costs no push an attempt.
+    if isinstance(error, ControllerFault | NoAnswer) and _is_young(session):
+        # Nothing was tried: a controller that is away, or a deep store that hangs, for some minutes costs no push an attempt.
         session.release(_AWAY_S, error=push.error if push.stage == Push.Stage.REVERT else str(error), attempts=max(push.attempts - 1, 0))
-        return f"Push {push.pk} waits for the controller of cluster '{push.cluster}': {error}"
+        whom = "the deep store" if isinstance(error, NoAnswer) else f"the controller of cluster '{push.cluster}'"
+        return f"Push {push.pk} waits for {whom}: {error}"
     if push.attempts > 2 * MAX_ATTEMPTS:
         session.update(state=Push.State.FAILED, finished_at=now(session.ctx), error=f"{push.error} It could not be taken back: {error}")
         return f"Push {push.pk} could not be taken back: {error}"

@@ -1,4 +1,4 @@
-"""A push that takes too long gives its slot to others; what its thread does later counts for nothing, and the push is carried on."""
+"""A push that takes too long gives its slot to others and is carried on later; one whose deep store hangs waits for it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from segments import tasks, wiring
 from segments.domain.workers.pools import PUSHES, TaskRule
+from segments.gateways.bounded_calls import NoAnswer
 from segments.models import Push
 from tests.push.pushing import PushWorld
 from tests.waiting import poll
@@ -34,6 +35,28 @@ def test_an_attempt_that_hangs_is_given_up_and_the_next_one_finishes_the_push(tm
     push.refresh_from_db()
     assert (push.state, push.stage) == (Push.State.RUNNING, Push.Stage.BUILD)
     world.builder.before = lambda part: None
+    world.run(push, "next")
+    push.refresh_from_db()
+    assert push.state == Push.State.DONE
+
+
+def test_a_push_outlasts_a_deep_store_that_hangs_for_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = PushWorld(tmp_path)
+    world.upload("old")
+    world.file("a.csv", "rome,1,19000")
+    push = world.create()
+
+    def hang(*_: object) -> None:
+        raise NoAnswer("The deep store has not answered for 30 s.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("segments.services.push_run.read_notes", hang)
+        for _ in range(40):
+            world.run(push, "one")
+            world.now += 16_000
+    push.refresh_from_db()
+    assert (push.state, push.attempts) == (Push.State.RUNNING, 0)
+    assert "has not answered" in push.error
     world.run(push, "next")
     push.refresh_from_db()
     assert push.state == Push.State.DONE
