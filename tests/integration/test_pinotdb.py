@@ -12,6 +12,7 @@ import pytest
 from pinotdb.db import Type
 
 from tests.integration.running import DAY0, Client, Installation
+from tests.waiting import poll
 
 
 @pytest.fixture
@@ -19,6 +20,7 @@ def cursor(installation: Installation, client: Client, table: str) -> Iterator[A
     """A cursor of a connection as the administrator; its table has two segments of ten rows."""
     client.upload(table, f"{table}_a", f"{table}_b")
     client.online(table, f"{table}_a", f"{table}_b")
+    poll(lambda: client.counts(table) == {f"{table}_a": 10, f"{table}_b": 10}, 20, "all rows")
     connection = connect(installation)
     yield connection.cursor()
     connection.close()

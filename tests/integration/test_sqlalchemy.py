@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from tests.integration.running import Client, Installation
+from tests.waiting import poll
 
 pytestmark = [
     pytest.mark.integration,
@@ -24,6 +25,7 @@ def engine(installation: Installation, client: Client, table: str) -> Iterator[A
     """An engine as the administrator; its table has two segments of ten rows."""
     client.upload(table, f"{table}_a", f"{table}_b")
     client.online(table, f"{table}_a", f"{table}_b")
+    poll(lambda: client.counts(table) == {f"{table}_a": 10, f"{table}_b": 10}, 20, "all rows")
     ends = installation.endpoints
     user, password = base64.b64decode(ends["authorization"].removeprefix("Basic ")).decode().split(":", 1)
     broker = urlsplit(ends["broker"]).netloc
