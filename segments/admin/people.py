@@ -2,26 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin as BaseGroupAdmin
 from django.contrib.auth.admin import UserAdmin as BaseUserAdmin
 from django.contrib.auth.models import Group, User
+from django.db.models import Q
+from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+from segments.models import Grant
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
+#: What makes somebody more than they are.
+_OF_RIGHTS: Final = ("is_staff", "is_superuser", "groups", "user_permissions")
+
+
 @admin.register(User)
 class UserAdmin(BaseUserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]  # unfold ships no types; Django's class takes none at run time
-    """People; the rights ``operate`` and ``administer`` are under "table" permissions."""
+    """People; the rights ``operate`` and ``administer`` are under "table" permissions.
+
+    Who may change users without being a superuser can give nobody rights, and neither change nor remove a superuser or other staff: a new
+    password for one of those would be as good as their rights.
+    """
 
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
 
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Sequence[str]:
+        """Rights, to all but superusers."""
+        return (*super().get_readonly_fields(request, obj), *(() if request.user.is_superuser else _OF_RIGHTS))
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """Also asked for a new password."""
+        return bool(super().has_change_permission(request, obj)) and _is_below(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """The same."""
+        return bool(super().has_delete_permission(request, obj)) and _is_below(request, obj)
+
+
+def _is_below(request: HttpRequest, user: User | None) -> bool:
+    """Has ``user`` no more rights than who asks? Superusers are above all; others only above people without any."""
+    if request.user.is_superuser or user is None or user.pk == request.user.pk:
+        return True
+    has_grants = Grant.objects.filter(Q(user=user) | Q(group__user=user)).exists()
+    return not (user.is_superuser or user.is_staff or has_grants or user.get_all_permissions())
+
 
 @admin.register(Group)
 class GroupAdmin(BaseGroupAdmin, ModelAdmin):  # type: ignore[misc]  # unfold ships no types
-    """Groups."""
+    """Groups. Their permissions, and so who gets them, are for superusers."""
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> Sequence[str]:
+        """Permissions, to all but superusers."""
+        return (*super().get_readonly_fields(request, obj), *(() if request.user.is_superuser else ("permissions",)))

@@ -128,6 +128,15 @@ def test_filters_by_partition_reason_and_number(api: Api) -> None:
         assert api.root.get(f"{PATH}?{odd}").status_code == 400, odd
 
 
+def test_a_search_does_not_find_what_the_mask_hides(api: Api) -> None:
+    api.report(message(1, b'{"password": "hunter2", "id": "x"}', reason="'hunter2' is no INT"))
+    assert "hunter2" not in json.dumps(api.listed(api.reader))
+    assert len(api.listed(api.reader, contains="is no INT")) == 1
+    for client in (api.reader, api.olga, api.root):
+        assert client.get(PATH, {"contains": "hunter"}).json()["total"] == 0
+    assert "hunter2" not in SetAsideMessage.objects.get().reason
+
+
 def test_exports_are_safe_for_spreadsheets_and_hold_what_the_list_holds(api: Api) -> None:
     api.report(message(1, b"=1+1"), message(2, b'{"password": "hunter2"}'), *(message(n, partition=2) for n in range(250)))
     sheet = b"".join(api.olga.get(f"{PATH}/export?kind=csv").streaming_content).decode()  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from typing import Final
 from django.db import transaction
 from django.db.models import F, QuerySet, Sum
 
-from segments.domain.set_aside import LARGEST_PAYLOAD, Message, Report, Settled, place_of
+from segments.domain.set_aside import LARGEST_PAYLOAD, Message, Report, Settled, place_of, shown_reason
 from segments.errors import InvalidInput
 from segments.models import SetAsideCount, SetAsideMessage, SetAsideReplay
 from segments.names import REALTIME, TableName
@@ -87,8 +87,9 @@ def _row(cluster: str, table: TableName, message: Message) -> SetAsideMessage:
         cluster=cluster, table_name=table.typed, topic=_text(message.topic, 255), partition=max(0, message.partition),
         offset=_text(message.offset, 64), place=place_of(message.offset)[:64], segment=_text(message.segment, 512),
         noticed_at=_moment(message.noticed_ms), sent_at=_moment(message.sent_ms) if message.sent_ms > 0 else None,
-        column=_text(message.column, 255), reason=_text(message.reason, _LONGEST_REASON), size=max(message.size, len(payload)),
-        payload=payload, kept_bytes=len(payload),
+        # Masked before it is kept: it is searched by people who may not see what the mask hides.
+        column=_text(message.column, 255), reason=_text(shown_reason(message.reason, payload), _LONGEST_REASON),
+        size=max(message.size, len(payload)), payload=payload, kept_bytes=len(payload),
     )  # fmt: skip
 
 
