@@ -90,7 +90,11 @@ def _planned(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) 
     base = facts.parse(case.partition, case.base_offset) if case.base_offset is not None and before is None else None
     earliest, latest = _bounds(facts, case.partition)
     skips, repeats = base is not None and begin > base, base is not None and begin < base
-    note = f"It stopped at {case.base_offset} of {before}; {begin} is an offset of another stream." if before else ""
+    note = (
+        f"It stopped at {case.base_offset} of {before}, of which nothing more is read; {begin} is an offset of another stream."
+        if before
+        else ""
+    )
     return PlannedStart(
         partition=case.partition,
         last_consumed=case.base_offset,
