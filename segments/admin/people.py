@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from django.contrib import admin
@@ -36,7 +35,7 @@ class UserAdmin(BaseUserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]  # u
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
 
-    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Sequence[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
         """Rights, to all but superusers."""
         return (*super().get_readonly_fields(request, obj), *(() if request.user.is_superuser else _OF_RIGHTS))
 
@@ -61,6 +60,6 @@ def _is_below(request: HttpRequest, user: User | None) -> bool:
 class GroupAdmin(BaseGroupAdmin, ModelAdmin):  # type: ignore[misc]  # unfold ships no types
     """Groups. Their permissions, and so who gets them, are for superusers."""
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> Sequence[str]:
+    def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:
         """Permissions, to all but superusers."""
         return (*super().get_readonly_fields(request, obj), *(() if request.user.is_superuser else ("permissions",)))

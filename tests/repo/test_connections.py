@@ -55,6 +55,7 @@ _OTHERS = {
     "segments/gateways/deepstore.py": "the deep store, from the installation's settings or those of an administrator of clusters",
     "segments/gateways/servers.py": "servers that are registered in the cluster",
     "segments/gateways/controller_protocol.py": "the installation's own controllers, from its settings",
+    "segments/gateways/set_aside_reports.py": "the installation's own web processes, from its settings",
     "segments/gateways/pinot/client.py": "controllers and brokers of clusters that an administrator of the installation adds",
     "segments/store/zookeeper.py": "ZooKeepers of the installation's settings and of such clusters",
     "segments/store/zookeeper_login.py": "a ZooKeeper of the installation's settings or of a cluster that an administrator adds",
