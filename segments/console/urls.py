@@ -32,6 +32,8 @@ from segments.console.views import (
     tables,
     tokens,
 )
+from segments.console.views.set_aside import actions as set_aside_actions
+from segments.console.views.set_aside import messages as set_aside_messages
 from segments.console.views.undo import rollback as undo_rollback
 
 app_name = "console"
@@ -47,6 +49,11 @@ _pages = [
     path("tables/<str:typed>/consumption/pause/", consumption.pause, name="pause"),
     path("tables/<str:typed>/consumption/resume/", consumption.resume, name="resume"),
     path("tables/<str:typed>/consumption/commit/", consumption.commit, name="commit"),
+    path("tables/<str:typed>/consumption/set-aside/", set_aside_messages.message_list, name="set_aside"),
+    path("tables/<str:typed>/consumption/set-aside/export/", set_aside_messages.download, name="set_aside_export"),
+    path("tables/<str:typed>/consumption/set-aside/replay/", set_aside_actions.replay_chosen, name="replay_set_aside"),
+    path("tables/<str:typed>/consumption/set-aside/delete/", set_aside_actions.delete_chosen, name="delete_set_aside"),
+    path("tables/<str:typed>/consumption/set-aside/<int:number>/", set_aside_actions.reveal, name="reveal_set_aside"),
     path("tables/<str:typed>/reset/", segment_actions.reset_many, name="reset_segments"),
     path("tables/<str:typed>/reload/", segment_actions.reload_many, name="reload_segments"),
     path("tables/<str:typed>/segments/<str:segment>/reset/", segment_actions.reset, name="reset_segment"),

@@ -162,7 +162,7 @@ def outcome(answer: Any) -> str:
 #: What these pages are about is made by something that is not there here; then they say so before they ask for the right.
 ABSENT = (
     "/end/cancel/", "/end/progress/", "/rollback/carry-on/", "/rollback/give-up/", "/deleted/<segment>/cancel/", "/cluster/check/",
-    "/consumption/commit/", "/consumption/",
+    "/consumption/commit/", "/consumption/", "/set-aside/export/", "/set-aside/replay/", "/set-aside/delete/", "/set-aside/<number>/",
 )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ from segments.services.context import Actor, Context
 from segments.services.force_commit import Wanted
 from segments.services.lag import PartitionLag, read_lag
 from segments.services.resume_plan import plan_resume, streams_before
+from segments.services.set_aside.listing import totals
 from segments.store.data_loss import read_data_loss
 
 #: Seconds between two looks; a real Pinot is asked less often.
@@ -61,6 +62,7 @@ def state(request: HttpRequest, typed: str) -> HttpResponse:
         "lines": (partitions := lines(table, told.lags, paused, timezone.now(), told.consumers)),
         "samples": [s for line in partitions for s in line.samples],
         "gaps": told.gaps,
+        "set_aside": totals(table.cluster.name, name),
         "problem": told.problem,
         "is_live": told.is_live,
         "every_s": _EVERY_S if ctx.pinot is None else _EVERY_PINOT_S,
