@@ -17,11 +17,13 @@ from pytest_django.live_server_helper import LiveServer
 from segments import wiring
 from segments.domain.checks import CheckReport, Level, Outcome
 from segments.domain.schema import parse_schema
+from segments.domain.set_aside import Message, Report
 from segments.gateways.servers import Profile
 from segments.mirror.follower import Follower
 from segments.models import Cluster, LagSample, Push, Table
 from segments.services import consumption, deletion, replacement, snapshot_checks
 from segments.services.check_settings import write_check_document
+from segments.services.set_aside import keeping
 from segments.store import paths
 from segments.store.data_loss import DataLoss, record_data_loss
 from tests.console.conftest import FakeBroker
@@ -116,6 +118,9 @@ def realtime(world: World, tmp_path: Path) -> Iterator[RealtimeWorld]:
     table, now = Table.objects.get(name=REALTIME.typed), timezone.now()
     for minutes, behind in ((30, 0), (20, 900), (10, 30), (1, 7)):
         LagSample.objects.create(table=table, partition=0, at=now - timedelta(minutes=minutes), messages=behind)
+    payloads = [b'{"id": "a", "password": "x", "ts": "noon"}', b"no json", b'{"id": "fits", "ts": 1700000000000}']
+    told = [Message("a", n % 2, str(17 + n), "gone", realtime.now, 0, "", "It is no JSON.", len(p), p) for n, p in enumerate(payloads)]
+    keeping.keep_report(realtime.ctx, REALTIME, Report("1", "Server_1", told, [], 7))
     make_finding(table_name=REALTIME.typed, code="consumption-data-loss", subject="0:100:350", severity="error", message="Rows are lost.")
     with wiring.use(realtime.ctx, FakeBroker()):
         yield realtime
