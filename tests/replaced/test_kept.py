@@ -13,8 +13,10 @@ from segments.domain.admission import Conditions
 from segments.domain.table_config import parse_table_config
 from segments.errors import OutcomeUnknown, StateConflict
 from segments.gateways.deepstore import DeepStore
+from segments.gateways.no_deep_store import NoDeepStore
 from segments.segmentfile.tar import read_info_from_tar
 from segments.services import archive, deletion, retention
+from segments.services.context import Context
 from segments.services.restore import restore_segments
 from segments.services.uploads import UploadOptions, upload_metadata, upload_tar
 from segments.store import paths
@@ -119,6 +121,14 @@ def test_a_metadata_upload_whose_file_took_the_place_before_keeps_no_wrong_conte
     cluster.ctx.deep_store.put(new, place)
     result = upload_metadata(cluster.ctx, TABLE, [(read_info_from_tar(new), cluster.ctx.deep_store.uri(place), None)], actor=ANN)
     assert ("is not kept" in result.warnings[0], archive.list_kept(cluster.ctx, TABLE)[1]) == (True, 0)
+
+
+def test_without_a_deep_store_nothing_is_kept_and_uploads_by_address_still_replace(cluster: ApiCluster) -> None:
+    bare = Context(**{**cluster.ctx.__dict__, "deep_store": NoDeepStore()})
+    for count in (3, 9):
+        part = read_info_from_tar(cluster.build("s0", count)), f"http://localhost:1/{count}", None
+        assert upload_metadata(bare, TABLE, [part], actor=ANN).warnings == ()
+    assert cluster.fields("s0")["segment.total.docs"] == "9"
 
 
 @pytest.mark.parametrize("fault", list(Fault))

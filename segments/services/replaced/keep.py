@@ -63,6 +63,8 @@ def keep(ctx: Context, config: TableConfig, replaced: Iterable[Replaced], actor:
     ``is_landed``: the new file may have its place already, so what lies there is only kept when its CRC is the old one. May run again.
     Raises Unavailable when the deep store does not take the copy: then nothing may be replaced.
     """
+    if not ctx.deep_store.exists:
+        return []  # nothing is kept of deleted segments either
     return in_parallel(lambda one: _keep(ctx, config, one, actor, is_landed), replaced)
 
 
