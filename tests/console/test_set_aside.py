@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.test import Client
 
 from segments import wiring
 from segments.domain.set_aside import Message, Report
+from segments.errors import InvalidInput
 from segments.mirror.follower import Follower
 from segments.models import AuditEvent, Cluster, SetAsideMessage
-from segments.services.set_aside import keeping
+from segments.services.set_aside import keeping, replay
+from segments.services.set_aside.listing import Which
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER, make_table
 from tests.services.realtime_world import TABLE, RealtimeWorld
@@ -61,12 +64,12 @@ def test_the_list_and_the_files_follow_the_filter(world: RealtimeWorld) -> None:
 def test_a_replay_shows_first_what_it_gives_and_then_links_to_the_segment(world: RealtimeWorld) -> None:
     olga = logged_in("olga", "operate")
     text = olga.get(f"{PAGE}replay/", {"all": "1"}).content.decode()
-    for words in ("1 of 3 messages decode", "2 still give no row", "Partition 1, offset 1", "delete that segment"):
+    for words in ("1 of 3 messages decode", "2 messages without a row", "Partition 1, offset 1", "delete that segment"):
         assert words in text
     assert "hunter2" not in text
     assert logged_in("ron").post(f"{PAGE}replay/", {"all": "1", "reason": "x"}).status_code == 403
     answer = olga.post(f"{PAGE}replay/", {"all": "1", "reason": "mended"}, follow=True)
-    assert "1 rows are in a new segment" in answer.content.decode()
+    assert "A new segment holds 1 row" in answer.content.decode()
     assert AuditEvent.objects.get(action="replaySetAside", outcome="done").reason == "mended"
     assert "None of these messages gives a row now" in olga.get(f"{PAGE}replay/", {"all": "1"}).content.decode()
     assert "replayed" in olga.get(PAGE, {"state": "replayed"}).content.decode()
@@ -94,3 +97,10 @@ def test_an_offline_table_has_no_such_page(world: RealtimeWorld) -> None:
     make_table("u_OFFLINE")
     assert logged_in("ada", "administer").get(PAGE.replace(TABLE.typed, "u_OFFLINE")).status_code == 404
     assert Client().get(PAGE).status_code == 302
+
+
+def test_a_table_of_a_pinot_cluster_says_that_its_servers_keep_none(world: RealtimeWorld) -> None:
+    with wiring.use(replace(world.ctx, pinot=SimpleNamespace()), None):  # type: ignore[arg-type]  # nobody asks it
+        assert "Not available for this cluster" in logged_in("olga", "operate").get(PAGE).content.decode()
+        with pytest.raises(InvalidInput, match="servers of Apache Pinot count them"):
+            replay.preview_replay(wiring.context(), TABLE, Which())

@@ -42,13 +42,13 @@ def replay_chosen(request: HttpRequest, typed: str) -> HttpResponse:
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         done = replay.replay_messages(ctx, name, which, actor=actor)
-        left = f" {done['fail']} messages still give none and stay here." if done["fail"] else ""
+        left = f" {_counted(done['fail'], 'message')} still without a row: see the list." if done["fail"] else ""
         where = reverse("console:segment", args=[table.name, done["segment"]])
-        told = f"{done['rows']} rows are in a new segment; queries see them as soon as servers have loaded it.{left}"
+        told = f"A new segment holds {_counted(done['rows'], 'row')}; queries see it as soon as servers have loaded it.{left}"
         return Outcome(told, where, "The segment")
 
     return perform(request, table, Operation(
-        action="replaySetAside", title="Replay messages that were set aside", button=f"Replay {rows} messages", explain=explain,
+        action="replaySetAside", title="Replay messages that were set aside", button=f"Replay {_counted(rows, 'message')}", explain=explain,
         back=_home(table), run=run, hold=hold, why_not=why_not, tab="consumption",
     ))  # fmt: skip
 
@@ -65,12 +65,13 @@ def delete_chosen(request: HttpRequest, typed: str) -> HttpResponse:
     count = listing.chosen(wiring.context(table.cluster.name), name, which).count()
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        return Outcome(f"{changes.delete_messages(ctx, name, which, actor=actor)} messages are deleted.")
+        return Outcome(f"Deleted {_counted(changes.delete_messages(ctx, name, which, actor=actor), 'message')}.")
 
     return perform(request, table, Operation(
-        action="deleteSetAside", title="Delete messages that were set aside", button=f"Delete {count} messages", back=_home(table), run=run,
+        action="deleteSetAside", title="Delete messages that were set aside", back=_home(table), run=run,
+        button=f"Delete {_counted(count, 'message')}",
         explain=[
-            f"{count} messages that gave no row are deleted for good: nothing else keeps them, unless the stream still has them.",
+            f"{_counted(count, 'message')} without a row, deleted for good: nothing else keeps them, unless the stream still has them.",
             "Export them first if somebody may ask for them. Rows of messages that were replayed stay.",
         ],
         hold=hold, confirm=f"delete {count}", tab="consumption", is_danger=True, asks="nothing",
@@ -97,6 +98,10 @@ def reveal(request: HttpRequest, typed: str, number: int) -> HttpResponse:
             "Your name, the reason and the time go into the audit record, with the message's partition and offset but not its content.",
         ],
     ))  # fmt: skip
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _home(table: Table) -> str:
@@ -127,9 +132,11 @@ def _preview(table: Table, which: Which) -> tuple[list[str], str, int]:
     fails = [f"Partition {f['partition']}, offset {f['offset']}: {f['reason']}" for f in found["failing"][:_SHOWN]]
     more = [f"{found['fail'] - _SHOWN} more give no row for similar or other reasons."] if found["fail"] > _SHOWN else []
     dropped = [f"{found['filtered']} of them give no row because the table's filter drops it."] if found["filtered"] else []
+    left = [f"{_counted(found['fail'], 'message')} without a row even now; the reasons:"] if found["fail"] else []
     explain = [
-        f"{found['decode']} of {found['messages']} messages decode with the present schema and transforms, as {found['rows']} rows.",
-        *dropped, *([f"{found['fail']} still give no row and stay here:"] if found["fail"] else []), *fails, *more, *found["notes"],
+        f"{found['decode']} of {_counted(found['messages'], 'message')} decode with the present schema and transforms: "
+        f"{_counted(found['rows'], 'row')}.",
+        *dropped, *left, *fails, *more, *found["notes"],
     ]  # fmt: skip
     nothing = "None of these messages gives a row now. Change the schema or the table's transforms first."
     return explain, "" if found["rows"] else nothing, found["decode"]
