@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,6 +14,9 @@ from segments.models import AuditEvent
 from segments.services.reading import readable_events
 
 _MOST: Final = 1000
+#: Characters of a page beyond which it ends early, and events that are read from the database in one go.
+_MOST_CHARACTERS: Final = 8 << 20
+_AT_ONCE: Final = 50
 
 
 class AuditTrail(ApiView):
@@ -35,9 +38,20 @@ class AuditTrail(ApiView):
             events = events.filter(Q(actor=actor) | Q(actor__startswith=f"{actor} (token "))
         before = int_param(request, "before")
         events = events.filter(**filters, **({"id__lt": before} if before is not None else {}))
-        found = list(events[: limit + 1])
-        shown = found[:limit]
-        return Response({"events": [_json(e) for e in shown], "next": shown[-1].pk if len(found) > limit else None})
+        shown, has_more = _page(events, limit)
+        return Response({"events": [_json(e) for e in shown], "next": shown[-1].pk if has_more else None})
+
+
+def _page(events: QuerySet[AuditEvent], limit: int) -> tuple[list[AuditEvent], bool]:
+    """At most ``limit`` events, fewer where they are long, and whether there are more."""
+    shown: list[AuditEvent] = []
+    size = 0
+    for event in events[: limit + 1].iterator(chunk_size=_AT_ONCE):
+        if len(shown) == limit or (shown and size > _MOST_CHARACTERS):
+            return shown, True
+        shown.append(event)
+        size += len(str(event.detail))
+    return shown, False
 
 
 def _json(event: AuditEvent) -> dict[str, Any]:

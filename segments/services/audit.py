@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,6 +17,9 @@ from segments.services.context import Actor
 #: What stands in the place of U+0000, which PostgreSQL does not take, and the most characters of a reason.
 _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 _LONGEST_REASON: Final = 10_000
+#: Characters of what is recorded of one change, as JSON, and of a key of it.
+LARGEST_DETAIL: Final = 256 << 10
+_LONGEST_KEY: Final = 200
 
 
 def record(actor: Actor, action: str, *, cluster: str = "", target: str = "", outcome: str = "done", **detail: Any) -> AuditEvent:
@@ -39,8 +43,20 @@ def cut(event: AuditEvent) -> AuditEvent:
         text = getattr(event, name)
         if len(text) > most or "\0" in text:
             setattr(event, name, text.replace("\0", _REPLACED)[:most])
-    event.detail = _without_nul(event.detail)
+    event.detail = _bounded(_without_nul(event.detail))
     return event
+
+
+def _bounded(detail: dict[str, Any]) -> dict[str, Any]:
+    """The same without its longest values, where all of them are too long: a page of the record shows many events at once."""
+    if len(json.dumps(detail, default=str)) <= LARGEST_DETAIL:
+        return detail
+    lengths, left = {key: len(json.dumps(value, default=str)) for key, value in detail.items()}, LARGEST_DETAIL
+    kept: dict[str, Any] = {}
+    for key in sorted(detail, key=lambda k: lengths[k]):
+        left -= lengths[key]
+        kept[key[:_LONGEST_KEY]] = detail[key] if left >= 0 else f"(left out: {lengths[key]:,} characters)"
+    return kept
 
 
 def _without_nul(value: Any) -> Any:
