@@ -12,6 +12,8 @@ import pytest
 import redis
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from segments.store.zookeeper_login import ZooKeeperLogin, parse_login
 from tests.integration.running import Client, Installation
@@ -92,7 +94,8 @@ def test_redis_answers_nobody_without_the_password(installation: Installation) -
                 ["FLUSHALL"], ["SHUTDOWN", "NOSAVE"], ["REPLICAOF", "127.0.0.1", "1"], ["SUBSCRIBE", "x"], ["EVAL", "return 1", "0"],
                 ["CLIENT", "LIST"], ["COMMAND"], ["DEBUG", "SLEEP", "0"], ["SYNC"], ["PSYNC", "?", "-1"], ["MONITOR"])  # fmt: skip
     for command in commands:
-        with redis.Redis(where.hostname or "", where.port or 0, protocol=2) as stranger, pytest.raises(redis.AuthenticationError):
+        stranger = redis.Redis(where.hostname or "", where.port or 0, protocol=2, retry=Retry(NoBackoff(), 0))
+        with stranger, pytest.raises(redis.AuthenticationError):
             stranger.execute_command(*command)
 
 
