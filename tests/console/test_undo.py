@@ -32,7 +32,7 @@ def test_the_page_after_a_rollback_undoes_it_and_says_until_when(operator: Clien
     assert "restore them from the tab Deleted" not in before
     replacement.revert_replace(world.ctx, TABLE, three[2], actor=ANN)
     after = text(operator, f"{LINEAGE}{three[2]}/rollback/")
-    assert ("Undo the rollback…" in after, "so long the deleted files are kept" in after) == (True, True)
+    assert ("Undo the rollback…" in after, "while the deleted files are kept" in after) == (True, True)
     page = text(operator, f"{LINEAGE}{three[2]}/undo/")
     assert ("1 deleted segments come back" in page, "Segments that come back (1)" in page) == (True, True)
     answer = operator.post(f"{LINEAGE}{three[2]}/undo/", {"reason": "it was right"}, follow=True)

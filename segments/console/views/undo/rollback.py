@@ -68,7 +68,7 @@ def explained(preview: UndoPreview) -> list[str]:
         f"{len(preview.returning_segments)} deleted segments come back, hidden until all servers have loaded them.{several}",
         f"Then queries switch to them, and {len(preview.hidden_segments)} segments that they see now are hidden, in one step.",
         "It is a replacement of its own: it can be rolled back like any other.",
-        *([f"Possible until {presenter.minute(until)}: so long their files are kept."] if until else []),
+        *([f"Possible until {presenter.minute(until)}, while their files are kept."] if until else []),
     ]
 
 
