@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -131,7 +131,7 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
         state=entry.state.value,
         since_ms=entry.timestamp_ms,
         actor=entry.notes.get(ACTOR, "") or next((e.actor for e in reversed(events)), ""),
-        summary=_summary(entry, events, seen.lineage.hidden()),
+        summary=_summary(entry, events, seen),
         segments_from=entry.segments_from,
         segments_to=entry.segments_to,
         hides=tuple(s for s in entry.hides if s in seen.ideal.maps),
@@ -191,28 +191,33 @@ def _refusal(decide: Callable[[], object]) -> Blocked:
     return Blocked()
 
 
-def _summary(entry: Entry, events: list[Event], hidden: Collection[str]) -> str:
+def _summary(entry: Entry, events: list[Event], seen: Observed) -> str:
     count = f"{len(entry.segments_from)} by {len(entry.segments_to)} segments"
     match entry.state:
         case State.IN_PROGRESS:
             return f"A replacement of {count} is under way: queries see the old side until it is ended."
         case State.COMPLETED:
-            return f"A replacement of {count} is done: {_seen_of(entry, hidden)}."
+            return f"A replacement of {count} is done: {_seen_of(entry, seen)}."
         case State.REVERTED:
             last = next((e for e in reversed(events) if e.outcome == "done" and e.action in _TAKING_BACK), None)
             why = f" ({last.action} by {last.actor}{': ' + last.reason if last.reason else ''})" if last else ""
-            return f"A replacement of {count} was taken back{why}: queries never see its new side again."
+            return f"A replacement of {count} was taken back{why}: queries do not see its new side."
 
 
-def _seen_of(entry: Entry, hidden: Collection[str]) -> str:
+def _seen_of(entry: Entry, seen: Observed) -> str:
     """What queries see of the new side of a completed entry."""
-    shown = [s for s in entry.segments_to if s not in hidden]
-    if not entry.segments_to:
+    hidden, count = seen.lineage.hidden(), len(entry.segments_to)
+    there = [s for s in entry.segments_to if s in seen.ideal.maps]
+    shown = [s for s in there if s not in hidden]
+    later = "replaced" if len(there) == count else "replaced or deleted" if there else "deleted"
+    if not count:
         return "queries see nothing in place of the old side"
+    if not there and not hidden.intersection(entry.segments_to):
+        return "its new side was deleted later, and queries see nothing in its place"
     if not shown:
         return "queries see what replaced its new side later"
-    if len(shown) < len(entry.segments_to):
-        return f"queries see {len(shown)} segments of the new side, the others were replaced later"
+    if len(shown) < count:
+        return f"queries see {len(shown)} of the {count} segments of the new side, the others were {later} later"
     return "queries see the new side"
 
 

@@ -14,6 +14,7 @@ from segments.domain.table_config import DAY_MS
 from segments.domain.znrecord import ZNRecord
 from segments.errors import NotFound
 from segments.models import Push
+from segments.services.deletion import delete_segments
 from segments.services.end_job_status import job_status
 from segments.services.end_jobs import request_end
 from segments.services.entry_lease import heartbeat
@@ -154,3 +155,14 @@ def test_the_document_is_plain_json_and_an_unknown_entry_is_named(world: World) 
     assert (body["segmentsTo"], body["revert"]["possible"], body["end"]["possible"]) == ({"count": 2, "names": ["b", "c"]}, True, False)
     with pytest.raises(NotFound, match="nope"):
         explain_entry(world.ctx, TABLE, "nope")
+
+
+def test_a_new_side_that_was_deleted_since_is_not_said_to_be_seen(world: World) -> None:
+    world.upload("b", "c")
+    end_replace(world.ctx, TABLE, "e1", actor=ANN)
+    for gone, sentence in (
+        ("b", "1 of the 2 segments of the new side, the others were replaced or deleted"),
+        ("c", "its new side was deleted later"),
+    ):
+        delete_segments(world.ctx, TABLE, [gone], actor=ANN)
+        assert sentence in explain_entry(world.ctx, TABLE, "e1").summary
