@@ -1,0 +1,235 @@
+"""A random walk through a table's history while processes are killed: every answer is one state of it, and nothing is doubled or lost.
+
+Pushes, refreshes by name, rollbacks over one or several steps, undos, deletions and restores, one after the other; HISTORY_SECONDS is half
+a minute by default, ``make chaos`` sets five. A failure names its seed; CHAOS_SEED repeats a run's choices.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import requests
+
+from segments.domain.schema import parse_schema
+from segments.domain.table_config import parse_table_config
+from segments.segmentfile import build_segment, write_tar
+from tests.integration.running import DAY0, Client, Installation, config_of, schema_of
+from tests.waiting import poll
+
+pytestmark = pytest.mark.integration
+
+SECONDS = float(os.environ.get("HISTORY_SECONDS", "30"))
+SEED = int(os.environ.get("CHAOS_SEED", str(random.SystemRandom().randrange(10**6))))
+TABLE, ROWS = "history", 5
+Seen = dict[str, str]
+"""{segment that queries see: its content, ``key@version``}"""
+KILLED = ("web", "zookeeper", "mirror", "worker", "repairs", "passes")
+
+
+class Answers:
+    """Asks all the time, beside the walk: every whole answer must be one of the states that may be seen then."""
+
+    def __init__(self, endpoints: dict[str, Any]) -> None:
+        self.client, self.allowed, self.wrong, self.whole = Client(endpoints), list[Seen](), list[str](), 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def begin(self) -> None:
+        """From now on."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """No more."""
+        self._stop.set()
+        self._thread.join(60)
+
+    def now(self) -> dict[str, int] | None:
+        """{content: rows}, None while nothing answers."""
+        try:
+            return self.client.counts(TABLE)
+        except (AssertionError, requests.RequestException, ValueError):
+            return None
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.01):
+            before = list(self.allowed)
+            answer = self.now()
+            if answer is None:
+                continue
+            self.whole += 1
+            states = [dict.fromkeys(seen.values(), ROWS) for seen in (*before, *self.allowed)]
+            if answer not in states:
+                self.wrong.append(f"{answer} is none of {states}")
+
+
+class Walk:
+    """``seen`` is what queries must see; ``before`` what they saw before each entry that was ended."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.installation, self.random = installation, random.Random(SEED)
+        self.client, self.answers = Client(installation.endpoints), Answers(installation.endpoints)
+        self.seen: Seen = {}
+        self.entries: dict[str, tuple[Seen, Seen]] = {}
+        self.rolled_back: tuple[str, Seen, Seen] | None = None
+        self.count, self.done = 0, list[str]()
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+    def upload(self, segment: str, content: str) -> None:
+        """A TAR push of a segment with this content."""
+        with tempfile.TemporaryDirectory() as folder:
+            rows = pa.table({"v": [content] * ROWS, "n": list(range(ROWS)), "day": [DAY0] * ROWS})
+            schema, config = parse_schema(schema_of(TABLE)), parse_table_config(config_of(TABLE))
+            build_segment(rows, schema, config, segment, Path(folder), creation_time_ms=int(time.time() * 1000))
+            tar = Path(folder) / f"{segment}.tar.gz"
+            write_tar(Path(folder) / segment, tar)
+            with tar.open("rb") as body:
+                query = {"tableName": TABLE, "tableType": "OFFLINE"}
+                self.client.call("POST", "/v2/segments", params=query, files={segment: (tar.name, body)})
+
+    def strike(self) -> None:
+        """kill -9 of one process, unless one is down already."""
+        try:
+            found = self.installation.endpoints
+        except FileNotFoundError:
+            return
+        victims = {name: pid for name, pid in found["pids"].items() if name in KILLED}
+        victims |= {s["instance"]: s["pid"] for s in found["servers"] if s["pid"]}
+        name = self.random.choice(sorted(victims))
+        with suppress(ProcessLookupError):
+            os.kill(victims[name], signal.SIGKILL)
+            self.done.append(f"kill {name}")
+
+    def change(self, name: str, goal: Seen, act: Callable[[], object]) -> bool:
+        """Done: the goal is seen at once. Refused or cut: the old state or the goal, and what is shown then stays."""
+        self.done.append(name)
+        self.answers.allowed = [self.seen, goal]
+        is_struck = self.random.random() < 0.3
+        killer = threading.Timer(self.random.uniform(0, 0.15), self.strike)
+        if is_struck:
+            killer.start()
+        try:
+            act()
+        except (AssertionError, requests.RequestException):
+            killer.join() if is_struck else None
+            poll(lambda: (self.installation.folder / "endpoints.json").exists(), 60, f"seed {SEED}: healthy after {self.done}")
+            shown = poll(lambda: self.shown([self.seen, goal]), 60, f"seed {SEED}: one of the two sides after {self.done}")
+        else:
+            killer.join() if is_struck else None
+            shown = [goal]
+        self.seen = shown[0]
+        self.answers.allowed = [self.seen]
+        poll(lambda: self.answers.now() == dict.fromkeys(self.seen.values(), ROWS), 60, f"seed {SEED}: {self.seen} after {self.done}")
+        return self.seen == goal
+
+    def shown(self, states: list[Seen]) -> list[Seen]:
+        """The state that is shown, by the lineage; [] while nothing answers."""
+        try:
+            path = f"/segments/{TABLE}"
+            listed = self.client.call("GET", path, params={"type": "OFFLINE", "excludeReplacedSegments": "true"}).json()[0]["OFFLINE"]
+            answer = self.answers.now()
+        except (AssertionError, requests.RequestException):
+            return []
+        return [s for s in states if set(s) == set(listed) and answer == dict.fromkeys(s.values(), ROWS)]
+
+    # Steps
+
+    def push(self) -> None:
+        old = self.random.sample(sorted(self.seen), self.random.randint(1, len(self.seen)))
+        new = {f"s{self.number()}": f"{self.seen[s].split('@')[0]}@{self.number()}" for s in old}
+        goal, entry = {**{s: c for s, c in self.seen.items() if s not in old}, **new}, ""
+
+        def act() -> None:
+            nonlocal entry
+            entry = self.client.start(TABLE, old, list(new), force=True)
+            for segment, content in new.items():
+                self.upload(segment, content)
+            self.client.end(TABLE, entry)
+
+        before = self.seen
+        if self.change("push", goal, act) and entry:
+            self.entries[entry] = (before, goal)
+
+    def refresh(self) -> None:
+        name = self.random.choice(sorted(self.seen))
+        content = f"{self.seen[name].split('@')[0]}@{self.number()}"
+        self.entries.clear()  # what they show now has other content
+        self.answers.allowed = [self.seen, {**self.seen, name: content}]
+        self.change("refresh", {**self.seen, name: content}, lambda: self.upload(name, content))
+
+    def roll_back(self) -> None:
+        chain = [e for e, (_, after) in self.entries.items() if set(after) == set(self.seen)]
+        if not chain:
+            return
+        steps = list(self.entries)[: list(self.entries).index(chain[-1]) + 1]
+        target = self.random.choice(steps)
+        before, goal = self.seen, self.entries[target][0]
+        ask = f"/api/v1/lineage/{TABLE}/rollback"
+        headers = {"X-Reason": "chaos"}
+        if self.change("roll back", goal, lambda: self.client.call("POST", ask, params={"to": target}, headers=headers)):
+            for entry in list(self.entries)[list(self.entries).index(target) :]:
+                del self.entries[entry]
+            self.rolled_back = (target, before, goal)
+
+    def undo(self) -> None:
+        if self.rolled_back is None or self.rolled_back[2] != self.seen:
+            return
+        target, goal, _ = self.rolled_back
+        headers = {"X-Reason": "chaos"}
+        if self.change("undo", goal, lambda: self.client.call("POST", f"/api/v1/lineage/{TABLE}/{target}/undo", headers=headers)):
+            self.rolled_back = None
+            self.entries.clear()
+
+    def delete_and_restore(self) -> None:
+        if len(self.seen) < 2:
+            return
+        name, before = self.random.choice(sorted(self.seen)), self.seen
+        goal = {s: c for s, c in before.items() if s != name}
+        ask = lambda: self.client.call("DELETE", f"/segments/{TABLE}/{name}", params={"type": "OFFLINE"})  # noqa: E731
+        if not self.change("delete", goal, ask) or self.random.random() < 0.2:
+            return
+
+        def act() -> None:
+            body = {"segments": [name]}
+            (outcome,) = self.client.call("POST", f"/api/v1/segments/{TABLE}/restore", json=body).json()["segments"]
+            assert outcome["outcome"] == "done", outcome
+            poll(lambda: self.answers.now() == dict.fromkeys(before.values(), ROWS), 30, "it is loaded")
+
+        self.change("restore", before, act)
+
+
+@pytest.mark.timeout(SECONDS + 300)
+def test_whatever_is_killed_queries_see_one_state_of_the_history_and_nothing_is_lost(tmp_path: Path) -> None:
+    installation = Installation(tmp_path / "data").start()
+    try:
+        walk = Walk(installation)
+        walk.client.create(TABLE)
+        for number in range(3):
+            walk.upload(f"s{walk.number()}", f"k{number}@0")
+        walk.seen = {f"s{n + 1}": f"k{n}@0" for n in range(3)}
+        poll(lambda: walk.answers.now() == dict.fromkeys(walk.seen.values(), ROWS), 30, "the first state")
+        walk.answers.allowed = [walk.seen]
+        walk.answers.begin()
+        steps = [walk.push, walk.push, walk.refresh, walk.roll_back, walk.roll_back, walk.undo, walk.undo, walk.delete_and_restore]
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            walk.random.choice(steps)()
+        walk.answers.end()
+        print(f"seed {SEED}: {len(walk.done)} steps, {walk.answers.whole} whole answers: {', '.join(walk.done)}")  # noqa: T201  # shown by -s
+        assert not walk.answers.wrong, f"seed {SEED} after {walk.done}: {walk.answers.wrong[:3]}"
+        assert walk.answers.whole > SECONDS
+    finally:
+        installation.stop()
