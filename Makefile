@@ -8,7 +8,7 @@ CONFORMANCE ?= ../shared/conformance
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-real lint conformance conformance-real chaos fuzz bench clean
+.PHONY: help install lock advisories quickstart up test test-real lint conformance conformance-real chaos walks fuzz bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,8 +94,13 @@ test-real: $(VENV)/.demo $(VENV)/.dev ## Against a real Apache Pinot 0.11.0, new
 conformance-real: $(VENV)/.dev ## All of it against a real Apache Pinot 0.11.0, directly and through us (ARGS="--through-us test_tables.py")
 	$(BIN)/python -m tests.real_pinot.conformance $(CONFORMANCE) $(ARGS)
 
-chaos: $(VENV)/.dev ## Random kills for half an hour under a stream of rows, ten minutes of a hanging deep store (CHAOS_SECONDS, CHAOS_SEED, HANGING_SECONDS)
-	CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} HANGING_SECONDS=$${HANGING_SECONDS:-600} $(BIN)/python -m pytest tests/chaos -s $(ARGS)
+# Seconds of each part: CHAOS_SECONDS, HISTORY_SECONDS, HANGING_SECONDS. CHAOS_SEED repeats the choices of a run.
+chaos: $(VENV)/.dev ## Random kills: half an hour under a stream, 5 minutes of a table's history; 10 minutes of a hanging deep store
+	CHAOS_SECONDS=$${CHAOS_SECONDS:-1800} HISTORY_SECONDS=$${HISTORY_SECONDS:-300} HANGING_SECONDS=$${HANGING_SECONDS:-600} \
+		$(BIN)/python -m pytest tests/chaos -s $(ARGS)
+
+walks: $(VENV)/.dev ## Longer random walks through replacements and a table's history, in memory (WALK_EXAMPLES, HISTORY_EXAMPLES)
+	WALK_EXAMPLES=$${WALK_EXAMPLES:-2000} HISTORY_EXAMPLES=$${HISTORY_EXAMPLES:-1000} $(BIN)/python -m pytest tests/faults $(ARGS)
 
 fuzz: $(VENV)/.dev ## 20,000 generated requests over the whole OpenAPI document (FUZZ_REQUESTS, FUZZ_SEED, FUZZ_ONLY="POST /tables")
 	FUZZ_REQUESTS=$${FUZZ_REQUESTS:-20000} FUZZ_SEED=$${FUZZ_SEED:-$$(date +%s)} $(BIN)/python -m pytest -s tests/security/test_campaign.py $(ARGS)

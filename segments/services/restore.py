@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from segments.domain import archive as documents
@@ -104,7 +104,10 @@ def look_up(ctx: Context, config: TableConfig, names: Sequence[str], files: Sequ
     """{name: what is kept of it}; ``files`` as for ``restore_segments``."""
     queued = read_queue(ctx, config.table).items
     stored = archive.find(ctx, config.table, [s for s in names if s not in queued or queued[s].restores], files)
-    return {s: Found(_possible(ctx, config, s, queued.get(s), stored.get(s)), stored.get(s), queued.get(s)) for s in names}
+    found = {s: Found(_possible(ctx, config, s, queued.get(s), stored.get(s)), stored.get(s), queued.get(s)) for s in names}
+    # What waits for its deletion is the newest version; an older one can not take its place before that is put away.
+    older = {archive.segment_of(f) for f in files}.intersection(s for s, f in found.items() if f.item is not None and f.kept is None)
+    return found | {s: replace(found[s], outcome=_busy(s, "deleted")) for s in older}
 
 
 def restore_hidden(ctx: Context, table: TableName, segments: Sequence[str], entry_id: str) -> list[Outcome]:

@@ -191,3 +191,17 @@ def test_a_file_is_copied_in_stores_of_every_kind(tmp_path: Path, monkeypatch: p
         store.write("t/s", b"new")
         assert (store.read("Deleted_Segments/t/s!1"), store.copy("t/nothing", "t/x")) == (b"old", False)
         monkeypatch.setattr("os.link", refuse)
+
+
+def test_an_older_version_asked_for_by_its_file_is_not_mixed_up_with_the_one_that_waits_for_its_deletion(cluster: ApiCluster) -> None:
+    old, _ = replaced(cluster)
+    (kept,), _ = archive.list_kept(cluster.ctx, TABLE)
+    assert kept.kept is not None
+    deletion.delete_segments(cluster.ctx, TABLE, ["s0"], actor=ANN)
+    (refusal,) = restore_segments(cluster.ctx, TABLE, [], files=[kept.file], actor=ANN)
+    assert (refusal.outcome, "is just being deleted" in refusal.message) == ("refused", True)
+    cluster.serve()
+    deletion.drain(cluster.ctx, TABLE)
+    (back,) = restore_segments(cluster.ctx, TABLE, [], files=[kept.file], actor=ANN)
+    assert (back.outcome, back.crc) == ("done", kept.kept.metadata.crc)
+    assert served(cluster, "s0") == old
