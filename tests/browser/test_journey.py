@@ -123,7 +123,8 @@ def test_a_push_is_followed_until_it_is_over(page: Page) -> None:
     Push.objects.update(stage="UPLOAD", segments_built=8)
     expect(page.get_by_text("Now registering segments.", exact=True)).to_be_visible()
     expect(page.locator("#announcer")).to_have_text("RUNNING Now registering segments.")
-    Push.objects.update(state="DONE", stage="END", finished_at=timezone.now() + timedelta(seconds=1))
+    push.segments.update(name=NEW[0])
+    Push.objects.update(state="DONE", stage="END", plan={"replaces": True}, finished_at=timezone.now() + timedelta(seconds=1))
     expect(page.get_by_text("Queries see the new snapshot.", exact=True)).to_be_visible()
     assert page.locator("[hx-trigger='every 1s']").count() == 0
 
