@@ -24,10 +24,19 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     assert started.stop() == 0, started.log.read_text()[-4000:]
 
 
+#: The first test that found the shared installation not healthy; those after it need not wait a minute and a half each for the same.
+_unhealthy_before: list[str] = []
+
+
 @pytest.fixture
-def client(installation: Installation) -> Client:
+def client(installation: Installation, request: pytest.FixtureRequest) -> Client:
     """The administrator's client."""
-    installation.wait_healthy()
+    assert not _unhealthy_before, f"The installation is not healthy since the test before {_unhealthy_before[0]}"
+    try:
+        installation.wait_healthy()
+    except AssertionError:
+        _unhealthy_before.append(request.node.nodeid)
+        raise
     return Client(installation.endpoints)
 
 
