@@ -16,9 +16,9 @@ TO_CONTROLLER: Final = "PINOTADMIN_UPLOAD_TO_CONTROLLER"
 READ_AHEAD: Final = "PINOTADMIN_READ_AHEAD_BYTES"
 _ALL: Final = (DEEP_STORE, SEGMENT_STORE, UPLOAD_TIMEOUT, TO_CONTROLLER, READ_AHEAD)
 _FORMS: Final = {
-    UPLOAD_TIMEOUT: (r"[1-9][0-9]{0,5}", "a whole number of seconds, 1 or more"),
-    TO_CONTROLLER: (r"(?i:true|false|1|0)", "true or false"),
-    READ_AHEAD: (r"(?i:[0-9]{1,15}[KMGT]?I?B?)", "a number of bytes such as 512M or 2G"),
+    UPLOAD_TIMEOUT: (re.compile(r"[1-9][0-9]{0,5}"), "a whole number of seconds, 1 or more"),
+    TO_CONTROLLER: (re.compile(r"(?i:true|false|1|0)"), "true or false"),
+    READ_AHEAD: (re.compile(r"(?i:[0-9]{1,15}[KMGT]?I?B?)"), "a number of bytes such as 512M or 2G"),
 }
 
 
@@ -29,7 +29,7 @@ def checked_storage(asked: Mapping[str, str], environ: Mapping[str, str]) -> dic
     """
     given = {name: text for name in _ALL if (text := asked.get(name) or environ.get(name))}
     for name, (form, wanted) in _FORMS.items():
-        if name in given and not re.fullmatch(form, given[name]):
+        if name in given and not form.fullmatch(given[name]):
             raise InvalidInput(f"{name} must be {wanted}, not {given[name][:40]!r}.", remedy="Correct it, or leave it out.")
     for name in (DEEP_STORE, SEGMENT_STORE):
         if name in given:
