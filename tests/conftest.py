@@ -1,5 +1,5 @@
-"""What every test has: attempts to sign in that are counted for it alone; and the one browser of a run, shared by all tests that drive it:
-Playwright allows one event loop per thread. What makes a run quick is in ``speed.py``."""
+"""What every test has: attempts to sign in that are counted for it alone; and the browser, shared by all tests of a file that drive it.
+What makes a run quick is in ``speed.py``."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
     return sent
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The machine's own Chromium."""
+    """The machine's own Chromium, anew for each file: as long as it is there, an event loop runs in this thread."""
     found = next((p for n in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(n))), None)
     if found is None:
         pytest.skip("no Chromium is installed: looked for chromium, chromium-browser, google-chrome")
