@@ -156,15 +156,17 @@ def remove_hidden(
     """Take those of ``segments`` out that no query sees under the lineage of this very moment; returns them.
 
     Decided afresh in every attempt: a segment that became visible again, was pinned or taken over by an unfinished replacement meanwhile
-    stays (B1). ``still`` says which are to go as of now where that is not so simple.
+    stays. ``still`` says which are to go as of now where that is not so simple. What only servers have is copied into the deep store first,
+    where there is one; what can not be copied now stays hidden until a later pass can.
     """
     removed: list[str] = []
+    failed = last_copies.copy_to_store(ctx, table, segments) if ctx.deep_store.exists else {}
 
     def attempt() -> Sequence[Write] | None:
         seen = observe(ctx, table)
         doomed = seen.lineage.hidden() - seen.lineage.pinned()
         doomed &= set(still(seen)) if still is not None else doomed - seen.lineage.coming()
-        removed[:] = [s for s in dict.fromkeys(segments) if s in doomed and s in seen.ideal.maps]
+        removed[:] = [s for s in dict.fromkeys(segments) if s in doomed and s in seen.ideal.maps and s not in failed]
         if not removed or seen.lineage_node is None:
             return None
         return _leave(ctx, table, seen, removed, None, _CLEAN_UP)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from segments.domain import lineage
+from segments.domain.lineage import Entry, State
 from segments.errors import InvalidInput, StateConflict, Unavailable
 from segments.models import AuditEvent
 from segments.services import consumption, deletion
@@ -15,6 +17,7 @@ from segments.services.context import Actor
 from segments.services.deep_store_upload import upload_missing, upload_segments
 from segments.services.realtime_validation import run
 from segments.services.table_removal import delete_table
+from segments.store import paths
 from tests.faults.faulty import FaultyStore, Plan
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 from tests.services.test_realtime_validation import view
@@ -177,6 +180,21 @@ def test_a_segment_that_only_servers_have_is_copied_before_it_is_deleted(tmp_pat
     segment, _ = on_servers_only(world, {"uploadLLCSegment": {"crc": "5", "downloadUrl": uri}})
     (outcome,) = deletion.delete_segments(world.ctx, TABLE, [segment], actor=ANN)
     assert outcome.outcome == "done"
+    view(world)
+    deletion.drain(world.ctx, TABLE)
+    assert kept_files(world) == [segment]
+
+
+def test_what_a_replacement_hides_is_copied_before_it_is_cleaned_up_and_stays_until_then(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    answers: dict[str, Any] = {}
+    segment, _ = on_servers_only(world, answers)
+    entry = Entry("e1", (segment,), (), State.COMPLETED, world.ctx.clock())
+    world.memory.create(paths.lineage(TABLE.typed), lineage.to_record(lineage.empty(TABLE.typed).having(entry)))
+    assert deletion.remove_hidden(world.ctx, TABLE, [segment]) == []
+    assert segment in world.ideal.maps
+    answers["uploadLLCSegment"] = {"crc": "5", "downloadUrl": staged(world, segment)}
+    assert deletion.remove_hidden(world.ctx, TABLE, [segment]) == [segment]
     view(world)
     deletion.drain(world.ctx, TABLE)
     assert kept_files(world) == [segment]
