@@ -52,6 +52,11 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> AttemptCounters:
     return counters
 
 
+@pytest.fixture(autouse=True)
+def _no_wait_for_a_mirror_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("segments.console.mirror_wait.LONGEST_S", 0.0)
+
+
 @pytest.fixture
 def tasks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
     """Tasks that were handed to the workers: (name, arguments)."""

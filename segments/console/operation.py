@@ -20,6 +20,7 @@ from segments.console.access import OPERATE, actor_of, may, refusal, shown_statu
 from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
 from segments.console.lacking import away_here, lacking_here
+from segments.console.mirror_wait import wait_for_mirror
 from segments.console.views.tables import head
 from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table
@@ -109,6 +110,8 @@ def perform(request: HttpRequest, table: Table | None, operation: Operation, ext
         return _page(request, table, operation, form, shown_status(request, error), extra)
     if outcome.answer is not None:
         return outcome.answer
+    if table is not None and operation.tab == "lineage":
+        wait_for_mirror(ctx_of(request), table)
     undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
     messages.success(request, format_html("{}{}", outcome.sentence, undo))
     return redirect(operation.back)

@@ -31,7 +31,13 @@ from tests.signed import Signed
 SECRET = "the secret of this cluster, long and random"
 REPORT = Report("t__0__0__20260101T0000Z", "Server_127.0.0.1_8098", "5")
 #: Methods of views that the cluster itself may call. Whoever adds one here says that no data can name a request that does harm.
-FOR_CLUSTER = {("CompletionMessage", "GET"), ("CommitEnd", "POST"), ("SegmentUpload", "POST"), ("OneSegment", "GET")}
+FOR_CLUSTER = {
+    ("CompletionMessage", "GET"),
+    ("CommitEnd", "POST"),
+    ("SegmentUpload", "POST"),
+    ("OneSegment", "GET"),
+    ("SetAside", "POST"),
+}
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from segments.console.access import actor_of, find_table, may_operate, page, ref
 from segments.console.cluster_address import ctx_of
 from segments.console.forms import RollbackForm
 from segments.console.listing import cut, page_number
+from segments.console.mirror_wait import wait_for_mirror
 from segments.console.presenters import rollback as presenter
 from segments.console.presenters.lineage import timeline
 from segments.console.presenters.tones import mark
@@ -68,6 +69,7 @@ def rollback(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         replacement.revert_replace(ctx, name, entry_id, force=bool(form.cleaned_data.get("force")), actor=actor)
     except PinotAdminError as error:
         return _refused(request, table, name, entry_id, form, error)
+    wait_for_mirror(ctx, table)
     messages.success(request, f"Rolled back. Queries on {table.name} see the previous snapshot again.")
     return redirect("console:rollback", typed=table.name, entry_id=entry_id)
 
