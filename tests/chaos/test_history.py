@@ -34,6 +34,8 @@ SEED = int(os.environ.get("CHAOS_SEED", str(random.SystemRandom().randrange(10**
 TABLE, ROWS = "history", 5
 Seen = dict[str, str]
 """{segment that queries see: its content, ``key@version``}"""
+#: Right answers in a row after which both replicas of every segment have given one.
+_BOTH = 12
 KILLED = ("web", "zookeeper", "mirror", "worker", "repairs", "passes")
 
 
@@ -74,7 +76,7 @@ class Answers:
 
 
 class Walk:
-    """``seen`` is what queries must see; ``before`` what they saw before each entry that was ended."""
+    """``seen`` is what queries must see; ``entries``: the two sides of each push that may be taken back, oldest first."""
 
     def __init__(self, installation: Installation) -> None:
         self.installation, self.random = installation, random.Random(SEED)
@@ -131,9 +133,14 @@ class Walk:
             killer.join() if is_struck else None
             shown = [goal]
         self.seen = shown[0]
+        # Replicas take turns, and after a refresh by name each has the new rows when it has loaded them.
+        poll(lambda: all(self.is_shown() for _ in range(_BOTH)), 60, f"seed {SEED}: {self.seen} after {self.done}")
         self.answers.allowed = [self.seen]
-        poll(lambda: self.answers.now() == dict.fromkeys(self.seen.values(), ROWS), 60, f"seed {SEED}: {self.seen} after {self.done}")
         return self.seen == goal
+
+    def is_shown(self) -> bool:
+        """Does a query see what it must?"""
+        return self.answers.now() == dict.fromkeys(self.seen.values(), ROWS)
 
     def shown(self, states: list[Seen]) -> list[Seen]:
         """The state that is shown, by the lineage; [] while nothing answers."""
@@ -159,9 +166,9 @@ class Walk:
                 self.upload(segment, content)
             self.client.end(TABLE, entry)
 
-        before = self.seen
+        replaced = {s: self.seen[s] for s in old}
         if self.change("push", goal, act) and entry:
-            self.entries[entry] = (before, goal)
+            self.entries[entry] = (replaced, new)
 
     def refresh(self) -> None:
         name = self.random.choice(sorted(self.seen))
@@ -171,17 +178,22 @@ class Walk:
         self.change("refresh", {**self.seen, name: content}, lambda: self.upload(name, content))
 
     def roll_back(self) -> None:
-        chain = [e for e, (_, after) in self.entries.items() if set(after) == set(self.seen)]
-        if not chain:
+        """To before any push, with all that were built on it."""
+        if not self.entries:
             return
-        steps = list(self.entries)[: list(self.entries).index(chain[-1]) + 1]
-        target = self.random.choice(steps)
-        before, goal = self.seen, self.entries[target][0]
-        ask = f"/api/v1/lineage/{TABLE}/rollback"
-        headers = {"X-Reason": "chaos"}
+        target, before = self.random.choice(list(self.entries)), self.seen
+        steps: list[str] = []
+        for entry, (old, _) in self.entries.items():
+            if entry == target or any(set(old) & set(self.entries[s][1]) for s in steps):
+                steps.append(entry)
+        goal = dict(before)
+        for old, new in (self.entries[s] for s in reversed(steps)):
+            if not set(new) <= set(goal):
+                return  # some were deleted since
+            goal = {**{s: c for s, c in goal.items() if s not in new}, **old}
+        ask, headers = f"/api/v1/lineage/{TABLE}/rollback", {"X-Reason": "chaos"}
         if self.change("roll back", goal, lambda: self.client.call("POST", ask, params={"to": target}, headers=headers)):
-            for entry in list(self.entries)[list(self.entries).index(target) :]:
-                del self.entries[entry]
+            self.entries = {e: sides for e, sides in self.entries.items() if e not in steps}
             self.rolled_back = (target, before, goal)
 
     def undo(self) -> None:
