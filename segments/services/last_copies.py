@@ -13,10 +13,14 @@ from segments.names import REALTIME, TableName
 from segments.services.context import Actor, Context
 from segments.services.deep_store_upload import is_on_servers_only, try_upload
 from segments.services.segments import read_records
+from segments.store import paths
+from segments.store.instances import instance_configs, live_instances
 
 #: Seconds for which a deletion copies; what it did not come to is refused, and uploaded by the validation pass in its time.
 _COPY_S: Final = 60.0
 _NAMED: Final = 20
+#: What a server puts into its instance's record when it joins, and nobody who only registers an instance.
+_ADMIN_PORT: Final = "adminPort"
 _REMEDY: Final = "Start a server that holds it and try again, or give force=true and a reason: then it is gone for good."
 
 
@@ -28,7 +32,17 @@ def only_on_servers(ctx: Context, table: TableName, segments: Collection[str]) -
 def _lonely(ctx: Context, table: TableName, segments: Collection[str]) -> dict[str, SegmentMetadata]:
     if table.type != REALTIME or not segments:
         return {}
-    return {s: m for s, m in read_records(ctx, table, sorted(segments)).items() if is_on_servers_only(m)}
+    found = {s: m for s, m in read_records(ctx, table, sorted(segments)).items() if is_on_servers_only(m)}
+    return {s: m for s, m in found.items() if s in _held(ctx, table, found)} if found else {}
+
+
+def _held(ctx: Context, table: TableName, segments: Collection[str]) -> set[str]:
+    """Those that some server may hold: not the ones that are assigned to instances only that were registered and never ran."""
+    node = ctx.store.get(paths.ideal_state(table.typed))
+    rows = node.record.maps if node is not None and node.record is not None else {}
+    live, configs = live_instances(ctx.store), instance_configs(ctx.store)
+    idle = {i for i, config in configs.items() if _ADMIN_PORT not in config.simple and i not in live}
+    return {s for s in segments if not rows.get(s) or not idle.issuperset(rows[s])}
 
 
 def copy_to_store(ctx: Context, table: TableName, segments: Collection[str]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from segments.services.deep_store_upload import upload_missing, upload_segments
 from segments.services.realtime_validation import run
 from segments.services.table_removal import delete_table
 from segments.store import paths
+from segments.store.instances import live_instances
 from tests.faults.faulty import FaultyStore, Plan
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 from tests.services.test_realtime_validation import view
@@ -266,3 +267,12 @@ def test_a_late_upload_does_not_replace_the_file_of_a_segment_that_was_changed(t
     assert world.ctx.deep_store.read(f"t/{segment}") == b"newer"
     assert [f.name for f in world.ctx.deep_store.files("t")] == [segment]
     assert world.fields(segment)["segment.crc"] == "9"
+
+
+def test_what_is_assigned_to_servers_that_never_ran_is_on_no_server(tmp_path: Path) -> None:
+    world = RealtimeWorld(tmp_path, partitions=1)
+    segment, servers = on_servers_only(world, {})
+    for name in list(live_instances(world.memory)):
+        world.memory.delete(paths.live_instance(name))
+    (outcome,) = deletion.delete_segments(world.ctx, TABLE, [segment], actor=ANN)
+    assert (outcome.outcome, servers.asked) == ("done", 0)
