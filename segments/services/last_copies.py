@@ -33,7 +33,8 @@ def _lonely(ctx: Context, table: TableName, segments: Collection[str]) -> dict[s
     if table.type != REALTIME or not segments:
         return {}
     found = {s: m for s, m in read_records(ctx, table, sorted(segments)).items() if is_on_servers_only(m)}
-    return {s: m for s, m in found.items() if s in _held(ctx, table, found)} if found else {}
+    held = _held(ctx, table, found) if found else set()
+    return {s: m for s, m in found.items() if s in held}
 
 
 def _held(ctx: Context, table: TableName, segments: Collection[str]) -> set[str]:

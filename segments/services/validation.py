@@ -31,9 +31,10 @@ def run(ctx: Context, table: TableName) -> list[str]:
     """One pass; returns one plain sentence per finding and repair."""
     repaired = deletion.drain(ctx, table) if ctx.pinot is None else []
     away: list[Found] = []
-    found = diagnose(observe(ctx, table, away), read_table_config(ctx, table), ctx.clock())
+    observation, config = observe(ctx, table, away), read_table_config(ctx, table)
+    found = diagnose(observation, config, ctx.clock())
     if ctx.pinot is None:
-        found = [*found, *place_findings(read_table_config(ctx, table), has_deep_store=ctx.deep_store.exists)]
+        found = [*found, *place_findings(config, has_deep_store=ctx.deep_store.exists)]
     else:
         stopped = pinot_findings.consumption_findings(ctx, table)
         keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))

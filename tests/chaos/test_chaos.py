@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from bench.realtime_table import RedisFeed, Table
+from tests.background import Background
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 
@@ -34,28 +35,18 @@ class Producer:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.failure: Exception | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+        self._began, self._sent = time.monotonic(), 0
+        self._background = Background(self._catch_up, 0.02).start()
 
     def stop(self) -> None:
         """End; raises what went wrong."""
-        self._stop.set()
-        self._thread.join(60)
-        if self.failure is not None:
-            raise self.failure
+        self._background.stop()
 
-    def _run(self) -> None:
-        try:
-            began, sent = time.monotonic(), 0
-            while not self._stop.wait(0.02):
-                due = int((time.monotonic() - began) * RATE) - sent
-                for partition in range(self.table.partitions):
-                    self._send(partition, due)
-                sent += due
-        except Exception as error:  # noqa: BLE001  raised again by stop()
-            self.failure = error
+    def _catch_up(self) -> None:
+        due = int((time.monotonic() - self._began) * RATE) - self._sent
+        for partition in range(self.table.partitions):
+            self._send(partition, due)
+        self._sent += due
 
     def _send(self, partition: int, count: int) -> None:
         """Rows are numbered, so the last entry of the stream tells how many of them arrived."""
@@ -68,7 +59,7 @@ class Producer:
             except Exception:
                 if time.monotonic() > deadline:
                     raise
-                self._stop.wait(0.2)
+                self._background.stopping.wait(0.2)
                 poll(lambda: self._look(partition), 60, "the stream answers")
 
     def _look(self, partition: int) -> bool:

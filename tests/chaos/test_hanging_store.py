@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.realtime_table import RedisFeed, Table
+from tests.background import Background
 from tests.integration.running import Client, Installation
-from tests.waiting import poll
+from tests.waiting import poll, wait_until
 
 SECONDS = float(os.environ.get("HANGING_SECONDS", "30"))
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(SECONDS + 300)]
@@ -43,10 +42,15 @@ class HangingStore:
     def release(self) -> None:
         """Everything that hangs goes on."""
         self._marker.unlink(missing_ok=True)
-        with suppress(OSError):
-            while True:
-                os.close(os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))  # ENXIO: nobody waits any more
-                time.sleep(0.01)
+        wait_until(lambda: not self._let_go(), 60, "nothing hangs any more", every_s=0.01)
+
+    def _let_go(self) -> bool:
+        """Those who wait now; False when nobody does."""
+        try:
+            os.close(os.open(self.fifo, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:  # ENXIO
+            return False
+        return True
 
 
 @pytest.fixture
@@ -61,25 +65,6 @@ def installation(store: HangingStore, tmp_path: Path) -> Iterator[Installation]:
     yield started
     store.release()
     assert started.stop() == 0
-
-
-class Stream:
-    """Rows at a steady rate, until it is stopped."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """No more rows."""
-        self._stop.set()
-        self._thread.join(60)
-
-    def _run(self) -> None:
-        while not self._stop.wait(0.2):
-            self.table.send(0, int(RATE * 0.2))
 
 
 def state_of(client: Client, table: str, entry: str) -> str:
@@ -108,7 +93,7 @@ def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(installation: 
     feed = RedisFeed(installation.endpoints["redis"])
     table = Table(client, feed, "flowing", 1).create(rows=FLUSH, replication=2, peerSegmentDownloadScheme="http")
     paused = Table(client, feed, "resting", 1).create(rows=100_000)
-    stream = Stream(table)
+    stream = Background(lambda: table.send(0, int(RATE * 0.2)), 0.2).start()
     table.wait_rows(10, 60)
     store.hang()
     client.call("DELETE", "/segments/kept/b", params={"type": "OFFLINE"})

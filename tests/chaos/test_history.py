@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -17,14 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 import requests
 
-from segments.domain.schema import parse_schema
-from segments.domain.table_config import parse_table_config
-from segments.segmentfile import build_segment, write_tar
-from tests.integration.running import DAY0, Client, Installation, config_of, schema_of
+from tests.background import Background
+from tests.integration.running import Client, Installation
 from tests.waiting import poll
 
 pytestmark = pytest.mark.integration
@@ -44,17 +40,7 @@ class Answers:
 
     def __init__(self, endpoints: dict[str, Any]) -> None:
         self.client, self.allowed, self.wrong, self.whole = Client(endpoints), list[Seen](), list[str](), 0
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def begin(self) -> None:
-        """From now on."""
-        self._thread.start()
-
-    def end(self) -> None:
-        """No more."""
-        self._stop.set()
-        self._thread.join(60)
+        self.background = Background(self._ask, 0.01)
 
     def now(self) -> dict[str, int] | None:
         """{content: rows}, None while nothing answers."""
@@ -63,16 +49,15 @@ class Answers:
         except (AssertionError, requests.RequestException, ValueError):
             return None
 
-    def _run(self) -> None:
-        while not self._stop.wait(0.01):
-            before = list(self.allowed)
-            answer = self.now()
-            if answer is None:
-                continue
-            self.whole += 1
-            states = [dict.fromkeys(seen.values(), ROWS) for seen in (*before, *self.allowed)]
-            if answer not in states:
-                self.wrong.append(f"{answer} is none of {states}")
+    def _ask(self) -> None:
+        before = list(self.allowed)
+        answer = self.now()
+        if answer is None:
+            return
+        self.whole += 1
+        states = [dict.fromkeys(seen.values(), ROWS) for seen in (*before, *self.allowed)]
+        if answer not in states:
+            self.wrong.append(f"{answer} is none of {states}")
 
 
 class Walk:
@@ -89,18 +74,6 @@ class Walk:
     def number(self) -> int:
         self.count += 1
         return self.count
-
-    def upload(self, segment: str, content: str) -> None:
-        """A TAR push of a segment with this content."""
-        with tempfile.TemporaryDirectory() as folder:
-            rows = pa.table({"v": [content] * ROWS, "n": list(range(ROWS)), "day": [DAY0] * ROWS})
-            schema, config = parse_schema(schema_of(TABLE)), parse_table_config(config_of(TABLE))
-            build_segment(rows, schema, config, segment, Path(folder), creation_time_ms=int(time.time() * 1000))
-            tar = Path(folder) / f"{segment}.tar.gz"
-            write_tar(Path(folder) / segment, tar)
-            with tar.open("rb") as body:
-                query = {"tableName": TABLE, "tableType": "OFFLINE"}
-                self.client.call("POST", "/v2/segments", params=query, files={segment: (tar.name, body)})
 
     def strike(self) -> None:
         """kill -9 of one process, unless one is down already."""
@@ -163,7 +136,7 @@ class Walk:
             nonlocal entry
             entry = self.client.start(TABLE, old, list(new), force=True)
             for segment, content in new.items():
-                self.upload(segment, content)
+                self.client.upload(TABLE, segment, rows=ROWS, value=content)
             self.client.end(TABLE, entry)
 
         replaced = {s: self.seen[s] for s in old}
@@ -175,7 +148,7 @@ class Walk:
         content = f"{self.seen[name].split('@')[0]}@{self.number()}"
         self.entries.clear()  # what they show now has other content
         self.answers.allowed = [self.seen, {**self.seen, name: content}]
-        self.change("refresh", {**self.seen, name: content}, lambda: self.upload(name, content))
+        self.change("refresh", {**self.seen, name: content}, lambda: self.client.upload(TABLE, name, rows=ROWS, value=content))
 
     def roll_back(self) -> None:
         """To before any push, with all that were built on it."""
@@ -230,16 +203,16 @@ def test_whatever_is_killed_queries_see_one_state_of_the_history_and_nothing_is_
         walk = Walk(installation)
         walk.client.create(TABLE)
         for number in range(3):
-            walk.upload(f"s{walk.number()}", f"k{number}@0")
+            walk.client.upload(TABLE, f"s{walk.number()}", rows=ROWS, value=f"k{number}@0")
         walk.seen = {f"s{n + 1}": f"k{n}@0" for n in range(3)}
         poll(lambda: walk.answers.now() == dict.fromkeys(walk.seen.values(), ROWS), 30, "the first state")
         walk.answers.allowed = [walk.seen]
-        walk.answers.begin()
+        walk.answers.background.start()
         steps = [walk.push, walk.push, walk.refresh, walk.roll_back, walk.roll_back, walk.undo, walk.undo, walk.delete_and_restore]
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
             walk.random.choice(steps)()
-        walk.answers.end()
+        walk.answers.background.stop()
         print(f"seed {SEED}: {len(walk.done)} steps, {walk.answers.whole} whole answers: {', '.join(walk.done)}")  # noqa: T201  # shown by -s
         assert not walk.answers.wrong, f"seed {SEED} after {walk.done}: {walk.answers.wrong[:3]}"
         assert walk.answers.whole > SECONDS

@@ -125,12 +125,12 @@ class Client:
         self.call("POST", "/schemas", json=schema_of(name))
         self.call("POST", "/tables", json=config_of(name, replication))
 
-    def upload(self, table: str, *segments: str, rows: int = 10) -> None:
-        """TAR push of small segments whose column v holds the segment's name."""
+    def upload(self, table: str, *segments: str, rows: int = 10, value: str | None = None) -> None:
+        """TAR push of small segments whose column v holds the segment's name, or ``value``."""
         schema, config = parse_schema(schema_of(table)), parse_table_config(config_of(table))
         with tempfile.TemporaryDirectory() as folder:
             for segment in segments:
-                data = pa.table({"v": [segment] * rows, "n": list(range(rows)), "day": [DAY0 + i % 5 for i in range(rows)]})
+                data = pa.table({"v": [value or segment] * rows, "n": list(range(rows)), "day": [DAY0 + i % 5 for i in range(rows)]})
                 build_segment(data, schema, config, segment, Path(folder), creation_time_ms=int(time.time() * 1000))
                 tar = Path(folder) / f"{segment}.tar.gz"
                 write_tar(Path(folder) / segment, tar)

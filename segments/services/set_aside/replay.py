@@ -48,7 +48,7 @@ def preview_replay(ctx: Context, table: TableName, which: Which) -> dict[str, An
     """What a replay would do now: how many decode, how many still fail and why. Changes nothing. NotFound, InvalidInput, Unavailable."""
     check_table(ctx, table)
     total = chosen(ctx, table, _waiting(which)).count()
-    attempt = _decoded(ctx, table, _oldest(ctx, table, which), "preview", ctx.clock())
+    attempt = decode_again(ctx, table, _oldest(ctx, table, which), name="preview", now_ms=ctx.clock())
     return {"chosen": total, **attempt.to_json(), "notes": _notes(ctx, table, total)}
 
 
@@ -61,7 +61,7 @@ def replay_messages(ctx: Context, table: TableName, which: Which, *, actor: Acto
     if not actor.reason.strip():
         raise InvalidInput("Messages are replayed for a reason only.", remedy="Say why with the header X-Reason or the parameter 'reason'.")
     check_table(ctx, table)
-    attempt = _decoded(ctx, table, _oldest(ctx, table, which), "attempt", ctx.clock())
+    attempt = decode_again(ctx, table, _oldest(ctx, table, which), name="attempt", now_ms=ctx.clock())
     if not attempt.rows.rows:
         first = f" The first: {attempt.failing[0].reason}" if attempt.failing else ""
         raise StateConflict(f"None of these messages gives a row now.{first}", remedy="Change the schema or the table's transforms first.")
@@ -100,10 +100,6 @@ def _waiting(which: Which) -> Which:
 
 def _oldest(ctx: Context, table: TableName, which: Which) -> list[SetAsideMessage]:
     return list(chosen(ctx, table, _waiting(which)).order_by("topic", "partition", "place")[:MOST])
-
-
-def _decoded(ctx: Context, table: TableName, messages: Sequence[SetAsideMessage], name: str, now_ms: int) -> Attempt:
-    return decode_again(ctx, table, messages, name=name, now_ms=now_ms)
 
 
 def _notes(ctx: Context, table: TableName, total: int) -> list[str]:
@@ -146,7 +142,7 @@ def _finish(ctx: Context, table: TableName, replay: SetAsideReplay) -> int:
     """Have the segment there, unless it is; then the messages are done with. Returns its rows."""
     if not _is_there(ctx, table, replay):
         messages = list(replay.taken.order_by("topic", "partition", "place"))
-        attempt = _decoded(ctx, table, messages, replay.segment, int(replay.started_at.timestamp() * 1000))
+        attempt = decode_again(ctx, table, messages, name=replay.segment, now_ms=int(replay.started_at.timestamp() * 1000))
         if attempt.failing:  # the schema has changed again since they were taken
             SetAsideMessage.objects.filter(pk__in=[f.message.pk for f in attempt.failing]).update(replay=None)
         if not attempt.rows.rows:

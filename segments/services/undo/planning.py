@@ -83,8 +83,8 @@ def preview_undo(ctx: Context, table: TableName, entry_id: str, *, force: bool =
     plan = plan_of(ctx, table, seen, entry_id)
     found = restore.look_up(ctx, seen.config, [s for s in plan.back if s not in seen.ideal.maps])
     visible = seen.lineage.visible(seen.ideal.maps)
-    records = read_records(ctx, table, sorted({*visible, *(s for s in plan.back if s in seen.ideal.maps)}))
-    returning = [records.get(s) or _kept_record(ctx, table, found.get(s), s) for s in plan.back]
+    records = read_records(ctx, table, sorted({*visible, *plan.back}))
+    returning = [_kept_record(found.get(s)) or records.get(s) for s in plan.back]
     unforced = _all_blockers(ctx, table, seen, plan, found, force=False)
     forced = _all_blockers(ctx, table, seen, plan, found, force=True)
     before = [records[s] for s in visible if s in records]
@@ -134,10 +134,10 @@ def _strangers(ctx: Context, table: TableName, seen: Observed, plan: UndoPlan) -
     return [m for m in records.values() if (m.push_ms or 0) > plan.at_ms] if plan.back else []
 
 
-def _kept_record(ctx: Context, table: TableName, found: Found | None, segment: str) -> SegmentMetadata | None:
-    if found is not None and found.kept is not None and found.kept.kept is not None:
-        return found.kept.kept.metadata
-    return read_records(ctx, table, [segment]).get(segment)
+def _kept_record(found: Found | None) -> SegmentMetadata | None:
+    """Of a segment that is among the deleted ones; what waits for its deletion has its own record still."""
+    kept = found.kept.kept if found is not None and found.kept is not None else None
+    return kept.metadata if kept is not None else None
 
 
 def _until_ms(ctx: Context, config: TableConfig, plan: UndoPlan, found: dict[str, Found]) -> int | None:

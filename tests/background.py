@@ -1,0 +1,36 @@
+"""Work that a test has done beside it: one step again and again, in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+
+class Background:
+    """Calls ``step`` with ``every_s`` seconds between two calls until ``stop``; a step that raises is the last one."""
+
+    def __init__(self, step: Callable[[], object], every_s: float) -> None:
+        self._step, self._every_s = step, every_s
+        self._failure: Exception | None = None
+        #: Set when the end is wanted; a step that waits may watch it.
+        self.stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> Background:
+        """From now on."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """No more; raises what a step raised."""
+        self.stopping.set()
+        self._thread.join(60)
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            while not self.stopping.wait(self._every_s):
+                self._step()
+        except Exception as error:  # noqa: BLE001  raised again by stop()
+            self._failure = error
