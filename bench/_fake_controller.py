@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from segments.domain.znrecord import encode
+from segments.domain.formats.znrecord import encode
 from tests.pinot_cluster.fake_rest import FakePinot
 
 

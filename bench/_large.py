@@ -13,14 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from segments.domain.ideal_state import ONLINE, SEGMENT_CRC, external_view, with_rows
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.segments.ideal_state import ONLINE, SEGMENT_CRC, external_view, with_rows
+from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.store import paths
 from segments.store.base import Create, Store
+from segments.store.on_zookeeper.client import ZooKeeperStore
+from segments.store.on_zookeeper.login import parse_login
 from segments.store.update import update_record
-from segments.store.zookeeper import ZooKeeperStore
-from segments.store.zookeeper_login import parse_login
 from tests.integration.running import Client
 
 TABLE, TYPED = "large", "large_OFFLINE"

@@ -51,8 +51,8 @@ def _open(hosts: str, where: str) -> None:
     import django
 
     django.setup()
-    from segments.services import audit
-    from segments.store.zookeeper import ZooKeeperStore
+    from segments.services.core import audit
+    from segments.store.on_zookeeper.client import ZooKeeperStore
 
     audit.record = lambda *_, **__: None  # the audit table is not what is measured here
     _opened.update(store=ZooKeeperStore(hosts, "races"), where=where)

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from segments.domain.schema import parse_schema
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.segmentfile import build_segment, write_tar
 from tests.integration.running import DAY0, Client, config_of, schema_of
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from segments.store import paths
-from segments.store.zookeeper import ZooKeeperStore
+from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.dataplane.world import TABLE, World, entry, poll
 from tests.real_parts import start_zookeeper
 

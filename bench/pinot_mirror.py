@@ -82,8 +82,8 @@ def _settle_settings(folder: Path, hosts: str) -> None:
 
 def cluster_nodes(count: int) -> Iterator[Node]:
     """Znodes of a Pinot cluster in Helix's layout."""
-    from segments.domain.ideal_state import external_view, new_ideal_state, with_rows
-    from segments.domain.znrecord import ZNRecord, encode
+    from segments.domain.formats.znrecord import ZNRecord, encode
+    from segments.domain.segments.ideal_state import external_view, new_ideal_state, with_rows
     from segments.store import paths
 
     large = int(count * 0.6)
@@ -109,7 +109,7 @@ def cluster_nodes(count: int) -> Iterator[Node]:
 
 def segment_node(name: str, crc: int = 3735928559) -> bytes:
     """A record with the fields that Pinot writes for an uploaded segment."""
-    from segments.domain.znrecord import ZNRecord, encode
+    from segments.domain.formats.znrecord import ZNRecord, encode
 
     fields = {
         "segment.crc": str(crc), "segment.creation.time": "1767225600000", "segment.push.time": "1767225600001",
@@ -168,10 +168,10 @@ class _Run:
         from segments import wiring
         from segments.mirror.pinot import PinotMirror
         from segments.models import Cluster, Segment
-        from segments.services import clusters
-        from segments.services.clusters import ClusterSpec
-        from segments.services.context import Actor
-        from segments.store import pinot_zookeeper
+        from segments.services.clusters import clusters
+        from segments.services.clusters.clusters import ClusterSpec
+        from segments.services.core.context import Actor
+        from segments.store.on_pinot import zookeeper as pinot_zookeeper
 
         pinot_zookeeper._NEW = (99, 0) if self.mode == "old" else (3, 6)  # that of a real 0.11.0 is from before 3.6 by itself
         name, actor = f"bench-{self.mode}", Actor("bench", "figures")
@@ -220,8 +220,8 @@ class _Run:
     def _upload(self, rows: Any, number: int, after_s: float, *, is_at_once: bool = False) -> tuple[float, float]:
         """A new segment in the large table, as an upload of Pinot writes it: record and ideal state, and when servers have it the external
         view; ``is_at_once``: no moment in between. Seconds until it is seen, and until its replicas are."""
-        from segments.domain.ideal_state import external_view, with_rows
-        from segments.domain.znrecord import decode, encode
+        from segments.domain.formats.znrecord import decode, encode
+        from segments.domain.segments.ideal_state import external_view, with_rows
 
         paths, name = paths_of(), f"new_{self.mode}_{number}"
         ideal = decode(self.by_path[paths.ideal_state(TABLE)])
@@ -289,7 +289,7 @@ class _Run:
 
 def _compare_nothing() -> None:
     """The fake's numbers of writes are not ZooKeeper's: nothing to compare here."""
-    from segments.services import cluster_check
+    from segments.services.clusters import cluster_check
 
     cluster_check._is_same = lambda *_: None
 

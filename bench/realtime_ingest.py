@@ -21,11 +21,11 @@ import pyarrow as pa
 
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.mutable_segment import MutableSegment
-from segments.domain.schema import parse_schema
-from segments.domain.stream_config import StreamConfig, parse_stream_config
-from segments.domain.table_config import parse_table_config
+from segments.domain.realtime.streams.stream_config import StreamConfig, parse_stream_config
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.gateways.streams import Stream, open_stream, stream_access
-from segments.processes.valkey import redis_binary
+from segments.processes.machine.valkey import redis_binary
 from tests.real_parts import free_port
 from tests.streams.kafka_broker import fetch_jars, running
 from tests.waiting import wait_until

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from segments.domain.schema import Schema, parse_schema
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables.schema import Schema, parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.segmentfile import SegmentReader, build_segment, compute_crc, write_tar
 
 CREATED = 1_700_000_000_000

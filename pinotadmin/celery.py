@@ -13,8 +13,8 @@ from celery import Celery, Task
 from celery.signals import beat_init, task_postrun, task_prerun, worker_init, worker_ready
 from django.conf import settings
 
-from segments.domain.workers.pools import TASKS
-from segments.domain.workers.state import BEAT_EVERY_S
+from segments.domain.jobs.workers.pools import TASKS
+from segments.domain.jobs.workers.state import BEAT_EVERY_S
 from segments.gateways import worker_board
 from segments.gateways.worker_board import WorkerBoard
 from segments.processes.sign_of_life import show_life

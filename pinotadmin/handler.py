@@ -28,7 +28,8 @@ from django.urls import set_script_prefix
 from pinotadmin.body_reader import BodyReader, Receive, Reservation, Send, read_small, refuse
 from pinotadmin.response_headers import with_headers
 from pinotadmin.turns import Turns
-from segments.api import body_gate, cluster_calls, direct
+from segments.api import body_gate, direct
+from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError, TooManyRequests
 
 #: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than cores.

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import django_htmx
 from django.core.exceptions import ImproperlyConfigured
 
-from segments.domain.workers import pools
+from segments.domain.jobs.workers import pools
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -245,7 +245,7 @@ DATABASES = {
     "default": {**_database(_text("DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3")), "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
 }
 #: Checks passwords for REST and forms alike, and slows guessing down.
-AUTHENTICATION_BACKENDS = ["segments.services.sign_in.SignInBackend"]
+AUTHENTICATION_BACKENDS = ["segments.services.access.sign_in.SignInBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
@@ -274,7 +274,7 @@ FILE_UPLOAD_TEMP_DIR = None
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "segments.api.authentication.TokenAuthentication",
-        "segments.api.cluster_calls.ClusterAuthentication",
+        "segments.api.clusters.cluster_calls.ClusterAuthentication",
         "segments.api.authentication.BasicAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],

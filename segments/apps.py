@@ -15,7 +15,7 @@ class SegmentsConfig(AppConfig):
 
     def ready(self) -> None:
         """What a query may cost holds in every process that may run one. Changes of people and their rights go on record from now on."""
-        from segments.services import people_audit  # needs the models
+        from segments.services.access import people_audit  # needs the models
 
         query_bounds.use(
             QueryBounds(

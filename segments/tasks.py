@@ -24,15 +24,20 @@ from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from segments import wiring
-from segments.domain.workers.pools import PINOT_SLOTS, TASKS
+from segments.domain.jobs.workers.pools import PINOT_SLOTS, TASKS
 from segments.errors import NotFound, StateConflict, Unavailable
 from segments.models import Cluster, Push
 from segments.names import TableName, split_table_name
-from segments.services import deletion, end_jobs, entry_reaper, housekeeping, passes, push_session, realtime_validation
 from segments.services.alerts import delivery, events, sources
-from segments.services.context import SYSTEM, Actor, Context
-from segments.services.workers.time_limit import TimeIsUp, within
-from segments.services.workers.turns import one_of, turn_of_task
+from segments.services.core.context import SYSTEM, Actor, Context
+from segments.services.jobs.table_passes import one_of, turn_of_task
+from segments.services.jobs.time_limit import TimeIsUp, within
+from segments.services.push import push_session
+from segments.services.realtime import realtime_validation
+from segments.services.replacement import entry_reaper
+from segments.services.replacement.ends import end_jobs
+from segments.services.segments import deletion
+from segments.services.upkeep import housekeeping, passes
 
 log = logging.getLogger(__name__)
 _PREFIX: Final = "segments.tasks."
@@ -102,7 +107,7 @@ def on_cluster(name: str, work: str) -> list[str]:
 @shared_task(name="segments.tasks.run_push")
 def run_push(push_id: str) -> str:
     """Carry a push out, or what is left of it. An attempt that takes longer than the limit is left behind, and others go on."""
-    from segments.services import push_run  # the worker's other processes need none of what building needs
+    from segments.services.push import push_run  # the worker's other processes need none of what building needs
 
     owner, limit_s = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}", TASKS[run_push.name].limit_s
     ctx = _context_of(push_id)
@@ -124,7 +129,8 @@ def resume_lost_pushes() -> list[str]:
 
 
 def _resume(ctx: Context) -> list[str]:
-    from segments.services import push, push_queue  # the worker's other processes need none of what building needs
+    from segments.services.push import push_queue
+    from segments.services.push import pushes as push  # the worker's other processes need none of what building needs
 
     return push.resume_lost(ctx, push_queue.enqueue_push)
 

@@ -17,15 +17,15 @@ from django.conf import settings
 from redis import Redis
 
 from segments.dataplane.broker import Broker, DetachedBroker
+from segments.domain.access.cluster_signature import address_of
+from segments.domain.access.outgoing import Kind, Rules, is_of_this_machine
+from segments.domain.access.shared_secret import check_shared_secret
 from segments.domain.alerts.rules import Wish, check_wish
-from segments.domain.cluster_signature import address_of
-from segments.domain.outgoing import Kind, Rules, is_of_this_machine
-from segments.domain.shared_secret import check_shared_secret
-from segments.domain.stream_config import StreamConfig
-from segments.domain.workers.state import PoolState
+from segments.domain.jobs.workers.state import PoolState
+from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.errors import NotFound, Unavailable
 from segments.gateways import streams
-from segments.gateways.no_deep_store import open_deep_store
+from segments.gateways.deep_store.no_deep_store import open_deep_store
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
 from segments.gateways.signed_calls import CallVerifier
@@ -34,21 +34,21 @@ from segments.gateways.worker_board import WorkerBoard
 from segments.gateways.worker_board import shared as shared_board
 from segments.models import Cluster
 from segments.names import instance_name
-from segments.services import cluster_parts
+from segments.services.access.query_slots import QuerySlots
 from segments.services.alerts import webhooks as webhook_services
 from segments.services.alerts.delivery import Outgoing
 from segments.services.alerts.sources import Watched
-from segments.services.cluster_parts import Installation, PinotParts
-from segments.services.context import Context, Limits
-from segments.services.query_slots import QuerySlots
-from segments.services.replica_report import ErrorReader
-from segments.services.snapshot_diff import ProfileReader
-from segments.services.workers.health import pool_states
+from segments.services.clusters import cluster_parts
+from segments.services.clusters.cluster_parts import Installation, PinotParts
+from segments.services.core.context import Context, Limits
+from segments.services.jobs.worker_health import pool_states
+from segments.services.replacement.snapshot_diff import ProfileReader
+from segments.services.segments.replica_report import ErrorReader
 from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store
-from segments.store.cluster_setup import ensure_cluster
-from segments.store.zookeeper import ZooKeeperStore
-from segments.store.zookeeper_login import ZooKeeperLogin, parse_login
+from segments.store.on_zookeeper.client import ZooKeeperStore
+from segments.store.on_zookeeper.login import ZooKeeperLogin, parse_login
+from segments.store.records.cluster_setup import ensure_cluster
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from segments.gateways.attempt_counters import AttemptCounters
-from segments.services import refusals
+from segments.services.access import refusals
 from tests import speed, strict_database
 
 strict_database.install()
@@ -47,8 +47,8 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> AttemptCounters:
     and people that a test makes are not put on record."""
     counters = AttemptCounters("")
     monkeypatch.setattr("segments.gateways.attempt_counters.shared", lambda url: counters)
-    monkeypatch.setattr("segments.services.refusals._window", refusals.Window())
-    monkeypatch.setattr("segments.services.people_audit.outside", lambda: None)
+    monkeypatch.setattr("segments.services.access.refusals._window", refusals.Window())
+    monkeypatch.setattr("segments.services.access.people_audit.outside", lambda: None)
     return counters
 
 
@@ -61,7 +61,7 @@ def _no_wait_for_a_mirror_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> 
 def tasks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
     """Tasks that were handed to the workers: (name, arguments)."""
     sent: list[tuple[str, list[Any]]] = []
-    monkeypatch.setattr("segments.api.task_queue.current_app.send_task", lambda name, args, **_: sent.append((name, args)))
+    monkeypatch.setattr("segments.api.clusters.task_queue.current_app.send_task", lambda name, args, **_: sent.append((name, args)))
     return sent
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from segments.processes.java import find_java
-from segments.processes.zookeeper import zookeeper_command, zookeeper_jars
-from segments.store.zookeeper_login import ZooKeeperLogin
+from segments.processes.machine.java import find_java
+from segments.processes.machine.zookeeper import zookeeper_command, zookeeper_jars
+from segments.store.on_zookeeper.login import ZooKeeperLogin
 from tests.waiting import wait_until
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.client import FakePayload
 
 from segments import wiring
-from segments.domain.cluster_signature import digest_of
+from segments.domain.access.cluster_signature import digest_of
 from segments.gateways.signed_calls import CallSigner
 
 

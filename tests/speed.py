@@ -21,7 +21,7 @@ LONG_FILES = (
     "tests/security/test_campaign.py", "tests/browser/test_accessibility.py", "tests/browser/test_policies.py",
     "tests/security/test_route_matrix.py", "tests/push/test_spark_ports.py", "tests/push/test_spark.py",
     "tests/contract/test_zookeeper_logins.py", "tests/streams/test_kafka_stream.py", "tests/browser/test_journey.py",
-    "tests/browser/test_clusters.py", "tests/security/test_growth_of_sql.py", "tests/security/test_growth_of_values.py",
+    "tests/browser/test_clusters.py", "tests/security/growth/test_growth_of_sql.py", "tests/security/growth/test_growth_of_values.py",
 )  # fmt: skip
 _PLACE = {file: place for place, file in enumerate(LONG_FILES)}
 

@@ -20,9 +20,9 @@ from segments import wiring
 from segments.errors import PinotAdminError
 from segments.models import Table
 from segments.names import TableName, resolve_table
-from segments.services import audit
-from segments.services.context import Actor, Context
-from segments.services.rights import has_right
+from segments.services.access.rights import has_right
+from segments.services.core import audit
+from segments.services.core.context import Actor, Context
 
 #: The field of the form that says: this is the confirmed form, not the list that led to it.
 CONFIRMED: Final = "confirmed"

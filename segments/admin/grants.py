@@ -10,7 +10,7 @@ from unfold.admin import ModelAdmin
 
 from segments import wiring
 from segments.models import Grant
-from segments.services.rights import EVERYTHING
+from segments.services.access.rights import EVERYTHING
 
 
 class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # takes no arguments at run time

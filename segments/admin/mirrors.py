@@ -17,9 +17,9 @@ from segments.admin.confirmation import Change, confirm
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.names import REALTIME
-from segments.services.page_addresses import address_in
-from segments.services.reading import readable_rows
-from segments.services.rights import has_right
+from segments.services.access.reading import readable_rows
+from segments.services.access.rights import has_right
+from segments.services.core.page_addresses import address_in
 
 
 @admin.register(Cluster)

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse_lazy
 from unfold.forms import AdminOwnPasswordChangeForm
 
-from segments.services.sign_in_throttle import throttle
+from segments.services.access.sign_in_throttle import throttle
 
 
 class OwnPasswordForm(AdminOwnPasswordChangeForm):  # type: ignore[misc]  # unfold ships no types

@@ -12,8 +12,8 @@ from unfold.decorators import action
 
 from segments.admin.readonly import ReadOnlyAdmin
 from segments.models import ApiToken, AuditEvent, Finding, PassRun, Push, PushSegment
-from segments.services.page_addresses import address_in
-from segments.services.reading import readable_events, readable_pushes, reads_all
+from segments.services.access.reading import readable_events, readable_pushes, reads_all
+from segments.services.core.page_addresses import address_in
 
 
 @admin.register(Push)

@@ -16,8 +16,8 @@ from django_celery_beat.models import ClockedSchedule, CrontabSchedule, Interval
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from segments.services import audit
-from segments.services.context import Actor
+from segments.services.core import audit
+from segments.services.core.context import Actor
 
 _MODELS: Final = (PeriodicTask, IntervalSchedule, CrontabSchedule, SolarSchedule, ClockedSchedule)
 

@@ -10,15 +10,18 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminSelectWidget
 
 from segments import wiring
 from segments.admin.confirmation import Change
-from segments.domain.force_commit import BatchSettings
+from segments.domain.realtime.force_commit import BatchSettings
 from segments.errors import InvalidInput, PinotAdminError
 from segments.models import LineageEntry, Table
 from segments.names import REALTIME, TableName
-from segments.services import consumption, force_commit, passes, replacement, rollback
-from segments.services.consuming_segments import StartFrom, Word
-from segments.services.context import Actor, Context
-from segments.services.page_addresses import address_in
-from segments.services.resume_plan import streams_before
+from segments.services.core.context import Actor, Context
+from segments.services.core.page_addresses import address_in
+from segments.services.realtime import consumption, force_commit
+from segments.services.realtime.consuming_segments import StartFrom, Word
+from segments.services.realtime.resume_plan import streams_before
+from segments.services.replacement import protocol as replacement
+from segments.services.replacement import rollback
+from segments.services.upkeep import passes
 
 _STARTS: Final = [
     ("lastConsumed", "where it stopped"),

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, int_param, text_param
 from segments.errors import InvalidInput
 from segments.models import AuditEvent
-from segments.services.reading import readable_events
+from segments.services.access.reading import readable_events
 
 _MOST: Final = 1000
 #: Characters of a page beyond which it ends early, and events that are read from the database in one go.

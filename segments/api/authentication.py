@@ -8,12 +8,12 @@ from django.conf import settings
 from rest_framework import authentication, exceptions
 from rest_framework.request import Request
 
-from segments.domain.basic_auth import parse_basic
-from segments.domain.browser_request import is_browser, is_foreign
+from segments.domain.access.basic_auth import parse_basic
+from segments.domain.access.browser_request import is_browser, is_foreign
 from segments.errors import NotAuthenticated, PinotAdminError
-from segments.services.api_tokens import TokenUser, is_token
-from segments.services.context import Actor
-from segments.services.sign_in import check_basic, check_token
+from segments.services.access.api_tokens import TokenUser, is_token
+from segments.services.access.sign_in import check_basic, check_token
+from segments.services.core.context import Actor
 
 _MAX_REASON: Final = 500
 #: Why a request with remembered credentials is refused.

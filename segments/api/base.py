@@ -14,15 +14,15 @@ from rest_framework.views import APIView
 
 from segments import wiring
 from segments.api.authentication import actor_of
-from segments.api.cluster_calls import sign
+from segments.api.clusters.cluster_calls import sign
 from segments.api.openapi import AnswerKind, PinotSchema
 from segments.api.permissions import Right
-from segments.domain.bounded_json import parse_json
-from segments.domain.whole_number import whole_number
+from segments.clusters.pinot.calls import lacks
+from segments.domain.formats.bounded_json import parse_json
+from segments.domain.formats.whole_number import whole_number
 from segments.errors import InvalidInput, NotFound
 from segments.names import check_node_name, shown
-from segments.services.context import Actor, Context
-from segments.services.pinot_calls import lacks
+from segments.services.core.context import Actor, Context
 
 
 class ApiView(APIView):
@@ -106,7 +106,7 @@ def _path_of(request: HttpRequest) -> str:
 
 
 def _pass_on(request: HttpRequest, cluster: str) -> HttpResponseBase:
-    from segments.api.pass_through import PassThrough  # which is a view, too
+    from segments.api.clusters.pass_through import PassThrough  # which is a view, too
 
     return PassThrough.as_view()(request, cluster=cluster, path=_path_of(request))
 

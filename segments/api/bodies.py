@@ -7,11 +7,11 @@ from typing import Any, Final, TypeVar
 from rest_framework.request import Request
 
 from segments.api.base import json_body
-from segments.domain.json_model import Model, Whole, read_model
-from segments.domain.token_scope import EVERYTHING
+from segments.domain.access.token_scope import EVERYTHING
+from segments.domain.formats.json_model import Model, Whole, read_model
 from segments.errors import PayloadTooLarge
 from segments.names import shown
-from segments.services.api_tokens import DEFAULT_DAYS
+from segments.services.access.api_tokens import DEFAULT_DAYS
 
 T = TypeVar("T")
 

@@ -23,10 +23,11 @@ from django.utils.functional import SimpleLazyObject
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from segments.api import cluster_calls, direct, errors
+from segments.api import direct, errors
 from segments.api.base import ApiView
+from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError
-from segments.services.rights import has_right_somewhere
+from segments.services.access.rights import has_right_somewhere
 
 #: Bytes that come with the head of a request as a rule; pages without a login (the login itself) take no more.
 SMALL: Final = 64 << 10
@@ -92,7 +93,7 @@ def judge(scope: dict[str, Any]) -> Verdict:
     if isinstance(view, ApiView) and "cluster" in arguments:
         view.cluster = arguments.pop("cluster")
         if view.is_passed_on(request, str(view.cluster)):
-            from segments.api.pass_through import PassThrough  # which is a view, too
+            from segments.api.clusters.pass_through import PassThrough  # which is a view, too
 
             view, arguments = PassThrough(), {"path": scope["path"].split("/", 3)[3]}
             view.cluster = match.kwargs["cluster"]

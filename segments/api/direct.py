@@ -24,12 +24,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.answer_headers import DATA_HEADERS
-from segments.api import completion, errors, query, replacement
+from segments.api import errors
 from segments.api.authentication import BasicAuthentication, TokenAuthentication
 from segments.api.base import ApiView
-from segments.api.cluster_calls import ClusterAuthentication, answer_headers
+from segments.api.clusters.cluster_calls import ClusterAuthentication, answer_headers
 from segments.api.permissions import RightsPermission
-from segments.domain.completion import Kind
+from segments.api.queries import query
+from segments.api.realtime import completion
+from segments.api.replacement import protocol as replacement
+from segments.domain.realtime.completion import Kind
 
 #: Bytes; larger bodies are worth Django's way, which writes them to disk.
 LARGEST_BODY: Final = 1 << 20

@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.authentication import actor_of
-from segments.domain.secret_masks import mask
+from segments.domain.tables.secret_masks import mask
 from segments.errors import PinotAdminError, TooManyRequests
-from segments.services.refusals import record_refusal
+from segments.services.access.refusals import record_refusal
 
 log = logging.getLogger(__name__)
 

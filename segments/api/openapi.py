@@ -11,8 +11,8 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from segments.domain.cluster_signature import SCHEME
-from segments.domain.json_model import json_schema_of
+from segments.domain.access.cluster_signature import SCHEME
+from segments.domain.formats.json_model import json_schema_of
 
 _WORD: Final = re.compile(r"[^A-Za-z0-9]+")
 #: What an answer is; "json" is any JSON value, "file" any bytes.
@@ -103,7 +103,7 @@ class BasicScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
 class ClusterScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # the base registers subclasses untyped
     """Signed requests of the cluster's own processes."""
 
-    target_class = "segments.api.cluster_calls.ClusterAuthentication"
+    target_class = "segments.api.clusters.cluster_calls.ClusterAuthentication"
     name = "cluster"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What a request needs: reading is for any active user unless it is restricted; changes need a right that the view names, for its table.
 
-Who has it is asked in ``segments.services.rights``; what is not named is denied.
+Who has it is asked in ``segments.services.access.rights``; what is not named is denied.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from segments.api.authentication import is_from_browser
-from segments.api.cluster_calls import ClusterUser
+from segments.api.clusters.cluster_calls import ClusterUser
 from segments.errors import PinotAdminError
-from segments.services.rights import Right, allows, has_right, has_right_everywhere, has_right_somewhere
+from segments.services.access.rights import Right, allows, has_right, has_right_everywhere, has_right_somewhere
 
 if TYPE_CHECKING:  # rest_framework.views imports this module while it is itself being imported
     from rest_framework.views import APIView

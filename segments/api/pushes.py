@@ -14,21 +14,21 @@ from segments import wiring
 from segments.api.base import ApiView, bool_param, int_param, text_param
 from segments.api.bodies import PushBody
 from segments.api.permissions import Right
-from segments.domain.bounded_json import parse_json
-from segments.domain.bounded_yaml import MAX_CHARS
-from segments.domain.csv_text import csv_lines
-from segments.domain.json_model import read_model
-from segments.domain.push_spec import parse_spec
+from segments.domain.formats.bounded_json import parse_json
+from segments.domain.formats.bounded_yaml import MAX_CHARS
+from segments.domain.formats.csv_text import csv_lines
+from segments.domain.formats.json_model import read_model
+from segments.domain.push.push_spec import parse_spec
 from segments.errors import InvalidInput
 from segments.models import Push
 from segments.names import OFFLINE, TableName
-from segments.services.context import Actor
-from segments.services.push import cancel_push, create_push, find_push
-from segments.services.push_blocked import finish_push
-from segments.services.push_document import push_document
-from segments.services.push_queue import enqueue_push
-from segments.services.push_reports.document import HEADER, find_report, report_document, report_rows
-from segments.services.reading import readable_pushes
+from segments.services.access.reading import readable_pushes
+from segments.services.core.context import Actor
+from segments.services.push.push_blocked import finish_push
+from segments.services.push.push_document import push_document
+from segments.services.push.push_queue import enqueue_push
+from segments.services.push.pushes import cancel_push, create_push, find_push
+from segments.services.push.reports.document import HEADER, find_report, report_document, report_rows
 
 _PAGE: Final = 100
 _MOST: Final = 1000

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, bool_param
 from segments.api.bodies import TokenBody, read_body
 from segments.models import ApiToken
-from segments.services.api_tokens import TokenWish, create_token, revoke_token, state_of, visible_tokens
+from segments.services.access.api_tokens import TokenWish, create_token, revoke_token, state_of, visible_tokens
 
 
 class Tokens(ApiView):

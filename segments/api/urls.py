@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from segments.api import (
-    additions,
-    cluster,
-    clusters,
-    completion,
-    health,
-    metrics,
-    openapi_views,
-    query,
-    replacement,
-    schemas,
-    segment_uploads,
-    segments,
-    tables,
-    tokens,
-    webhooks,
-)
-from segments.api.pass_through import PassThrough
-from segments.domain.completion import Kind
+from segments.api import additions, openapi_views, tokens
+from segments.api.clusters import cluster, clusters
+from segments.api.clusters.pass_through import PassThrough
+from segments.api.queries import query
+from segments.api.realtime import completion
+from segments.api.replacement import protocol as replacement
+from segments.api.segments import segment_uploads, segments
+from segments.api.tables import schemas, tables
+from segments.api.upkeep import health, metrics, webhooks
+from segments.domain.realtime.completion import Kind
 
 Pattern = URLPattern | URLResolver
 
@@ -34,7 +25,7 @@ _schemas: list[Pattern] = [
 _tables: list[Pattern] = [
     path("tables", tables.Tables.as_view()),
     path("tables/validate", tables.ValidateTable.as_view()),
-    path("", include("segments.api.brokers")),
+    path("", include("segments.api.clusters.brokers")),
     path("tables/<str:table>", tables.OneTable.as_view()),
     path("tables/<str:table>/schema", schemas.TableSchema.as_view()),
     path("tables/<str:table>/idealstate", tables.TableStates.as_view()),
@@ -44,10 +35,10 @@ _tables: list[Pattern] = [
     path("tables/<str:table>/metadata", tables.TableMetadata.as_view()),
 ]
 _realtime: list[Pattern] = [
-    path("", include("segments.api.realtime")),
-    path("", include("segments.api.realtime_additions")),
-    path("", include("segments.api.set_aside")),
-    path("", include("segments.api.segment_operations")),
+    path("", include("segments.api.realtime.consumption")),
+    path("", include("segments.api.realtime.realtime_additions")),
+    path("", include("segments.api.realtime.set_aside")),
+    path("", include("segments.api.segments.segment_operations")),
 ]
 _segments: list[Pattern] = [
     path("v2/segments", segment_uploads.UploadSegment.as_view()),
@@ -94,12 +85,12 @@ _additions: list[Pattern] = [
     path("api/v1/tables/<str:table>/lineage/<str:entry>/preview", replacement.RevertPreview.as_view()),
     path("api/v1/tables/<str:table>/secrets", tables.TableSecrets.as_view()),
     path("api/v1/audit", additions.AuditTrail.as_view()),
-    path("", include("segments.api.lineage")),
-    path("", include("segments.api.undo")),
-    path("", include("segments.api.checks")),
+    path("", include("segments.api.replacement.lineage")),
+    path("", include("segments.api.replacement.undo")),
+    path("", include("segments.api.replacement.checks")),
     path("", include("segments.api.pushes")),
-    path("", include("segments.api.segment_archive")),
-    path("", include("segments.api.cluster_tasks")),
+    path("", include("segments.api.segments.segment_archive")),
+    path("", include("segments.api.clusters.cluster_tasks")),
 ]
 _document = {
     "PREPROCESSING_HOOKS": ["segments.api.openapi.own_paths"],

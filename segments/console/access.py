@@ -16,11 +16,11 @@ from segments.console.cluster_address import cluster_of
 from segments.errors import NotFound, PinotAdminError
 from segments.models import Cluster, Table
 from segments.names import TableName, resolve_table
-from segments.services import audit
-from segments.services.context import Actor
-from segments.services.page_addresses import at_home, default_cluster
-from segments.services.reading import require_reading
-from segments.services.rights import Right, has_right, has_right_everywhere, has_right_somewhere
+from segments.services.access.reading import require_reading
+from segments.services.access.rights import Right, has_right, has_right_everywhere, has_right_somewhere
+from segments.services.core import audit
+from segments.services.core.context import Actor
+from segments.services.core.page_addresses import at_home, default_cluster
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]

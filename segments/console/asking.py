@@ -7,8 +7,8 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from segments.services.context import Actor
-from segments.services.people_audit import asked_by
+from segments.services.access.people_audit import asked_by
+from segments.services.core.context import Actor
 
 
 class Asking:

@@ -17,8 +17,8 @@ from django.http.response import HttpResponseBase
 from django.urls import get_script_prefix
 
 from segments import wiring
-from segments.services.context import Context
-from segments.services.page_addresses import PREFIX, default_cluster, mounted_at
+from segments.services.core.context import Context
+from segments.services.core.page_addresses import PREFIX, default_cluster, mounted_at
 
 _ADDRESS: Final = re.compile(rf"/{PREFIX}(?P<name>[-\w]+)(?P<rest>/.*)?\Z", re.ASCII | re.DOTALL)
 

@@ -9,7 +9,7 @@ from django import forms
 
 from segments.console.forms import PlainForm, reason_field
 from segments.models import Cluster
-from segments.services.clusters import ClusterSpec
+from segments.services.clusters.clusters import ClusterSpec
 
 _OFF: Final = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
-from segments.domain.csv_text import csv_lines
-from segments.services.streaming import in_threads
+from segments.domain.formats.csv_text import csv_lines
+from segments.services.core.streaming import in_threads
 
 _LINES: Final = 1000
 

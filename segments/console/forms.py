@@ -9,7 +9,7 @@ from django import forms
 from django.utils.html import format_html
 
 from segments.errors import PinotAdminError
-from segments.services.passes import PASSES
+from segments.services.upkeep.passes import PASSES
 
 _MOST_SPEC_BYTES = 1_000_000
 

@@ -8,9 +8,9 @@ from typing import Final
 from django.http import HttpRequest
 
 from segments.console.cluster_address import cluster_of
-from segments.domain.pinot_version import CAPABILITIES, lacking, parse_version
+from segments.domain.pinot.version import CAPABILITIES, lacking, parse_version
 from segments.models import Cluster
-from segments.services.page_addresses import default_cluster
+from segments.services.core.page_addresses import default_cluster
 
 #: What a cluster does in each of the states in which it can not be used, as the rest of a sentence that begins with its name.
 AWAY: Final = {

@@ -9,8 +9,8 @@ from typing import Final
 from segments.errors import PinotAdminError
 from segments.models import LineageEntry, Table
 from segments.names import resolve_table
-from segments.services.context import Context
-from segments.services.lineage_record import observe
+from segments.services.core.context import Context
+from segments.services.replacement.lineage_record import observe
 
 #: Seconds; the mirror usually follows within a tenth of one. A page that comes before it says how old it is, and renews itself.
 LONGEST_S: Final = 1.0

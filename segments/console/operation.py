@@ -21,10 +21,10 @@ from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
 from segments.console.lacking import away_here, lacking_here
 from segments.console.mirror_wait import wait_for_mirror
-from segments.console.views.tables import head
+from segments.console.views.tables.tables import head
 from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table
-from segments.services.context import Actor, Context
+from segments.services.core.context import Actor, Context
 
 #: Where an operation of a cluster stands in the navigation, and the page above it.
 _PLACES: Final = {

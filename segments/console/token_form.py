@@ -7,8 +7,8 @@ from typing import ClassVar, Final
 from django import forms
 
 from segments.console.forms import PlainForm, reason_field
-from segments.domain.token_scope import EVERYTHING, SCOPES
-from segments.services.api_tokens import DEFAULT_DAYS, MOST_DAYS, TokenWish
+from segments.domain.access.token_scope import EVERYTHING, SCOPES
+from segments.services.access.api_tokens import DEFAULT_DAYS, MOST_DAYS, TokenWish
 
 _OFF: Final = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 _EXPLAINED: Final = {

@@ -6,35 +6,17 @@ from __future__ import annotations
 from django.contrib.auth import views as auth_views
 from django.urls import URLPattern, URLResolver, include, path
 
-from segments.console.views import (
-    alerts,
-    audit,
-    checks,
-    clusters,
-    consumption,
-    deleted,
-    entry,
-    findings,
-    health,
-    lineage,
-    lineage_pins,
-    login,
-    minion_tasks,
-    passes,
-    push_blocked,
-    push_report,
-    pushes,
-    query,
-    rollback_steps,
-    segment_actions,
-    servers,
-    table_secrets,
-    tables,
-    tokens,
-)
-from segments.console.views.set_aside import actions as set_aside_actions
-from segments.console.views.set_aside import messages as set_aside_messages
-from segments.console.views.undo import rollback as undo_rollback
+from segments.console.views.access import audit, login, tokens
+from segments.console.views.clusters import clusters, health, minion_tasks, servers
+from segments.console.views.push import push_blocked, push_report, pushes
+from segments.console.views.realtime import consumption
+from segments.console.views.realtime.set_aside import actions as set_aside_actions
+from segments.console.views.realtime.set_aside import messages as set_aside_messages
+from segments.console.views.replacement import checks, entry, lineage, lineage_pins, rollback_steps
+from segments.console.views.replacement.undo import rollback as undo_rollback
+from segments.console.views.segments import deleted, segment_actions
+from segments.console.views.tables import query, table_secrets, tables
+from segments.console.views.upkeep import alerts, findings, passes
 
 app_name = "console"
 _login = [

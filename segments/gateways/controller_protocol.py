@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 import httpx
 
-from segments.domain.cluster_signature import ANSWER_HEADER
+from segments.domain.access.cluster_signature import ANSWER_HEADER
 from segments.errors import PinotAdminError
 from segments.gateways.signed_calls import CallSigner, check_answer
 

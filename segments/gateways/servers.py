@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlsplit
 
-from segments.domain import column_profile
-from segments.domain.cluster_signature import ANSWER_HEADER, digest_of
-from segments.domain.column_profile import ColumnProfile
+from segments.domain.access.cluster_signature import ANSWER_HEADER, digest_of
+from segments.domain.segments import column_profile
+from segments.domain.segments.column_profile import ColumnProfile
 from segments.errors import NotAuthenticated, NotFound, PinotAdminError, Rejected, Unavailable
 from segments.gateways.answer_room import AnswerRoom
 from segments.gateways.signed_calls import CallSigner, SentCall, check_answer

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import httpx
 
-from segments.domain.cluster_signature import ANSWER_HEADER
+from segments.domain.access.cluster_signature import ANSWER_HEADER
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.gateways.signed_calls import CallSigner, check_answer
 

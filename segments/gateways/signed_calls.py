@@ -1,4 +1,4 @@
-"""Signs requests to processes of the same cluster, and checks requests that claim to come from one (``segments.domain.cluster_signature``).
+"""Signs requests to processes of the same cluster, and checks requests that claim to come from one (``segments.domain.access.cluster_signature``).
 
 Costs some ten microseconds a request on each side. Clocks of the machines may differ by ``WINDOW_MS``; a request is taken once.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
-from segments.domain.cluster_signature import (
+from segments.domain.access.cluster_signature import (
     NO_BODY,
     Call,
     address_of,

@@ -12,7 +12,7 @@ from typing import Any, Final
 from redis import Redis, RedisError
 from redis.exceptions import LockError
 
-from segments.domain.workers.state import Running, Seen
+from segments.domain.jobs.workers.state import Running, Seen
 
 log = logging.getLogger(__name__)
 _TIMEOUT_S: Final = 2.0

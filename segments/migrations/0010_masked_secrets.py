@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from segments.domain.secret_masks import mask
+from segments.domain.tables.secret_masks import mask
 
 
 def _mask(apps, schema_editor):

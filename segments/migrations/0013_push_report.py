@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             name='PushReport',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('body', models.JSONField(default=dict, help_text="segments.domain.push_report.PushReport, without defaults' values")),
+                ('body', models.JSONField(default=dict, help_text="segments.domain.push.push_report.PushReport, without defaults' values")),
                 ('error_rate', models.FloatField(default=0.0, help_text='Share of the rows that could be bad, 0 to 1')),
                 ('push', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='report', to='segments.push')),
             ],

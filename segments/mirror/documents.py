@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from segments.domain import schema, table_config
-from segments.domain.table_config import TableConfig
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.tables import schema, table_config
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import PinotAdminError
 
 

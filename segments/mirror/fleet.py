@@ -12,7 +12,7 @@ from django.db import close_old_connections, connections
 
 from segments.mirror.pinot import PinotMirror
 from segments.models import Cluster
-from segments.services.cluster_parts import CONFIGURED
+from segments.services.clusters.cluster_parts import CONFIGURED
 
 log = logging.getLogger(__name__)
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from django.db import close_old_connections
 
-from segments.domain import lineage as lineages
-from segments.domain import segment_metadata
-from segments.domain.lineage import Lineage
-from segments.domain.pause import is_disabled, pause_of
-from segments.domain.secret_masks import mask
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.pause import is_disabled, pause_of
+from segments.domain.replacement import lineage as lineages
+from segments.domain.replacement.lineage import Lineage
+from segments.domain.segments import segment_metadata
+from segments.domain.tables.secret_masks import mask
 from segments.errors import PinotAdminError, Unavailable
 from segments.mirror import database
 from segments.mirror.documents import read_config, read_schema

@@ -20,9 +20,9 @@ from segments.gateways.pinot import PinotController, PinotRefused
 from segments.gateways.pinot.refusals import REFUSED, UNEXPECTED, UP, WRONG_CLUSTER
 from segments.mirror.follower import Follower
 from segments.models import Cluster
-from segments.services import clusters
-from segments.services.cluster_state import note_mirror, note_state
-from segments.services.context import Context
+from segments.services.clusters import clusters
+from segments.services.clusters.cluster_state import note_mirror, note_state
+from segments.services.core.context import Context
 from segments.store import paths
 
 log = logging.getLogger(__name__)

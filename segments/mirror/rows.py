@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from segments.domain import lineage as lineages
-from segments.domain.ideal_state import CONSUMING, SERVING
-from segments.domain.lineage import Lineage
-from segments.domain.llc_name import is_llc_name, parse_llc_name
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
+from segments.domain.replacement import lineage as lineages
+from segments.domain.replacement.lineage import Lineage
+from segments.domain.segments.ideal_state import CONSUMING, SERVING
+from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.secret_texts import mask_text
 
 Rows = Mapping[str, Mapping[str, str]]

@@ -7,7 +7,7 @@ from django.db import models
 
 
 class Grant(models.Model):
-    """A right for some tables of some cluster, given to a user or a group. ``segments.services.rights`` says what it allows."""
+    """A right for some tables of some cluster, given to a user or a group. ``segments.services.access.rights`` says what it allows."""
 
     class Right(models.TextChoices):
         READ = "read", "read and query (counts when reading is restricted)"
@@ -39,7 +39,7 @@ class Grant(models.Model):
 class ApiToken(models.Model):
     """A named token with which programs act for its owner, within its scope. The token itself is kept nowhere, only its SHA-256.
 
-    ``segments.services.api_tokens`` makes, checks and revokes them; rows stay for the record.
+    ``segments.services.access.api_tokens`` makes, checks and revokes them; rows stay for the record.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")

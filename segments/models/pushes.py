@@ -67,7 +67,7 @@ class PushReport(models.Model):
     """What a push found in its input; kept as long as the push."""
 
     push = models.OneToOneField(Push, on_delete=models.CASCADE, related_name="report")
-    body = models.JSONField(default=dict, help_text="segments.domain.push_report.PushReport, without defaults' values")
+    body = models.JSONField(default=dict, help_text="segments.domain.push.push_report.PushReport, without defaults' values")
     error_rate = models.FloatField(default=0.0, help_text="Share of the rows that could be bad, 0 to 1")
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from segments.processes.private_file import write_private_json
+from segments.processes.machine.private_file import write_private_json
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from segments.domain.workers.pools import POOLS, PUSHES, Pool
+from segments.domain.jobs.workers.pools import POOLS, PUSHES, Pool
 from segments.errors import InvalidInput
 from segments.names import instance_name
 from segments.processes.child import ChildSpec, Timing
-from segments.processes.credentials import Credentials
 from segments.processes.endpoints import Endpoints, ServerEndpoint
-from segments.processes.java import Java, spark_java_home
 from segments.processes.life import Command
-from segments.processes.ports import Ports
+from segments.processes.machine.credentials import Credentials
+from segments.processes.machine.java import Java, spark_java_home
+from segments.processes.machine.ports import Ports
+from segments.processes.machine.valkey import redis_command
+from segments.processes.machine.zookeeper import zookeeper_command
 from segments.processes.probes import beat_probe, closing_probe, http_probe, redis_probe, zookeeper_probe
-from segments.processes.valkey import redis_command
-from segments.processes.zookeeper import zookeeper_command
-from segments.store.closed_tree import close_server
+from segments.store.on_zookeeper.closed_tree import close_server
 
 #: The folder of manage.py: children run there.
 PROJECT = Path(__file__).resolve().parents[2]

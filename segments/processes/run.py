@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from segments.processes.child import ChildSpec
-from segments.processes.credentials import ADMIN_USER, Credentials, load_credentials
 from segments.processes.endpoints import FILE_NAME, EndpointsFile
-from segments.processes.java import find_java
 from segments.processes.lock import DataDirectoryLock, wait_until_unlocked
 from segments.processes.logs import Terminal
+from segments.processes.machine.credentials import ADMIN_USER, Credentials, load_credentials
+from segments.processes.machine.java import find_java
+from segments.processes.machine.ports import Wanted, choose_ports
+from segments.processes.machine.private_folder import make_private
 from segments.processes.plan import Options, Plan, Planner
-from segments.processes.ports import Wanted, choose_ports
-from segments.processes.private_folder import make_private
 from segments.processes.supervisor import Callbacks, Supervisor
 
 #: Seconds that the guardian of a killed run may take to end what that run left.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from segments.segmentfile.crc import compute_crc
-from segments.segmentfile.info import ColumnInfo, SegmentInfo, parse_info, read_info
+from segments.segmentfile.columns.transform import transform_table
+from segments.segmentfile.format.crc import compute_crc
+from segments.segmentfile.format.info import ColumnInfo, SegmentInfo, parse_info, read_info
+from segments.segmentfile.packed.tar import extract_tar, read_info_from_tar, write_tar
 from segments.segmentfile.prune import Condition, may_hold, may_match
 from segments.segmentfile.reader import SegmentReader
 from segments.segmentfile.relayout import convert_layout
 from segments.segmentfile.rows import row_tables, write_rows
-from segments.segmentfile.tar import extract_tar, read_info_from_tar, write_tar
-from segments.segmentfile.transform import transform_table
 from segments.segmentfile.verify import verify
 from segments.segmentfile.writer import build_segment, write_stored
 

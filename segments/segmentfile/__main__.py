@@ -14,8 +14,8 @@ from pathlib import Path
 
 from segments.errors import InvalidInput, PinotAdminError
 from segments.segmentfile import SegmentReader, extract_tar, read_info, read_info_from_tar, verify, write_tar
-from segments.segmentfile.info import ColumnInfo
-from segments.segmentfile.layout import V1, V3
+from segments.segmentfile.format.info import ColumnInfo
+from segments.segmentfile.format.layout import V1, V3
 from segments.segmentfile.relayout import convert_layout
 from segments.segmentfile.rows import FORMATS, check_format, write_rows
 

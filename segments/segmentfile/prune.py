@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from segments.errors import InvalidInput
-from segments.segmentfile.compute import pc
-from segments.segmentfile.convert import BadValue, convert
-from segments.segmentfile.crc import java_order
-from segments.segmentfile.dictionary import WIDTHS
-from segments.segmentfile.info import ColumnInfo, SegmentInfo
-from segments.segmentfile.javatext import java_number, parse_decimal
-from segments.segmentfile.partition import partition_ids
+from segments.segmentfile.columns.compute import pc
+from segments.segmentfile.columns.convert import BadValue, convert
+from segments.segmentfile.columns.javatext import java_number, parse_decimal
+from segments.segmentfile.columns.partition import partition_ids
+from segments.segmentfile.format.crc import java_order
+from segments.segmentfile.format.dictionary import WIDTHS
+from segments.segmentfile.format.info import ColumnInfo, SegmentInfo
 from segments.segmentfile.reader import SegmentReader
 
 Operator = Literal["=", "<", "<=", ">", ">=", "IN"]

@@ -12,12 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from segments.errors import NotFound, SegmentCorrupt
-from segments.segmentfile.bits import Ids
-from segments.segmentfile.buffers import lists_of
-from segments.segmentfile.convert import ARROW
-from segments.segmentfile.decode import decode_dictionary, multi_ids, raw_values, roaring_rows, single_ids
-from segments.segmentfile.info import ColumnInfo, SegmentInfo, read_info
-from segments.segmentfile.store import DICTIONARY, FORWARD, NULLS, IndexBytes, IndexStore
+from segments.segmentfile.columns.convert import ARROW
+from segments.segmentfile.format.bits import Ids
+from segments.segmentfile.format.buffers import lists_of
+from segments.segmentfile.format.decode import decode_dictionary, multi_ids, raw_values, roaring_rows, single_ids
+from segments.segmentfile.format.info import ColumnInfo, SegmentInfo, read_info
+from segments.segmentfile.format.store import DICTIONARY, FORWARD, NULLS, IndexBytes, IndexStore
 
 _FAULTS = (ValueError, IndexError, OverflowError, struct.error, TypeError, pa.ArrowException, MemoryError)
 

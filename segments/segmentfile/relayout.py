@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from segments.errors import InvalidInput, SegmentCorrupt
-from segments.segmentfile.buffers import Bytes
-from segments.segmentfile.crc import CREATION_META, java_order
-from segments.segmentfile.info import COLUMNS, INDEX_MAP, METADATA, SegmentInfo, find_files, parse_info, read_info
-from segments.segmentfile.layout import V1_SUFFIXES, V3, LayoutWriter, forward_suffix, index_files, replacing
-from segments.segmentfile.properties import Value, parse_properties
-from segments.segmentfile.store import IndexStore, map_file
+from segments.segmentfile.format.buffers import Bytes
+from segments.segmentfile.format.crc import CREATION_META, java_order
+from segments.segmentfile.format.info import COLUMNS, INDEX_MAP, METADATA, SegmentInfo, find_files, parse_info, read_info
+from segments.segmentfile.format.layout import V1_SUFFIXES, V3, LayoutWriter, forward_suffix, index_files, replacing
+from segments.segmentfile.format.properties import Value, parse_properties
+from segments.segmentfile.format.store import IndexStore, map_file
 
 
 def convert_layout(segment_dir: Path, out_dir: Path, *, layout: str = V3) -> SegmentInfo:

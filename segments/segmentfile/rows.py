@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from segments.errors import InvalidInput
-from segments.segmentfile.buffers import lists_of, row_offsets
-from segments.segmentfile.compute import pc
-from segments.segmentfile.convert import map_distinct
-from segments.segmentfile.info import ColumnInfo
+from segments.segmentfile.columns.compute import pc
+from segments.segmentfile.columns.convert import map_distinct
+from segments.segmentfile.format.buffers import lists_of, row_offsets
+from segments.segmentfile.format.info import ColumnInfo
 from segments.segmentfile.reader import SegmentReader
 
 FORMATS: Final = ("text", "json", "csv", "parquet")

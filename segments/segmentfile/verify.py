@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from segments.errors import PinotAdminError
-from segments.segmentfile.buffers import row_offsets
-from segments.segmentfile.compute import pc
-from segments.segmentfile.crc import NO_CRC, compute_crc
-from segments.segmentfile.decode import roaring_rows
-from segments.segmentfile.dictionary import WIDTHS, text_order
-from segments.segmentfile.info import ColumnInfo, SegmentInfo, read_info
-from segments.segmentfile.javatext import java_number
+from segments.segmentfile.columns.compute import pc
+from segments.segmentfile.columns.javatext import java_number
+from segments.segmentfile.format.buffers import row_offsets
+from segments.segmentfile.format.crc import NO_CRC, compute_crc
+from segments.segmentfile.format.decode import roaring_rows
+from segments.segmentfile.format.dictionary import WIDTHS, text_order
+from segments.segmentfile.format.info import ColumnInfo, SegmentInfo, read_info
+from segments.segmentfile.format.store import DICTIONARY, INVERTED
+from segments.segmentfile.packed.tar import extract_tar
 from segments.segmentfile.reader import SegmentReader
-from segments.segmentfile.store import DICTIONARY, INVERTED
-from segments.segmentfile.tar import extract_tar
 
 
 def verify(path: Path) -> list[str]:

@@ -9,18 +9,18 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from segments.domain.schema import FieldSpec, Schema
-from segments.domain.table_config import TableConfig
+from segments.domain.tables.schema import FieldSpec, Schema
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.names import check_segment_name
-from segments.segmentfile.columnwriter import WrittenColumn, write_column
-from segments.segmentfile.crc import java_order
-from segments.segmentfile.info import SegmentInfo, parse_info
-from segments.segmentfile.layout import V1, V3, LayoutWriter, replacing
-from segments.segmentfile.properties import Value
-from segments.segmentfile.settings import column_settings
-from segments.segmentfile.timecolumn import TIME_RANGE_MS, check_times, segment_times
-from segments.segmentfile.transform import Mask, prepare, stored_fields, uses_null_vector
+from segments.segmentfile.columns.settings import column_settings
+from segments.segmentfile.columns.timecolumn import TIME_RANGE_MS, check_times, segment_times
+from segments.segmentfile.columns.transform import Mask, prepare, stored_fields, uses_null_vector
+from segments.segmentfile.format.columnwriter import WrittenColumn, write_column
+from segments.segmentfile.format.crc import java_order
+from segments.segmentfile.format.info import SegmentInfo, parse_info
+from segments.segmentfile.format.layout import V1, V3, LayoutWriter, replacing
+from segments.segmentfile.format.properties import Value
 
 _KINDS: Final = (("dimension", "DIMENSION"), ("metric", "METRIC"), ("datetime", "DATE_TIME"))
 _MAX_ROWS: Final = 2**31 - 1

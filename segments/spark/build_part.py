@@ -16,20 +16,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from segments.domain import reader_spec
-from segments.domain.datetime_format import MILLIS
-from segments.domain.push_plan import Part, part_from_json
-from segments.domain.push_report import PushReport
-from segments.domain.schema import Schema, parse_schema
-from segments.domain.segment_names import Facts, NameRule, segment_name
-from segments.domain.table_config import TableConfig, parse_table_config
+from segments.domain.push import reader_spec
+from segments.domain.push.push_plan import Part, part_from_json
+from segments.domain.push.push_report import PushReport
+from segments.domain.segments.segment_names import Facts, NameRule, segment_name
+from segments.domain.tables.datetime_format import MILLIS
+from segments.domain.tables.schema import Schema, parse_schema
+from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.errors import InvalidInput, PinotAdminError
-from segments.gateways.deepstore import STAGING, DeepStore
+from segments.gateways.deep_store.deepstore import STAGING, DeepStore
 from segments.segmentfile import SegmentInfo, parse_info, write_stored
-from segments.segmentfile.info import find_files
-from segments.segmentfile.ingest import read_ingestion, reading_schema
-from segments.segmentfile.tar import write_tar
-from segments.segmentfile.timecolumn import segment_times
+from segments.segmentfile.columns.ingest import read_ingestion, reading_schema
+from segments.segmentfile.columns.timecolumn import segment_times
+from segments.segmentfile.format.info import find_files
+from segments.segmentfile.packed.tar import write_tar
 from segments.spark.input_files import check_unchanged
 from segments.spark.part_input import PartInput
 from segments.spark.read_rows import FileNotes, read_rows

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from segments.domain.push_plan import Part
-from segments.domain.reader_spec import from_json
+from segments.domain.push.push_plan import Part
+from segments.domain.push.reader_spec import from_json
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.spark import session
 from segments.spark.build_part import BuildJob, Built, try_build_part

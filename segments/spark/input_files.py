@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from segments.domain.path_pattern import parse_pattern
-from segments.domain.push_plan import InputFile
+from segments.domain.push.path_pattern import parse_pattern
+from segments.domain.push.push_plan import InputFile
 from segments.errors import Forbidden, InvalidInput, NotFound, PayloadTooLarge, StateConflict
 
 #: Files of one push: its plan names every one of them.

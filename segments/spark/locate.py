@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from segments.domain.reader_spec import ReaderSpec
+from segments.domain.push.reader_spec import ReaderSpec
 from segments.errors import InvalidInput
 
 _FIELD_LIMIT = 1 << 30

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from segments.domain.push_plan import Piece
-from segments.domain.push_report import MOST_COLUMNS, MOST_OF_PART, MOST_PATH, BadValue, PushReport, shown_value
-from segments.domain.reader_spec import ReaderSpec
-from segments.domain.schema import Schema
-from segments.domain.table_config import TableConfig
+from segments.domain.push.push_plan import Piece
+from segments.domain.push.push_report import MOST_COLUMNS, MOST_OF_PART, MOST_PATH, BadValue, PushReport, shown_value
+from segments.domain.push.reader_spec import ReaderSpec
+from segments.domain.tables.schema import Schema
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.segmentfile import transform_table
-from segments.segmentfile.bad_rows import transform_fitting
+from segments.segmentfile.columns.bad_rows import transform_fitting
 from segments.spark.locate import places_of
 from segments.spark.read_rows import FileNotes, read_bytes
 

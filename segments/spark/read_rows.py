@@ -17,9 +17,9 @@ import pyarrow.csv as pacsv
 import pyarrow.json as pajson
 import pyarrow.parquet as pq
 
-from segments.domain.push_report import MOST_OF_PART
-from segments.domain.reader_spec import ReaderSpec
-from segments.domain.schema import FieldSpec, Schema
+from segments.domain.push.push_report import MOST_OF_PART
+from segments.domain.push.reader_spec import ReaderSpec
+from segments.domain.tables.schema import FieldSpec, Schema
 from segments.errors import InvalidInput
 from segments.spark.locate import csv_header, first_record, json_object, misfit, places_of, undecodable
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from segments.domain.push_plan import InputFile, Part, Piece
-from segments.domain.reader_spec import ReaderSpec
-from segments.domain.segment_names import make_rule
+from segments.domain.push.push_plan import InputFile, Part, Piece
+from segments.domain.push.reader_spec import ReaderSpec
+from segments.domain.segments.segment_names import make_rule
 from segments.spark.build_part import BuildJob, build_part
 
 _TYPES = ("INT", "LONG", "FLOAT", "DOUBLE", "STRING", "TIMESTAMP")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from segments.domain.znrecord import ZNRecord, decode, encode
+from segments.domain.formats.znrecord import ZNRecord, decode, encode
 from segments.errors import Conflict, InvalidInput, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Versioned, WatchCallback, Write
 from segments.store.dispatch import Dispatcher, Subscription

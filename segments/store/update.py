@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, OutcomeUnknown, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Store, Versioned, Write
 from segments.store.turns import in_turn

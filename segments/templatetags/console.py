@@ -15,8 +15,8 @@ from segments.console.lacking import AWAY, away_here, lacking_here, lacks_of, qu
 from segments.console.presenters.clusters import ClusterFrame
 from segments.console.presenters.clusters import cluster_frame as frame_of
 from segments.console.presenters.tones import Mark, mark
-from segments.domain.pinot_version import parse_version
-from segments.services.page_addresses import address_in, default_cluster
+from segments.domain.pinot.version import parse_version
+from segments.services.core.page_addresses import address_in, default_cluster
 
 register = template.Library()
 

@@ -12,16 +12,16 @@ import pytest
 from django.core import mail
 from django.utils import timezone
 
+from segments.domain.access.outgoing import Kind, Rules
 from segments.domain.alerts.rules import SIGNATURE, Wish, sign
-from segments.domain.findings import Found
-from segments.domain.outgoing import Kind, Rules
+from segments.domain.upkeep.findings import Found
 from segments.errors import InvalidInput, StateConflict
 from segments.models import AlertDelivery, AuditEvent, Finding, Webhook
 from segments.services.alerts import delivery, events, webhooks
 from segments.services.alerts.delivery import Outgoing
 from segments.services.alerts.webhooks import Kept, WebhookSpec
-from segments.services.context import Actor
-from segments.services.validation import keep_findings
+from segments.services.core.context import Actor
+from segments.services.upkeep.validation import keep_findings
 from tests.alerts.receiver import Receiver, receiving
 
 pytestmark = pytest.mark.django_db

@@ -13,15 +13,15 @@ from redis import RedisError
 
 from segments.console.presenters.findings import items
 from segments.console.presenters.tables import table_rows
-from segments.domain.findings import Found, is_of_validation
-from segments.domain.workers.pools import PASSES, REPAIRS
-from segments.domain.workers.state import PoolState
+from segments.domain.jobs.workers.pools import PASSES, REPAIRS
+from segments.domain.jobs.workers.state import PoolState
+from segments.domain.upkeep.findings import Found, is_of_validation
 from segments.models import Cluster, Finding, Push, Table
-from segments.services import passes
 from segments.services.alerts import sources
 from segments.services.alerts.sources import Watched
-from segments.services.context import SYSTEM
-from segments.services.validation import keep_findings
+from segments.services.core.context import SYSTEM
+from segments.services.upkeep import passes
+from segments.services.upkeep.validation import keep_findings
 from tests.factories import CLUSTER
 from tests.services.world import TABLE, World
 

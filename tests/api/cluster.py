@@ -17,18 +17,18 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from segments import wiring
-from segments.domain import schema as schemas
-from segments.domain.ideal_state import external_view
-from segments.domain.table_config import parse_table_config
-from segments.gateways.deepstore import DeepStore
+from segments.domain.segments.ideal_state import external_view
+from segments.domain.tables import schema as schemas
+from segments.domain.tables.table_config import parse_table_config
+from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import OFFLINE, TableName
-from segments.segmentfile.tar import write_tar
+from segments.segmentfile.packed.tar import write_tar
 from segments.segmentfile.writer import build_segment
-from segments.services.context import Actor, Context, Limits
+from segments.services.core.context import Actor, Context, Limits
 from segments.store import paths
-from segments.store.cluster_setup import ensure_cluster
-from segments.store.instances import join
 from segments.store.memory import MemoryStore
+from segments.store.records.cluster_setup import ensure_cluster
+from segments.store.records.instances import join
 
 DAY0 = 19_000
 TABLE = TableName("t", OFFLINE)

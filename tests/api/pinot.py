@@ -11,7 +11,7 @@ import httpx
 from segments import wiring
 from segments.gateways.pinot import Credentials
 from segments.models import Cluster
-from segments.services.context import Limits
+from segments.services.core.context import Limits
 from tests.api.cluster import ApiCluster
 from tests.pinot_cluster.fake_rest import FakePinot, controller
 

@@ -11,12 +11,14 @@ import pytest
 from django.urls import URLPattern
 
 from segments import wiring
-from segments.api import checks, lineage, replacement, segment_archive, segment_uploads, segments
 from segments.api.base import ApiView
+from segments.api.replacement import checks, lineage
+from segments.api.replacement import protocol as replacement
+from segments.api.segments import segment_archive, segment_uploads, segments
 from segments.api.urls import urlpatterns
-from segments.services import archive, deletion
+from segments.services.segments import archive, deletion
 from tests.api.cluster import TABLE, ApiCluster
-from tests.api.test_lineage import FakeServers, start
+from tests.api.replacement.test_lineage import FakeServers, start
 
 MODULES = (lineage, checks, segment_archive, replacement, segments, segment_uploads)
 DEEP: Any = json.loads("[" * 60 + "]" * 60)

@@ -131,7 +131,7 @@ def test_a_schema_in_use_stays(cluster: ApiCluster) -> None:
 
 def test_states_sizes_and_rows_of_a_table(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.create(replication=2).push("s0", count=12)
-    monkeypatch.setattr("segments.api.tables._sizes", lambda url, typed: {"s0": 100} if url.endswith(":8097") else {})
+    monkeypatch.setattr("segments.api.tables.tables._sizes", lambda url, typed: {"s0": 100} if url.endswith(":8097") else {})
     assert cluster.http.get("/tables/t/idealstate").json()["OFFLINE"] == cluster.ideal
     assert cluster.http.get("/tables/t/externalview").json()["OFFLINE"] == cluster.ideal
     size = cluster.http.get("/tables/t/size").json()["offlineSegments"]["segments"]["s0"]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from segments.domain.findings import Found
+from segments.domain.upkeep.findings import Found
 from segments.models import AuditEvent
 from segments.services.alerts import events
-from segments.services.validation import keep_findings
+from segments.services.upkeep.validation import keep_findings
 from tests.alerts.receiver import Receiver, receiving
 from tests.api.cluster import ApiCluster
 

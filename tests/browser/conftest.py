@@ -15,17 +15,20 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from pytest_django.live_server_helper import LiveServer
 
 from segments import wiring
-from segments.domain.checks import CheckReport, Level, Outcome
-from segments.domain.schema import parse_schema
+from segments.domain.replacement.checks import CheckReport, Level, Outcome
 from segments.domain.set_aside import Message, Report
+from segments.domain.tables.schema import parse_schema
 from segments.gateways.servers import Profile
 from segments.mirror.follower import Follower
 from segments.models import Cluster, LagSample, Push, Table
-from segments.services import consumption, deletion, replacement, snapshot_checks
-from segments.services.check_settings import write_check_document
+from segments.services.realtime import consumption
+from segments.services.replacement import protocol as replacement
+from segments.services.replacement.checks import snapshot_checks
+from segments.services.replacement.checks.check_settings import write_check_document
+from segments.services.segments import deletion
 from segments.services.set_aside import keeping
 from segments.store import paths
-from segments.store.data_loss import DataLoss, record_data_loss
+from segments.store.records.data_loss import DataLoss, record_data_loss
 from tests.console.conftest import FakeBroker
 from tests.factories import (
     CLUSTER,

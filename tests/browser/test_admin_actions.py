@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from segments.services import consumption
-from segments.services.schedules import ensure_schedules
+from segments.services.realtime import consumption
+from segments.services.upkeep.schedules import ensure_schedules
 from tests.factories import PASSWORD, make_user
 from tests.services.realtime_world import ANN, RealtimeWorld
 from tests.services.realtime_world import TABLE as REALTIME

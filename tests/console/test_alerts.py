@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from segments.domain.findings import Found
+from segments.domain.upkeep.findings import Found
 from segments.models import AuditEvent, Webhook
-from segments.services.validation import keep_findings
+from segments.services.upkeep.validation import keep_findings
 from tests.alerts.receiver import Receiver, receiving
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER

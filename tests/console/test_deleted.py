@@ -9,7 +9,8 @@ import pytest
 from django.test import Client
 
 from segments.models import AuditEvent, Segment
-from segments.services import deletion, replacement
+from segments.services.replacement import protocol as replacement
+from segments.services.segments import deletion
 from tests.console.conftest import logged_in
 from tests.factories import make_segments, make_table
 from tests.services.world import ANN, TABLE, World

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from segments.console import mirror_wait
-from segments.domain.lineage import State
+from segments.domain.replacement.lineage import State
 from segments.models import LineageEntry
-from segments.services.replacement import revert_replace, start_replace
+from segments.services.replacement.protocol import revert_replace, start_replace
 from tests.factories import make_entry, make_table
 from tests.services.world import ANN, TABLE, World
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from segments import wiring
-from segments.domain.workers.pools import PASSES, REPAIRS
-from segments.domain.workers.state import PoolState
+from segments.domain.jobs.workers.pools import PASSES, REPAIRS
+from segments.domain.jobs.workers.state import PoolState
 from segments.errors import Unavailable
 from segments.models import AuditEvent, PassRun
 from tests.console.test_tables import FRAME

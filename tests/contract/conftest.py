@@ -12,7 +12,7 @@ from kazoo.client import KazooClient
 
 from segments.store.base import Store
 from segments.store.memory import MemoryStore, MemoryTree
-from segments.store.zookeeper import ZooKeeperStore
+from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.real_parts import ZooKeeperProcess, start_zookeeper
 
 _numbers = itertools.count(1)

@@ -10,15 +10,15 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 from kazoo.security import OPEN_ACL_UNSAFE
 
-from segments.domain.znrecord import ZNRecord, encode
+from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.errors import InvalidInput, Unavailable
 from segments.store import paths
 from segments.store.base import Create, Store
-from segments.store.closed_tree import close_server
-from segments.store.cluster_setup import ensure_cluster
-from segments.store.instances import join
-from segments.store.zookeeper import ZooKeeperStore
-from segments.store.zookeeper_login import DIGEST, ZooKeeperLogin, parse_login
+from segments.store.on_zookeeper.client import ZooKeeperStore
+from segments.store.on_zookeeper.closed_tree import close_server
+from segments.store.on_zookeeper.login import DIGEST, ZooKeeperLogin, parse_login
+from segments.store.records.cluster_setup import ensure_cluster
+from segments.store.records.instances import join
 from tests.real_parts import ZooKeeperProcess, start_zookeeper
 
 pytestmark = pytest.mark.integration

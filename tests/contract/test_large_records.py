@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from segments.domain.ideal_state import new_ideal_state, with_rows
-from segments.domain.znrecord import SIZE_LIMIT, ZNRecord, encode
+from segments.domain.formats.znrecord import SIZE_LIMIT, ZNRecord, encode
+from segments.domain.segments.ideal_state import new_ideal_state, with_rows
 from segments.store.base import Store
-from segments.store.bulk_read import DecodedRecords
+from segments.store.on_zookeeper.bulk_read import DecodedRecords
 
 
 class Stat:

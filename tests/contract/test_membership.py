@@ -9,11 +9,12 @@ import sys
 
 import pytest
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import StateConflict
-from segments.store import instances, messages, paths
+from segments.store import paths
 from segments.store.base import Store
-from segments.store.cluster_setup import ensure_cluster
+from segments.store.records import instances, messages
+from segments.store.records.cluster_setup import ensure_cluster
 from tests.contract.conftest import World
 from tests.waiting import wait_until
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, InvalidInput, RecordCorrupt, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Store
 from segments.store.update import RetryPolicy, update_record

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import InvalidInput, OutcomeUnknown, Unavailable
-from segments.store import instances
 from segments.store.base import Create
+from segments.store.on_zookeeper.client import ZooKeeperStore
+from segments.store.records import instances
 from segments.store.update import update_record
-from segments.store.zookeeper import ZooKeeperStore
 from tests.real_parts import ZooKeeperProcess, free_port, start_zookeeper
 from tests.waiting import wait_until
 

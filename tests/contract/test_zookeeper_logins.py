@@ -12,14 +12,14 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Unavailable
 from segments.models import Cluster
-from segments.services.cluster_parts import zookeeper_of
-from segments.services.cluster_secrets import ZOOKEEPER
+from segments.services.clusters.cluster_parts import zookeeper_of
+from segments.services.clusters.cluster_secrets import ZOOKEEPER
 from segments.store import paths
-from segments.store.zookeeper import ZooKeeperStore
-from segments.store.zookeeper_login import DIGEST, SASL, X509, ZooKeeperLogin
+from segments.store.on_zookeeper.client import ZooKeeperStore
+from segments.store.on_zookeeper.login import DIGEST, SASL, X509, ZooKeeperLogin
 from tests.real_parts import ZooKeeperProcess, free_port, start_zookeeper
 
 # kazoo leaves a socket whose handshake failed to the garbage collector.

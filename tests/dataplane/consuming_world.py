@@ -15,17 +15,18 @@ import msgspec
 from segments.dataplane.broker import Broker
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
-from segments.domain import ideal_state, set_aside
-from segments.domain.commit_plan import consuming_record, consuming_row
-from segments.domain.completion import Kind
-from segments.domain.llc_name import LLCName, parse_llc_name
-from segments.domain.schema import parse_schema
-from segments.domain.table_config import parse_table_config
+from segments.domain import set_aside
+from segments.domain.realtime.commit_plan import consuming_record, consuming_row
+from segments.domain.realtime.completion import Kind
+from segments.domain.realtime.llc_name import LLCName, parse_llc_name
+from segments.domain.segments import ideal_state
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import Unavailable
 from segments.gateways.controller_protocol import Answer, Report
 from segments.gateways.streams.memory import MemoryBroker
-from segments.services import completion
-from segments.services.context import Context
+from segments.services.core.context import Context
+from segments.services.realtime.completion import protocol as completion
 from segments.store import paths
 from tests.dataplane.world import SECRET, World, poll
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from segments.domain.column_profile import merge
+from segments.domain.segments.column_profile import merge
 from tests.dataplane.world import SECRET, TABLE, World, poll
 from tests.signed import Signed
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from segments.dataplane.server.cluster_files import ClusterFiles
-from segments.dataplane.server.download import Downloader
+from segments.dataplane.server.held.cluster_files import ClusterFiles
+from segments.dataplane.server.held.download import Downloader
 from segments.errors import InvalidInput, Unavailable
-from segments.gateways.deepstore import DeepStore
-from segments.gateways.fetch import FetchRules
+from segments.gateways.deep_store.deepstore import DeepStore
+from segments.gateways.outgoing.fetch import FetchRules
 from segments.gateways.signed_calls import CallSigner
 
 CONTROLLER = "http://127.0.0.1:9"  # nobody listens there

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from segments.gateways.no_deep_store import NoDeepStore
+from segments.gateways.deep_store.no_deep_store import NoDeepStore
 from tests.dataplane.consuming_world import ConsumingWorld, instance
 from tests.dataplane.world import poll
 

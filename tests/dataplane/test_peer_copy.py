@@ -9,15 +9,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from segments.dataplane.server.tar_stream import GZIP, LZ4
-from segments.domain.cluster_signature import SEAL_BYTES
-from segments.domain.completion import Kind
-from segments.domain.segment_metadata import SegmentMetadata
+from segments.dataplane.server.held.tar_stream import GZIP, LZ4
+from segments.domain.access.cluster_signature import SEAL_BYTES
+from segments.domain.realtime.completion import Kind
+from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Answer, Report
 from segments.segmentfile import compute_crc, extract_tar
-from segments.store import messages, paths
-from segments.store.messages import send
+from segments.store import paths
+from segments.store.records import messages
+from segments.store.records.messages import send
 from segments.store.update import update_record
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance
 from tests.dataplane.world import SECRET, TABLE, poll
@@ -224,7 +225,7 @@ def test_a_peer_gives_only_the_version_that_is_asked_for(world: ConsumingWorld) 
 
 
 def test_a_server_does_not_ask_itself(world: ConsumingWorld) -> None:
-    from segments.dataplane.server.peers import Peers
+    from segments.dataplane.server.held.peers import Peers
 
     world.create_table()
     world.start_server(1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from segments.store import paths
-from segments.store.zookeeper import ZooKeeperStore
+from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.dataplane.world import TABLE, World, codes, counts, entry, poll
 from tests.real_parts import start_zookeeper
 

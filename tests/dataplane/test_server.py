@@ -7,7 +7,7 @@ import pytest
 
 from segments.errors import Rejected
 from segments.store import paths
-from segments.store.messages import REFRESH_SEGMENT, RELOAD_SEGMENT, send
+from segments.store.records.messages import REFRESH_SEGMENT, RELOAD_SEGMENT, send
 from tests.dataplane.world import SECRET, TABLE, World, poll, schema_of
 from tests.signed import Signed
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from segments.domain.cluster_signature import Call, answer_signature, call_signature, digest_of, format_header, parse_header
+from segments.domain.access.cluster_signature import Call, answer_signature, call_signature, digest_of, format_header, parse_header
 from segments.errors import NotAuthenticated, Unavailable
 from segments.gateways.seldom_log import SeldomLog
 from segments.gateways.signed_calls import WINDOW_MS, CallSigner, CallVerifier, check_answer

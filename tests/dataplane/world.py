@@ -12,19 +12,20 @@ import pyarrow as pa
 
 from segments.dataplane.broker import Broker
 from segments.dataplane.server import Server, ServerSettings
-from segments.domain import ideal_state, lineage
-from segments.domain.lineage import Entry, State
-from segments.domain.schema import Schema, parse_schema
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.table_config import TableConfig, parse_table_config
-from segments.domain.znrecord import ZNRecord
-from segments.gateways.deepstore import DeepStore
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.replacement import lineage
+from segments.domain.replacement.lineage import Entry, State
+from segments.domain.segments import ideal_state
+from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.tables.schema import Schema, parse_schema
+from segments.domain.tables.table_config import TableConfig, parse_table_config
+from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.servers import HttpServers
 from segments.segmentfile import build_segment, write_tar
 from segments.store import paths
 from segments.store.base import Store, Versioned
-from segments.store.cluster_setup import ensure_cluster
 from segments.store.memory import MemoryStore
+from segments.store.records.cluster_setup import ensure_cluster
 from segments.store.update import update_record
 from tests.waiting import wait_until
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from segments.domain.admission import Conditions, check_existing, check_name_form, check_quota, check_time, parse_size
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.table_config import parse_table_config
-from segments.domain.upload import UploadedSegment, new_metadata, parse_modifier, refreshed_metadata
+from segments.domain.segments.admission import Conditions, check_existing, check_name_form, check_quota, check_time, parse_size
+from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.segments.upload import UploadedSegment, new_metadata, parse_modifier, refreshed_metadata
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import Forbidden, Gone, InvalidInput, PinotAdminError, PreconditionFailed, StateConflict
 
 CONFIG = parse_table_config(

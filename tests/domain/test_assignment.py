@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segments.domain.assignment import assign, choose_servers, segments_per_server
+from segments.domain.segments.assignment import assign, choose_servers, segments_per_server
 from segments.errors import StateConflict
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from segments.domain.minion_tasks import NOT_TOLD, Told, asked_for, count_states, newest_first, task_of, task_of_states, told_time
+from segments.domain.pinot.minion_tasks import NOT_TOLD, Told, asked_for, count_states, newest_first, task_of, task_of_states, told_time
 
 DEBUG: dict[str, Any] = {
     "taskState": "COMPLETED",

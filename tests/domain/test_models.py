@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from segments.domain.json_model import Flag, Long, Real, Text, Whole, read_model
-from segments.domain.peer_download import check_peer_scheme
-from segments.domain.realtime_table import check_realtime
-from segments.domain.replacement_settings import replacement_settings
-from segments.domain.schema import parse_schema
-from segments.domain.table_config import check_against_schema, from_record, parse_table_config
-from segments.domain.table_model import TableModel
-from segments.domain.whole_number import whole_number
+from segments.domain.formats.json_model import Flag, Long, Real, Text, Whole, read_model
+from segments.domain.formats.whole_number import whole_number
+from segments.domain.realtime.realtime_table import check_realtime
+from segments.domain.replacement.replacement_settings import replacement_settings
+from segments.domain.segments.peer_download import check_peer_scheme
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import check_against_schema, from_record, parse_table_config
+from segments.domain.tables.table_model import TableModel
 from segments.errors import InvalidInput
-from segments.segmentfile.ingest import read_ingestion
-from segments.segmentfile.settings import column_settings
-from segments.services.check_settings import validate_checks
+from segments.segmentfile.columns.ingest import read_ingestion
+from segments.segmentfile.columns.settings import column_settings
+from segments.services.replacement.checks.check_settings import validate_checks
 
 SCHEMA: dict[str, Any] = {
     "schemaName": "t",

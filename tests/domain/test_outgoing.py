@@ -6,7 +6,7 @@ import ipaddress
 
 import pytest
 
-from segments.domain.outgoing import HTTP, Kind, Place, Rules, is_of_this_machine, parse_broker, parse_url, store_address
+from segments.domain.access.outgoing import HTTP, Kind, Place, Rules, is_of_this_machine, parse_broker, parse_url, store_address
 from segments.errors import InvalidInput
 
 

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from segments.domain.ideal_state import new_ideal_state
-from segments.domain.pause import (
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.pause import (
     RESOURCE_UTILIZATION_LIMIT_EXCEEDED,
     STORAGE_QUOTA_EXCEEDED,
     PauseState,
@@ -18,8 +18,8 @@ from segments.domain.pause import (
     topic_of,
     with_pause,
 )
-from segments.domain.pressure import Level, Pressure, Verdict, decide, utilization_of
-from segments.domain.znrecord import ZNRecord
+from segments.domain.realtime.pressure import Level, Pressure, Verdict, decide, utilization_of
+from segments.domain.segments.ideal_state import new_ideal_state
 
 
 def ideal(**simple: str) -> ZNRecord:

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from segments.domain.ideal_state import new_ideal_state, with_rows
-from segments.domain.llc_name import LLCName
-from segments.domain.pause import PauseState
-from segments.domain.realtime_assignment import in_order, most_partitions_per_server, servers_of_partition
-from segments.domain.realtime_plan import Blueprint, Start, plan_changes
-from segments.domain.realtime_repair import Case, Kind, Known, Seen, diagnose, latest_names
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.sequence_deletion import plan_deletion
-from segments.domain.stream_config import FlushThresholds
+from segments.domain.realtime.llc_name import LLCName
+from segments.domain.realtime.pause import PauseState
+from segments.domain.realtime.realtime_assignment import in_order, most_partitions_per_server, servers_of_partition
+from segments.domain.realtime.realtime_plan import Blueprint, Start, plan_changes
+from segments.domain.realtime.realtime_repair import Case, Kind, Known, Seen, diagnose, latest_names
+from segments.domain.realtime.sequence_deletion import plan_deletion
+from segments.domain.realtime.streams.stream_config import FlushThresholds
+from segments.domain.segments.ideal_state import new_ideal_state, with_rows
+from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.errors import StateConflict
 
 NOW = 1_700_000_000_000

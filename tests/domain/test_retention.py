@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from segments.domain import retention
-from segments.domain.lineage import FORCED_CLEANUP, PINNED
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.table_config import parse_table_config
-from segments.domain.znrecord import SIZE_LIMIT, ZNRecord, decode, encode
+from segments.domain.formats.znrecord import SIZE_LIMIT, ZNRecord, decode, encode
+from segments.domain.replacement.lineage import FORCED_CLEANUP, PINNED
+from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.tables.table_config import parse_table_config
+from segments.domain.upkeep import retention
 from segments.errors import InvalidInput, RecordCorrupt
-from tests.domain.test_lineage import entry, of
+from tests.domain.replacement.test_lineage import entry, of
 
 HOUR, DAY = 3_600_000, 86_400_000
 NOW = 100 * DAY

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from segments.domain.kept_secrets import keep_secrets
-from segments.domain.secret_masks import mask, secret_leaves, without_secrets
+from segments.domain.tables.kept_secrets import keep_secrets
+from segments.domain.tables.secret_masks import mask, secret_leaves, without_secrets
 from segments.errors import InvalidInput
 from segments.secret_texts import MASK, is_secret_key, mask_text
 

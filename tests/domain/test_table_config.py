@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from segments.domain import schema as schemas
-from segments.domain import table_config as configs
+from segments.domain.tables import schema as schemas
+from segments.domain.tables import table_config as configs
 from segments.errors import InvalidInput, RecordCorrupt
 from segments.names import TableName, resolve_table
 

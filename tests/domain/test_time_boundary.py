@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segments.domain.schema import Schema, parse_schema
-from segments.domain.table_config import TableConfig, parse_table_config
-from segments.domain.time_boundary import TimeFilter, parse_time_filter, time_boundary
+from segments.domain.tables.schema import Schema, parse_schema
+from segments.domain.tables.table_config import TableConfig, parse_table_config
+from segments.domain.tables.time_boundary import TimeFilter, parse_time_filter, time_boundary
 from segments.errors import InvalidInput
 
 DAY = 86_400_000

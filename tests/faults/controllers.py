@@ -13,16 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from segments.domain.ideal_state import external_view, new_ideal_state, with_rows
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.table_config import parse_table_config
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.segments.ideal_state import external_view, new_ideal_state, with_rows
+from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import Conflict, PinotAdminError
-from segments.gateways.deepstore import DeepStore
+from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import TableName
-from segments.services import replacement, retention
-from segments.services.context import Actor, Context, Limits
-from segments.services.lineage_record import Observed, observe
+from segments.services.core.context import Actor, Context, Limits
+from segments.services.replacement import protocol as replacement
+from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.upkeep import retention
 from segments.store import paths
 from segments.store.base import Create, Replace, Store, Write
 from segments.store.update import update_record, update_transaction

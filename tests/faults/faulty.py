@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, OutcomeUnknown
 from segments.store.base import Create, Delete, Replace, Store, Versioned, Watch, WatchCallback, Write
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from segments.domain.schema import parse_schema
+from segments.domain.tables.schema import parse_schema
 from segments.errors import PinotAdminError
-from segments.services import check_settings, snapshot_checks
-from segments.services.context import Context
-from segments.services.replacement import end_replace, start_replace
+from segments.services.core.context import Context
+from segments.services.replacement.checks import check_settings, snapshot_checks
+from segments.services.replacement.protocol import end_replace, start_replace
 from segments.store import paths
 from segments.store.base import Store
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from segments.domain.llc_name import parse_llc_name
-from segments.services import completion, downloads
+from segments.domain.realtime.llc_name import parse_llc_name
+from segments.services.realtime.completion import protocol as completion
+from segments.services.segments import downloads
 from segments.store import paths
 from segments.store.base import Store
 from segments.store.memory import MemoryStore
-from segments.store.zookeeper import ZooKeeperStore
+from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.real_parts import ZooKeeperProcess, start_zookeeper
 from tests.services.realtime_world import TABLE, RealtimeWorld

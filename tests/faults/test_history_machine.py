@@ -19,29 +19,31 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from segments.domain.lineage import Entry, State
+from segments.domain.replacement.lineage import Entry, State
 from segments.errors import PinotAdminError
-from segments.segmentfile.tar import read_info_from_tar
-from segments.services import archive, deletion, entry_reaper, retention
-from segments.services.context import Context, Limits
-from segments.services.deletion_queue import read_queue
-from segments.services.explain import explain_entry
-from segments.services.lineage_record import observe
-from segments.services.replacement import end_replace, revert_replace, start_replace
-from segments.services.restore import restore_segments
-from segments.services.rollback import preview_rollback, roll_back
-from segments.services.segments import read_records
-from segments.services.undo.past_entries import read_past
-from segments.services.undo.planning import preview_undo
-from segments.services.undo.rollback import undo_rollback
-from segments.services.upload_files import staged_path
-from segments.services.uploads import upload_tar
+from segments.segmentfile.packed.tar import read_info_from_tar
+from segments.services.core.context import Context, Limits
+from segments.services.replacement import entry_reaper
+from segments.services.replacement.explain import explain_entry
+from segments.services.replacement.lineage_record import observe
+from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
+from segments.services.replacement.rollback import preview_rollback, roll_back
+from segments.services.replacement.undo.past_entries import read_past
+from segments.services.replacement.undo.planning import preview_undo
+from segments.services.replacement.undo.rollback import undo_rollback
+from segments.services.segments import archive, deletion
+from segments.services.segments.deletion_queue import read_queue
+from segments.services.segments.restore import restore_segments
+from segments.services.segments.segments import read_records
+from segments.services.segments.upload_files import staged_path
+from segments.services.segments.uploads import upload_tar
+from segments.services.upkeep import retention
 from segments.store import paths
 from segments.store.base import Store
 from tests.api.cluster import ANN, TABLE
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.faults.history_model import Model, Push, Seen
-from tests.services.test_uploads import made
+from tests.services.segments.test_uploads import made
 
 HOUR_MS = 3_600_000
 #: Where a process is hit, and how; most are not.

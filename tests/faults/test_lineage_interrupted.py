@@ -9,19 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from segments.domain.end_job import JobState
+from segments.domain.replacement.end_job import JobState
 from segments.errors import PinotAdminError
-from segments.services import entry_reaper, retention
-from segments.services.context import Context
-from segments.services.end_job_record import all_jobs
-from segments.services.end_jobs import advance_all, request_end
-from segments.services.entry_lease import heartbeat
-from segments.services.lineage_record import observe
-from segments.services.pins import pin_entry
-from segments.services.replacement import end_replace, start_replace
-from segments.services.rollback import roll_back
+from segments.services.core.context import Context
+from segments.services.replacement import entry_reaper
+from segments.services.replacement.ends.end_job_record import all_jobs
+from segments.services.replacement.ends.end_jobs import advance_all, request_end
+from segments.services.replacement.entry_lease import heartbeat
+from segments.services.replacement.lineage_record import observe
+from segments.services.replacement.pins import pin_entry
+from segments.services.replacement.protocol import end_replace, start_replace
+from segments.services.replacement.rollback import roll_back
+from segments.services.upkeep import retention
 from segments.store.base import Store
-from segments.store.zookeeper import ZooKeeperStore
+from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.contract.conftest import zookeeper as zookeeper
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.real_parts import ZooKeeperProcess

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from segments.domain.force_commit import BatchSettings
-from segments.domain.llc_name import parse_llc_name
+from segments.domain.realtime.force_commit import BatchSettings
+from segments.domain.realtime.llc_name import parse_llc_name
 from segments.errors import PinotAdminError
-from segments.services import consumption
-from segments.services.consuming_segments import StartFrom, ensure_consuming
-from segments.services.context import Context
-from segments.services.force_commit import Wanted, force_commit, keep_jobs, read_jobs
-from segments.services.realtime_validation import keep_consumption
+from segments.services.core.context import Context
+from segments.services.realtime import consumption
+from segments.services.realtime.consuming_segments import StartFrom, ensure_consuming
+from segments.services.realtime.force_commit import Wanted, force_commit, keep_jobs, read_jobs
+from segments.services.realtime.realtime_validation import keep_consumption
 from segments.store import paths
 from segments.store.base import Store
-from segments.store.data_loss import read_data_loss
+from segments.store.records.data_loss import read_data_loss
 from tests.faults.faulty import every_interruption
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from segments.errors import PinotAdminError, StateConflict
-from segments.services import retention
-from segments.services.context import Context
-from segments.services.replacement import end_replace, revert_replace, start_replace
-from segments.store.zookeeper import ZooKeeperStore
+from segments.services.core.context import Context
+from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
+from segments.services.upkeep import retention
+from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.contract.conftest import zookeeper as zookeeper
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.real_parts import ZooKeeperProcess

@@ -17,12 +17,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from segments.domain.lineage import Entry, State
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.replacement.lineage import Entry, State
 from segments.errors import PinotAdminError
-from segments.services.context import Limits
-from segments.services.deletion_queue import read_queue
-from segments.services.lineage_record import observe
+from segments.services.core.context import Limits
+from segments.services.replacement.lineage_record import observe
+from segments.services.segments.deletion_queue import read_queue
 from segments.store import paths
 from segments.store.memory import MemoryStore
 from tests.faults.controllers import Controller
@@ -40,7 +40,7 @@ class Clients(RuleBasedStateMachine):
     @initialize(kept=st.sampled_from([None, "0", "1", "2"]))
     def begin(self, kept: str | None) -> None:
         self.folder = tempfile.TemporaryDirectory()
-        self.unaudited = mock.patch("segments.services.audit.record")
+        self.unaudited = mock.patch("segments.services.core.audit.record")
         self.unaudited.start()
         self.memory = MemoryStore()
         limits = Limits(replicas_online_s=0.0, broker_ack_s=0.0)

@@ -12,8 +12,8 @@ import pytest
 
 from segments.store.base import Store
 from segments.store.memory import MemoryStore
+from segments.store.on_zookeeper.client import ZooKeeperStore
 from segments.store.turns import in_turn
-from segments.store.zookeeper import ZooKeeperStore
 from tests.contract.conftest import zookeeper as zookeeper
 from tests.faults.controllers import RACES, Controller
 from tests.real_parts import ZooKeeperProcess
@@ -39,7 +39,7 @@ def sessions(request: pytest.FixtureRequest) -> Iterator[list[Store]]:
 
 @pytest.mark.parametrize("kind", RACES)
 def test_whoever_wins_nothing_is_lost(sessions: list[Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr("segments.services.audit.record", lambda *_, **__: None)
+    monkeypatch.setattr("segments.services.core.audit.record", lambda *_, **__: None)
     before, parts, is_well = RACES[kind]
     for number in range(12):
         name = f"t{number}"

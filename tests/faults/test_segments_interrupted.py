@@ -15,16 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import PinotAdminError
-from segments.gateways.deepstore import DeepStore
-from segments.services import archive, deletion, retention
-from segments.services.context import Context
-from segments.services.deletion_queue import read_queue
-from segments.services.restore import restore_segments
+from segments.gateways.deep_store.deepstore import DeepStore
+from segments.services.core.context import Context
+from segments.services.segments import archive, deletion
+from segments.services.segments.deletion_queue import read_queue
+from segments.services.segments.restore import restore_segments
+from segments.services.upkeep import retention
 from segments.store import paths
 from segments.store.base import Store
-from segments.store.zookeeper import ZooKeeperStore
+from segments.store.on_zookeeper.client import ZooKeeperStore
 from tests.contract.conftest import zookeeper as zookeeper
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.real_parts import ZooKeeperProcess

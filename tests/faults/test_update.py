@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, OutcomeUnknown, StateConflict, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Store, Versioned
 from segments.store.memory import MemoryStore

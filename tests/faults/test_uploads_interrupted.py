@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from segments.errors import PinotAdminError
-from segments.segmentfile.info import SegmentInfo
-from segments.segmentfile.tar import read_info_from_tar
-from segments.services import upload_registration
-from segments.services.replacement import end_replace, start_replace
-from segments.services.uploads import upload_metadata
+from segments.segmentfile.format.info import SegmentInfo
+from segments.segmentfile.packed.tar import read_info_from_tar
+from segments.services.replacement.protocol import end_replace, start_replace
+from segments.services.segments import upload_registration
+from segments.services.segments.uploads import upload_metadata
 from segments.store import paths
 from tests.api.cluster import ANN, TABLE, ApiCluster
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
-from tests.services.test_uploads import made, over
+from tests.services.segments.test_uploads import made, over
 
 pytestmark = pytest.mark.django_db
 NAMES = [f"s{i}" for i in range(20)]

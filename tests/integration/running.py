@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import requests
 
-from segments.domain.schema import parse_schema
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.segmentfile import build_segment, write_tar
 from tests.waiting import poll
 

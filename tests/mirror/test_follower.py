@@ -12,17 +12,17 @@ import pytest
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from segments.domain.ideal_state import new_ideal_state, with_rows
-from segments.domain.pause import PauseState, with_pause
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.table_config import parse_table_config
-from segments.domain.znrecord import ZNRecord, decode, encode
+from segments.domain.formats.znrecord import ZNRecord, decode, encode
+from segments.domain.realtime.pause import PauseState, with_pause
+from segments.domain.segments.ideal_state import new_ideal_state, with_rows
+from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.tables.table_config import parse_table_config
 from segments.mirror import database
 from segments.mirror import follower as follower_module
 from segments.mirror.follower import Follower
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
-from segments.services import deletion
-from segments.services.replacement import end_replace, revert_replace, start_replace
+from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
+from segments.services.segments import deletion
 from segments.store import paths
 from segments.store.base import Store, Versioned
 from tests.faults.faulty import FaultyStore

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from segments.services import pinot_calls
+from segments.clusters.pinot import calls as pinot_calls
 from tests.pinot_cluster.fake_pinot import PinotCluster
 
 

@@ -17,27 +17,27 @@ from urllib.parse import unquote
 
 import httpx
 
-from segments.domain import ideal_state
-from segments.domain.lineage import empty
-from segments.domain.pause import consuming_segments, pause_of, status_json, with_pause
-from segments.domain.schema import from_record as schema_from
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.table_config import from_record
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.pause import consuming_segments, pause_of, status_json, with_pause
+from segments.domain.replacement.lineage import empty
+from segments.domain.segments import ideal_state
+from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.tables.schema import from_record as schema_from
+from segments.domain.tables.table_config import from_record
 from segments.errors import InvalidInput, NotFound, PinotAdminError
-from segments.gateways.deepstore import DeepStore
+from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import TableName
-from segments.segmentfile.tar import read_info_from_tar
-from segments.services import schemas, table_removal, tables
-from segments.services import segments as segment_lists
-from segments.services.context import Actor, Context, Limits
-from segments.services.lineage_record import read_lineage
-from segments.services.replacement import end_replace, revert_replace, start_replace
+from segments.segmentfile.packed.tar import read_info_from_tar
+from segments.services.core.context import Actor, Context, Limits
+from segments.services.replacement.lineage_record import read_lineage
+from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
+from segments.services.segments import segments as segment_lists
+from segments.services.tables import schemas, table_removal, tables
 from segments.store import paths
 from segments.store.base import Versioned
-from segments.store.controller import ControllerStore
 from segments.store.memory import MemoryStore
-from segments.store.overlay import OverlayStore
+from segments.store.on_pinot.controller import ControllerStore
+from segments.store.on_pinot.overlay import OverlayStore
 from segments.store.update import update_record
 from tests.faults.faulty import Cut
 from tests.pinot_cluster.fake_broker import FakeBroker

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import orjson
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController
 from segments.store.memory import MemoryStore
 

@@ -15,14 +15,14 @@ import pytest
 from django.core.management import call_command
 
 from segments import wiring
-from segments.domain.znrecord import ZNRecord, encode
+from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.pinot import http_controller
 from segments.models import AuditEvent, Cluster, Table
-from segments.services import cluster_parts, clusters
-from segments.services.cluster_secrets import find_secret, forget_secret, store_secret
-from segments.services.clusters import ClusterSpec
-from segments.services.context import Actor
+from segments.services.clusters import cluster_parts, clusters
+from segments.services.clusters.cluster_secrets import find_secret, forget_secret, store_secret
+from segments.services.clusters.clusters import ClusterSpec
+from segments.services.core.context import Actor
 from segments.store import paths
 from segments.store.base import Store
 from segments.store.memory import MemoryStore

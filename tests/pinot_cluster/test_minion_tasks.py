@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from segments.clusters.pinot.tasks import changes
+from segments.clusters.pinot.tasks.listing import PAGE, read_task, read_type
+from segments.clusters.pinot.tasks.queues import MOST_TYPES, Schedule, read_tasks
 from segments.errors import NotFound, StateConflict, Unavailable
 from segments.models import AuditEvent, Cluster, Table
-from segments.services import pinot_task_changes as changes
-from segments.services.context import Actor
-from segments.services.pinot_task_list import PAGE, read_task, read_type
-from segments.services.pinot_tasks import MOST_TYPES, Schedule, read_tasks
+from segments.services.core.context import Actor
 from tests.factories import make_table
 from tests.pinot_cluster.fake_pinot import Fault, PinotCluster
 from tests.pinot_cluster.fake_tasks import FakeTasks

@@ -7,21 +7,23 @@ from pathlib import Path
 import httpx
 import pytest
 
-from segments.domain.force_commit import BatchSettings
-from segments.domain.ideal_state import new_ideal_state, with_rows
-from segments.domain.pause import time_text
-from segments.domain.segment_metadata import SegmentMetadata
+from segments.clusters.pinot import consumption as pinot_realtime
+from segments.domain.realtime.force_commit import BatchSettings
+from segments.domain.realtime.pause import time_text
+from segments.domain.segments.ideal_state import new_ideal_state, with_rows
+from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.models import AuditEvent, Finding
 from segments.names import REALTIME, TableName
-from segments.services import consuming_info, consumption, force_commit, pinot_realtime, realtime_validation, validation
-from segments.services.consuming_segments import StartFrom
-from segments.services.context import Actor
-from segments.services.force_commit import Wanted
+from segments.services.core.context import Actor
+from segments.services.realtime import consuming_info, consumption, force_commit, realtime_validation
+from segments.services.realtime.consuming_segments import StartFrom
+from segments.services.realtime.force_commit import Wanted
+from segments.services.upkeep import validation
 from segments.store import paths
 from segments.store.update import update_record
 from tests.pinot_cluster.fake_pinot import Fault, PinotCluster
-from tests.pinot_cluster.test_replacement import LOST
+from tests.pinot_cluster.replacement.test_replacement import LOST
 from tests.services.realtime_world import config_of
 from tests.services.world import ANN
 
@@ -33,7 +35,7 @@ MINUTE = 60_000
 
 
 def made(folder: Path, version: str) -> PinotCluster:
-    from segments.domain.table_config import parse_table_config
+    from segments.domain.tables.table_config import parse_table_config
 
     cluster = PinotCluster(folder, version=version)
     memory = cluster.inside.memory

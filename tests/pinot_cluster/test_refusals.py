@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segments.domain import pinot_refusals
+from segments.domain.pinot import refusals as pinot_refusals
 from segments.errors import (
     Forbidden,
     Gone,

@@ -10,10 +10,12 @@ import pytest
 
 from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PinotAdminError, StateConflict
 from segments.models import AuditEvent
-from segments.services import check_settings, cluster_settings, instances, schemas, table_removal, table_state, tables
-from segments.services.check_settings import read_check_document
+from segments.services.clusters import cluster_settings, instances
+from segments.services.replacement.checks import check_settings
+from segments.services.replacement.checks.check_settings import read_check_document
+from segments.services.tables import schemas, table_removal, table_state, tables
 from tests.pinot_cluster.fake_pinot import Fault, PinotCluster
-from tests.pinot_cluster.test_replacement import LOST
+from tests.pinot_cluster.replacement.test_replacement import LOST
 from tests.push.pushing import SCHEMA, PushWorld, config
 from tests.services.world import ANN, TABLE
 

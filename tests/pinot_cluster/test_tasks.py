@@ -12,12 +12,14 @@ import httpx
 import pytest
 
 from segments import tasks, wiring
+from segments.clusters.pinot import passes as pinot_passes
 from segments.models import AuditEvent, Cluster, LineageEntry, PassRun, Table
 from segments.names import TableName
-from segments.services import end_queue, passes, pinot_passes
-from segments.services.context import SYSTEM, Actor, Context
+from segments.services.core.context import SYSTEM, Actor, Context
+from segments.services.replacement.ends import end_queue
+from segments.services.upkeep import passes
 from segments.store.memory import MemoryStore
-from segments.store.overlay import OverlayStore
+from segments.store.on_pinot.overlay import OverlayStore
 from tests.pinot_cluster.fake_rest import FakePinot, controller
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +54,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any], dict[str
         found.append((name, args, more))
 
     monkeypatch.setattr("segments.tasks.current_app.send_task", send)
-    monkeypatch.setattr("segments.services.end_queue.current_app.send_task", send)
+    monkeypatch.setattr("segments.services.replacement.ends.end_queue.current_app.send_task", send)
     return found
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from segments.domain import pinot_version as versions
-from segments.domain.pinot_version import Has, PinotVersion, parse_version
+from segments.domain.pinot import version as versions
+from segments.domain.pinot.version import Has, PinotVersion, parse_version
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from segments.errors import Unavailable
-from segments.processes import java
-from segments.processes.java import Java, find_java, spark_java_home
+from segments.processes.machine import java
+from segments.processes.machine.java import Java, find_java, spark_java_home
 
 
 def fake_java(home: Path, version: str) -> Path:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from segments.errors import InvalidInput
-from segments.processes.credentials import Credentials, load_credentials
-from segments.processes.java import Java
+from segments.processes.machine.credentials import Credentials, load_credentials
+from segments.processes.machine.java import Java
+from segments.processes.machine.ports import Ports, ServerPorts
+from segments.processes.machine.valkey import redis_command
+from segments.processes.machine.zookeeper import format_zookeeper_config, zookeeper_jars
 from segments.processes.plan import Options, Plan, Planner
-from segments.processes.ports import Ports, ServerPorts
 from segments.processes.run import format_banner
-from segments.processes.valkey import redis_command
-from segments.processes.zookeeper import format_zookeeper_config, zookeeper_jars
 
 PORTS = Ports(9000, 2191, 6390, (ServerPorts(8098, 8097), ServerPorts(8096, 8095)))
 CREDENTIALS = Credentials("the password", "cluster secret", "django key", "redis-password", "zookeeper-password")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from segments.errors import RecordCorrupt, StateConflict
-from segments.processes.ports import Ports, ServerPorts, Wanted, choose_ports, is_free, listener_of
+from segments.processes.machine.ports import Ports, ServerPorts, Wanted, choose_ports, is_free, listener_of
 
 
 def taken(*ports: int) -> Callable[[str, int], bool]:

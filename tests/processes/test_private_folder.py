@@ -10,7 +10,7 @@ import pytest
 from segments.errors import InvalidInput
 from segments.processes.life import Command
 from segments.processes.logs import LogFile
-from segments.processes.private_folder import make_private
+from segments.processes.machine.private_folder import make_private
 from tests.processes.test_plan import make_plan
 
 

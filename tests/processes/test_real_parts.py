@@ -12,11 +12,11 @@ import pytest
 import redis
 from kazoo.client import KazooClient
 
-from segments.processes.java import Java, bundled_java
-from segments.processes.ports import PortChooser
+from segments.processes.machine.java import Java, bundled_java
+from segments.processes.machine.ports import PortChooser
+from segments.processes.machine.valkey import redis_command
+from segments.processes.machine.zookeeper import zookeeper_command
 from segments.processes.probes import Probe, http_probe, redis_probe, zookeeper_probe
-from segments.processes.valkey import redis_command
-from segments.processes.zookeeper import zookeeper_command
 
 pytestmark = pytest.mark.integration
 

@@ -9,7 +9,7 @@ from django.test import override_settings
 
 from segments.errors import InvalidInput
 from segments.management.commands.run_server import _settings
-from segments.processes.storage import checked_storage
+from segments.processes.machine.storage import checked_storage
 
 
 def test_the_command_line_goes_before_the_environment(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from segments.domain import schema as schemas
-from segments.domain.push_plan import Part
-from segments.domain.reader_spec import from_json
-from segments.domain.table_config import parse_table_config
+from segments.domain.push.push_plan import Part
+from segments.domain.push.reader_spec import from_json
+from segments.domain.tables import schema as schemas
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput
 from segments.models import Push
-from segments.services.push import create_push
-from segments.services.push_run import run_push
+from segments.services.push.push_run import run_push
+from segments.services.push.pushes import create_push
 from segments.spark.build_part import BuildJob, Built, try_build_part
 from segments.spark.read_rows import count_rows
 from segments.store import paths

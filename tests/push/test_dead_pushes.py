@@ -8,10 +8,10 @@ import pytest
 
 from segments.errors import NotFound
 from segments.models import Push
-from segments.services import entry_reaper
-from segments.services.context import Limits
-from segments.services.push import resume_lost
-from segments.services.schedules import DEFAULTS
+from segments.services.core.context import Limits
+from segments.services.push.pushes import resume_lost
+from segments.services.replacement import entry_reaper
+from segments.services.upkeep.schedules import DEFAULTS
 from tests.faults.faulty import Cut
 from tests.push.pushing import PushWorld
 from tests.services.world import TABLE
@@ -45,7 +45,7 @@ def died(world: PushWorld, while_at: Push.Stage) -> Push:
             world.run(push, "dead")
     else:
         with pytest.MonkeyPatch.context() as patched, pytest.raises(Cut):
-            patched.setattr("segments.services.push_run.end_replace", die)
+            patched.setattr("segments.services.push.push_run.end_replace", die)
             world.run(push, "dead")
     world.builder.before = lambda part: None
     push.refresh_from_db()
@@ -81,7 +81,7 @@ def test_b5_pinot_keeps_the_entry_of_a_push_that_can_not_go_on_for_a_day(world: 
     push = died(world, Push.Stage.END)
     assert world.state(push.entry_id) == "IN_PROGRESS"
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("segments.services.push_run.end_replace", refuse)
+        patched.setattr("segments.services.push.push_run.end_replace", refuse)
         assert wait_as_the_schedules_do(world, push) <= WITHIN_S
     assert (push.state, world.state(push.entry_id), world.visible) == ("FAILED", "REVERTED", ["old"])
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from segments.errors import StateConflict
-from segments.gateways.deepstore import STAGING, DeepStore
+from segments.gateways.deep_store.deepstore import STAGING, DeepStore
 from segments.models import Push
-from segments.services import deletion, retention
-from segments.services.push_run import run_push
-from segments.services.push_session import Session
+from segments.services.push.push_run import run_push
+from segments.services.push.push_session import Session
+from segments.services.segments import deletion
+from segments.services.upkeep import retention
 from tests.push.pushing import PushWorld
 from tests.services.world import ANN, TABLE
 
@@ -111,7 +112,7 @@ def test_cut_after_every_write_of_taking_back_it_still_fails_cleanly(tmp_path: P
     def refuse(*_: Any, **__: Any) -> None:
         raise StateConflict("No.")
 
-    monkeypatch.setattr("segments.services.push_run.end_replace", refuse)
+    monkeypatch.setattr("segments.services.push.push_run.end_replace", refuse)
     world, push = fresh(tmp_path / "whole")
     whole = Cut(None)
     attempt(world, push, whole, monkeypatch)

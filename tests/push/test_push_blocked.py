@@ -10,11 +10,12 @@ import pytest
 
 from segments.errors import StateConflict
 from segments.models import AuditEvent, Push
-from segments.services import check_settings, retention
-from segments.services.context import Actor, Context
-from segments.services.push import cancel_push, create_push, resume_lost
-from segments.services.push_blocked import finish_push
-from segments.services.replacement import end_replace, revert_replace
+from segments.services.core.context import Actor, Context
+from segments.services.push.push_blocked import finish_push
+from segments.services.push.pushes import cancel_push, create_push, resume_lost
+from segments.services.replacement.checks import check_settings
+from segments.services.replacement.protocol import end_replace, revert_replace
+from segments.services.upkeep import retention
 from segments.store import paths
 from tests.push.pushing import PushWorld
 from tests.services.world import ANN, TABLE

@@ -9,10 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segments.domain.lineage import Entry, State
-from segments.domain.path_pattern import parse_pattern
-from segments.domain.push_plan import InputFile, Step, must_revert, next_step, part_from_json, parts_by_file, parts_by_rows, still_to_build
-from segments.domain.segment_names import Facts, make_rule, segment_name
+from segments.domain.push.path_pattern import parse_pattern
+from segments.domain.push.push_plan import (
+    InputFile,
+    Step,
+    must_revert,
+    next_step,
+    part_from_json,
+    parts_by_file,
+    parts_by_rows,
+    still_to_build,
+)
+from segments.domain.replacement.lineage import Entry, State
+from segments.domain.segments.segment_names import Facts, make_rule, segment_name
 from segments.errors import InvalidInput
 
 DAY_MS = 86_400_000

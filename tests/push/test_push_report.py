@@ -15,11 +15,11 @@ from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from segments import wiring
-from segments.domain.push_report import MOST, MOST_OF_PART, PushReport, merged, report_from_json
+from segments.domain.push.push_report import MOST, MOST_OF_PART, PushReport, merged, report_from_json
 from segments.errors import InvalidInput, NotFound
 from segments.models import Push
-from segments.services.push_reports import gather
-from segments.services.push_reports.document import find_report, report_document
+from segments.services.push.reports import gather
+from segments.services.push.reports.document import find_report, report_document
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER
 from tests.push.pushing import PushWorld

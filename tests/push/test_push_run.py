@@ -10,16 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from segments.domain.push_plan import Part
-from segments.domain.schema import parse_schema
+from segments.domain.push.push_plan import Part
+from segments.domain.tables.schema import parse_schema
 from segments.errors import Conflict, Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
-from segments.gateways.deepstore import STAGING
+from segments.gateways.deep_store.deepstore import STAGING
 from segments.models import AuditEvent, Push
-from segments.services import deletion
-from segments.services.push import cancel_push, create_push, resume_lost
-from segments.services.push_run import MAX_ATTEMPTS
-from segments.services.push_session import acquire
-from segments.services.replacement import revert_replace
+from segments.services.push.push_run import MAX_ATTEMPTS
+from segments.services.push.push_session import acquire
+from segments.services.push.pushes import cancel_push, create_push, resume_lost
+from segments.services.replacement.protocol import revert_replace
+from segments.services.segments import deletion
 from segments.store import paths
 from tests.push.pushing import SCHEMA, PushWorld
 from tests.services.world import ANN, TABLE
@@ -83,7 +83,7 @@ def test_a_refused_switch_is_taken_back(world: PushWorld, monkeypatch: pytest.Mo
     def refuse(*_: Any, **__: Any) -> None:
         raise StateConflict("No.", remedy="Ask again.")
 
-    monkeypatch.setattr("segments.services.push_run.end_replace", refuse)
+    monkeypatch.setattr("segments.services.push.push_run.end_replace", refuse)
     push = world.run(world.create())
     assert (push.state, push.error) == (Push.State.FAILED, "No. Ask again.")
     assert world.state(push.entry_id) == "REVERTED"

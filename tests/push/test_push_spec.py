@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segments.domain.push_spec import parse_spec
+from segments.domain.push.push_spec import parse_spec
 from segments.errors import InvalidInput
 
 GOOD = """\

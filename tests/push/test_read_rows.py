@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from segments.domain.push_model import RecordReader
-from segments.domain.reader_spec import ReaderSpec, parse_reader
-from segments.domain.schema import parse_schema
+from segments.domain.push.push_model import RecordReader
+from segments.domain.push.reader_spec import ReaderSpec, parse_reader
+from segments.domain.tables.schema import parse_schema
 from segments.errors import InvalidInput
 from segments.spark.locate import line_of_row
 from segments.spark.read_rows import count_rows, read_rows

@@ -9,7 +9,7 @@ import pytest
 
 from segments.errors import Unavailable
 from segments.models import Push
-from segments.services.push_run import run_push
+from segments.services.push.push_run import run_push
 from segments.spark import session
 from segments.spark.build_segments import SparkBuilder
 from tests.push.pushing import PushWorld
@@ -27,7 +27,7 @@ def spark() -> Iterator[SparkBuilder]:
 @pytest.fixture(autouse=True)
 def _no_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test's transaction would keep the lease's thread waiting."""
-    monkeypatch.setattr("segments.services.push_session.HEARTBEAT_S", 600.0)
+    monkeypatch.setattr("segments.services.push.push_session.HEARTBEAT_S", 600.0)
 
 
 def run(world: PushWorld, push: Push, builder: SparkBuilder) -> Push:

@@ -18,7 +18,7 @@ from segments.dataplane.query import (
     plan_query,
 )
 from segments.dataplane.query.scan import stored_type
-from segments.domain.schema import Schema, parse_schema
+from segments.domain.tables.schema import Schema, parse_schema
 
 SCHEMA = parse_schema(
     {

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from segments.dataplane.query import SegmentRows, execute_partial, merge, plan_query
-from segments.dataplane.query.rejected import QueryRejected
 from segments.dataplane.query.scan import stored_type
+from segments.dataplane.query.sql.rejected import QueryRejected
 from tests.query.samples import SCHEMA
 
 

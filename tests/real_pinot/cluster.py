@@ -23,7 +23,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from segments.processes.java import find_java
+from segments.processes.machine.java import find_java
 from tests.integration.running import Installation
 from tests.maven import PINOT, Jars
 from tests.real_parts import free_port, until_ended

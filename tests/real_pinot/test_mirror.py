@@ -11,8 +11,8 @@ import pytest
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController
 from segments.store import paths
 from segments.store.base import Store
-from segments.store.controller import ControllerStore
-from segments.store.pinot_zookeeper import PinotZooKeeper
+from segments.store.on_pinot.controller import ControllerStore
+from segments.store.on_pinot.zookeeper import PinotZooKeeper
 from tests.integration.running import Client
 from tests.real_pinot.cluster import CLUSTER, RealPinot
 from tests.waiting import wait_until

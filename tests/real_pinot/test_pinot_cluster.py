@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from segments.domain.table_config import CONSISTENT_PUSH
+from segments.domain.tables.table_config import CONSISTENT_PUSH
 from tests.integration.running import ROOT, Client, Installation, config_of, schema_of
 from tests.real_pinot.cluster import RealPinot
 from tests.waiting import poll

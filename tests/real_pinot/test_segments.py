@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from segments.domain.schema import parse_schema
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.segmentfile import SegmentReader, build_segment, convert_layout, extract_tar, verify, write_tar
-from segments.segmentfile.decode import roaring_rows
+from segments.segmentfile.format.decode import roaring_rows
 from tests.real_pinot.cluster import RealPinot
 
 pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(400)]

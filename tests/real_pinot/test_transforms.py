@@ -11,8 +11,8 @@ from urllib.parse import quote
 import pyarrow as pa
 import pytest
 
-from segments.domain.schema import parse_schema
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.segmentfile import SegmentReader, build_segment, extract_tar, verify
 from tests.real_pinot.cluster import RealPinot
 

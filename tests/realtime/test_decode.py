@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from segments.dataplane.realtime.avro_messages import FramedAvroMessages
 from segments.dataplane.realtime.decode import Decoded, Decoder, open_decoder
 from segments.dataplane.realtime.json_messages import FEW
-from segments.domain.schema import Schema, parse_schema
-from segments.domain.stream_config import parse_stream_config
-from segments.domain.table_config import parse_table_config
+from segments.domain.realtime.streams.stream_config import parse_stream_config
+from segments.domain.tables.schema import Schema, parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, Unavailable
 
 NOW = 1_700_000_000_000

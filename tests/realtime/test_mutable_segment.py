@@ -15,7 +15,7 @@ import pytest
 
 from segments.dataplane.realtime.decode import Decoded
 from segments.dataplane.realtime.mutable_segment import MutableSegment
-from segments.domain.table_config import TableConfig, parse_table_config
+from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.segmentfile import SegmentReader, build_segment, compute_crc, verify
 from tests.realtime.test_decode import NOW, decoder, schema_of
 

@@ -9,25 +9,26 @@ import pytest
 from django.test import Client
 
 from segments import wiring
-from segments.domain.admission import Conditions
-from segments.domain.table_config import parse_table_config
+from segments.domain.segments.admission import Conditions
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import OutcomeUnknown, StateConflict
-from segments.gateways.deepstore import DeepStore
-from segments.gateways.no_deep_store import NoDeepStore
-from segments.segmentfile.tar import read_info_from_tar
-from segments.services import archive, deletion, retention
-from segments.services.context import Context
-from segments.services.restore import restore_segments
-from segments.services.uploads import UploadOptions, upload_metadata, upload_tar
+from segments.gateways.deep_store.deepstore import DeepStore
+from segments.gateways.deep_store.no_deep_store import NoDeepStore
+from segments.segmentfile.packed.tar import read_info_from_tar
+from segments.services.core.context import Context
+from segments.services.segments import archive, deletion
+from segments.services.segments.restore import restore_segments
+from segments.services.segments.uploads import UploadOptions, upload_metadata, upload_tar
+from segments.services.upkeep import retention
 from segments.store import paths
 from tests.api.cluster import ANN, TABLE, ApiCluster, config_of
 from tests.console.conftest import logged_in
 from tests.factories import make_table
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.pinot_cluster.fake_pinot import PinotCluster
-from tests.pinot_cluster.test_segments import keep_copies, tar
+from tests.pinot_cluster.segments.test_segments import keep_copies, tar
 from tests.push.pushing import PushWorld
-from tests.services.test_uploads import made, over, served
+from tests.services.segments.test_uploads import made, over, served
 
 pytestmark = pytest.mark.django_db
 DAY_MS = 86_400_000

@@ -6,19 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from segments.domain.offered_spec import offered_spec
-from segments.domain.push_spec import parse_spec
-from segments.domain.table_config import parse_table_config
+from segments.clusters.pinot import push as pinot_push
+from segments.domain.push.offered_spec import offered_spec
+from segments.domain.push.push_spec import parse_spec
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import StateConflict
 from segments.models import Cluster, Push
-from segments.services import archive, pinot_push
-from segments.services.push import create_push
-from segments.services.push_run import run_push
-from segments.services.restore import restore_segments
+from segments.services.push.push_run import run_push
+from segments.services.push.pushes import create_push
+from segments.services.segments import archive
+from segments.services.segments.restore import restore_segments
 from segments.store import paths
 from segments.store.update import update_record
 from tests.pinot_cluster.fake_pinot import PinotCluster
-from tests.pinot_cluster.test_segments import keep_copies
+from tests.pinot_cluster.segments.test_segments import keep_copies
 from tests.push.pushing import LocalBuilder, PushWorld, config
 from tests.services.world import ANN, TABLE
 

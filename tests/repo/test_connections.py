@@ -44,7 +44,7 @@ _LIBRARIES = {
 
 #: The gate itself.
 _GATE = {
-    "segments/gateways/gate.py", "segments/gateways/gated_http.py", "segments/gateways/fetch.py",
+    "segments/gateways/outgoing/gate.py", "segments/gateways/outgoing/gated_http.py", "segments/gateways/outgoing/fetch.py",
     "segments/gateways/streams/kafka_brokers.py", "segments/gateways/streams/kafka.py", "segments/gateways/streams/redis_connections.py",
 }  # fmt: skip
 #: Who else opens connections or starts programs, and who says where to.
@@ -52,19 +52,19 @@ _OTHERS = {
     "segments/wiring.py": "the installation's own Redis, from its settings",
     "segments/gateways/worker_board.py": "the installation's own Redis, from its settings",
     "segments/gateways/streams/redis.py": "over the pool that redis_connections.py makes",
-    "segments/gateways/deepstore.py": "the deep store, from the installation's settings or those of an administrator of clusters",
+    "segments/gateways/deep_store/deepstore.py": "the deep store, from the installation's settings or those of an administrator of clusters",
     "segments/gateways/servers.py": "servers that are registered in the cluster",
     "segments/gateways/controller_protocol.py": "the installation's own controllers, from its settings",
     "segments/gateways/set_aside_reports.py": "the installation's own web processes, from its settings",
     "segments/gateways/pinot/client.py": "controllers and brokers of clusters that an administrator of the installation adds",
-    "segments/store/zookeeper.py": "ZooKeepers of the installation's settings and of such clusters",
-    "segments/store/zookeeper_login.py": "a ZooKeeper of the installation's settings or of a cluster that an administrator adds",
-    "segments/store/closed_tree.py": "the installation's own ZooKeeper, from its settings",
-    "segments/dataplane/server/http_endpoint.py": "listens only",
+    "segments/store/on_zookeeper/client.py": "ZooKeepers of the installation's settings and of such clusters",
+    "segments/store/on_zookeeper/login.py": "a ZooKeeper of the installation's settings or of a cluster that an administrator adds",
+    "segments/store/on_zookeeper/closed_tree.py": "the installation's own ZooKeeper, from its settings",
+    "segments/dataplane/server/http/http_endpoint.py": "listens only",
     "segments/management/commands/push.py": "the installation that the person at the command line names",
     "segments/management/commands/cluster.py": "starts the same command again",
     "segments/processes/": "starts and asks the installation's own parts",
-    "segments/dataplane/server/cluster_files.py": "peers and controllers of the cluster",
+    "segments/dataplane/server/held/cluster_files.py": "peers and controllers of the cluster",
 }
 
 
@@ -121,7 +121,7 @@ def test_only_the_gate_and_what_is_listed_opens_connections() -> None:
         name = str(path.relative_to(ROOT))
         if not listed(name) and (calls := opened_by(path)):
             strange[name] = sorted(calls)
-    assert not strange, "Send it through segments/gateways/gate.py, or list it here with who says where to."
+    assert not strange, "Send it through segments/gateways/outgoing/gate.py, or list it here with who says where to."
 
 
 def test_every_listed_module_still_opens_some() -> None:

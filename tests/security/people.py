@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from django.contrib.auth.models import Permission, User
 
 from segments.models import Grant
-from segments.services.api_tokens import TokenWish, create_token
-from segments.services.context import Actor
+from segments.services.access.api_tokens import TokenWish, create_token
+from segments.services.core.context import Actor
 from tests.api.cluster import basic
 
 PASSWORD = "a long enough secret"

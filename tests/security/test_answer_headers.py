@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 
 from segments.answer_headers import DATA_HEADERS, DATA_POLICY
 from segments.api import direct
-from segments.dataplane.server.http_endpoint import HttpEndpoint
+from segments.dataplane.server.http.http_endpoint import HttpEndpoint
 from tests.api.cluster import ApiCluster, basic
 
 ALWAYS = ("X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Permissions-Policy", "Referrer-Policy", "Cross-Origin-Opener-Policy")

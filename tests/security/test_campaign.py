@@ -11,7 +11,7 @@ import pytest
 
 from segments import wiring
 from segments.errors import Unavailable
-from tests.api.test_lineage import FakeServers
+from tests.api.replacement.test_lineage import FakeServers
 from tests.security.campaign import Campaign
 
 
@@ -32,7 +32,7 @@ SEED = int(os.environ.get("FUZZ_SEED", "20"))
 @pytest.mark.timeout(3600)
 def test_no_generated_request_meets_a_fault_of_ours(tmp_path: Path, db: None, tasks: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wiring, "servers", Servers)
-    monkeypatch.setattr("segments.services.table_removal._LET_GO_S", 0.1)
+    monkeypatch.setattr("segments.services.tables.table_removal._LET_GO_S", 0.1)
     found = Campaign(tmp_path, SEED).run(REQUESTS, os.environ.get("FUZZ_ONLY", ""))
     sys.stdout.write(f"{found.requests} requests, seed {SEED}: {dict(sorted(found.statuses.items()))}\n")
     told = "\n\n".join(f"== {what}\n{how}" for what, how in sorted(found.faults.items()))

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from segments.models import Grant
 from tests.api.cluster import ApiCluster, config_of, schema_of
-from tests.security.growth import seconds
-from tests.security.texts import aliases
+from tests.security.growth.timing import seconds
+from tests.security.sizes.texts import aliases
 
 JSON = "application/json"
 _DEEP = "[" * 400
@@ -29,7 +29,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return run
 
-    for place in ("segments.api.pushes.parse_spec", "segments.api.base.parse_json", "segments.console.views.pushes.parse_spec"):
+    for place in ("segments.api.pushes.parse_spec", "segments.api.base.parse_json", "segments.console.views.push.pushes.parse_spec"):
         module, name = place.rsplit(".", 1)
         monkeypatch.setattr(place, noted(place, getattr(__import__(module, fromlist=[name]), name)))
     return seen

@@ -13,18 +13,18 @@ from django.http import HttpResponse
 from django.test import Client
 
 from segments.api import direct
-from segments.api.pass_through import PassThrough
-from segments.dataplane.server.authorization import Asked, Authorization
-from segments.dataplane.server.routes import ROUTES
+from segments.api.clusters.pass_through import PassThrough
+from segments.dataplane.server.http.authorization import Asked, Authorization
+from segments.dataplane.server.http.routes import ROUTES
 from segments.errors import Forbidden, NotAuthenticated
 from segments.models import Webhook
-from segments.services.server_people import ServerPeople
+from segments.services.access.server_people import ServerPeople
 from tests.api.cluster import ApiCluster
 from tests.factories import make_event, make_push
 from tests.security import expected
+from tests.security.doors.test_exact_targets import SPEC
 from tests.security.people import ASKERS, PEOPLE, Asker
 from tests.security.routes import Route, all_routes, own_rest_routes
-from tests.security.test_exact_targets import SPEC
 
 REACHED = 299
 BODY = {"tableName": "t", "tableType": "OFFLINE", "schemaName": "t"}
@@ -62,7 +62,7 @@ def reached(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> ApiCluster:
         for method in ("get", "post", "put", "delete"):
             if hasattr(view, method):
                 monkeypatch.setattr(view, method, lambda self, request, *a, **k: HttpResponse(status=REACHED))
-    monkeypatch.setattr("segments.api.lineage.find_job", lambda ctx, job: SimpleNamespace(table="t_OFFLINE"))
+    monkeypatch.setattr("segments.api.replacement.lineage.find_job", lambda ctx, job: SimpleNamespace(table="t_OFFLINE"))
     monkeypatch.setattr("segments.api.tokens.revoke_token", lambda *_: [])
     return cluster
 
@@ -240,7 +240,7 @@ def test_every_route_of_a_server_has_an_expectation() -> None:
 
 @pytest.mark.parametrize("asker", ASKERS, ids=lambda a: a.name)
 def test_a_servers_port_lets_in_exactly_who_may(cluster: ApiCluster, asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("segments.services.server_people.close_old_connections", lambda: None)  # which would be the test's own
+    monkeypatch.setattr("segments.services.access.server_people.close_old_connections", lambda: None)  # which would be the test's own
     authorization = asker.make()
     gate, wrong = Authorization(None, ServerPeople("test")), []  # type: ignore[arg-type]  # nobody signs here
     for route in ROUTES:

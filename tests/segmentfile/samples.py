@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from segments.domain.schema import Schema, parse_schema
-from segments.domain.table_config import TableConfig, parse_table_config
+from segments.domain.tables.schema import Schema, parse_schema
+from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.segmentfile import SegmentInfo, build_segment
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "segments"

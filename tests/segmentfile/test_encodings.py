@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 from segments.segmentfile import SegmentReader
-from segments.segmentfile.bits import bits_for, pack, unpack
-from segments.segmentfile.dictionary import distinct, payload
-from segments.segmentfile.forward import docs_per_chunk, roaring, sorted_pairs
-from segments.segmentfile.javatext import decimal_bytes, decimal_from_bytes, java_double, java_float, parse_decimal
-from segments.segmentfile.raw import target_size
-from segments.segmentfile.rawread import read_fixed, read_lists, read_rows
+from segments.segmentfile.columns.javatext import decimal_bytes, decimal_from_bytes, java_double, java_float, parse_decimal
+from segments.segmentfile.format.bits import bits_for, pack, unpack
+from segments.segmentfile.format.dictionary import distinct, payload
+from segments.segmentfile.format.forward import docs_per_chunk, roaring, sorted_pairs
+from segments.segmentfile.format.raw import target_size
+from segments.segmentfile.format.rawread import read_fixed, read_lists, read_rows
 from tests.segmentfile.samples import build, config_of, hexes, payloads, schema_of
 
 I = [5, -1, 7, 7, 2]  # noqa: E741  the name of the golden case
@@ -260,7 +260,7 @@ def test_case_35_multi_value_rows_without_counts_read(version):
 
 def test_case_31_multi_value_entry_dictionary_reads(tmp_path):
     build({"m": M}, schema_of(("m", "INT[]")), config_of(), tmp_path)
-    from segments.segmentfile.decode import multi_ids
+    from segments.segmentfile.format.decode import multi_ids
 
     column = SegmentReader(tmp_path / "t_0").info.columns["m"]
     offsets, ids = multi_ids(column, _bytes("ffabcdef 0001 02 02 00000004 00000007 0000001a 0000001c 18c0 09ce 19fc"), 5, 0, 5)

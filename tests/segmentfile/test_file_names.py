@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from segments.segmentfile.file_names import is_segment_file, is_segment_folder
+from segments.segmentfile.packed.file_names import is_segment_file, is_segment_folder
 from tests.segmentfile.samples import FIXTURES
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from segments.errors import InvalidInput
 from segments.segmentfile import ColumnInfo, SegmentReader, read_info
-from segments.segmentfile.crc import adler32
-from segments.segmentfile.decode import decode_dictionary
+from segments.segmentfile.format.crc import adler32
+from segments.segmentfile.format.decode import decode_dictionary
 from tests.segmentfile.samples import build, config_of, hexes, payloads, schema_of
 
 

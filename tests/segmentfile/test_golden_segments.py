@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import SegmentCorrupt
 from segments.segmentfile import SegmentReader, build_segment, compute_crc, parse_info, read_info, transform_table
 from tests.segmentfile.samples import CREATED, DAY_MS, FIXTURES, all_config, all_rows, all_schema, build, tiny

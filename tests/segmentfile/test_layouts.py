@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, SegmentCorrupt
 from segments.segmentfile import SegmentReader, build_segment, convert_layout, read_info, verify
-from segments.segmentfile.crc import adler32, combine
+from segments.segmentfile.format.crc import adler32, combine
 from tests.segmentfile.samples import CREATED, FIXTURES, all_config, all_rows, all_schema, build, config_of, schema_of, tiny
 
 

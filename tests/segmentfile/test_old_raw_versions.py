@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from segments.segmentfile.codecs import LZ4, PASS_THROUGH, SNAPPY, compress
-from segments.segmentfile.rawread import read_fixed, read_lists, read_rows
+from segments.segmentfile.format.codecs import LZ4, PASS_THROUGH, SNAPPY, compress
+from segments.segmentfile.format.rawread import read_fixed, read_lists, read_rows
 
 TEXTS = [f"text {i} " + "x" * (i % 11) for i in range(2500)]
 PER_CHUNK = 1000

@@ -3,8 +3,8 @@
 import pytest
 
 from segments.errors import SegmentCorrupt
-from segments.segmentfile.info import parse_info
-from segments.segmentfile.properties import escape_key, escape_value, format_properties, from_safe, parse_properties, to_safe
+from segments.segmentfile.format.info import parse_info
+from segments.segmentfile.format.properties import escape_key, escape_value, format_properties, from_safe, parse_properties, to_safe
 
 
 @pytest.mark.parametrize(

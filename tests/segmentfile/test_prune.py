@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from segments.errors import InvalidInput
 from segments.segmentfile import Condition, SegmentReader, may_hold, may_match, read_info
-from segments.segmentfile.partition import partition_ids
+from segments.segmentfile.columns.partition import partition_ids
 from tests.segmentfile.samples import FIXTURES, build, config_of, schema_of
 
 COMPARE = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}

@@ -168,7 +168,7 @@ def test_unpacked_files_are_never_executable(tmp_path):
 
 
 def test_a_small_tar_that_unpacks_to_very_much_is_refused_at_its_header(tmp_path, monkeypatch):
-    monkeypatch.setattr("segments.segmentfile.foreign_tar.FREE_BYTES", 1 << 20)
+    monkeypatch.setattr("segments.segmentfile.packed.foreign_tar.FREE_BYTES", 1 << 20)
     path = _write(tmp_path, gzip.compress(_tar([("seg", None), ("seg/a.dict", bytes(900_000)), ("seg/b.dict", bytes(2_000_000))])))
     with pytest.raises(SegmentTooLarge, match="more than 1048576 bytes, or to more than 200 times"):
         extract_tar(path, tmp_path / "out")
@@ -176,8 +176,8 @@ def test_a_small_tar_that_unpacks_to_very_much_is_refused_at_its_header(tmp_path
 
 
 def test_what_is_only_passed_over_counts_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("segments.segmentfile.foreign_tar.FREE_BYTES", 1 << 20)
-    monkeypatch.setattr("segments.segmentfile.tar._MAX_MEMBERS", 10)
+    monkeypatch.setattr("segments.segmentfile.packed.foreign_tar.FREE_BYTES", 1 << 20)
+    monkeypatch.setattr("segments.segmentfile.packed.tar._MAX_MEMBERS", 10)
     link = tarfile.TarInfo("seg/link")
     link.type, link.size, link.linkname = b"Z", 8 << 20, "x"
     data = link.tobuf(tarfile.GNU_FORMAT) + bytes(8 << 20)
@@ -186,7 +186,7 @@ def test_what_is_only_passed_over_counts_too(tmp_path, monkeypatch):
 
 
 def test_a_disk_that_is_nearly_full_is_not_filled(tmp_path, monkeypatch):
-    monkeypatch.setattr("segments.segmentfile.tar.KEPT_FREE_BYTES", 1 << 60)
+    monkeypatch.setattr("segments.segmentfile.packed.tar.KEPT_FREE_BYTES", 1 << 60)
     with pytest.raises(Unavailable, match="Make room on the disk"):
         extract_tar(_write(tmp_path, gzip.compress(_tar(_segment()))), tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []

@@ -7,24 +7,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from segments.domain.commit_plan import END_OFFSET, STATUS
-from segments.domain.llc_name import parse_llc_name
-from segments.domain.pause import PauseState, consuming_segments, pause_of
-from segments.domain.stream_config import StreamConfig
-from segments.domain.stream_offset import Offset, parse_offset
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.commit_plan import END_OFFSET, STATUS
+from segments.domain.realtime.llc_name import parse_llc_name
+from segments.domain.realtime.pause import PauseState, consuming_segments, pause_of
+from segments.domain.realtime.streams.stream_config import StreamConfig
+from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import Unavailable
-from segments.gateways.deepstore import DeepStore
+from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.streams import PartitionConsumer
 from segments.names import REALTIME, TableName
-from segments.services import schemas, tables
-from segments.services.context import Actor, Context, Limits
-from segments.store import messages, paths
+from segments.services.core.context import Actor, Context, Limits
+from segments.services.tables import schemas, tables
+from segments.store import paths
 from segments.store.base import Store
-from segments.store.cluster_setup import ensure_cluster
-from segments.store.instances import join
 from segments.store.memory import MemoryStore, MemoryTree
-from segments.store.messages import Message
+from segments.store.records import messages
+from segments.store.records.cluster_setup import ensure_cluster
+from segments.store.records.instances import join
+from segments.store.records.messages import Message
 
 TABLE = TableName("t", REALTIME)
 ANN = Actor("ann", "because")

@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
-from segments.domain import schema as schemas
-from segments.domain.completion import Answer, Kind
-from segments.domain.table_config import parse_table_config
-from segments.segmentfile.info import SegmentInfo, read_info
+from segments.domain.realtime.completion import Answer, Kind
+from segments.domain.tables import schema as schemas
+from segments.domain.tables.table_config import parse_table_config
+from segments.segmentfile.format.info import SegmentInfo, read_info
 from segments.segmentfile.writer import build_segment
-from segments.services.completion import Said, answer
-from segments.services.context import Context
+from segments.services.core.context import Context
+from segments.services.realtime.completion.protocol import Said, answer
 from tests.services.realtime_world import SCHEMA, config_of
 
 NAME = "t__0__0__20231114T2213Z"

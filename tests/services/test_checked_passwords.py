@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from segments.services.checked_passwords import CheckedPasswords
+from segments.services.access.checked_passwords import CheckedPasswords
 
 
 class Check:

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from segments.domain.recorded_change import recorded_change
+from segments.domain.formats.recorded_change import recorded_change
 from segments.models import AuditEvent
-from segments.services import check_settings, cluster_settings, schemas, tables
+from segments.services.clusters import cluster_settings
+from segments.services.replacement.checks import check_settings
+from segments.services.tables import schemas, tables
 from tests.api.cluster import ANN, TABLE, ApiCluster, config_of, schema_of
 from tests.services.realtime_world import TABLE as STREAMING
 from tests.services.realtime_world import RealtimeWorld

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from segments.errors import InvalidInput, NotFound, StateConflict
-from segments.services import deletion, schemas, tables
-from segments.services.context import Context
-from segments.services.table_removal import delete_table
-from segments.services.uploads import upload_tar
+from segments.services.core.context import Context
+from segments.services.segments import deletion
+from segments.services.segments.uploads import upload_tar
+from segments.services.tables import schemas, tables
+from segments.services.tables.table_removal import delete_table
 from segments.store import paths
 from tests.api.cluster import ANN, TABLE, ApiCluster, config_of, schema_of
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan

@@ -6,15 +6,15 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from segments.domain import ideal_state
-from segments.domain.ideal_state import external_view, new_ideal_state
-from segments.domain.segment_metadata import SegmentMetadata
-from segments.domain.table_config import parse_table_config
-from segments.domain.znrecord import ZNRecord
-from segments.gateways.deepstore import DeepStore
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.segments import ideal_state
+from segments.domain.segments.ideal_state import external_view, new_ideal_state
+from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.tables.table_config import parse_table_config
+from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import TableName
-from segments.services.context import Actor, Context, Limits
-from segments.services.lineage_record import observe
+from segments.services.core.context import Actor, Context, Limits
+from segments.services.replacement.lineage_record import observe
 from segments.store import paths
 from segments.store.base import Store
 from segments.store.memory import MemoryStore

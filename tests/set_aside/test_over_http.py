@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from segments.domain.cluster_signature import ANSWER_HEADER, digest_of
+from segments.domain.access.cluster_signature import ANSWER_HEADER, digest_of
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.set_aside_reports import HttpReports
 from segments.gateways.signed_calls import CallSigner, CallVerifier

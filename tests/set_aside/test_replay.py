@@ -10,19 +10,20 @@ from typing import Any
 
 import pytest
 
-from segments.domain import schema as schemas
-from segments.domain.schema import parse_schema
 from segments.domain.set_aside import Message, Report
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables import schema as schemas
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, OutcomeUnknown, StateConflict
 from segments.models import AuditEvent, Finding, SetAsideMessage, SetAsideReplay
 from segments.names import REALTIME, TableName
-from segments.services import realtime_validation, uploads
+from segments.services.realtime import realtime_validation
+from segments.services.segments import uploads
 from segments.services.set_aside import keeping, replay
 from segments.services.set_aside.listing import Which
 from segments.store import paths
+from tests.dataplane.consuming.test_consuming import force
 from tests.dataplane.consuming_world import RT, ConsumingWorld
-from tests.dataplane.test_consuming import force
 from tests.dataplane.world import poll
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 from tests.set_aside.test_server import wrong

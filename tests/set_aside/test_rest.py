@@ -16,8 +16,9 @@ from django.test import Client
 
 from segments import wiring
 from segments.models import AuditEvent, Finding, Grant, SetAsideMessage
-from segments.services import table_removal, validation
 from segments.services.set_aside import keeping
+from segments.services.tables import table_removal
+from segments.services.upkeep import validation
 from tests.api.cluster import basic
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
 from tests.signed import ClusterClient

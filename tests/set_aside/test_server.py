@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from segments.domain.schema import parse_schema
+from segments.domain.tables.schema import parse_schema
 from segments.store import paths
+from tests.dataplane.consuming.test_consuming import force
 from tests.dataplane.consuming_world import SCHEMA, ConsumingWorld
-from tests.dataplane.test_consuming import force
 from tests.dataplane.world import poll
 
 

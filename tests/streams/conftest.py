@@ -13,10 +13,10 @@ import pytest
 import redis
 from confluent_kafka import Producer, TopicPartition
 
-from segments.domain.stream_config import StreamConfig, parse_stream_config
+from segments.domain.realtime.streams.stream_config import StreamConfig, parse_stream_config
 from segments.gateways.streams import Stream, open_stream, stream_access
 from segments.gateways.streams.memory import MemoryBroker
-from segments.processes.valkey import redis_binary
+from segments.processes.machine.valkey import redis_binary
 from tests.real_parts import free_port
 from tests.streams.kafka_broker import KafkaBroker, fetch_jars, running
 from tests.waiting import wait_until

@@ -21,7 +21,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from segments.processes.java import find_java
+from segments.processes.machine.java import find_java
 from tests.maven import KAFKA
 from tests.real_parts import free_port, until_ended
 from tests.waiting import wait_until

@@ -14,12 +14,13 @@ from segments.errors import StateConflict
 from segments.gateways.streams import open_stream
 from segments.models import Finding
 from segments.names import REALTIME, TableName
-from segments.services import consumption, schemas, tables
-from segments.services.consuming_segments import StartFrom
-from segments.services.context import Actor
-from segments.services.realtime_validation import run
-from segments.services.resume_plan import plan_resume
-from segments.store.data_loss import read_data_loss
+from segments.services.core.context import Actor
+from segments.services.realtime import consumption
+from segments.services.realtime.consuming_segments import StartFrom
+from segments.services.realtime.realtime_validation import run
+from segments.services.realtime.resume_plan import plan_resume
+from segments.services.tables import schemas, tables
+from segments.store.records.data_loss import read_data_loss
 from tests.dataplane.consuming_world import RT, SCHEMA, ConsumingWorld
 from tests.dataplane.world import poll
 from tests.streams.conftest import ACCESS, RedisWorld

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer
 
-from segments.domain.jaas import parse_jaas
-from segments.domain.kafka_settings import ALLOWED, IGNORED, RENAMED, check_client
-from segments.domain.stream_config import StreamConfig, parse_stream_config
+from segments.domain.realtime.streams.jaas import parse_jaas
+from segments.domain.realtime.streams.kafka_settings import ALLOWED, IGNORED, RENAMED, check_client
+from segments.domain.realtime.streams.stream_config import StreamConfig, parse_stream_config
 from segments.errors import InvalidInput
 from segments.gateways.streams import open_stream, stream_access
 from segments.gateways.streams.kafka_settings import client_settings

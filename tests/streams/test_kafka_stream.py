@@ -7,8 +7,8 @@ import time
 import pytest
 from confluent_kafka import KafkaError
 
-from segments.domain.stream_config import parse_stream_config
-from segments.domain.stream_offset import parse_offset
+from segments.domain.realtime.streams.stream_config import parse_stream_config
+from segments.domain.realtime.streams.stream_offset import parse_offset
 from segments.errors import Unavailable
 from segments.gateways.streams import open_stream, stream_access
 from segments.gateways.streams.kafka import KafkaConsumer

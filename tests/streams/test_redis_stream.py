@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segments.domain.stream_config import parse_stream_config
+from segments.domain.realtime.streams.stream_config import parse_stream_config
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.streams import open_stream, stream_access
 from segments.gateways.streams import redis as gateway

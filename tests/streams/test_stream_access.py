@@ -16,8 +16,8 @@ import pytest
 import redis
 from confluent_kafka import Consumer
 
-from segments.domain.outgoing import Kind, Rules
-from segments.domain.stream_config import StreamConfig, parse_stream_config
+from segments.domain.access.outgoing import Kind, Rules
+from segments.domain.realtime.streams.stream_config import StreamConfig, parse_stream_config
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
 from segments.gateways.streams import check_stream, open_stream, stream_access
 from segments.gateways.streams.kafka_brokers import KafkaBrokers

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from segments.domain.offset_criteria import LARGEST, SMALLEST
-from segments.domain.stream_config import parse_size, parse_stream_config, split_partition_id, stream_configs, stream_of
-from segments.domain.table_config import parse_table_config
+from segments.domain.realtime.streams.offset_criteria import LARGEST, SMALLEST
+from segments.domain.realtime.streams.stream_config import parse_size, parse_stream_config, split_partition_id, stream_configs, stream_of
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput
 
 KAFKA = {

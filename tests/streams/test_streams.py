@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from segments.domain.offset_criteria import LARGEST, SMALLEST, OffsetCriteria
-from segments.domain.stream_offset import Offset
+from segments.domain.realtime.streams.offset_criteria import LARGEST, SMALLEST, OffsetCriteria
+from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import Unavailable
 from segments.gateways.streams import PartitionConsumer, offset_for
 from tests.streams.conftest import StreamWorld

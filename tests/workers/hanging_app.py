@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pinotadmin.celery import app
-from segments.domain.workers import pools
+from segments.domain.jobs.workers import pools
 
 HANG, GO_ON = "tests.hang", "tests.go_on"
 pools.TASKS.update({name: pools.TaskRule(pools.REPAIRS, 1) for name in (HANG, GO_ON)})

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from segments.errors import Unavailable
-from segments.gateways.bounded_calls import BoundedCalls
-from segments.gateways.deepstore import DeepStore
+from segments.gateways.deep_store.bounded_calls import BoundedCalls
+from segments.gateways.deep_store.deepstore import DeepStore
 from tests.waiting import poll
 
 

@@ -8,9 +8,9 @@ import pytest
 from celery import current_app
 
 from segments import tasks
-from segments.domain.workers.pools import LONG_SLOTS, PASSES, POOLS, PUSHES, REPAIRS, TASKS
-from segments.domain.workers.state import Running, Seen, judge
-from segments.services.schedules import DEFAULTS
+from segments.domain.jobs.workers.pools import LONG_SLOTS, PASSES, POOLS, PUSHES, REPAIRS, TASKS
+from segments.domain.jobs.workers.state import Running, Seen, judge
+from segments.services.upkeep.schedules import DEFAULTS
 
 NOW = 1_000_000_000
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "operations.md"

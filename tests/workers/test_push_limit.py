@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from segments import tasks, wiring
-from segments.domain.workers.pools import PUSHES, TaskRule
-from segments.gateways.bounded_calls import NoAnswer
+from segments.domain.jobs.workers.pools import PUSHES, TaskRule
+from segments.gateways.deep_store.bounded_calls import NoAnswer
 from segments.models import Push
 from tests.push.pushing import PushWorld
 from tests.waiting import poll
@@ -50,7 +50,7 @@ def test_a_push_outlasts_a_deep_store_that_hangs_for_minutes(tmp_path: Path, mon
         raise NoAnswer("The deep store has not answered for 30 s.")
 
     with monkeypatch.context() as patched:
-        patched.setattr("segments.services.push_run.read_notes", hang)
+        patched.setattr("segments.services.push.push_run.read_notes", hang)
         for _ in range(40):
             world.run(push, "one")
             world.now += 16_000

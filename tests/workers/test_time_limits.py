@@ -13,7 +13,7 @@ import pytest
 from celery import Celery
 from redis import Redis
 
-from segments.domain.workers.pools import REPAIRS
+from segments.domain.jobs.workers.pools import REPAIRS
 from segments.gateways.worker_board import WorkerBoard
 from tests.streams.conftest import valkey
 from tests.waiting import poll

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from segments import tasks, wiring
-from segments.domain.workers.pools import LONG_SLOTS
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.jobs.workers.pools import LONG_SLOTS
 from segments.models import PassRun
 from segments.names import REALTIME, TableName
-from segments.services import passes
-from segments.services.context import SYSTEM, Context
-from segments.services.workers.time_limit import TimeIsUp, within
-from segments.services.workers.turns import one_of, turn_of_pass, turn_of_task
+from segments.services.core.context import SYSTEM, Context
+from segments.services.jobs.table_passes import one_of, turn_of_pass, turn_of_task
+from segments.services.jobs.time_limit import TimeIsUp, within
+from segments.services.upkeep import passes
 from segments.store import paths
 from tests.services.world import TABLE, World
 
@@ -56,7 +56,7 @@ def test_other_tables_and_other_passes_go_on_meanwhile(ctx: Context) -> None:
 @pytest.mark.django_db
 def test_a_scheduled_task_that_finds_itself_at_work_leaves_it_at_that(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("segments.tasks._elsewhere", lambda work: None)
-    monkeypatch.setattr("segments.services.entry_reaper.run_all", lambda ctx: ["reaped"])
+    monkeypatch.setattr("segments.services.replacement.entry_reaper.run_all", lambda ctx: ["reaped"])
     with wiring.use(ctx):
         with turn_of_task(ctx, REAP) as is_free:
             assert is_free

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from segments.console.presenters.tones import Mark, mark
-from segments.domain.checks import Check, CheckPlan, CheckReport, NullShare, RowCount, SampleSql, TimeRange, UniqueKey
+from segments.domain.replacement.checks import Check, CheckPlan, CheckReport, NullShare, RowCount, SampleSql, TimeRange, UniqueKey
 from segments.errors import PinotAdminError
 from segments.models import LineageEntry, Table
 from segments.names import TableName
-from segments.services import snapshot_checks
-from segments.services.context import Context
+from segments.services.core.context import Context
+from segments.services.replacement.checks import snapshot_checks
 from segments.store import paths
 
 #: Results shown on a table's page.

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from segments.console.cluster_address import cluster_of
 from segments.console.presenters.tones import Mark
 from segments.models import Cluster
-from segments.services.page_addresses import address_in, default_cluster
+from segments.services.core.page_addresses import address_in, default_cluster
 
 _MARKS: Final = {
     Cluster.State.UNKNOWN: Mark("not asked yet", "idle", "clock"),

@@ -10,9 +10,9 @@ from typing import Final
 
 from segments.console.presenters.tones import Mark, mark
 from segments.models import LagSample, Segment, Table
-from segments.services.consumers import Consumer
-from segments.services.lag import KEPT, PartitionLag
-from segments.store.data_loss import DataLoss
+from segments.services.realtime.consumers import Consumer
+from segments.services.realtime.lag import KEPT, PartitionLag
+from segments.store.records.data_loss import DataLoss
 
 WIDTH: Final = 160
 HEIGHT: Final = 36

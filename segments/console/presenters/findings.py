@@ -10,7 +10,7 @@ from typing import Final
 from django.db.models import Q
 from django.urls import reverse
 
-from segments.domain.llc_name import is_llc_name, parse_llc_name
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.models import Finding, PassRun
 from segments.names import REALTIME, split_table_name
 

@@ -9,17 +9,17 @@ from datetime import UTC, datetime
 from django.utils import timezone
 
 from segments.console.presenters.tones import Mark, mark
-from segments.domain.lineage import PINNED, Entry, Lineage, State
-from segments.domain.pinot_cleanup import rollback_until_ms
-from segments.domain.pinot_version import parse_version
-from segments.domain.replacement import revert_blockers
-from segments.domain.retention import rollback_deadline_ms
-from segments.domain.rollback import built_on
-from segments.domain.table_config import parse_table_config
+from segments.domain.pinot.cleanup import rollback_until_ms
+from segments.domain.pinot.version import parse_version
+from segments.domain.replacement.decisions import revert_blockers
+from segments.domain.replacement.lineage import PINNED, Entry, Lineage, State
+from segments.domain.replacement.rollback import built_on
+from segments.domain.tables.table_config import parse_table_config
+from segments.domain.upkeep.retention import rollback_deadline_ms
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, LineageEntry, Segment, Table
-from segments.services.schedules import RETENTION, next_run_ms
-from segments.services.undo.planning import RolledBack
+from segments.services.replacement.undo.planning import RolledBack
+from segments.services.upkeep.schedules import RETENTION, next_run_ms
 
 #: Segment names shown before a list is folded.
 SHOWN = 5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from segments.clusters.pinot.tasks.queues import Schedule, TaskType
 from segments.console.presenters.tones import Mark, mark
-from segments.domain.minion_tasks import STOPPED, MinionTask
-from segments.services.pinot_tasks import Schedule, TaskType
+from segments.domain.pinot.minion_tasks import STOPPED, MinionTask
 
 #: Errors of one task that a list shows; its own page shows all.
 _SHOWN = 2

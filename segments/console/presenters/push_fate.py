@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from segments.domain.lineage import State
+from segments.domain.replacement.lineage import State
 from segments.errors import NotFound, PinotAdminError
 from segments.models import LineageEntry, Push, Table
 from segments.names import OFFLINE, TableName
-from segments.services.context import Context
-from segments.services.lineage_record import observe
+from segments.services.core.context import Context
+from segments.services.replacement.lineage_record import observe
 
 
 def table_of(push: Push) -> Table | None:

@@ -49,7 +49,7 @@ class Result:
 
 def present(answer: dict[str, Any], sql: str = "") -> Result:
     """Columns, the first rows as text, statistics and exceptions."""
-    from segments.dataplane.query.default_limit import may_be_cut  # heavy; only who queries needs it
+    from segments.dataplane.query.sql.default_limit import may_be_cut  # heavy; only who queries needs it
 
     columns, rows = table_of(answer)
     shown = [[(c, as_text(v)) for c, v in zip(columns, row, strict=False)] for row in rows[:SHOWN_ROWS]]

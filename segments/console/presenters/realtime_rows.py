@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from segments.domain.segment_metadata import COMPLETED_STATUSES
+from segments.domain.segments.segment_metadata import COMPLETED_STATUSES
 from segments.errors import PinotAdminError
 from segments.models import Segment, Table
 from segments.names import TableName
-from segments.services.consumers import read_consumers
-from segments.services.context import Context
-from segments.services.segments import read_records
+from segments.services.core.context import Context
+from segments.services.realtime.consumers import read_consumers
+from segments.services.segments.segments import read_records
 
 
 def visible_rows(ctx: Context, table: Table, name: TableName) -> int | None:

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from segments.services.rollback import RollbackPreview
-from segments.services.rollback_preview import RevertPreview, SnapshotSummary
+from segments.services.replacement.rollback import RollbackPreview
+from segments.services.replacement.rollback_preview import RevertPreview, SnapshotSummary
 
 
 @dataclass(frozen=True)

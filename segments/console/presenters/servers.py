@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.console.presenters.tones import Mark
-from segments.services.consuming_info import ask_servers
-from segments.services.context import Context
-from segments.store.instances import InstanceConfig, instance_configs, live_instances
+from segments.services.core.context import Context
+from segments.services.realtime.consuming_info import ask_servers
+from segments.store.records.instances import InstanceConfig, instance_configs, live_instances
 
 _SERVER: Final = "Server_"
 #: Seconds for a server's answer; the page says so when one is slower.

@@ -6,7 +6,7 @@ import logging
 import threading
 from dataclasses import dataclass
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, OutcomeUnknown, PinotAdminError
 from segments.store import paths
 from segments.store.base import Store

@@ -27,12 +27,12 @@ from segments.dataplane.broker.server_health import ServerHealth
 from segments.dataplane.broker.sides import Side, is_created, sides_of
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.engine import check_bytes
-from segments.dataplane.query.parse import parse_select
-from segments.domain.whole_number import whole_number
+from segments.dataplane.query.sql.parse import parse_select
+from segments.domain.formats.whole_number import whole_number
 from segments.errors import PinotAdminError, Rejected, Unavailable
 from segments.gateways.servers import Servers
 from segments.store.base import Store
-from segments.store.instances import Membership, join
+from segments.store.records.instances import Membership, join
 
 log = logging.getLogger(__name__)
 

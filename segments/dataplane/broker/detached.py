@@ -15,7 +15,7 @@ from segments.dataplane.broker.broker import Broker
 from segments.dataplane.broker.routing import Routing, ServerRef, build_routing, find_hosting, observe
 from segments.gateways.servers import Servers
 from segments.store.base import Store
-from segments.store.instances import instance_configs, live_instances
+from segments.store.records.instances import instance_configs, live_instances
 
 _LOOK_S: Final = 0.02
 

@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Sequence
 
-from segments.domain import segment_metadata
+from segments.domain.segments import segment_metadata
 from segments.errors import PinotAdminError
 from segments.store import paths
 from segments.store.base import Store, Versioned

@@ -17,7 +17,7 @@ from segments.errors import PinotAdminError
 from segments.names import OFFLINE, REALTIME, TABLE_TYPES, split_table_name, typed_names
 from segments.store import paths
 from segments.store.base import Store, Watch
-from segments.store.instances import instance_configs, live_instances
+from segments.store.records.instances import instance_configs, live_instances
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from segments.dataplane.broker.routing import Routing, ServerRef
-from segments.domain.llc_name import is_llc_name, parse_llc_name
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 
 
 @dataclass(frozen=True)

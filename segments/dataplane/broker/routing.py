@@ -24,14 +24,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from segments.domain import lineage as lineages
-from segments.domain import schema as schemas
-from segments.domain import table_config as configs
-from segments.domain.ideal_state import CONSUMING, ERROR, OFFLINE, ONLINE, serving
-from segments.domain.lineage import Lineage
-from segments.domain.llc_name import LLCName, is_llc_name, parse_llc_name
-from segments.domain.schema import Schema
-from segments.domain.table_config import TableConfig
+from segments.domain.realtime.llc_name import LLCName, is_llc_name, parse_llc_name
+from segments.domain.replacement import lineage as lineages
+from segments.domain.replacement.lineage import Lineage
+from segments.domain.segments.ideal_state import CONSUMING, ERROR, OFFLINE, ONLINE, serving
+from segments.domain.tables import schema as schemas
+from segments.domain.tables import table_config as configs
+from segments.domain.tables.schema import Schema
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import Conflict, PinotAdminError
 from segments.names import REALTIME, TableName, split_table_name
 from segments.store import paths

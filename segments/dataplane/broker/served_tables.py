@@ -11,11 +11,11 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import PinotAdminError
 from segments.store import paths
 from segments.store.base import Store, Versioned
-from segments.store.instances import live_instances
+from segments.store.records.instances import live_instances
 from segments.store.update import update_record
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from segments.dataplane.broker.routing import Routing
-from segments.domain.time_boundary import TimeBoundary, TimeFilter, time_boundary
+from segments.domain.tables.time_boundary import TimeBoundary, TimeFilter, time_boundary
 from segments.errors import PinotAdminError
 from segments.names import OFFLINE, REALTIME, check_raw_table_name, split_table_name, typed_names
 from segments.store import paths

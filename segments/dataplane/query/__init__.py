@@ -1,12 +1,12 @@
 """Pinot's SQL over Arrow: planned alike by broker and servers, run in parts by servers, merged by the broker. No network here."""
 
 from segments.dataplane.query.merge import ResultTable, merge
-from segments.dataplane.query.parse import table_of
 from segments.dataplane.query.partial import PartialResult, execute_partial
 from segments.dataplane.query.plan import QueryPlan, plan_query
-from segments.dataplane.query.rejected import QueryRejected
 from segments.dataplane.query.response import broker_response
 from segments.dataplane.query.scan import SegmentRows
+from segments.dataplane.query.sql.parse import table_of
+from segments.dataplane.query.sql.rejected import QueryRejected
 from segments.dataplane.query.warm import warm_up, warm_up_soon
 from segments.dataplane.query.wire import decode_partial, encode_partial
 

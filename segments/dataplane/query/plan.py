@@ -11,15 +11,15 @@ from sqlglot import exp
 
 from segments.dataplane import query_bounds
 from segments.dataplane.query.aggregate import Part, aggregation, is_aggregation
-from segments.dataplane.query.compiler import VIRTUAL, Columns, Compiler, check_parts
-from segments.dataplane.query.expression import DUCK_TYPES, Expr, as_double
 from segments.dataplane.query.nulls import null_of
-from segments.dataplane.query.parse import Statement, parse_select
-from segments.dataplane.query.plan_size import check_written
-from segments.dataplane.query.rejected import SQL_PARSING, QueryRejected
-from segments.domain.schema import FieldSpec, Schema
-from segments.domain.time_boundary import TimeFilter
-from segments.domain.whole_number import whole_number
+from segments.dataplane.query.sql.compiler import VIRTUAL, Columns, Compiler, check_parts
+from segments.dataplane.query.sql.expression import DUCK_TYPES, Expr, as_double
+from segments.dataplane.query.sql.parse import Statement, parse_select
+from segments.dataplane.query.sql.plan_size import check_written
+from segments.dataplane.query.sql.rejected import SQL_PARSING, QueryRejected
+from segments.domain.formats.whole_number import whole_number
+from segments.domain.tables.schema import FieldSpec, Schema
+from segments.domain.tables.time_boundary import TimeFilter
 from segments.names import shown
 
 DEFAULT_LIMIT = 10

@@ -8,7 +8,7 @@ from typing import Any, Final, overload
 
 import pyarrow as pa
 
-from segments.dataplane.query.expression import Expr
+from segments.dataplane.query.sql.expression import Expr
 from segments.dataplane.query.values import json_values
 
 #: Rows up to which an answer is a plain list, and of one piece of a larger one.

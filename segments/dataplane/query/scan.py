@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from segments.dataplane.query.nulls import are_recorded, equals_default, null_of
 from segments.dataplane.query.plan import QueryPlan
-from segments.domain.schema import FieldSpec
+from segments.domain.tables.schema import FieldSpec
 
 ARROW_TYPES: Final[dict[str, pa.DataType]] = {
     "INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "BIG_DECIMAL": pa.string(),

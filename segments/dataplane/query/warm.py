@@ -13,7 +13,7 @@ from segments.dataplane.query.partial import execute_partial
 from segments.dataplane.query.plan import plan_query
 from segments.dataplane.query.scan import SegmentRows
 from segments.dataplane.query.wire import decode_partial, encode_partial
-from segments.domain.schema import parse_schema
+from segments.domain.tables.schema import parse_schema
 
 _SCHEMA: Final = {"schemaName": "warm", "dimensionFieldSpecs": [{"name": "s", "dataType": "STRING"}, {"name": "n", "dataType": "INT"}]}
 #: The first two take the way through Arrow alone, the others through DuckDB, as aggregation and as selection.

@@ -12,7 +12,7 @@ import fastavro
 
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, RawRows
 from segments.dataplane.realtime.raw_columns import parsed_rows
-from segments.domain.schema import Schema
+from segments.domain.tables.schema import Schema
 from segments.errors import InvalidInput
 
 _MAGIC: Final = 0

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from segments.dataplane.realtime.decoded import RawRows
 from segments.dataplane.realtime.raw_columns import parsed_rows
-from segments.domain.schema import Schema
+from segments.domain.tables.schema import Schema
 from segments.errors import InvalidInput
 
 #: ``fileFormat`` -> delimiter, quote, escape, text that is null.

@@ -14,17 +14,17 @@ from segments.dataplane.realtime.csv_messages import CsvMessages
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, BadMessage, Decoded, MessageReader, bad_message
 from segments.dataplane.realtime.json_messages import JsonMessages
 from segments.dataplane.realtime.ready_columns import ready_column
-from segments.domain.outgoing import Kind, Rules
-from segments.domain.schema import Schema
-from segments.domain.stream_config import DecoderConfig, StreamConfig
-from segments.domain.table_config import TableConfig
+from segments.domain.access.outgoing import Kind, Rules
+from segments.domain.realtime.streams.stream_config import DecoderConfig, StreamConfig
+from segments.domain.tables.schema import Schema
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.gateways.streams.schema_registry import SchemaRegistry
-from segments.segmentfile.compute import pc
-from segments.segmentfile.convert import RefusedRows
-from segments.segmentfile.ingest import apply_ingestion, read_ingestion, reading_schema
-from segments.segmentfile.timecolumn import to_millis
-from segments.segmentfile.transform import Mask, Prepared, stored_fields
+from segments.segmentfile.columns.compute import pc
+from segments.segmentfile.columns.convert import RefusedRows
+from segments.segmentfile.columns.ingest import apply_ingestion, read_ingestion, reading_schema
+from segments.segmentfile.columns.timecolumn import to_millis
+from segments.segmentfile.columns.transform import Mask, Prepared, stored_fields
 
 __all__ = ["BadMessage", "Decoded", "Decoder", "open_decoder"]
 #: So many different texts of a time column are remembered as readable.

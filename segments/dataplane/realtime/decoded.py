@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from segments.errors import InvalidInput
-from segments.segmentfile.transform import Mask
+from segments.segmentfile.columns.transform import Mask
 
 #: What a message's content can make a parser or a conversion raise.
 CONTENT_ERRORS: Final = (ValueError, TypeError, ArithmeticError, LookupError, NotImplementedError, RecursionError, EOFError, AttributeError)

@@ -15,7 +15,7 @@ import pyarrow.json as pajson
 
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, RawRows
 from segments.dataplane.realtime.raw_columns import parsed_rows
-from segments.domain.schema import FieldSpec, Schema
+from segments.domain.tables.schema import FieldSpec, Schema
 
 #: Below this many messages the start of Arrow's reader costs more than it saves.
 FEW: Final = 192

@@ -17,14 +17,14 @@ import numpy as np
 import pyarrow as pa
 
 from segments.dataplane.query.nulls import null_of
-from segments.domain.datetime_format import MILLIS
-from segments.domain.schema import Schema
-from segments.domain.table_config import TableConfig
+from segments.domain.tables.datetime_format import MILLIS
+from segments.domain.tables.schema import Schema
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.segmentfile import SegmentInfo, write_stored
-from segments.segmentfile.convert import ARROW
-from segments.segmentfile.timecolumn import segment_times
-from segments.segmentfile.transform import Mask, stored_fields, uses_null_vector
+from segments.segmentfile.columns.convert import ARROW
+from segments.segmentfile.columns.timecolumn import segment_times
+from segments.segmentfile.columns.transform import Mask, stored_fields, uses_null_vector
 
 #: Limits of the size classes; pieces below the last are merged with their neighbours, larger ones stay as they are.
 _CLASSES: Final = (64, 512, 4_096)

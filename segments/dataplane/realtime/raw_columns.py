@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, BadMessage, RawRows, bad_message
-from segments.domain.schema import FieldSpec, Schema
+from segments.domain.tables.schema import FieldSpec, Schema
 
 #: Types that are tried first; what does not fit is taken as it is, or as text.
 _HINTS: Final[dict[str, Any]] = {

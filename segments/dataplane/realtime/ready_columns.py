@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from segments.domain.schema import FieldSpec
-from segments.segmentfile.buffers import parts
-from segments.segmentfile.convert import ARROW
+from segments.domain.tables.schema import FieldSpec
+from segments.segmentfile.columns.convert import ARROW
+from segments.segmentfile.format.buffers import parts
 
 _WHOLE: Final = ("INT", "LONG")
 _REAL: Final = ("FLOAT", "DOUBLE")
@@ -17,7 +17,7 @@ _REAL: Final = ("FLOAT", "DOUBLE")
 def ready_column(column: Any, field: FieldSpec) -> Any:
     """The stored array when the conversion would change nothing in this raw column (chunked, one chunk); None when it has to run.
 
-    The rules are those of :mod:`segments.segmentfile.transform`: no nulls, no NaN, no negative zero, no text beyond ``maxLength``, no NUL.
+    The rules are those of :mod:`segments.segmentfile.columns.transform`: no nulls, no NaN, no negative zero, no text beyond ``maxLength``, no NUL.
     """
     kind = field.data_type
     if not field.single_value or column.num_chunks != 1 or column.null_count or column.type != ARROW.get(kind):

@@ -9,9 +9,9 @@ from segments.dataplane.beside import run_beside
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.json_messages import FEW
 from segments.dataplane.realtime.mutable_segment import MutableSegment
-from segments.domain.schema import parse_schema
-from segments.domain.stream_config import parse_stream_config
-from segments.domain.table_config import parse_table_config
+from segments.domain.realtime.streams.stream_config import parse_stream_config
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 
 _SCHEMA: Final = {
     "schemaName": "warm",

@@ -9,8 +9,8 @@ from typing import Any, Final
 from segments.dataplane.server.consuming import StreamPool
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.consuming.worker import Worker
-from segments.dataplane.server.slots import Slots
-from segments.domain.stream_offset import Offset
+from segments.dataplane.server.held.slots import Slots
+from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import PinotAdminError
 
 NOT_CALCULATED: Final = "NOT_CALCULATED"

@@ -11,12 +11,12 @@ import time
 from dataclasses import replace
 from typing import Final
 
-from segments.domain import ideal_state
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.segments import ideal_state
 from segments.errors import Conflict
 from segments.store import paths
 from segments.store.base import Store, Versioned
-from segments.store.instances import live_instances
+from segments.store.records.instances import live_instances
 
 _ATTEMPTS: Final = 200
 _PAUSE_S: Final = 0.01

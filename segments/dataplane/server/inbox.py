@@ -6,10 +6,10 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from segments.domain.ideal_state import OFFLINE
-from segments.store import messages
+from segments.domain.segments.ideal_state import OFFLINE
 from segments.store.base import Store
-from segments.store.messages import Message
+from segments.store.records import messages
+from segments.store.records.messages import Message
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.dataplane import query as engine
-from segments.dataplane.server.query_request import QueryRequest, read_query_request
+from segments.dataplane.server.held.slots import Answering, Slots
+from segments.dataplane.server.http.query_request import QueryRequest, read_query_request
 from segments.dataplane.server.schemas import SchemaCache
-from segments.dataplane.server.slots import Answering, Slots
 from segments.errors import PinotAdminError
 from segments.names import split_table_name
 

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from segments.dataplane.server.external_view import publish_view
-from segments.dataplane.server.slots import Reported, Slots
-from segments.domain.ideal_state import SEGMENT_CRC
-from segments.domain.znrecord import ZNRecord
+from segments.dataplane.server.held.slots import Reported, Slots
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.segments.ideal_state import SEGMENT_CRC
 from segments.errors import PinotAdminError
 from segments.store import paths
 from segments.store.base import Store
-from segments.store.cluster_setup import SEGMENT_STATE_MODEL
+from segments.store.records.cluster_setup import SEGMENT_STATE_MODEL
 from segments.store.update import update_record
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,8 @@ import threading
 from collections import OrderedDict
 from typing import Any, Final
 
-from segments.domain import schema as schemas
-from segments.domain.schema import Schema, parse_schema
+from segments.domain.tables import schema as schemas
+from segments.domain.tables.schema import Schema, parse_schema
 from segments.errors import NotFound
 from segments.store import paths
 from segments.store.base import Store

@@ -10,41 +10,41 @@ from pathlib import Path
 
 from segments.dataplane.query import warm_up_soon as warm_queries_soon
 from segments.dataplane.realtime.warm import warm_up_soon as warm_decoding_soon
-from segments.dataplane.server.app import build_app
-from segments.dataplane.server.authorization import Authorization, People
-from segments.dataplane.server.cluster_files import ClusterFiles
-from segments.dataplane.server.column_cache import ColumnCache
 from segments.dataplane.server.consuming import Consumers, ConsumingSettings, StreamPool, Uploader
 from segments.dataplane.server.consuming import Parts as ConsumingParts
 from segments.dataplane.server.consuming.stream_pool import OpenStream
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.dataplane.server.dirty import Dirty
-from segments.dataplane.server.download import Downloader
-from segments.dataplane.server.endpoints import Parts
 from segments.dataplane.server.external_view import publish_view
-from segments.dataplane.server.http_endpoint import HttpEndpoint
-from segments.dataplane.server.loader import Loader
-from segments.dataplane.server.peers import Peers
+from segments.dataplane.server.held.cluster_files import ClusterFiles
+from segments.dataplane.server.held.column_cache import ColumnCache
+from segments.dataplane.server.held.download import Downloader
+from segments.dataplane.server.held.loader import Loader
+from segments.dataplane.server.held.peers import Peers
+from segments.dataplane.server.held.segment_folders import SegmentFolders
+from segments.dataplane.server.held.segment_uploads import SegmentUploads
+from segments.dataplane.server.held.slots import Slots
+from segments.dataplane.server.http.app import build_app
+from segments.dataplane.server.http.authorization import Authorization, People
+from segments.dataplane.server.http.endpoints import Parts
+from segments.dataplane.server.http.http_endpoint import HttpEndpoint
 from segments.dataplane.server.query_runner import QueryRunner
 from segments.dataplane.server.reconciler import Reconciler
 from segments.dataplane.server.reporter import Reporter
 from segments.dataplane.server.schemas import SchemaCache
-from segments.dataplane.server.segment_folders import SegmentFolders
-from segments.dataplane.server.segment_uploads import SegmentUploads
 from segments.dataplane.server.set_aside import Outbox
-from segments.dataplane.server.slots import Slots
-from segments.domain.cluster_signature import address_of
+from segments.domain.access.cluster_signature import address_of
 from segments.errors import PinotAdminError
 from segments.gateways.controller_protocol import Controller, HttpController
-from segments.gateways.deepstore import DeepStore
-from segments.gateways.fetch import FetchRules
+from segments.gateways.deep_store.deepstore import DeepStore
+from segments.gateways.outgoing.fetch import FetchRules
 from segments.gateways.set_aside_reports import HttpReports, Reports
 from segments.gateways.signed_calls import CallSigner, CallVerifier
 from segments.gateways.streams import StreamAccess, open_stream
 from segments.names import instance_name
 from segments.store import paths
 from segments.store.base import Store
-from segments.store.instances import Membership, join
+from segments.store.records.instances import Membership, join
 
 log = logging.getLogger(__name__)
 

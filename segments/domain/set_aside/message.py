@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.domain.json_model import Model
+from segments.domain.formats.json_model import Model
 
 #: Bytes of a message that are kept; a longer one is cut and can not be replayed.
 LARGEST_PAYLOAD: Final = 16 << 10

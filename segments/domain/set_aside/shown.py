@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from segments.domain.secret_masks import mask, parsed_document, without_secrets
+from segments.domain.tables.secret_masks import mask, parsed_document, without_secrets
 from segments.secret_texts import MASK, is_secret_key, mask_text
 
 #: A key of JSON and what begins its value, also where the whole is no JSON.

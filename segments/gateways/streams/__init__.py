@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from segments.domain.stream_config import StreamConfig
+from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.errors import InvalidInput
 from segments.gateways.streams.access import StreamAccess, stream_access
 from segments.gateways.streams.base import Batch, PartitionConsumer, Stream, offset_for

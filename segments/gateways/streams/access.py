@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from segments.domain.outgoing import Kind, Rules
+from segments.domain.access.outgoing import Kind, Rules
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from segments.domain.offset_criteria import OffsetCriteria
-from segments.domain.stream_offset import Offset
+from segments.domain.realtime.streams.offset_criteria import OffsetCriteria
+from segments.domain.realtime.streams.stream_offset import Offset
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from segments.domain.stream_config import StreamConfig
-from segments.domain.stream_offset import Offset, parse_offset
+from segments.domain.realtime.streams.stream_config import StreamConfig
+from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.streams.access import StreamAccess
 from segments.gateways.streams.base import Batch, numbered

@@ -10,10 +10,10 @@ from typing import Any, Final
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from segments.domain.outgoing import Kind, Place, parse_broker
-from segments.domain.stream_config import StreamConfig
+from segments.domain.access.outgoing import Kind, Place, parse_broker
+from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.errors import InvalidInput, Unavailable
-from segments.gateways.gate import allowed_addresses, check_place
+from segments.gateways.outgoing.gate import allowed_addresses, check_place
 from segments.gateways.streams.access import StreamAccess
 
 log = logging.getLogger(__name__)

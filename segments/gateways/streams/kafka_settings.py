@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from segments.domain.kafka_settings import file_settings, kafka_settings
-from segments.domain.stream_config import StreamConfig
-from segments.gateways.configured_folders import file_below
+from segments.domain.realtime.streams.kafka_settings import file_settings, kafka_settings
+from segments.domain.realtime.streams.stream_config import StreamConfig
+from segments.gateways.outgoing.configured_folders import file_below
 
 
 def client_settings(config: StreamConfig, file_roots: Sequence[str] = ()) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from segments.domain.stream_config import StreamConfig
-from segments.domain.stream_offset import Offset, parse_offset
+from segments.domain.realtime.streams.stream_config import StreamConfig
+from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import Unavailable
 from segments.gateways.streams.base import Batch, numbered
 

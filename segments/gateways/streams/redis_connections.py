@@ -8,9 +8,9 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import redis
 
-from segments.domain.outgoing import Kind, Place, Rules, place_of, split_url
+from segments.domain.access.outgoing import Kind, Place, Rules, place_of, split_url
 from segments.errors import InvalidInput, Unavailable
-from segments.gateways.gate import allowed_addresses, check_place, connect
+from segments.gateways.outgoing.gate import allowed_addresses, check_place, connect
 from segments.gateways.streams.access import StreamAccess
 
 _KEY: Final = "stream.redis.url"

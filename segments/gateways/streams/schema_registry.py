@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from segments.domain.outgoing import HTTP, Kind, Place, Rules, parse_url, split_url
+from segments.domain.access.outgoing import HTTP, Kind, Place, Rules, parse_url, split_url
 from segments.errors import InvalidInput, PinotAdminError, Unavailable
-from segments.gateways.gate import allowed_addresses, check_place
-from segments.gateways.gated_http import gated_get
+from segments.gateways.outgoing.gate import allowed_addresses, check_place
+from segments.gateways.outgoing.gated_http import gated_get
 
 log = logging.getLogger(__name__)
 

@@ -18,10 +18,10 @@ from segments import wiring
 from segments.errors import PinotAdminError
 from segments.models import Cluster
 from segments.processes.endpoints import FILE_NAME
-from segments.processes.private_file import read_json
-from segments.services import clusters
-from segments.services.clusters import ClusterCheck, ClusterSpec
-from segments.services.context import Actor
+from segments.processes.machine.private_file import read_json
+from segments.services.clusters import clusters
+from segments.services.clusters.clusters import ClusterCheck, ClusterSpec
+from segments.services.core.context import Actor
 
 _MARKS = {True: "ok     ", False: "WRONG  ", None: "note   "}
 

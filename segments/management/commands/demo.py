@@ -15,12 +15,12 @@ from segments.errors import NotFound, PinotAdminError
 from segments.management.commands.push import follow, stored
 from segments.models import Push
 from segments.names import OFFLINE, TableName
-from segments.services.context import Actor, Context
-from segments.services.push import create_push
-from segments.services.push_queue import enqueue_push
-from segments.services.schemas import create_schema
-from segments.services.table_record import read_table_config
-from segments.services.tables import create_table
+from segments.services.core.context import Actor, Context
+from segments.services.push.push_queue import enqueue_push
+from segments.services.push.pushes import create_push
+from segments.services.tables.schemas import create_schema
+from segments.services.tables.table_record import read_table_config
+from segments.services.tables.tables import create_table
 
 _ACTOR = Actor("demo", "the quickstart's data")
 _STEPS = ((flights.FIRST_HALF, "the first half of 2013"), (flights.WHOLE_YEAR, "all of 2013"))

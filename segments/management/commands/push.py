@@ -96,9 +96,9 @@ class _Remote:
 
 def _start_here(text: str, reason: str, override: str = "", overwrite: bool = False) -> Callable[[], dict[str, Any]]:
     from segments import wiring  # heavy, and not needed beside a running `up`
-    from segments.services.context import Actor
-    from segments.services.push import create_push
-    from segments.services.push_queue import enqueue_push
+    from segments.services.core.context import Actor
+    from segments.services.push.push_queue import enqueue_push
+    from segments.services.push.pushes import create_push
 
     actor = Actor(getpass.getuser(), reason)
     push = create_push(wiring.context(), text, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite)
@@ -108,7 +108,7 @@ def _start_here(text: str, reason: str, override: str = "", overwrite: bool = Fa
 
 def stored(push: Any) -> dict[str, Any]:
     """A push of our own database as the REST API shows it, as it is now."""
-    from segments.services.push_document import push_document  # see _start_here
+    from segments.services.push.push_document import push_document  # see _start_here
 
     push.refresh_from_db()
     return push_document(push)

@@ -14,10 +14,10 @@ from segments import wiring
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
 from segments.errors import InvalidInput
-from segments.gateways.fetch import FetchRules
-from segments.gateways.no_deep_store import is_none, open_deep_store
+from segments.gateways.deep_store.no_deep_store import is_none, open_deep_store
+from segments.gateways.outgoing.fetch import FetchRules
 from segments.names import check_segment_name
-from segments.services.server_people import ServerPeople
+from segments.services.access.server_people import ServerPeople
 
 #: Bytes and seconds of one segment from outside of the cluster; whole fetches, not silences.
 _LARGEST: Final = 100 << 30

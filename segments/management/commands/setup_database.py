@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from segments.processes.credentials import ADMIN_USER
+from segments.processes.machine.credentials import ADMIN_USER
 
 
 class Command(BaseCommand):
@@ -23,7 +23,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate when needed, then make sure of the user and the schedules."""
         # Imported here: the service needs the applications to be loaded.
-        from segments.services.schedules import ensure_schedules
+        from segments.services.upkeep.schedules import ensure_schedules
 
         if has_pending_migrations():
             self.stdout.write("Creating or updating the database ...")

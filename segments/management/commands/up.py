@@ -11,10 +11,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from segments.errors import PinotAdminError
-from segments.processes import storage
+from segments.processes.machine import storage
+from segments.processes.machine.storage import checked_storage
 from segments.processes.plan import PROJECT, Options
 from segments.processes.run import Request, run_cluster
-from segments.processes.storage import checked_storage
 
 
 def default_data_dir() -> Path:

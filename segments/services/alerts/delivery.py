@@ -12,10 +12,10 @@ from typing import Any, Final
 from django.core.mail import EmailMessage
 from django.db.models import Q
 
+from segments.domain.access.outgoing import Rules
 from segments.domain.alerts.rules import SIGNATURE, next_try_s, sign
-from segments.domain.outgoing import Rules
 from segments.errors import PinotAdminError
-from segments.gateways.gated_http import gated_post
+from segments.gateways.outgoing.gated_http import gated_post
 from segments.models import AlertDelivery
 from segments.secret_texts import mask_text
 

@@ -11,12 +11,12 @@ from typing import Final
 
 from redis import RedisError
 
-from segments.domain.findings import Found
-from segments.domain.workers.state import PoolState
+from segments.domain.jobs.workers.state import PoolState
+from segments.domain.upkeep.findings import Found
 from segments.gateways.worker_board import WorkerBoard
 from segments.models import Finding, Push, Table
 from segments.names import OFFLINE, REALTIME, TableName
-from segments.services.validation import keep_findings
+from segments.services.upkeep.validation import keep_findings
 
 PUSH_BLOCKED: Final = "push-blocked"
 PUSH_FAILED: Final = "push-failed"

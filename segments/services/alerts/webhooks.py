@@ -11,14 +11,14 @@ from typing import Final
 
 from django.db import IntegrityError, transaction
 
+from segments.domain.access.outgoing import Rules
 from segments.domain.alerts.rules import check_wish, event_of
-from segments.domain.outgoing import Rules
 from segments.errors import InvalidInput, NotFound, StateConflict, TooManyRequests
-from segments.gateways.gated_http import check_url
+from segments.gateways.outgoing.gated_http import check_url
 from segments.models import AlertDelivery, Webhook
-from segments.processes.private_file import changing_json, read_json
-from segments.services import audit
-from segments.services.context import Actor
+from segments.processes.machine.private_file import changing_json, read_json
+from segments.services.core import audit
+from segments.services.core.context import Actor
 
 FILE: Final = "webhooks.json"
 _MOST: Final = 50

@@ -10,8 +10,8 @@ from django.db import transaction
 from segments.errors import InvalidInput
 from segments.models import SetAsideCount, SetAsideReplay
 from segments.names import TableName
-from segments.services import audit
-from segments.services.context import Actor, Context
+from segments.services.core import audit
+from segments.services.core.context import Actor, Context
 from segments.services.set_aside.keeping import check_table, of_table, refresh_finding
 from segments.services.set_aside.listing import Which, chosen, one_message
 

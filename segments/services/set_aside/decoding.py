@@ -9,16 +9,16 @@ from typing import Any
 
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.mutable_segment import MutableSegment
-from segments.domain import schema as schemas
-from segments.domain.commit_plan import STATUS
-from segments.domain.segment_metadata import COMPLETED_STATUSES
+from segments.domain.realtime.commit_plan import STATUS
+from segments.domain.realtime.streams.stream_config import StreamConfig, stream_of
+from segments.domain.segments.segment_metadata import COMPLETED_STATUSES
 from segments.domain.set_aside import shown_reason
-from segments.domain.stream_config import StreamConfig, stream_of
+from segments.domain.tables import schema as schemas
 from segments.errors import InvalidInput, NotFound
 from segments.models import SetAsideMessage
 from segments.names import TableName
-from segments.services.context import Context
-from segments.services.table_record import read_table_config
+from segments.services.core.context import Context
+from segments.services.tables.table_record import read_table_config
 from segments.store import paths
 
 #: Failures that are told one by one.

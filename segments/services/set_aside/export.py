@@ -10,10 +10,10 @@ from typing import Any, Final, Literal
 
 from django.db import connection
 
-from segments.domain.safe_cells import safe_cell
+from segments.domain.formats.safe_cells import safe_cell
 from segments.errors import InvalidInput
 from segments.names import TableName
-from segments.services.context import Context
+from segments.services.core.context import Context
 from segments.services.set_aside.keeping import check_table
 from segments.services.set_aside.listing import Which, chosen, message_json
 

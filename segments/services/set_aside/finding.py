@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from segments.domain.findings import Found
+from segments.domain.upkeep.findings import Found
 from segments.models import SetAsideCount, SetAsideMessage
 from segments.names import TableName
 

@@ -13,10 +13,10 @@ from segments.domain.set_aside import LARGEST_PAYLOAD, Message, Report, Settled,
 from segments.errors import InvalidInput
 from segments.models import SetAsideCount, SetAsideMessage, SetAsideReplay
 from segments.names import REALTIME, TableName
-from segments.services.context import Context
+from segments.services.core.context import Context
 from segments.services.set_aside.finding import CODE, set_aside_findings
-from segments.services.table_record import read_table_config
-from segments.services.validation import keep_findings
+from segments.services.tables.table_record import read_table_config
+from segments.services.upkeep.validation import keep_findings
 
 #: Messages of one table that are kept, and bytes of their payloads. The oldest make room for new ones, those that were replayed first.
 KEPT_MESSAGES: Final = 10_000

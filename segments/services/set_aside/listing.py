@@ -13,8 +13,8 @@ from segments.domain.set_aside import shown_payload, shown_reason
 from segments.errors import InvalidInput, NotFound
 from segments.models import SetAsideCount, SetAsideMessage, SetAsideReplay
 from segments.names import TableName
-from segments.services.context import Context
-from segments.services.rights import has_right
+from segments.services.access.rights import has_right
+from segments.services.core.context import Context
 from segments.services.set_aside.keeping import check_table, of_table
 
 State = Literal["waiting", "replayed", "all"]

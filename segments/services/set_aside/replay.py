@@ -21,17 +21,18 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from segments.domain.commit_plan import STATUS
+from segments.domain.realtime.commit_plan import STATUS
 from segments.errors import InvalidInput, PinotAdminError, StateConflict
 from segments.models import SetAsideMessage, SetAsideReplay
 from segments.names import OFFLINE, TableName
-from segments.segmentfile.tar import write_tar
-from segments.services import audit, uploads
-from segments.services.context import SYSTEM, Actor, Context
+from segments.segmentfile.packed.tar import write_tar
+from segments.services.core import audit
+from segments.services.core.context import SYSTEM, Actor, Context
+from segments.services.segments import uploads
+from segments.services.segments.upload_files import scratch
 from segments.services.set_aside.decoding import Attempt, decode_again
 from segments.services.set_aside.keeping import check_table, of_table, refresh_finding
 from segments.services.set_aside.listing import Which, chosen, keys
-from segments.services.upload_files import scratch
 from segments.store import paths
 
 log = logging.getLogger(__name__)

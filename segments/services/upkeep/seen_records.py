@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
+from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
 
 #: After this long what is settled is read again: an upload may have replaced the segment.
 READ_AGAIN_MS: Final = 3_600_000

@@ -31,7 +31,7 @@ class Hanging:
 
 if FIFO:
     sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
-    from segments.gateways import bounded_files
+    from segments.gateways.deep_store import bounded_files
 
     _begin = bounded_files.BoundedFiles.__init__
     bounded_files.BoundedFiles.__init__ = lambda self, files, *more: _begin(self, Hanging(files), *more)  # type: ignore[method-assign]

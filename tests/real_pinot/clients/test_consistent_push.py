@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from segments.domain.schema import parse_schema
-from segments.domain.table_config import parse_table_config
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.segmentfile import build_segment, write_tar
 from tests.integration.running import DAY0, Client, Installation, config_of, schema_of
 from tests.maven import CLIENTS

@@ -10,14 +10,14 @@ from typing import Any
 
 import httpx
 
-from segments.gateways.deepstore import DeepStore
+from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController
 from segments.names import OFFLINE, REALTIME, TableName
-from segments.services.context import Actor, Context, Limits
-from segments.store.controller import ControllerStore
+from segments.services.core.context import Actor, Context, Limits
 from segments.store.memory import MemoryStore
-from segments.store.overlay import OverlayStore
-from segments.store.pinot_zookeeper import PinotZooKeeper
+from segments.store.on_pinot.controller import ControllerStore
+from segments.store.on_pinot.overlay import OverlayStore
+from segments.store.on_pinot.zookeeper import PinotZooKeeper
 from tests.integration.running import Client, config_of, schema_of
 from tests.real_pinot.controllers.running import USERS, NewerController
 from tests.waiting import wait_until

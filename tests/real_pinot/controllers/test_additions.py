@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.pinot.replacement.rollback import DONE, read_rollback
+from segments.clusters.pinot.segments.kept_copies import KEEP_COPIES
 from segments.errors import PreconditionFailed
 from segments.names import TableName
-from segments.services import archive, check_settings, deletion, restore
-from segments.services import segments as segment_lists
-from segments.services.pinot_kept import KEEP_COPIES
-from segments.services.pinot_rollback import DONE, read_rollback
-from segments.services.replacement import end_replace, start_replace
-from segments.services.rollback import preview_rollback, roll_back
-from segments.services.snapshot_checks import read_checks
-from segments.services.uploads import upload_tar
+from segments.services.replacement.checks import check_settings
+from segments.services.replacement.checks.snapshot_checks import read_checks
+from segments.services.replacement.protocol import end_replace, start_replace
+from segments.services.replacement.rollback import preview_rollback, roll_back
+from segments.services.segments import archive, deletion, restore
+from segments.services.segments import segments as segment_lists
+from segments.services.segments.uploads import upload_tar
 from tests.real_pinot.controllers.driven import ANN, Driven
 from tests.real_pinot.controllers.test_services import entries, make_tar, visible
 from tests.waiting import wait_until

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from segments.domain import pinot_version as versions
-from segments.domain.pinot_version import Has, parse_version
+from segments.domain.pinot import version as versions
+from segments.domain.pinot.version import Has, parse_version
 from tests.integration.running import DAY0
 from tests.real_pinot.controllers.driven import Driven, realtime_config
 from tests.waiting import wait_until

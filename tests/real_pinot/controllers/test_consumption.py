@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 
-from segments.domain import pinot_version as versions
-from segments.domain.force_commit import MAX_BATCH, BatchSettings
-from segments.domain.pinot_version import has, parse_version
+from segments.clusters.pinot import consumption as pinot_realtime
+from segments.domain.pinot import version as versions
+from segments.domain.pinot.version import has, parse_version
+from segments.domain.realtime.force_commit import MAX_BATCH, BatchSettings
 from segments.errors import InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.controller_protocol import COMMIT, COMMIT_CONTINUE, COMMIT_SUCCESS, UPLOAD_SUCCESS, Answer, Report
 from segments.models import AuditEvent
 from segments.names import REALTIME, TableName
-from segments.services import consuming_info, consumption, force_commit, instances, pinot_realtime
-from segments.services import segments as segment_lists
-from segments.services.consuming_segments import StartFrom
-from segments.services.force_commit import Wanted
+from segments.services.clusters import instances
+from segments.services.realtime import consuming_info, consumption, force_commit
+from segments.services.realtime.consuming_segments import StartFrom
+from segments.services.realtime.force_commit import Wanted
+from segments.services.segments import segments as segment_lists
 from segments.store import paths
 from tests.real_pinot.controllers.driven import ANN, Driven
 from tests.real_pinot.controllers.test_services import make_tar

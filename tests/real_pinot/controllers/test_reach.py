@@ -9,17 +9,21 @@ from typing import Any
 import pytest
 
 from segments import wiring
+from segments.clusters.pinot import consumption as pinot_realtime
+from segments.clusters.pinot.replacement.start_records import all_intents
 from segments.errors import Forbidden, PinotAdminError
 from segments.gateways.pinot.refusals import REFUSED, UNTRUSTED, UP
 from segments.mirror.fleet import Fleet
 from segments.mirror.pinot import PinotMirror
 from segments.models import AuditEvent, Cluster, Segment, Table
-from segments.services import clusters, consumption, deletion, pinot_realtime, schemas, tables, uploads
-from segments.services.cluster_check import ClusterCheck
-from segments.services.clusters import ClusterSpec
-from segments.services.lineage_record import observe
-from segments.services.pinot_starts import all_intents
-from segments.services.replacement import end_replace, start_replace
+from segments.services.clusters import clusters
+from segments.services.clusters.cluster_check import ClusterCheck
+from segments.services.clusters.clusters import ClusterSpec
+from segments.services.realtime import consumption
+from segments.services.replacement.lineage_record import observe
+from segments.services.replacement.protocol import end_replace, start_replace
+from segments.services.segments import deletion, uploads
+from segments.services.tables import schemas, tables
 from segments.store.memory import MemoryStore
 from tests.integration.running import config_of, schema_of
 from tests.real_pinot.controllers.driven import ANN, Driven

@@ -15,22 +15,25 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from segments.domain.admission import Conditions
-from segments.domain.pinot_refusals import refusal
-from segments.domain.schema import parse_schema
-from segments.domain.table_config import parse_table_config
+from segments.clusters.pinot.operations import reset_table
+from segments.clusters.pinot.tasks import queues as pinot_tasks
+from segments.domain.pinot.refusals import refusal
+from segments.domain.segments.admission import Conditions
+from segments.domain.tables.schema import parse_schema
+from segments.domain.tables.table_config import parse_table_config
 from segments.errors import Gone, InvalidInput, NotFound, OutcomeUnknown, PinotAdminError, PreconditionFailed, StateConflict
 from segments.gateways.pinot import PinotRefused
 from segments.models import AuditEvent
 from segments.names import OFFLINE, TableName
 from segments.segmentfile import build_segment, write_tar
-from segments.services import cluster_settings, deletion, instances, pinot_tasks, schemas, table_removal, table_state, tables, uploads
-from segments.services import segments as segment_lists
-from segments.services.context import Context
-from segments.services.lineage_record import observe
-from segments.services.pinot_operations import reset_table
-from segments.services.replacement import end_replace, preview_revert, revert_replace, start_replace
-from segments.services.upload_registration import UploadOptions
+from segments.services.clusters import cluster_settings, instances
+from segments.services.core.context import Context
+from segments.services.replacement.lineage_record import observe
+from segments.services.replacement.protocol import end_replace, preview_revert, revert_replace, start_replace
+from segments.services.segments import deletion, uploads
+from segments.services.segments import segments as segment_lists
+from segments.services.segments.upload_registration import UploadOptions
+from segments.services.tables import schemas, table_removal, table_state, tables
 from tests.integration.running import DAY0, config_of, schema_of
 from tests.real_pinot.controllers.driven import ANN, Driven
 from tests.waiting import wait_until

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from segments.dataplane.server.consuming.commit.uploads import Uploader
 from segments.dataplane.server.consuming.consumers import Consumers
 from segments.dataplane.server.consuming.parts import ConsumingSettings, Parts
 from segments.dataplane.server.consuming.stream_pool import StreamPool
-from segments.dataplane.server.consuming.uploads import Uploader
 
 __all__ = ["Consumers", "ConsumingSettings", "Parts", "StreamPool", "Uploader"]

@@ -14,12 +14,12 @@ from segments.dataplane.server.consuming.read_ahead import ReadAhead
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.consuming.tails import Tails
 from segments.dataplane.server.consuming.worker import Worker
-from segments.dataplane.server.held_segment import HeldSegment
-from segments.dataplane.server.slots import Slot, Slots
-from segments.domain.ideal_state import CONSUMING
-from segments.domain.llc_name import is_llc_name, parse_llc_name
-from segments.domain.pause import PauseState, pause_of
-from segments.domain.znrecord import ZNRecord
+from segments.dataplane.server.held.held_segment import HeldSegment
+from segments.dataplane.server.held.slots import Slot, Slots
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
+from segments.domain.realtime.pause import PauseState, pause_of
+from segments.domain.segments.ideal_state import CONSUMING
 from segments.errors import PinotAdminError
 from segments.names import split_table_name
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from segments.domain.stream_offset import Offset
+from segments.domain.realtime.streams.stream_offset import Offset
 from segments.gateways import controller_protocol as protocol
 
 #: Reasons to stop consuming, in the protocol's words (completion.md 3).

@@ -9,7 +9,7 @@ from typing import Final
 
 from segments.dataplane.server.consuming.parts import Parts
 from segments.dataplane.server.consuming.source import Source, has_others
-from segments.domain.stream_offset import Offset
+from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import PinotAdminError
 
 log = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ from segments.dataplane.realtime.mutable_segment import MutableSegment
 from segments.dataplane.server.consuming.set_aside import SetAside
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.consuming.stream_pool import StreamPool
+from segments.domain.realtime.streams.stream_offset import Offset
 from segments.domain.set_aside import shown_reason
-from segments.domain.stream_offset import Offset
 from segments.errors import Unavailable
 from segments.gateways.streams import Batch, PartitionConsumer
 

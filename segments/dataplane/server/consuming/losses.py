@@ -7,7 +7,7 @@ import logging
 from segments.dataplane.server.consuming.intake import Intake
 from segments.dataplane.server.consuming.parts import Parts
 from segments.errors import PinotAdminError
-from segments.store.data_loss import DataLoss, record_data_loss
+from segments.store.records.data_loss import DataLoss, record_data_loss
 
 log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from segments.dataplane.server.column_cache import ColumnCache
+from segments.dataplane.server.consuming.commit.uploads import Uploader
 from segments.dataplane.server.consuming.stream_pool import StreamPool
-from segments.dataplane.server.consuming.uploads import Uploader
-from segments.dataplane.server.segment_folders import SegmentFolders
+from segments.dataplane.server.held.column_cache import ColumnCache
+from segments.dataplane.server.held.segment_folders import SegmentFolders
 from segments.dataplane.server.set_aside import Outbox
 from segments.gateways.controller_protocol import Controller
 from segments.store.base import Store

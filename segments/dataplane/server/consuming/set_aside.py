@@ -8,8 +8,8 @@ from typing import Final
 from segments.dataplane.realtime.decoded import BadMessage
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.set_aside import Outbox
+from segments.domain.realtime.streams.stream_offset import Offset
 from segments.domain.set_aside import Message, Settled, cut_payload
-from segments.domain.stream_offset import Offset
 from segments.gateways.streams import Batch
 
 #: Messages that wait for the outbox, and offsets that are remembered for the commit.

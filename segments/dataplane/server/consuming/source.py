@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from segments.dataplane.server.consuming.decisions import Committed
-from segments.domain import schema as schemas
-from segments.domain import segment_metadata
-from segments.domain import table_config as configs
-from segments.domain.commit_plan import END_OFFSET, FLUSH_ROWS, START_OFFSET
-from segments.domain.ideal_state import CONSUMING
-from segments.domain.llc_name import LLCName, parse_llc_name
-from segments.domain.pause import pause_of, stream_partition
-from segments.domain.peer_download import peers_serve
-from segments.domain.schema import Schema
-from segments.domain.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
-from segments.domain.stream_config import DEFAULT_FLUSH_ROWS, StreamConfig, stream_maps, stream_of
-from segments.domain.stream_offset import Offset, parse_offset
-from segments.domain.table_config import TableConfig
-from segments.domain.znrecord import ZNRecord
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.realtime.commit_plan import END_OFFSET, FLUSH_ROWS, START_OFFSET
+from segments.domain.realtime.llc_name import LLCName, parse_llc_name
+from segments.domain.realtime.pause import pause_of, stream_partition
+from segments.domain.realtime.streams.stream_config import DEFAULT_FLUSH_ROWS, StreamConfig, stream_maps, stream_of
+from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
+from segments.domain.segments import segment_metadata
+from segments.domain.segments.ideal_state import CONSUMING
+from segments.domain.segments.peer_download import peers_serve
+from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, SegmentMetadata
+from segments.domain.tables import schema as schemas
+from segments.domain.tables import table_config as configs
+from segments.domain.tables.schema import Schema
+from segments.domain.tables.table_config import TableConfig
 from segments.errors import NotFound, RecordCorrupt
 from segments.names import split_table_name
 from segments.store import paths

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final
 
-from segments.domain.outgoing import Rules
-from segments.domain.stream_config import StreamConfig
+from segments.domain.access.outgoing import Rules
+from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.gateways.streams import PartitionConsumer, Stream
 
 log = logging.getLogger(__name__)

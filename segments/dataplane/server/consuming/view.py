@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from segments.dataplane.query.nulls import null_of
 from segments.dataplane.realtime.mutable_segment import Snapshot
-from segments.segmentfile.transform import uses_null_vector
+from segments.segmentfile.columns.transform import uses_null_vector
 
 
 class View:

@@ -12,7 +12,7 @@ import time
 from typing import Final, Protocol
 
 from segments.dataplane.server.consuming import decisions
-from segments.dataplane.server.consuming.commit import BeginAgain, Commit
+from segments.dataplane.server.consuming.commit.commit import BeginAgain, Commit
 from segments.dataplane.server.consuming.decisions import Committed, Limits, Next, Online, Progress, State
 from segments.dataplane.server.consuming.gate import Gate
 from segments.dataplane.server.consuming.intake import Intake, RowsGone
@@ -20,8 +20,8 @@ from segments.dataplane.server.consuming.losses import Losses
 from segments.dataplane.server.consuming.parts import Parts
 from segments.dataplane.server.consuming.source import Source, read_committed, read_source
 from segments.dataplane.server.consuming.view import View
-from segments.dataplane.server.held_segment import HeldSegment
-from segments.domain.stream_offset import Offset, parse_offset
+from segments.dataplane.server.held.held_segment import HeldSegment
+from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Report

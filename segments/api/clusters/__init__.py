@@ -1,0 +1,1 @@
+"""REST: clusters, instances, brokers and tasks."""

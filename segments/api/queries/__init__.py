@@ -1,0 +1,1 @@
+"""REST: queries and their answers."""

@@ -1,0 +1,1 @@
+"""REST: the replacement protocol, lineage, checks and undo."""

@@ -1,0 +1,1 @@
+"""REST: segments, uploads and the archive of deleted ones."""

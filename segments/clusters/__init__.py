@@ -1,0 +1,1 @@
+"""Engines: what a use case asks of a cluster, answered once for each kind of cluster."""

@@ -1,0 +1,166 @@
+"""Asking a real Pinot: its refusals become our errors, and a change whose answer is in doubt is looked for before it is sent again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from urllib.parse import quote
+
+from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot.refusals import refusal
+from segments.domain.pinot.version import PinotVersion, parse_version
+from segments.errors import OutcomeUnknown, PinotAdminError, StateConflict, Unavailable
+from segments.gateways.pinot import ControllerFault, PinotController, PinotRefused
+from segments.gateways.pinot.refusals import UNEXPECTED
+from segments.services.core.context import Context
+
+T = TypeVar("T")
+
+#: A change is sent at most so often; before every further time Pinot's state was looked at and did not have it.
+ATTEMPTS: Final = 4
+#: Seconds between a doubtful answer and the look, growing with every attempt; and how long a look is tried.
+_PAUSE_S: Final = 0.25
+_LOOK_S: Final = 20.0
+_LOOK_AGAIN_S: Final = 0.5
+#: Seconds between two questions whether a controller is there, and without an answer until waiting for it ends.
+_ASK_S: Final = 3.0
+_GIVE_UP_S: Final = 20.0
+
+
+def controller(ctx: Context) -> PinotController:
+    """The cluster's controller; only for contexts of kind pinot."""
+    assert ctx.pinot is not None
+    return ctx.pinot
+
+
+def quoted(name: str) -> str:
+    """A name as one part of a path."""
+    return quote(name, safe="")
+
+
+@contextmanager
+def refusals_told(*, is_change: bool = True) -> Iterator[None]:
+    """What Pinot refuses inside is raised as our error, with its cause."""
+    try:
+        yield
+    except PinotRefused as error:
+        raise refusal(error.pinot_status, error.pinot_message, is_change=is_change) from error
+
+
+def read_object(ctx: Context, path: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The JSON object of an answer, empty for an empty one. ControllerFault (unexpected) for any other JSON; refusals as our errors."""
+    with refusals_told(is_change=False):
+        found = controller(ctx).get(path, params)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise odd_answer(path, f"JSON of another kind ({type(found).__name__})")
+    return found
+
+
+def odd_answer(path: str, what: str) -> ControllerFault:
+    """To raise for an answer that no Pinot gives: what it says is not known, so nothing is decided by it."""
+    remedy = "Check that the address is that of a Pinot controller, and its version."
+    return ControllerFault(UNEXPECTED, f"The controller answered {path} with {what}, which no known Pinot does.", remedy=remedy)
+
+
+def version(ctx: Context) -> PinotVersion | None:
+    """The cluster's version; None when it tells none, or can not be asked now."""
+    try:
+        return parse_version(controller(ctx).version())
+    except (PinotAdminError, PinotRefused):
+        return None
+
+
+def lacks(ctx: Context, name: str) -> bool:
+    """Is the cluster's version known to lack this capability?"""
+    return bool(pinot_version.lacking(version(ctx), name))
+
+
+def require(ctx: Context, name: str) -> None:
+    """StateConflict with the reason when the cluster's version lacks this capability."""
+    why = pinot_version.lacking(version(ctx), name)
+    if why:
+        raise StateConflict(why, remedy="", capability=name)
+
+
+class Answering:
+    """Asks now and then whether the controller is there while something waits for what only it can bring about (segments online)."""
+
+    def __init__(self, pinot: PinotController, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pinot, self._clock = pinot, clock
+        self._answered = self._asked = clock()
+
+    def require(self) -> None:
+        """Raise Unavailable when it has not answered for a while; a restart is waited for."""
+        if self._clock() - self._asked < _ASK_S:
+            return
+        try:
+            self._pinot.text("/health")
+            self._answered = self._clock()
+        except PinotRefused:
+            self._answered = self._clock()  # it says something, at least
+        except Unavailable:
+            if self._clock() - self._answered > _GIVE_UP_S:
+                raise
+        self._asked = self._clock()
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A change whose outcome the answer did not tell: ``error`` is what came instead of one."""
+
+    error: PinotAdminError
+    attempt: int
+
+
+def settled(send: Callable[[], T], look: Callable[[Doubt], T | None], *, sleep: Callable[[float], None] = time.sleep) -> T:
+    """``send``, once; when its outcome is in doubt ``look`` tells the result if the change is there, or None if it is not.
+
+    Only a change that was looked for and is not there is sent again. ``look`` may raise: then the reason it finds ends the matter. When
+    nothing can be looked at any more the doubt itself is raised (OutcomeUnknown): whoever comes back has to look first. What Pinot refuses
+    for a known reason is raised at once on the first attempt; later it may be the echo of an attempt that did arrive, so it is looked at.
+    """
+    doubted: PinotAdminError | None = None
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with refusals_told():
+                return send()
+        except OutcomeUnknown as error:
+            doubted = error
+        except Unavailable as error:
+            if doubted is None:
+                raise  # it was never sent, and nothing before it is in doubt
+            doubted = OutcomeUnknown(str(error), remedy="Look at the table before trying again.")
+        except PinotAdminError as error:
+            if attempt == 1:
+                raise
+            found = look(Doubt(error, attempt))
+            if found is not None:
+                return found
+            raise
+        sleep(_PAUSE_S * attempt)
+        found = _looked(look, Doubt(doubted, attempt), sleep)
+        if found is not None:
+            return found
+    assert doubted is not None
+    raise OutcomeUnknown(
+        f"{doubted.message} It was looked for and not found after each of {ATTEMPTS} attempts.",
+        remedy="Look at the controller's log, then try again.", **doubted.data,
+    )  # fmt: skip
+
+
+def _looked(look: Callable[[Doubt], T | None], doubt: Doubt, sleep: Callable[[float], None]) -> T | None:
+    """The look, tried for a while; OutcomeUnknown when Pinot can not be looked at."""
+    deadline = time.monotonic() + _LOOK_S
+    while True:
+        try:
+            return look(doubt)
+        except (Unavailable, OutcomeUnknown) as error:
+            if time.monotonic() > deadline:
+                text = f"{doubt.error.message} It could not be looked for: {error.message}"
+                raise OutcomeUnknown(text, remedy="Look at the table before trying again.", **doubt.error.data) from error
+            sleep(_LOOK_AGAIN_S)

@@ -1,0 +1,120 @@
+"""Force commit on a real Pinot, and how far it is: Pinot's own job where the version keeps one, else our look at the segments."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from segments.clusters.pinot.calls import quoted, read_object, require, version
+from segments.clusters.pinot.changes import change
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.pinot import version as pinot_version
+from segments.domain.pinot.version import has
+from segments.domain.realtime.force_commit import MAX_BATCH, BatchSettings
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
+from segments.domain.realtime.pause import consuming_segments
+from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, from_record
+from segments.errors import InvalidInput, NotFound
+from segments.names import TableName
+from segments.services.core.context import Actor, Context
+from segments.services.realtime.realtime_state import read_ideal
+from segments.store import paths
+from segments.store.update import update_record
+
+#: Where a job stands that we keep for versions that keep none, and for answers that were lost.
+_FIELD: Final = "forceCommit"
+
+
+def force_commit(
+    ctx: Context, table: TableName, *, partitions: list[int] | None, segments: list[str] | None, batch: BatchSettings, actor: Actor
+) -> dict[str, Any]:
+    """Ask Pinot to commit consuming segments; its answer, always with an id that ``job_status`` knows.
+
+    Raises InvalidInput, NotFound; StateConflict with the reason for what the version can not.
+    """
+    require(ctx, pinot_version.FORCE_COMMIT)
+    if partitions is not None or segments is not None:
+        require(ctx, pinot_version.FORCE_COMMIT_SELECT)
+    if batch.size < MAX_BATCH:
+        require(ctx, pinot_version.FORCE_COMMIT_BATCH)
+    targets = _targets(ctx, table, partitions, segments)
+    params: dict[str, Any] = {
+        "partitions": ",".join(map(str, sorted(partitions))) if partitions is not None else None,
+        "segments": ",".join(segments) if segments is not None else None,
+    }
+    if batch.size < MAX_BATCH:
+        params |= {
+            "batchSize": batch.size, "batchStatusCheckIntervalSec": batch.interval_s, "batchStatusCheckTimeoutSec": batch.timeout_s
+        }  # fmt: skip
+    answer = change(
+        ctx, actor, "forceCommit", table.typed, ("POST", f"/tables/{quoted(table.raw)}/forceCommit"), params=params,
+        is_done=lambda: not set(targets) & set(_consuming(ctx, table)), segments=targets[:100], count=len(targets),
+    )  # fmt: skip
+    body = {"forceCommitStatus": "SUCCESS", **(answer if isinstance(answer, dict) else {})}
+    if not body.get("forceCommitJobId"):
+        body |= {"forceCommitJobId": _remember(ctx, table, targets), "jobMetaZKWriteStatus": "SUCCESS"}
+    return body
+
+
+def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
+    """How far a force commit is. NotFound when nobody knows it."""
+    kept = ctx.store.get(paths.commit_job(job_id))
+    if kept is not None and kept.record is not None:
+        return _looked_at(ctx, kept.record)
+    if not has(version(ctx), pinot_version.FORCE_COMMIT_STATUS):
+        why = pinot_version.lacking(version(ctx), pinot_version.FORCE_COMMIT_STATUS)
+        raise NotFound(f"Failed to find controller job id: {job_id}. {why}", remedy="The last 100 are kept here.")
+    return read_object(ctx, f"/tables/forceCommitStatus/{quoted(job_id)}")
+
+
+def _targets(ctx: Context, table: TableName, partitions: list[int] | None, segments: list[str] | None) -> list[str]:
+    consuming = _consuming(ctx, table)
+    if segments is not None:
+        return [s for s in consuming if s in segments]
+    if partitions is None:
+        return consuming
+    found = [s for s in consuming if is_llc_name(s) and parse_llc_name(s).partition in partitions]
+    if not found:
+        raise InvalidInput(
+            f"Cannot find segments to commit for partitions: {','.join(map(str, sorted(partitions)))}.",
+            remedy="GET /tables/{table}/pauseStatus lists what consumes.",
+        )
+    return found
+
+
+def _consuming(ctx: Context, table: TableName) -> list[str]:
+    ideal = read_ideal(ctx, table).record
+    assert ideal is not None
+    return consuming_segments(ideal)
+
+
+def _remember(ctx: Context, table: TableName, targets: list[str]) -> str:
+    job_id = ctx.new_id()
+    body = {"table": table.typed, "segments": targets, "at": ctx.clock()}
+    record = ZNRecord(job_id, {_FIELD: json.dumps(body, separators=(",", ":"))})
+    update_record(ctx.store, paths.commit_job(job_id), lambda _: record)
+    for old in sorted(ctx.store.children(paths.COMMIT_JOBS), key=lambda name: _submitted(ctx, name))[:-100]:
+        ctx.store.delete(paths.commit_job(old))
+    return job_id
+
+
+def _submitted(ctx: Context, job_id: str) -> int:
+    node = ctx.store.get(paths.commit_job(job_id))
+    return int(json.loads(node.record.simple[_FIELD])["at"]) if node and node.record else 0
+
+
+def _looked_at(ctx: Context, job: ZNRecord) -> dict[str, Any]:
+    """A segment is left until its record is done and the ideal state, which Pinot writes after it, consumes it no more."""
+    body = json.loads(job.simple[_FIELD])
+    ideal, *nodes = ctx.store.get_many([paths.ideal_state(body["table"]), *(paths.segment(body["table"], s) for s in body["segments"])])
+    consuming = set(consuming_segments(ideal.record)) if ideal is not None and ideal.record is not None else set()
+    left = [
+        s
+        for s, n in zip(body["segments"], nodes, strict=True)
+        if n is not None and n.record is not None and (s in consuming or from_record(n.record).status not in COMPLETED_STATUSES)
+    ]
+    return {
+        "jobId": job.id, "tableName": body["table"], "jobType": "FORCE_COMMIT", "submissionTimeMs": str(body["at"]),
+        "segmentsForceCommitted": json.dumps(body["segments"]), "segmentsYetToBeCommitted": left,
+        "numberOfSegmentsYetToBeCommitted": len(left),
+    }  # fmt: skip

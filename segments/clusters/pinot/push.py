@@ -1,0 +1,112 @@
+"""The Spark push onto a real Pinot: built and staged here, sent by tar, or by metadata where its deep store is ours to fill.
+
+What differs from our own cluster: Pinot names the lineage entry when it makes it, staged files stay until the push is over, and
+forceCleanup is only given when a start needs it, since with it Pinot deletes the snapshot before the present one at once (B4).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from segments.clusters.pinot.replacement.start import adopt, resolve_start
+from segments.clusters.pinot.replacement.start_records import find_intent
+from segments.clusters.pinot.segments import kept_copies as pinot_kept
+from segments.clusters.pinot.segments.uploads import Described, crc_of, upload_described, upload_tar
+from segments.domain.replacement.lineage import State
+from segments.domain.segments import admission
+from segments.domain.segments.admission import Conditions
+from segments.domain.tables.table_config import TableConfig, parse_table_config
+from segments.errors import Unavailable
+from segments.models import Cluster, PushSegment
+from segments.names import TableName
+from segments.services.core import audit
+from segments.services.core.context import Actor, Context
+from segments.services.push.push_session import Session
+from segments.services.replacement.lineage_record import read_lineage
+from segments.services.segments.replaced.by_push import check_names
+from segments.services.segments.upload_registration import UploadOptions
+from segments.spark.build_part import Built, tar_path
+
+#: Segments that are sent at once, and after which progress is written down.
+_TOGETHER: Final = 4
+_BATCH: Final = 20
+
+
+def needs_cleanup(ctx: Context, config: TableConfig, segments_from: Sequence[str], segments_to: Sequence[str]) -> bool:
+    """Does a start have to clear a push that was left unfinished, or room under the table's quota?"""
+    if admission.quota_bytes(config) is not None:
+        return True
+    lineage = read_lineage(ctx, config.table)
+    if lineage is None:
+        return False
+    old, new = set(segments_from), set(segments_to)
+    left = (e for e in lineage.entries.values() if e.state is State.IN_PROGRESS)
+    return any(not old.isdisjoint(e.segments_from) or not new.isdisjoint(e.segments_to) for e in left)
+
+
+def find_entry(session: Session, table: TableName) -> None:
+    """Learn Pinot's id of the push's entry if its start arrived and the answer was lost; nothing when it is known or never arrived."""
+    intent = find_intent(session.ctx, table, session.push.entry_id)
+    if intent is None:
+        return
+    entry_id = resolve_start(session.ctx, table, intent)
+    if entry_id is not None:
+        adopt(session.ctx, table, intent, entry_id)
+        session.update(entry_id=entry_id)
+
+
+def register(session: Session, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
+    """Send what Pinot does not have with the same content. StateConflict when the lineage entry is no longer IN_PROGRESS."""
+    entry = session.push.entry_id if session.push.plan["replaces"] else None
+    is_shared = Cluster.objects.filter(name=session.ctx.cluster).exclude(deep_store_url="").exists()
+    done = 0
+    for at in range(0, len(built), _BATCH):
+        batch = built[at : at + _BATCH]
+        session.check()
+        names = [b.name for b in batch]
+        if is_shared:  # from here on a failed push has to look for files in place
+            PushSegment.objects.filter(push=session.push, name__in=names).update(uri=session.ctx.deep_store.url)
+        with ThreadPoolExecutor(_TOGETHER, thread_name_prefix="pinot-push") as pool:
+            for future in [pool.submit(_send, session, table, one, entry, actor, is_shared=is_shared) for one in batch]:
+                future.result()
+        done += len(batch)
+        PushSegment.objects.filter(push=session.push, name__in=names).update(state=PushSegment.State.UPLOADED)
+        session.update(segments_uploaded=done)
+    how = "metadata" if is_shared else "tar"
+    audit.record(
+        actor, "uploadSegments", cluster=session.ctx.cluster, target=table.typed, count=len(built), how=how,
+        segments=[b.name for b in built[:100]], push=str(session.push.pk),
+    )  # fmt: skip
+
+
+def _send(session: Session, table: TableName, one: Built, entry: str | None, actor: Actor, *, is_shared: bool) -> None:
+    ctx, staged = session.ctx, tar_path(str(session.push.pk), one.ordinal)
+    before = crc_of(ctx, table, one.name)
+    if before == one.crc:
+        return
+    options = _conditions(session, one, before) if entry is None else None
+    place = ctx.deep_store.segment_path(table.raw, one.name)
+    if before is not None:  # before the new file takes the place of the old one
+        pinot_kept.keep_replaced(ctx, parse_table_config(session.push.plan["config"]), one.name, one.crc, actor)
+    if is_shared and (ctx.deep_store.move(staged, place) or ctx.deep_store.size(place) == one.size_bytes):
+        part = Described(one.info, one.metadata.encode(), bytes.fromhex(one.creation), ctx.deep_store.uri(place))
+        upload_described(ctx, table, part, options=options, lineage_entry=entry, actor=actor)
+        return
+    if ctx.deep_store.size(staged) is None:
+        raise Unavailable(f"The staged file of segment '{one.name}' is gone.", remedy="The push builds it again.")
+    with tempfile.TemporaryDirectory(prefix="push-") as folder:
+        tar = Path(folder) / "segment.tar.gz"
+        ctx.deep_store.fetch(staged, tar)
+        upload_tar(ctx, table, tar, options, entry, actor=actor)
+
+
+def _conditions(session: Session, one: Built, before: int | None) -> UploadOptions:
+    """Pinot, too, decides on what is there when the segment comes in. StateConflict: it would replace one, which was not asked for."""
+    overwrite = bool(session.push.plan.get("overwrite"))
+    if before is not None and not overwrite:
+        check_names(session.ctx, parse_table_config(session.push.plan["config"]), {one.name: (one.crc, one.rows)})
+    return UploadOptions(Conditions(allow_refresh=overwrite, if_match=None if before is None else str(before)))

@@ -1,0 +1,225 @@
+"""Going back several replacements on a real Pinot: one revert after the other, newest first, under a record that survives us (B4).
+
+Pinot reverts one entry at a time and deletes its new side at once, so queries see the snapshots between for a moment and nothing can be
+taken back: a rollback that was cut is carried on by whoever looks next (``advance``), or given up where it stands (``give_up``).
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from segments.clusters.pinot.replacement.revert import revert_replace
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.replacement import rollback
+from segments.domain.replacement.lineage import LIVE, Entry, State
+from segments.domain.replacement.rollback import RollbackPlan
+from segments.errors import NotFound, PinotAdminError, PreconditionFailed, RecordCorrupt, StateConflict
+from segments.names import TableName, split_table_name
+from segments.services.core import audit
+from segments.services.core.context import Actor, Context
+from segments.services.jobs.job_lock import sole_worker
+from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.segments.online import serving_rows
+from segments.store import paths
+from segments.store.base import Versioned
+from segments.store.update import update_record
+
+log = logging.getLogger(__name__)
+
+RUNNING: Final = "RUNNING"
+DONE: Final = "DONE"
+FAILED: Final = "FAILED"
+GIVEN_UP: Final = "GIVEN_UP"
+_FIELD: Final = "rollback"
+
+
+@dataclass(frozen=True)
+class PinotRollback:
+    """``steps``: entries to revert, newest first, ``target`` last; ``done``: those that are. Times in epoch milliseconds."""
+
+    id: str
+    table: str
+    target: str
+    steps: tuple[str, ...]
+    force: bool
+    actor: str
+    reason: str
+    at_ms: int
+    state: str = RUNNING
+    done: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = field(default=())
+    error: str = ""
+
+    def to_record(self) -> ZNRecord:
+        """For ZooKeeper."""
+        return ZNRecord(self.table, {_FIELD: json.dumps(self.__dict__, separators=(",", ":"))})
+
+    def to_json(self) -> dict[str, Any]:
+        """For the API."""
+        return {
+            "id": self.id, "table": self.table, "target": self.target, "state": self.state, "steps": list(self.steps),
+            "reverted": list(self.done), "left": [s for s in self.steps if s not in self.done], "actor": self.actor, "reason": self.reason,
+            "startedMs": self.at_ms, "error": self.error,
+        }  # fmt: skip
+
+
+def read_rollback(ctx: Context, table: TableName) -> PinotRollback | None:
+    """The rollback of the table that is, or was last, under way; None when there never was one."""
+    return _parsed(ctx.store.get(paths.rollback(table.typed)))
+
+
+def plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:
+    """As for our own cluster, plus what Pinot asks: each snapshot on the way must still be there, since each is gone back to."""
+    rows = serving_rows(ctx, table, seen.ideal.maps)
+    found = rollback.plan_rollback(seen.lineage, target, rows, force=force, now_ms=ctx.clock())
+    blockers = list(found.blockers)
+    for entry in found.steps:
+        missing = [s for s in entry.segments_from if entry.state is State.COMPLETED and not rows.get(s, False)]
+        if missing and not blockers:
+            why, remedy = "is deleted", "Go back fewer steps, or push the old data again."
+            if missing[0] in rows:
+                why, remedy = "is there, but no live server serves it", "Wait until its servers are back, or go back fewer steps."
+            text = f"Pinot can not revert lineage entry '{entry.id}': segment '{missing[0]}' of its old side {why}."
+            blockers.append(PreconditionFailed(text, remedy=remedy, segments=missing))
+        if entry.is_pinned:
+            text = f"Lineage entry '{entry.id}' is pinned, and Pinot deletes the new side of what it reverts."
+            blockers.append(StateConflict(text, remedy="Unpin it first.", entry=entry.id))
+    return replace(found, blockers=tuple(blockers))
+
+
+def notes_of(found: RollbackPlan) -> list[str]:
+    """What a person must know before it begins."""
+    if len(found.steps) < 2:
+        return ["Pinot deletes the new side at once."]
+    return [
+        f"Pinot reverts one entry after the other: for moments queries see each of the {len(found.steps) - 1} snapshots between.",
+        "It deletes the new side of each at once: a rollback that has begun can be carried on or given up; undone only if copies are kept.",
+    ]
+
+
+def roll_back(ctx: Context, table: TableName, target: str, *, force: bool, actor: Actor) -> PinotRollback:
+    """Revert ``target`` and everything built on it, one by one. Asked again after a cut, the same rollback goes on.
+
+    Raises as ``services.rollback.roll_back``; StateConflict also while a rollback to another entry is under way.
+    """
+    begun = read_rollback(ctx, table)
+    if begun is not None and begun.state == RUNNING:
+        if begun.target != target:
+            raise StateConflict(
+                f"A rollback of '{table}' to before entry '{begun.target}' is under way: {len(begun.done)} of {len(begun.steps)} steps.",
+                remedy="Carry it on, or give it up first.", rollback=begun.id,
+            )  # fmt: skip
+        return advance(ctx, table, actor=actor)
+    found = plan(ctx, table, observe(ctx, table), target, force=force)
+    rollback.require_possible(found)
+    steps = tuple(e.id for e in found.steps)
+    begun = PinotRollback(ctx.new_id(), table.typed, target, steps, force, actor.name, actor.reason, ctx.clock(), deleted=found.delete)
+    _begin(ctx, table, begun)
+    return advance(ctx, table, actor=actor)
+
+
+def advance(ctx: Context, table: TableName, *, actor: Actor | None = None) -> PinotRollback:
+    """Carry on what is left of the table's rollback; returns it as it stands then. NotFound: none is under way.
+
+    An error of Pinot that may pass leaves it RUNNING and is raised; one that stays makes it FAILED, with what was done on record.
+    """
+    job = read_rollback(ctx, table)
+    if job is None or job.state != RUNNING:
+        raise NotFound(f"No rollback of table '{table}' is under way.", remedy="Begin one with a lineage entry.")
+    with sole_worker(ctx, job.id) as is_ours:
+        if not is_ours:
+            raise StateConflict(f"The rollback of table '{table}' is being carried on right now.", remedy="Look again in a moment.")
+        return _carry_on(ctx, table, actor or Actor(job.actor, job.reason))
+
+
+def give_up(ctx: Context, table: TableName, actor: Actor) -> PinotRollback:
+    """Leave the table at the snapshot that the rollback has reached. NotFound: none is under way."""
+    job = read_rollback(ctx, table)
+    if job is None or job.state != RUNNING:
+        raise NotFound(f"No rollback of table '{table}' is under way.", remedy="There is nothing to give up.")
+    left = _write(ctx, table, job.id, state=GIVEN_UP, error=f"Given up by {actor.name}" + (f": {actor.reason}" if actor.reason else "."))
+    audit.record(actor, "giveUpRollback", cluster=ctx.cluster, target=table.typed, entry=job.target, done=list(job.done))
+    return left
+
+
+def resume_all(ctx: Context) -> list[str]:
+    """Carry on what a process that died left under way; one sentence each."""
+    sentences = []
+    for typed in ctx.store.children(paths.ROLLBACKS):
+        raw, kind = split_table_name(typed)
+        job = read_rollback(ctx, TableName(raw, kind)) if kind else None
+        if kind is None or job is None or job.state != RUNNING:
+            continue
+        try:
+            after = advance(ctx, TableName(raw, kind))
+            sentences.append(f"The rollback of {typed} to before entry {after.target} is {after.state}.")
+        except StateConflict:
+            continue  # somebody is at it
+        except PinotAdminError as error:
+            log.warning("The rollback of %s could not be carried on: %s", typed, error)
+            sentences.append(f"The rollback of {typed} to before entry {job.target} stopped after {len(job.done)} steps: {error}")
+    return sentences
+
+
+def _carry_on(ctx: Context, table: TableName, actor: Actor) -> PinotRollback:
+    job = read_rollback(ctx, table)
+    assert job is not None
+    for entry_id in job.steps:
+        now = read_rollback(ctx, table)
+        if now is None or now.id != job.id or now.state != RUNNING:
+            raise StateConflict(f"The rollback of table '{table}' was given up meanwhile.", remedy="Look at the table's lineage.")
+        if entry_id in now.done:
+            continue
+        try:
+            entry = observe(ctx, table).lineage.entries.get(entry_id)
+            if entry is not None and entry.state in LIVE:
+                _revert(ctx, table, entry, job, actor)
+        except PinotAdminError as error:
+            if error.permanent:
+                _write(ctx, table, job.id, state=FAILED, error=str(error))
+            raise
+        _write(ctx, table, job.id, done=(*now.done, entry_id))
+    return _write(ctx, table, job.id, state=DONE)
+
+
+def _revert(ctx: Context, table: TableName, entry: Entry, job: PinotRollback, actor: Actor) -> None:
+    revert_replace(ctx, table, entry.id, force=job.force or entry.state is State.IN_PROGRESS, actor=actor, action="rollback", to=job.target)
+
+
+def _begin(ctx: Context, table: TableName, begun: PinotRollback) -> None:
+    def decide(node: Versioned | None) -> ZNRecord:
+        before = _parsed(node)
+        if before is not None and before.state == RUNNING and before.id != begun.id:
+            raise StateConflict(f"Another rollback of table '{table}' has just begun.", remedy="Look again in a moment.")
+        return begun.to_record()
+
+    update_record(ctx.store, paths.rollback(table.typed), decide)
+
+
+def _write(ctx: Context, table: TableName, job_id: str, **changes: Any) -> PinotRollback:
+    found: list[PinotRollback] = []
+
+    def decide(node: Versioned | None) -> ZNRecord | None:
+        now = _parsed(node)
+        if now is None or now.id != job_id:
+            raise StateConflict(f"The rollback of table '{table}' is another one by now.", remedy="Look at the table's lineage.")
+        found[:] = [now if now.state != RUNNING else replace(now, **changes)]
+        return found[0].to_record()
+
+    update_record(ctx.store, paths.rollback(table.typed), decide)
+    return found[0]
+
+
+def _parsed(node: Versioned | None) -> PinotRollback | None:
+    if node is None or node.record is None:
+        return None
+    try:
+        body: dict[str, Any] = json.loads(node.record.simple[_FIELD])
+        lists: dict[str, Sequence[str]] = {k: tuple(body[k]) for k in ("steps", "done", "deleted")}
+        return PinotRollback(**{**body, **lists})
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordCorrupt(f"The record of the rollback of '{node.record.id}' can not be read: {error!r}.") from error

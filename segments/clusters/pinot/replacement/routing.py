@@ -1,0 +1,163 @@
+"""Wait until a real Pinot's brokers answer from a lineage that was just switched: they are told by a message and say nothing themselves.
+
+Queries on ``$segmentName`` over a few segments of both sides tell which side a broker reads. Each answer comes from one broker, so it is
+asked until every broker that says who it is shows the new side alone, or enough answers in a row do.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from segments.domain.replacement.lineage import Lineage
+from segments.errors import PinotAdminError
+from segments.gateways.pinot import PinotRefused
+from segments.names import TableName
+from segments.services.core.context import Context
+from segments.services.segments.segments import read_records
+from segments.store import paths
+
+log = logging.getLogger(__name__)
+
+#: Segments of each side that a query names; more tell nothing more, since a routing is built as a whole.
+_SAMPLE: Final = 20
+_LOOK_S: Final = 0.02
+_FAILED_S: Final = 0.2
+#: So many quick looks; who is still behind then is asked less often.
+_OFTEN: Final = 50
+#: Part of the time after which a broker that is still behind is taken not to have got the message, and is asked to look itself.
+_LOST: Final = 0.3
+#: Answers in a row for each broker that does not say who it is.
+_EACH: Final = 5
+
+
+@dataclass(frozen=True)
+class Shown:
+    """``verified``: all brokers show it; ``sentence`` says so, or why it could not be verified."""
+
+    verified: bool
+    sentence: str
+    brokers: tuple[str, ...] = ()
+
+    def detail(self) -> dict[str, Any]:
+        """For the audit record."""
+        return {"brokersVerified": self.verified, "brokersSaid": self.sentence, **({"brokers": list(self.brokers)} if self.brokers else {})}
+
+
+def wait_until_shown(ctx: Context, table: TableName, before: Lineage, after: Lineage) -> Shown:
+    """Wait at most ``limits.broker_ack_s``; never raises for what brokers answer."""
+    node, *_ = ctx.store.get_many([paths.ideal_state(table.typed)])
+    ideal = node.record.maps if node and node.record else {}
+    hidden, shown = _samples(ctx, table, before, after, ideal)
+    if not hidden and not shown:
+        return Shown(True, "Queries see the same segments as before.")
+    if ctx.pinot_broker is None:
+        return Shown(False, "No broker can be asked, so it was not verified what queries see.")
+    return _poll(ctx, table, hidden, shown)
+
+
+def show(ctx: Context, table: TableName, before: Lineage, after: Lineage) -> Shown:
+    """As ``wait_until_shown``, after a switch that is done: that it can not be verified is told and logged, and is no error."""
+    try:
+        shown = wait_until_shown(ctx, table, before, after)
+    except PinotAdminError as error:
+        shown = Shown(False, f"Whether brokers show it could not be verified: {error}")
+    if not shown.verified:
+        log.warning("Switch of %s: %s", table, shown.sentence)
+    return shown
+
+
+def _samples(ctx: Context, table: TableName, before: Lineage, after: Lineage, ideal: Iterable[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """(segments that must not answer any more, segments with rows that must)."""
+    names = {*ideal, *before.mentioned(), *after.mentioned()}
+    was, will = set(before.visible(names)), set(after.visible(names))
+    fresh = sorted((will - was) & set(ideal))[:_SAMPLE]
+    records = read_records(ctx, table, fresh)
+    return sorted(was - will)[:_SAMPLE], [s for s in fresh if s in records and records[s].total_docs]
+
+
+def _poll(ctx: Context, table: TableName, hidden: Sequence[str], shown: Sequence[str]) -> Shown:
+    assert ctx.pinot_broker is not None
+    live = [i for i in ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Broker_")]
+    right, asked, seen, is_told = 0, 0, set[str](), False
+    nudge_at = time.monotonic() + _LOST * ctx.limits.broker_ack_s
+    deadline, last = time.monotonic() + ctx.limits.broker_ack_s, "no answer yet"
+    sql = _sql(table, [*hidden, *shown])
+    while True:
+        try:
+            answer = ctx.pinot_broker.query(sql)
+            found = _answered(answer)
+            last = _wrong(found, hidden, shown) if found is not None else _failure(answer)
+        except PinotAdminError as error:
+            found, last = None, error.message
+        if not last:
+            right += 1
+            seen |= {str(answer["brokerId"])} if answer.get("brokerId") else set()
+            if (done := _enough(right, seen, len(live) or 1)) is not None:
+                return done
+        else:
+            right, seen = 0, set()
+        if time.monotonic() > deadline:
+            text = f"Pinot has switched; that all brokers show it was not verified within {ctx.limits.broker_ack_s:.0f} s: {last}"
+            return Shown(False, text.rstrip(".: ") + ".")
+        asked += 1
+        if last and not is_told and time.monotonic() > nudge_at:
+            is_told = True
+            _rebuild(ctx, table)
+        if last:
+            time.sleep(_LOOK_S if found is not None and asked < _OFTEN else _FAILED_S)
+
+
+def _rebuild(ctx: Context, table: TableName) -> None:
+    """Pinot tells its brokers once, in a message that is lost when the controller ends at that moment (lineage.md 7)."""
+    assert ctx.pinot_broker is not None
+    try:
+        if ctx.pinot_broker.rebuild_routing(table.typed):
+            log.warning("A broker still answered from the side of %s that was left: it was asked to build its routing anew.", table)
+    except (PinotAdminError, PinotRefused) as error:
+        log.warning("A broker could not be asked to build its routing of %s anew: %s", table, error)
+
+
+def _enough(right: int, seen: set[str], brokers: int) -> Shown | None:
+    """The result after so many right answers in a row, None: ask on. Brokers that say who they are must all be heard of; of others so many
+    answers are wanted that one of them is hardly left out (each answer is a random one's)."""
+    needed = 2 if brokers == 1 else _EACH * brokers
+    if right < 2 or (len(seen) < brokers and right < (2 * needed if seen else needed)):
+        return None
+    if seen and len(seen) < brokers:
+        text = f"{len(seen)} of {brokers} brokers answer from it; the others were not heard of in {right} answers."
+        return Shown(False, text, tuple(sorted(seen)))
+    if seen or brokers == 1:
+        return Shown(True, f"{brokers} broker{'s answer' if brokers > 1 else ' answers'} from it.", tuple(sorted(seen)))
+    return Shown(True, f"{right} answers in a row, of {brokers} brokers that do not say who they are, come from it.")
+
+
+def _sql(table: TableName, names: Sequence[str]) -> str:
+    listed = ", ".join("'" + n.replace("'", "''") + "'" for n in names)
+    return (
+        f'SELECT "$segmentName", count(*) FROM "{table.typed}" WHERE "$segmentName" IN ({listed})'  # noqa: S608  # quoted names only
+        f' GROUP BY "$segmentName" LIMIT {len(names) + 1}'
+    )
+
+
+def _answered(answer: dict[str, Any]) -> set[str] | None:
+    """Segments that have rows; None when the query failed."""
+    if answer.get("exceptions"):
+        return None
+    rows = (answer.get("resultTable") or {}).get("rows") or []
+    return {str(row[0]) for row in rows if int(row[1])}
+
+
+def _wrong(found: set[str], hidden: Sequence[str], shown: Sequence[str]) -> str:
+    old, missing = found.intersection(hidden), set(shown) - found
+    if old:
+        return f"segment '{min(old)}' of the side that was left still answers"
+    return f"segment '{min(missing)}' does not answer yet" if missing else ""
+
+
+def _failure(answer: dict[str, Any]) -> str:
+    first = (answer.get("exceptions") or [{}])[0]
+    return " ".join(str(first.get("message", first)).split())[:200] or "the query failed"

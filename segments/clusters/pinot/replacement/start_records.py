@@ -1,0 +1,104 @@
+"""Starts of replacements on a Pinot cluster, on record before they are sent: an answer that is lost loses nobody's entry.
+
+Pinot chooses the id of an entry when it makes it, so a start whose answer was lost has no name. The record tells the lists and which
+entries were there before; the entry that came since with just these lists is the one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from segments.domain.formats.znrecord import ZNRecord
+from segments.errors import RecordCorrupt
+from segments.names import TableName
+from segments.services.core.context import Actor, Context
+from segments.store import paths
+from segments.store.base import Versioned
+from segments.store.update import update_record
+
+_FIELD: Final = "start"
+
+
+@dataclass(frozen=True)
+class StartIntent:
+    """One start. ``known``: ids of the entries before it; ``entry``: Pinot's id once it is known, else empty; ``at_ms`` epoch ms."""
+
+    id: str
+    segments_from: tuple[str, ...]
+    segments_to: tuple[str, ...]
+    force_cleanup: bool
+    known: tuple[str, ...]
+    actor: str
+    reason: str
+    at_ms: int
+    notes: Mapping[str, str]
+    entry: str = ""
+
+    def to_record(self) -> ZNRecord:
+        """For ZooKeeper."""
+        body = {
+            "from": self.segments_from, "to": self.segments_to, "force": self.force_cleanup, "known": self.known, "actor": self.actor,
+            "reason": self.reason, "at": self.at_ms, "notes": dict(self.notes), "entry": self.entry,
+        }  # fmt: skip
+        return ZNRecord(self.id, {_FIELD: json.dumps(body, separators=(",", ":"))})
+
+
+def find_intent(ctx: Context, table: TableName, intent_id: str) -> StartIntent | None:
+    """The start of that id, None when it was never on record (or is forgotten)."""
+    return _parsed(ctx.store.get(paths.start(table.typed, intent_id)))
+
+
+def all_intents(ctx: Context, table: TableName) -> list[StartIntent]:
+    """Every start on record, oldest first."""
+    names = ctx.store.children(paths.starts(table.typed))
+    found = [_parsed(n) for n in ctx.store.get_many([paths.start(table.typed, n) for n in names])]
+    return sorted((i for i in found if i is not None), key=lambda i: (i.at_ms, i.id))
+
+
+def keep_intent(
+    ctx: Context,
+    table: TableName,
+    intent_id: str,
+    lists: tuple[Sequence[str], Sequence[str]],
+    *,
+    force: bool,
+    known: Sequence[str],
+    actor: Actor,
+    notes: Mapping[str, str],
+) -> StartIntent:
+    """Put a start on record, unless it is: the one on record counts, with what was there before it."""
+    wanted = StartIntent(intent_id, tuple(lists[0]), tuple(lists[1]), force, tuple(known), actor.name, actor.reason, ctx.clock(), notes)
+
+    def decide(node: Versioned | None) -> ZNRecord | None:
+        return wanted.to_record() if node is None else None
+
+    after = update_record(ctx.store, paths.start(table.typed, intent_id), decide).after
+    return _parsed(after) or wanted
+
+
+def note_started(ctx: Context, table: TableName, intent: StartIntent, entry_id: str) -> StartIntent:
+    """The start is there, under this id of Pinot's."""
+    done = replace(intent, entry=entry_id)
+    update_record(ctx.store, paths.start(table.typed, intent.id), lambda _: done.to_record())
+    return done
+
+
+def forget_intent(ctx: Context, table: TableName, intent_id: str) -> None:
+    """It was refused, or its entry is long over."""
+    ctx.store.delete(paths.start(table.typed, intent_id))
+
+
+def _parsed(node: Versioned | None) -> StartIntent | None:
+    if node is None or node.record is None:
+        return None
+    try:
+        body: dict[str, Any] = json.loads(node.record.simple[_FIELD])
+        return StartIntent(
+            node.record.id, tuple(body["from"]), tuple(body["to"]), bool(body["force"]), tuple(body["known"]), body["actor"],
+            body["reason"], int(body["at"]), body["notes"], body["entry"],
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError) as error:
+        raise RecordCorrupt(f"The record of start '{node.record.id}' can not be read: {error!r}.") from error

@@ -1,0 +1,1 @@
+"""Segments of a real Pinot: uploaded behind the fence of their entry, kept as copies before they go."""

@@ -1,0 +1,1 @@
+"""Minion tasks: what only a real Pinot has."""

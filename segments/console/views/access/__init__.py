@@ -1,0 +1,1 @@
+"""Pages: signing in, tokens, the audit record."""

@@ -1,0 +1,1 @@
+"""Pages: pushes and their reports."""

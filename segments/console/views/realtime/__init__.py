@@ -1,0 +1,1 @@
+"""Pages: consumption, and messages that were set aside."""

@@ -1,0 +1,1 @@
+"""Pages: lineage, one replacement, checks, rollback and undo."""

@@ -1,0 +1,1 @@
+"""Pages: segments and deleted segments."""

@@ -1,0 +1,130 @@
+"""The table list, and a table's overview, segments and config."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from django.db.models import F, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from segments.console.access import ADMINISTER, find_table, may, may_operate, may_somewhere, page
+from segments.console.cluster_address import cluster_of, ctx_of
+from segments.console.listing import asked, cut, page_number
+from segments.console.presenters.realtime_rows import visible_rows
+from segments.console.presenters.tables import schema_columns, table_rows
+from segments.console.presenters.tones import mark, replicas_mark
+from segments.domain.tables.secret_masks import mask
+from segments.models import Finding, LineageEntry, PassRun, Push, Segment, Table
+from segments.names import REALTIME
+from segments.secret_texts import MASK
+
+#: Sort keys of the segment list -> columns; the name makes the order total.
+SORTS: Final = {
+    "name": ["name"], "-name": ["-name"], "rows": ["total_docs", "name"], "-rows": ["-total_docs", "name"],
+    "bytes": ["size_bytes", "name"], "-bytes": ["-size_bytes", "name"], "start": ["start_ms", "name"], "-start": ["-start_ms", "name"],
+    "push": ["push_ms", "name"], "-push": ["-push_ms", "name"],
+}  # fmt: skip
+
+SORT_LABELS: Final = [
+    ("name", "name"), ("-name", "name, descending"), ("-rows", "most rows"), ("rows", "fewest rows"), ("-bytes", "largest"),
+    ("bytes", "smallest"), ("-start", "latest first time"), ("start", "earliest first time"), ("-push", "pushed last"),
+    ("push", "pushed first"),
+]  # fmt: skip
+
+
+@page
+@require_safe
+def table_list(request: HttpRequest) -> HttpResponse:
+    """All tables, those in trouble first."""
+    search = asked(request, "q")["q"]
+    rows = table_rows(search, cluster=cluster_of(request), reader=request.user)
+    context = {"rows": rows, "q": search, "is_empty": not rows and not search, "may_operate": may_somewhere(request)}
+    return render(request, "console/tables.html", context)
+
+
+@page
+@require_safe
+def overview(request: HttpRequest, typed: str) -> HttpResponse:
+    """Status, sums, the current snapshot, schema."""
+    table, name = find_table(request, typed)
+    is_realtime = name.type == REALTIME
+    return render(
+        request,
+        "console/table_overview.html",
+        {
+            **head(request, table, "overview"),
+            "is_realtime": is_realtime,
+            "rows_visible": visible_rows(ctx_of(request), table, name) if is_realtime else table.rows_visible,
+            "columns": schema_columns(table.schema),
+            "latest": LineageEntry.objects.filter(table=table).first(),
+            "pushes": [(p, mark(p.state)) for p in Push.objects.filter(cluster=table.cluster.name, table_name=table.raw_name)[:5]],
+            "findings": Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity")[:5],
+            "runs": PassRun.objects.filter(cluster=table.cluster.name, table_name=table.name)[:3],
+        },
+    )
+
+
+@page
+@require_safe
+def segments(request: HttpRequest, typed: str) -> HttpResponse:
+    """Segments, filtered, sorted and paged in the database."""
+    table, _ = find_table(request, typed)
+    wanted = asked(request, "q", "status", "seen", "replicas", "sort")
+    is_filtered = any(wanted[k] for k in ("q", "status", "seen", "replicas"))
+    query = filtered_segments(table, wanted).order_by(*SORTS.get(wanted["sort"], SORTS["name"]))
+    listing = cut(query, page_number(request.GET.get("page")), total=None if is_filtered else table.segments_total)
+    rows = [(s, replicas_mark(s.replicas_online, s.replicas_wanted)) for s in listing]
+    context = {
+        **head(request, table, "segments"), "listing": listing, "rows": rows, "wanted": wanted, "is_filtered": is_filtered,
+        "sorts": SORT_LABELS, "may_administer": may(request, ADMINISTER, table.name),
+        "statuses": ["UPLOADED", "DONE", "IN_PROGRESS", "COMMITTING"],
+        "delete_all": f"Delete all {'' if listing.total is None else listing.total} that match…",
+    }  # fmt: skip
+    return render(request, "console/table_segments.html", context)
+
+
+def filtered_segments(table: Table, wanted: dict[str, str]) -> QuerySet[Segment, Any]:
+    """Segments of a table by the list's filters."""
+    query = Segment.objects.filter(table=table)
+    if wanted["q"]:
+        query = query.filter(name__icontains=wanted["q"])
+    if wanted["status"]:
+        query = query.filter(status=wanted["status"])
+    if wanted["seen"] in ("visible", "hidden"):
+        query = query.filter(is_visible=wanted["seen"] == "visible")
+    if wanted["replicas"] == "short":
+        query = query.filter(replicas_online__lt=F("replicas_wanted"))
+    return query
+
+
+@page
+@require_safe
+def segment(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
+    """One segment: record and replicas."""
+    table, _ = find_table(request, typed)
+    row = get_object_or_404(Segment, table=table, name=segment)
+    replicas = [(instance, mark(str(state))) for instance, state in sorted(row.replicas.items())]
+    context = {**head(request, table, "segments"), "segment": row, "replicas": replicas}
+    return render(request, "console/segment.html", context)
+
+
+@page
+@require_safe
+def config(request: HttpRequest, typed: str) -> HttpResponse:
+    """Table config, its secrets masked, and schema as JSON."""
+    table, _ = find_table(request, typed)
+    config = mask(table.config)
+    texts = {"config": json.dumps(config, indent=2), "schema": json.dumps(table.schema, indent=2)}
+    more = {"has_secrets": MASK in texts["config"], "may_administer": may(request, ADMINISTER, table.name)}
+    return render(request, "console/table_config.html", {**head(request, table, "config"), **texts, **more})
+
+
+def head(request: HttpRequest, table: Table, tab: str) -> dict[str, Any]:
+    """What every page of a table shows on top."""
+    rows = table_rows(pk=table.pk)
+    if not rows:
+        raise Http404
+    return {"table": table, "row": rows[0], "tab": tab, "may_operate": may_operate(request, table.name)}

@@ -1,0 +1,1 @@
+"""Pages: findings, passes, alerts."""

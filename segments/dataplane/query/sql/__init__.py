@@ -1,0 +1,1 @@
+"""Query text becomes a checked statement, and its expressions become DuckDB text."""

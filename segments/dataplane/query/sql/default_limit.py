@@ -1,0 +1,22 @@
+"""Whether an answer was cut by the LIMIT that a query without one gets, as in Pinot."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from segments.dataplane.query.plan import DEFAULT_LIMIT
+from segments.dataplane.query.sql.rejected import QueryRejected
+from segments.dataplane.query.sql.tokens import PinotSql, read_tokens
+
+
+def may_be_cut(sql: str, rows: int) -> bool:
+    """Has the text no LIMIT of its own, and the answer just as many rows as are given then? False for a text that can not be read."""
+    if rows != DEFAULT_LIMIT:
+        return False
+    try:
+        query = read_tokens(sql)
+        trees = [tree for tree in PinotSql().parser().parse(query.tokens, query.text) if tree is not None]
+    except (SqlglotError, RecursionError, QueryRejected):
+        return False
+    return bool(trees) and isinstance(trees[-1], exp.Query) and trees[-1].args.get("limit") is None

@@ -1,0 +1,70 @@
+"""Bounds how long texts may grow that a query makes: ``replace`` in ``replace`` makes them ten times as long per level.
+
+Counted from the query's text alone, before anything runs: a column's value counts as so many characters, and functions that make longer
+texts multiply and add. What can become longer than the limit is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from sqlglot import exp
+
+from segments.dataplane.query.sql.rejected import QUERY_VALIDATION, QueryRejected
+
+#: Characters of one made text; and those that a value of a column counts as, which is Pinot's own maximum unless a schema says otherwise.
+MAX_TEXT: Final = 64 << 10
+_COLUMN: Final = 512
+_GROWING: Final = frozenset(("replace", "concat"))
+#: Of the select's parts those that may name an alias.
+_AFTER_SELECT: Final = ("group", "having", "order")
+
+
+def check_growth(select: exp.Select) -> None:
+    """Raises QueryRejected for a query with a text that can become longer than ``MAX_TEXT`` characters."""
+    if not any(_grows(node) for node in select.find_all(exp.DPipe, exp.Anonymous)):
+        return
+    aliases = {item.alias: item.this for item in select.expressions if isinstance(item, exp.Alias)}
+    for item in (*select.expressions, select.args.get("where")):
+        if item is not None:
+            _longest(item, {})
+    for part in _AFTER_SELECT:
+        if select.args.get(part) is not None:
+            _longest(select.args[part], aliases)
+
+
+def _grows(node: exp.Expression) -> bool:
+    return isinstance(node, exp.DPipe) or (isinstance(node, exp.Anonymous) and _name(node) in _GROWING)
+
+
+def _name(call: exp.Anonymous) -> str:
+    return str(call.this).replace("_", "").lower()
+
+
+def _longest(node: exp.Expression, aliases: Mapping[str, exp.Expression]) -> int:
+    """Characters of the longest text that the expression can make; of conditions and the like, of the longest inside."""
+    if isinstance(node, exp.Literal):
+        return len(str(node.this))
+    if isinstance(node, exp.Column):
+        stands_for = None if node.table else aliases.get(node.name)
+        return _longest(stands_for, {}) if stands_for is not None else _COLUMN
+    inner = [_longest(child, aliases) for child in node.iter_expressions()]
+    if not _grows(node):
+        return max(inner, default=0)
+    if isinstance(node, exp.Anonymous) and _name(node) == "replace" and len(inner) == 3:
+        found = inner[0] * max(1, -(-inner[2] // _shortest(node.expressions[1])))
+    else:
+        found = sum(inner)
+    if found > MAX_TEXT:
+        raise QueryRejected(
+            f"The query can make texts of {found} characters; at most {MAX_TEXT} are allowed.",
+            error_code=QUERY_VALIDATION,
+            remedy="Nest replace() and concat() less, or replace by shorter texts.",
+        )
+    return found
+
+
+def _shortest(node: exp.Expression) -> int:
+    """Characters that are at least taken out for what is put in."""
+    return max(1, len(str(node.this))) if isinstance(node, exp.Literal) and node.is_string else 1

@@ -1,0 +1,1 @@
+"""The end of a consuming segment: built, uploaded, committed within the lease."""

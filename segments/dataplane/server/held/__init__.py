@@ -1,0 +1,1 @@
+"""The segments that a server holds: fetched, checked, opened, cached."""

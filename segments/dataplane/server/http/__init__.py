@@ -1,0 +1,1 @@
+"""The server's HTTP port: routes, who may use them, what they answer."""

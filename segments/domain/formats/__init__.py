@@ -1,0 +1,1 @@
+"""Formats of text and data that come from outside, read within bounds, and those that go out."""

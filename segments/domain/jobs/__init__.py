@@ -1,0 +1,1 @@
+"""Jobs as values: which worker does what, and for how long."""

@@ -1,0 +1,1 @@
+"""A real Pinot's versions, refusals, paths and tasks as values."""

@@ -1,0 +1,1 @@
+"""Ingestion jobs as values: their specification, plan and report."""

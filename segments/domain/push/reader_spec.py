@@ -1,0 +1,109 @@
+"""``recordReaderSpec`` of a job: format and reader settings with Pinot's defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from segments.domain.formats.json_model import Flag, read_model
+from segments.domain.push.push_model import CsvConfigs, RecordReader, keys_of
+from segments.errors import InvalidInput
+from segments.names import shown
+
+_BELOW: Final = "recordReaderSpec.configs"
+FORMATS: Final = ("csv", "json", "parquet")
+_CLASSES: Final = {
+    "csvrecordreader": "csv",
+    "jsonrecordreader": "json",
+    "parquetrecordreader": "parquet",
+    "parquetnativerecordreader": "parquet",
+}
+_UNSUPPORTED: Final = ("commentMarker", "quoteMode", "recordSeparator", "stopOnError")
+#: CSV presets that differ from one another, as far as a reader can tell, only in the delimiter.
+_PRESETS: Final = {"default": ",", "rfc4180": ",", "excel": ",", "tdf": "\t"}
+
+
+@dataclass(frozen=True)
+class ReaderSpec:
+    """How to read input files. Only ``format`` matters unless it is csv.
+
+    ``header``: column names when the file has none (or, with ``skip_header``, instead of its own); None: the first line names them.
+    ``multi_value``: delimiter inside multi-value columns, None: never split. ``null_string`` reads as null, beside empty text.
+    """
+
+    format: str
+    delimiter: str = ","
+    header: tuple[str, ...] | None = None
+    skip_header: bool = False
+    multi_value: str | None = ";"
+    null_string: str | None = None
+    quote: str | None = '"'
+    escape: str | None = None
+    trim: bool = True
+    skip_empty_lines: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for a job that is sent elsewhere."""
+        return asdict(self)
+
+
+def from_json(body: Mapping[str, Any]) -> ReaderSpec:
+    """Back from ``to_json``."""
+    header = body.get("header")
+    return ReaderSpec(**{**body, "header": tuple(header) if header is not None else None})
+
+
+def parse_reader(spec: RecordReader) -> ReaderSpec:
+    """Format from ``dataFormat``, else from ``className``. Raises InvalidInput naming the key."""
+    name = (spec.data_format or "").lower() or _CLASSES.get((spec.class_name or "").rpartition(".")[2].lower(), "")
+    if name not in FORMATS:
+        given = spec.data_format or spec.class_name
+        raise InvalidInput(
+            f"'recordReaderSpec.dataFormat' {shown(given)!r} is not supported." if given else "'recordReaderSpec.dataFormat' is missing.",
+            remedy=f"Use one of {', '.join(FORMATS)}.", field="recordReaderSpec.dataFormat",
+        )  # fmt: skip
+    return _csv(spec.configs or {}) if name == "csv" else ReaderSpec(name)
+
+
+def _csv(configs: Mapping[str, Any]) -> ReaderSpec:
+    known = keys_of(CsvConfigs)
+    for key, value in configs.items():
+        if key in _UNSUPPORTED and value is not None:
+            raise _bad(key, "is not supported", "Remove it.")
+        if key not in (*known, *_UNSUPPORTED):
+            raise _bad(key, "is no setting of the CSV reader", f"Known are {', '.join(known)}.")
+    given = read_model(CsvConfigs, dict(configs), "the job specification", below=_BELOW)
+    preset = (given.file_format or "default").lower()
+    if preset not in _PRESETS:
+        raise _bad("fileFormat", f"'{shown(preset)}' is not supported", f"Use one of {', '.join(_PRESETS)}.")
+    delimiter = _char("delimiter", given.delimiter) or _PRESETS[preset]
+    names = tuple(n.strip() for n in given.header.split(delimiter)) if given.header else None
+    if names is not None and len(set(names)) != len(names):
+        raise _bad("header", "names a column twice", "Name every column once.")
+    return ReaderSpec(
+        "csv", delimiter, names, bool(given.skip_header),
+        (_char("multiValueDelimiter", given.multi_value_delimiter) or ";") if _is_on(given.multi_value_delimiter_enabled) else None,
+        str(given.null_string_value) if given.null_string_value is not None else None,
+        _char("quoteCharacter", given.quote_character) or '"', _char("escapeCharacter", given.escape_character),
+        _is_on(given.ignore_surrounding_spaces), _is_on(given.ignore_empty_lines),
+    )  # fmt: skip
+
+
+def _is_on(flag: Flag | None) -> bool:
+    """On unless it is switched off."""
+    return flag is None or bool(flag)
+
+
+def _char(key: str, value: str | None) -> str | None:
+    if value is None:
+        return None
+    text = {"\\t": "\t", "\\n": "\n"}.get(value, str(value))
+    if len(text) != 1 or ord(text) > 127:
+        raise _bad(key, f"must be one ASCII character, not {shown(value)!r}", "")
+    return text
+
+
+def _bad(key: str, text: str, remedy: str) -> InvalidInput:
+    path = f"{_BELOW}.{key}"
+    return InvalidInput(f"'{path}' {text}.", remedy=remedy, field=path)

@@ -1,0 +1,1 @@
+"""Consumption as pure decisions: pauses, offsets, repairs and commits."""

@@ -1,0 +1,209 @@
+"""What rules of the completion protocol ask of a message that has come in, and what they change (completion.md 5 and 7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from segments.domain.realtime.completion.machine import CAP_MS, DEFAULT_EXTENSION_S, MOST_QUESTIONS, NOTIFY_MS, PICK_MS, Machine, State
+from segments.domain.realtime.completion.message import END_OF_PARTITION, ROW_LIMIT, Message
+from segments.domain.realtime.streams.stream_offset import Offset
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a rule looks at: the machine with this report already entered, the message, the time."""
+
+    machine: Machine
+    message: Message
+    now_ms: int
+
+    @property
+    def offset(self) -> Offset:
+        """The reported offset."""
+        assert self.message.offset is not None  # checked by ``step``
+        return self.message.offset
+
+    @property
+    def winning(self) -> Offset:
+        """The winning offset; only asked for where there is one."""
+        assert self.machine.winning is not None
+        return self.machine.winning
+
+    @property
+    def is_winner(self) -> bool:
+        """Does the committer speak?"""
+        return self.machine.winner == self.message.instance
+
+
+# ---- conditions
+def always(seen: Seen) -> bool:
+    """Fits every message that no rule above fitted."""
+    return True
+
+
+def is_shortcut(seen: Seen) -> bool:
+    """The first to report reached the row limit or the partition's end: no need to hear the others."""
+    return seen.message.reason in (ROW_LIMIT, END_OF_PARTITION) and len(seen.machine.offsets) == 1
+
+
+def is_time_to_pick(seen: Seen) -> bool:
+    """All replicas reported, or the window is over."""
+    return seen.now_ms > seen.machine.start_ms + PICK_MS or seen.machine.has_heard_all(seen.message.absent)
+
+
+def picks_reporter(seen: Seen) -> bool:
+    """Time to pick, and nobody is ahead of who reports."""
+    return is_time_to_pick(seen) and seen.offset == max(seen.machine.offsets.values())
+
+
+def is_tired(seen: Seen) -> bool:
+    """The committer asked again and again: it can not build or upload (its disk is full, say). Who stands at the same offset may try."""
+    return seen.machine.asked_again >= MOST_QUESTIONS and seen.offset == seen.winning
+
+
+def is_notify_over(seen: Seen) -> bool:
+    """The chosen replica did not come back in time."""
+    return seen.now_ms > seen.machine.start_ms + NOTIFY_MS
+
+
+def is_late(seen: Seen) -> bool:
+    """The committer's time is over."""
+    return seen.now_ms > seen.machine.deadline_ms
+
+
+def is_past_cap(seen: Seen) -> bool:
+    """No commit may take longer in all."""
+    return seen.now_ms > seen.machine.start_ms + CAP_MS
+
+
+def is_winner_elsewhere(seen: Seen) -> bool:
+    """The committer lost rows or went past the offset it won with: it restarted."""
+    return seen.is_winner and seen.offset != seen.winning
+
+
+def is_committer(seen: Seen) -> bool:
+    """The committer speaks, at the winning offset."""
+    return seen.is_winner and seen.offset == seen.winning and seen.message.instance not in seen.machine.excluded
+
+
+def is_excluded(seen: Seen) -> bool:
+    """Who said it stopped can not commit."""
+    return seen.message.instance in seen.machine.excluded
+
+
+def is_other(seen: Seen) -> bool:
+    """Somebody else than the committer speaks."""
+    return not seen.is_winner
+
+
+def is_winner(seen: Seen) -> bool:
+    """The committer speaks."""
+    return seen.is_winner
+
+
+def is_ahead_or_level(seen: Seen) -> bool:
+    """At the winning offset or past it."""
+    return seen.offset >= seen.winning
+
+
+def is_level(seen: Seen) -> bool:
+    """At the winning offset."""
+    return seen.offset == seen.winning
+
+
+def is_behind(seen: Seen) -> bool:
+    """Short of the winning offset."""
+    return seen.offset < seen.winning
+
+
+def extends_past_cap(seen: Seen) -> bool:
+    """Asks for more than any commit gets."""
+    return _extended_to(seen) > seen.machine.start_ms + CAP_MS
+
+
+def is_repeated_end(seen: Seen) -> bool:
+    """The commit end of what is committed: its answer was lost (B14)."""
+    return seen.message.is_same_content and seen.offset == seen.winning
+
+
+# ---- changes
+def stay(seen: Seen) -> Machine:
+    """Nothing changes but what was reported."""
+    return seen.machine
+
+
+def ask_again(seen: Seen) -> Machine:
+    """The committer did not get on; its time stays as it is."""
+    return replace(seen.machine, asked_again=seen.machine.asked_again + 1)
+
+
+def hold(seen: Seen) -> Machine:
+    """Wait for more reports."""
+    return replace(seen.machine, state=State.HOLDING)
+
+
+def end(seen: Seen) -> None:
+    """The round is over without a commit."""
+
+
+def commit_here(seen: Seen) -> Machine:
+    """Who reports becomes the committer and is told so."""
+    return _elected(seen, seen.message.instance, State.COMMITTER_NOTIFIED)
+
+
+def choose_ahead(seen: Seen) -> Machine:
+    """One that is ahead becomes the committer, but has to come back to hear it; one that is alive is preferred."""
+    offsets, sessions = seen.machine.offsets, seen.machine.sessions
+    best = max(offsets.values())
+    ahead = sorted((not sessions.get(i), i) for i, o in offsets.items() if o == best)
+    return _elected(seen, ahead[0][1], State.COMMITTER_DECIDED)
+
+
+def start_upload(seen: Seen) -> Machine:
+    """The committer has built; its time starts anew for the upload."""
+    return replace(_leased(seen), state=State.COMMITTER_UPLOADING)
+
+
+def renew(seen: Seen) -> Machine:
+    """The committer is alive: it gets its time again."""
+    return replace(_leased(seen), asked_again=seen.machine.asked_again + 1)
+
+
+def extend(seen: Seen) -> Machine:
+    """The committer's time, longer."""
+    return replace(seen.machine, deadline_ms=max(seen.machine.deadline_ms, _extended_to(seen)))
+
+
+def replace_winner(seen: Seen) -> Machine:
+    """The committer is gone: the others choose again."""
+    machine, gone = seen.machine, seen.message.instance
+    return replace(
+        machine,
+        state=State.HOLDING,
+        start_ms=seen.now_ms,
+        offsets={i: o for i, o in machine.offsets.items() if i != gone},
+        excluded=machine.excluded | {gone},
+        winner=None,
+        winning=None,
+        deadline_ms=0,
+        asked_again=0,
+    )
+
+
+def _elected(seen: Seen, instance: str, state: State) -> Machine:
+    machine = seen.machine
+    deadline = machine.start_ms + machine.budget_ms
+    if seen.now_ms > machine.start_ms + NOTIFY_MS:  # chosen late in the round: the time counts from now
+        deadline = min(seen.now_ms + machine.lease_ms, machine.start_ms + CAP_MS)
+    return replace(machine, state=state, winner=instance, winning=machine.offsets[instance], deadline_ms=deadline, asked_again=0)
+
+
+def _leased(seen: Seen) -> Machine:
+    machine = seen.machine
+    until = min(seen.now_ms + machine.lease_ms, machine.start_ms + CAP_MS)
+    return replace(machine, deadline_ms=max(machine.deadline_ms, until))
+
+
+def _extended_to(seen: Seen) -> int:
+    seconds = seen.message.extra_s if seen.message.extra_s > 0 else DEFAULT_EXTENSION_S
+    return seen.now_ms + seconds * 1000

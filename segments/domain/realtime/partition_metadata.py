@@ -1,0 +1,23 @@
+"""``segment.partition.metadata`` of a consuming segment: which values its rows can have (completion.md 10)."""
+
+from __future__ import annotations
+
+import json
+
+from segments.domain.tables.table_config import TableConfig
+
+
+def stream_partition_metadata(config: TableConfig, partition: int, topic_partitions: int) -> str | None:
+    """JSON when the table has exactly one partition column and the stream has its number of partitions, else None.
+
+    ``partition`` is the partition's number within its topic.
+    """
+    partitions = config.index.segment_partition_config
+    columns = {c: s for c, s in ((partitions and partitions.column_partition_map) or {}).items() if s is not None}
+    if len(columns) != 1 or topic_partitions <= 0:
+        return None
+    [(column, settings)] = columns.items()
+    one = {"functionName": str(settings.function_name), "numPartitions": topic_partitions, "partitions": [partition]}
+    if settings.function_config:
+        one["functionConfig"] = settings.function_config
+    return json.dumps({"columnPartitionMap": {column: one}}, separators=(",", ":"))

@@ -1,0 +1,40 @@
+"""Which servers consume a partition: Pinot's fixed rule over the servers of the table's tenant (completion.md 10)."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Sequence
+
+from segments.domain.segments.ideal_state import CONSUMING
+from segments.errors import StateConflict
+
+
+def in_order(table: str, instances: Collection[str]) -> list[str]:
+    """The tenant's servers in this table's order: by name, rotated by the table's name so that tables do not all begin with the same."""
+    names = sorted(instances)
+    shift = zlib.crc32(table.encode()) % len(names) if names else 0
+    return names[shift:] + names[:shift]
+
+
+def servers_of_partition(table: str, partition: int, replicas: int, instances: Sequence[str]) -> list[str]:
+    """instances[(partition * replicas + r) % n] for each replica r. ``partition`` is the stream's own number.
+
+    Raises StateConflict when there are fewer servers than replicas (case 41).
+    """
+    count = len(instances)
+    if count < replicas:
+        raise StateConflict(
+            f"Table '{table}' wants {replicas} replicas, but its tenant has {count} servers.",
+            remedy="Start more servers with the tenant's REALTIME tag, or lower segmentsConfig.replication.",
+        )
+    return [instances[(partition * replicas + r) % count] for r in range(replicas)]
+
+
+def consuming_row_of(table: str, partition: int, replicas: int, instances: Sequence[str]) -> dict[str, str]:
+    """{instance: CONSUMING} of a new segment of the partition."""
+    return dict.fromkeys(sorted(servers_of_partition(table, partition, replicas, instances)), CONSUMING)
+
+
+def most_partitions_per_server(partitions: int, replicas: int, servers: int) -> int:
+    """ceil(P * R / n): by this ``realtime.segment.flush.threshold.rows`` is divided (completion.md 10)."""
+    return max(1, -(-partitions * replicas // max(servers, 1)))

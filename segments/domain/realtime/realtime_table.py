@@ -1,0 +1,47 @@
+"""What a REALTIME table's config must fulfil: streams, names, replicas (realtime-ops.md 14)."""
+
+from __future__ import annotations
+
+from segments.domain.realtime.llc_name import check_llc_table
+from segments.domain.realtime.streams.stream_config import StreamConfig, stream_configs
+from segments.domain.tables.table_config import TableConfig
+from segments.errors import InvalidInput
+from segments.names import REALTIME
+
+
+def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
+    """The streams of a REALTIME table. Raises InvalidInput naming the key and what is wrong with it."""
+    check_llc_table(config.table.raw)
+    streams = stream_configs(config)
+    if config.time_column is None:
+        raise InvalidInput(
+            f"Table '{config.table}' has no time column.", remedy="Name a date-time column in segmentsConfig.timeColumnName."
+        )
+    _check_pauseless(config, streams)
+    _check_not_built_yet(config)
+    return streams
+
+
+def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:
+    """What Pinot asks of a pauseless table. It commits by the standard protocol here: servers read on behind a segment that is being
+    committed and answer queries with those rows, so nothing pauses either way; the COMMITTING state of seed 003 comes with its repair."""
+    if not config.is_pauseless:
+        return
+    if len(streams) > 1:
+        raise InvalidInput("Multiple stream configs are not supported with pauseless consumption enabled.")
+    if config.replication > 1 and config.peer_scheme is None:
+        raise InvalidInput(
+            f"Table '{config.table}' needs 'peerSegmentDownloadScheme' for pauseless consumption with {config.replication} replicas.",
+            remedy="Set segmentsConfig.peerSegmentDownloadScheme to http.",
+        )
+
+
+def _check_not_built_yet(config: TableConfig) -> None:
+    """Better refused than consumed with rows that mean something else."""
+    asked = []
+    if config.model.upsert_config is not None and (config.model.upsert_config.mode or "NONE").upper() != "NONE":
+        asked.append("upsert (upsertConfig)")
+    if config.model.dedup_config is not None and config.model.dedup_config.dedup_enabled:
+        asked.append("deduplication (dedupConfig)")
+    if asked and config.table.type == REALTIME:
+        raise InvalidInput(f"Table '{config.table}' asks for {' and '.join(asked)}, which this cluster can not do.", remedy="Leave it out.")

@@ -1,0 +1,1 @@
+"""Stream configs and offsets as values."""

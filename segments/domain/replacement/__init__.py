@@ -1,0 +1,1 @@
+"""The replacement protocol as pure decisions over the lineage."""

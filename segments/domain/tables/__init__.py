@@ -1,0 +1,1 @@
+"""Table configs and schemas as values: their keys, defaults, refusals and secrets."""

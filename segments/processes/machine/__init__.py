@@ -1,0 +1,1 @@
+"""What the children find on this machine: Java, Redis, ports, passwords, private files."""

@@ -1,0 +1,1 @@
+"""Raw input columns become stored ones, as Pinot's segment creator does."""

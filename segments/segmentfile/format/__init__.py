@@ -1,0 +1,1 @@
+"""The bytes of Pinot's segment files, read and written."""

@@ -1,0 +1,1 @@
+"""Expressions of ingestion configs: parsed, and run over whole Arrow columns."""

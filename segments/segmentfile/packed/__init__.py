@@ -1,0 +1,1 @@
+"""Segments as tar files: packed, unpacked within bounds, renamed."""

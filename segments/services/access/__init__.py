@@ -1,0 +1,1 @@
+"""Who asks and what they may do: every door asks here, nothing is allowed unless something says so."""

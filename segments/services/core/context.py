@@ -1,0 +1,115 @@
+"""What a use case works with: the cluster's parts, a clock and an id source, all given from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from segments.domain.realtime.streams.kafka_settings import check_client
+from segments.services.upkeep.seen_records import SeenRecords
+
+if TYPE_CHECKING:
+    from segments.domain.access.outgoing import Rules
+    from segments.domain.realtime.streams.stream_config import StreamConfig
+    from segments.gateways.deep_store.deepstore import DeepStore
+    from segments.gateways.pinot import PinotController, PinotSqlBroker
+    from segments.gateways.servers import Servers
+    from segments.gateways.streams import Stream
+    from segments.store.base import Store
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a use case waits, in seconds, and how long things are kept."""
+
+    #: End of a replacement: for all replicas of the new segments (lineage.md 5.6).
+    replicas_online_s: float = 600.0
+    #: End and revert: for live brokers to acknowledge the new lineage; then deletions are left to the next pass.
+    broker_ack_s: float = 10.0
+    #: A protected upload older than this is taken over (storage-zk.md 3.4).
+    upload_lock_s: float = 600.0
+    #: Files of deleted segments are kept this long unless the table or the call says otherwise (lineage.md 8).
+    deleted_segments_days: int = 7
+    #: A push whose lease was not renewed for this long is resumed by somebody else.
+    push_lease_s: float = 20.0
+    #: Silence of a client that sends heartbeats; when it lasts half as long again, its replacement is reverted (B5).
+    entry_lease_s: float = 40.0
+    #: An end in the background gives up after this long.
+    end_job_s: float = 3600.0
+    #: The largest tar that is taken in, and what it may unpack to, in bytes.
+    upload_bytes: int = 5 << 30
+    unpacked_bytes: int = 20 << 30
+    #: URI push: seconds for the whole download, the addresses below which files may be read, and whether, where there are none of these,
+    #: this machine's own loopback addresses may be read from; without both nothing may.
+    fetch_s: float = 600.0
+    fetch_from_loopback: bool = True
+    fetch_roots: tuple[str, ...] = ()
+
+
+class SnapshotReader(Protocol):
+    """Answers queries from named segments of one table, as they are served now."""
+
+    def query(self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None) -> dict[str, Any]:
+        """Pinot's broker response; what goes wrong is in its ``exceptions``."""
+
+
+class LocalBroker(Protocol):
+    """The broker of this very process: it can be asked what it serves without a way over ZooKeeper."""
+
+    broker_id: str
+
+    def wait_for(self, table: str, zxid: int, timeout_s: float) -> bool:
+        """Wait until it serves the typed table with a lineage at least as new as ``zxid``; False when time is up first."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """One cluster as a use case sees it. ``clock`` gives epoch milliseconds, ``new_id`` a random UUID text."""
+
+    cluster: str
+    store: Store
+    deep_store: DeepStore
+    clock: Callable[[], int]
+    new_id: Callable[[], str]
+    #: Address under which servers fetch segments through the controller, without a slash at the end.
+    controller_url: str
+    limits: Limits = field(default_factory=Limits)
+    #: Opens the stream of a config; the caller closes it.
+    streams: Callable[[StreamConfig], Stream] = field(default_factory=lambda: _open_stream)
+    #: Refuses (InvalidInput) a stream config that may not be opened here; connects nowhere.
+    check_stream: Callable[[StreamConfig], None] = check_client
+    #: Which schema registries streams' decoders may ask; None: none.
+    registries: Rules | None = None
+    #: HTTP to the cluster's servers; None where no use case asks them.
+    servers: Servers | None = None
+    #: Reads exactly the named segments of a typed table, hidden ones too; None where no use case does.
+    snapshots: Callable[[str], AbstractContextManager[SnapshotReader]] | None = None
+    #: The broker of this process; None in processes without one.
+    local_broker: Callable[[], LocalBroker | None] = lambda: None
+    #: The controller of a real Pinot; None for the embedded cluster. ``store`` then writes below ``/PINOTADMIN`` only: all else is changed
+    #: through this.
+    pinot: PinotController | None = None
+    #: SQL to that cluster's brokers; None for the embedded cluster.
+    pinot_broker: PinotSqlBroker | None = None
+    #: What passes of this process have read of segments that are committed and kept.
+    seen_records: SeenRecords = field(default_factory=SeenRecords)
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who asks, from where and why; goes into the audit record."""
+
+    name: str
+    reason: str = ""
+    address: str = ""
+
+
+SYSTEM = Actor("system")
+
+
+def _open_stream(config: StreamConfig) -> Stream:
+    from segments.gateways.streams import open_stream  # only who reads streams needs their clients
+
+    return open_stream(config)

@@ -1,0 +1,1 @@
+"""What jobs and workers share: one holder at a time, no pass of a table beside itself, an end to every task."""

@@ -1,0 +1,1 @@
+"""The controller's side of the segment completion protocol: load, take one step, write conditionally, answer."""

@@ -1,0 +1,118 @@
+"""What a step of the completion protocol asks for beyond the machine itself, as the writes of the same transaction."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from segments.domain.realtime.commit_plan import FLUSH_ROWS, Built, Commit, RealtimeTable, check_built, plan_commit
+from segments.domain.realtime.flush_threshold import lowered_limit
+from segments.domain.realtime.llc_name import LLCName
+from segments.domain.segments import segment_metadata
+from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, with_rows
+from segments.domain.segments.segment_metadata import IN_PROGRESS
+from segments.errors import InvalidInput, StateConflict
+from segments.names import TableName
+from segments.segmentfile.format.crc import NO_CRC
+from segments.segmentfile.format.info import ColumnInfo, SegmentInfo
+from segments.services.core.context import Context
+from segments.services.realtime.completion.completion_state import Observed, end_write, removal
+from segments.services.realtime.realtime_servers import tenant_servers
+from segments.services.segments.segment_reset import send_resets
+from segments.store import paths
+from segments.store.base import Create, Replace, Versioned, Write
+
+
+def built_of(name: LLCName, end_offset: str, info: SegmentInfo, size_bytes: int) -> Built:
+    """What the committer's two small files say, checked against the segment that is committed (B14). Raises InvalidInput."""
+    if info.crc == NO_CRC:
+        raise InvalidInput(f"Segment '{name}' has no CRC: creation.meta is missing or cut.", remedy="Build the segment again.")
+    check_built(name, info.name, info.table, end_offset, info.realtime_end_offset)
+    return Built(
+        crc=info.crc, total_docs=info.total_docs, index_version=info.index_version, size_bytes=size_bytes, data_crc=info.data_crc,
+        start_ms=info.start_time_ms, end_ms=info.end_time_ms, custom=info.custom,
+        partitions={n: _partition(c) for n, c in sorted(info.columns.items()) if c.partition_function},
+    )  # fmt: skip
+
+
+def commit_writes(ctx: Context, seen: Observed, commit: Commit, *, is_repeated: bool) -> list[Write]:
+    """Both records, the ideal state, and the machine's end. ``is_repeated``: an earlier attempt met a conflict.
+
+    Raises StateConflict when the segment is not consuming any more, or its successor exists already.
+    """
+    typed, segment, now_ms = seen.table.typed, seen.segment, ctx.clock()
+    ideal = _ideal(ctx, seen)
+    assert segment is not None  # ``seen.metadata`` was asked before
+    assert ideal.record is not None
+    table = RealtimeTable(
+        typed=typed, replicas=seen.config.replication, topics=seen.topics, flush=seen.stream.flush, chance=random.random(),
+        instances=tenant_servers(ctx, seen.config), taken=_taken(ctx, seen) if is_repeated else frozenset(),
+    )  # fmt: skip
+    plan = plan_commit(commit, table, seen.metadata, ideal.record, now_ms)
+    following = [Create(paths.segment(typed, plan.successor.id), plan.successor)] if plan.successor else []
+    return [
+        Replace(paths.segment(typed, seen.name.text), plan.done, segment.version),
+        *following,
+        Replace(paths.ideal_state(typed), plan.ideal, ideal.version),
+        *removal(seen),
+    ]
+
+
+def stop_writes(ctx: Context, seen: Observed, instance: str) -> list[Write]:
+    """The replica's CONSUMING becomes OFFLINE; nothing when it is not CONSUMING (completion.md 7)."""
+    ideal = ctx.store.get(paths.ideal_state(seen.table.typed))
+    row = ideal.record.maps.get(seen.name.text, {}) if ideal and ideal.record else {}
+    if ideal is None or ideal.record is None or row.get(instance) != CONSUMING:
+        return []
+    changed = with_rows(ideal.record, {seen.name.text: {**row, instance: OFFLINE}})
+    return [Replace(paths.ideal_state(seen.table.typed), changed, ideal.version)]
+
+
+def lower_limit_writes(seen: Observed, rows: int) -> list[Write]:
+    """A smaller row limit on record, and the round's end (case 23). StateConflict unless the segment is consuming."""
+    metadata, segment = seen.metadata, seen.segment
+    assert segment is not None
+    if metadata.status != IN_PROGRESS:
+        raise StateConflict(f"Segment '{seen.name}' is {metadata.status}, not {IN_PROGRESS}.")
+    text = metadata.fields.get(FLUSH_ROWS, "")
+    limit = lowered_limit(rows, int(text) if text.isdigit() else 0)
+    if str(limit) == text:
+        return []
+    record = metadata.edited({FLUSH_ROWS: limit}).to_record()
+    return [Replace(paths.segment(seen.table.typed, seen.name.text), record, segment.version), *end_write(seen)]
+
+
+def restart_replicas(ctx: Context, table: TableName, segment: str) -> None:
+    """Replicas that consume the segment begin it anew, with the row limit that is on record now."""
+    ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
+    row = ideal.record.maps.get(segment, {}) if ideal and ideal.record else {}
+    wanted = {i: [segment] for i, state in row.items() if state == CONSUMING}
+    send_resets(ctx, table, wanted, view.record.maps if view and view.record else {})
+
+
+def _ideal(ctx: Context, seen: Observed) -> Versioned:
+    node = ctx.store.get(paths.ideal_state(seen.table.typed))
+    if node is None or node.record is None:
+        raise StateConflict(f"Table {seen.table} has no ideal state.", remedy="It was dropped meanwhile.")
+    return node
+
+
+def _taken(ctx: Context, seen: Observed) -> frozenset[str]:
+    """Names that the successor can not have, because a record of a former life is still there."""
+    following = f"{seen.name.raw}__{seen.name.partition}__{seen.name.sequence + 1}__"
+    return frozenset(s for s in ctx.store.children(paths.segments(seen.table.typed)) if s.startswith(following))
+
+
+def is_same_content(seen: Observed, info: SegmentInfo) -> bool:
+    """Does the record of the committed segment name these files?"""
+    metadata = seen.metadata
+    return metadata.status == segment_metadata.DONE and (metadata.crc, metadata.total_docs) == (info.crc, info.total_docs)
+
+
+def _partition(column: ColumnInfo) -> dict[str, Any]:
+    return {
+        "functionName": column.partition_function,
+        "numPartitions": column.num_partitions,
+        "partitions": list(column.partitions),
+        "functionConfig": None,
+    }

@@ -1,0 +1,213 @@
+"""The controller's side of the segment completion protocol: load the machine, take one step, write, answer (completion.md 3 to 9).
+
+Every message is one compare-and-set over what it was decided from, so any web process may answer any message (B13). A commit is one
+transaction: both segments' records, the ideal state and the machine's end (B12). A repeated message finds its own trace (B14).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from segments.domain.realtime import completion
+from segments.domain.realtime.commit_plan import Built, Commit
+from segments.domain.realtime.completion import Action, Answer, Kind, Message, Status, Step
+from segments.domain.realtime.llc_name import LLCName, parse_llc_name
+from segments.domain.realtime.streams.stream_offset import parse_offset
+from segments.errors import InvalidInput, PinotAdminError, Rejected, SegmentCorrupt, StateConflict, Unavailable
+from segments.names import REALTIME, TableName
+from segments.segmentfile.format.info import SegmentInfo, parse_info
+from segments.services.core.context import Context
+from segments.services.realtime.completion.commit_file import CommitFile, ForeignLocation, finish_left, temporary_path
+from segments.services.realtime.completion.completion_actions import (
+    built_of,
+    commit_writes,
+    is_same_content,
+    lower_limit_writes,
+    restart_replicas,
+    stop_writes,
+)
+from segments.services.realtime.completion.completion_state import (
+    Observed,
+    absent_replicas,
+    current_machine,
+    machine_writes,
+    observe,
+    remember,
+)
+from segments.services.tables.table_record import read_table_config
+from segments.store.base import Write
+from segments.store.update import update_transaction
+
+log = logging.getLogger(__name__)
+
+FAILED: Final = Answer(Status.FAILED)
+_INSTANCE: Final = re.compile(r"[^/\x00]{1,255}")
+_METADATA: Final = "metadata.properties"
+_CREATION: Final = "creation.meta"
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message as it came in. ``rows``, ``size_bytes``, ``location`` and ``info`` describe a commit; ``rows`` a failed build, too."""
+
+    kind: Kind
+    instance: str
+    segment: str
+    offset: str | None = None
+    reason: str | None = None
+    extra_s: int = 0
+    rows: int = 0
+    size_bytes: int = 0
+    location: str = ""
+    info: SegmentInfo | None = None
+
+
+def answer(ctx: Context, said: Said) -> Answer:
+    """Take the message in and say what the server is to do. Whatever is answered is on record before.
+
+    FAILED also when the segment is unknown or its record does not allow it. Raises InvalidInput for a malformed name, instance or offset
+    and NotFound for an unknown table; a commit end is answered FAILED then, too, but for a location that is not the segment's.
+    """
+    name = parse_llc_name(said.segment)
+    if not _INSTANCE.fullmatch(said.instance):
+        raise InvalidInput(f"'{said.instance}' is no instance.", remedy="It looks like Server_host_8098.")
+    conversation = _Conversation(ctx, said, name)
+    try:
+        return conversation.run()
+    except Unavailable as error:
+        log.warning("%s of %s by %s is not answered now: %s", said.kind.value, name, said.instance, error)
+        return Answer(Status.NOT_LEADER)
+    except ForeignLocation:
+        raise
+    except Rejected as error:
+        if said.kind is not Kind.COMMIT_END and not isinstance(error, StateConflict):
+            raise
+        log.warning("%s of %s by %s is refused: %s", said.kind.value, name, said.instance, error)
+        return FAILED
+    except PinotAdminError as error:
+        log.error("%s of %s by %s failed: %s", said.kind.value, name, said.instance, error)
+        return FAILED
+
+
+def read_parts(parts: dict[str, bytes]) -> SegmentInfo | None:
+    """What the two parts of a commit end say; None when one is missing or can not be read."""
+    if _METADATA not in parts or _CREATION not in parts:
+        return None
+    try:
+        return parse_info(parts[_METADATA], parts[_CREATION])
+    except SegmentCorrupt as error:
+        log.warning("A commit end describes no segment: %s", error)
+        return None
+
+
+def upload(ctx: Context, segment: str, tar: Path, offset: str | None) -> Answer:
+    """Keep the tar of a segment that is about to be committed; the answer says where (storage-zk.md 2.4). FAILED for anything wrong."""
+    try:
+        name = parse_llc_name(segment)
+        read_table_config(ctx, TableName(name.raw, REALTIME))
+        path = temporary_path(ctx, name.raw, name.text)
+        ctx.deep_store.put(tar, path)
+    except (PinotAdminError, OSError) as error:
+        log.warning("The file of segment %s was not taken in: %s", segment, error)
+        return FAILED
+    return Answer(Status.UPLOAD_SUCCESS, offset, location=ctx.deep_store.uri(path))
+
+
+class _Conversation:
+    """One message: ``_attempt`` decides from fresh reads, as often as others get in between."""
+
+    def __init__(self, ctx: Context, said: Said, name: LLCName) -> None:
+        self._ctx, self._said, self._name = ctx, said, name
+        self._step = Step(None, FAILED)
+        self._attempts = 0
+        self._refusal: Rejected | None = None
+        self._file: CommitFile | None = None
+        self._built: Built | None = None
+        self._seen: Observed | None = None
+
+    def run(self) -> Answer:
+        """The answer, with everything written that it rests on."""
+        with self._prepared():
+            self._finish(update_transaction(self._ctx.store, self._attempt).changed)
+        if self._refusal is not None:
+            log.warning("%s of %s by %s failed: %s", self._said.kind.value, self._name, self._said.instance, self._refusal)
+            return FAILED
+        found = self._step.answer
+        return replace(found, controller=self._ctx.controller_url) if found.status is Status.COMMIT else found
+
+    def _prepared(self) -> AbstractContextManager[None]:
+        """Check what a commit end brings before anything is decided."""
+        said = self._said
+        if said.kind is not Kind.COMMIT_END:
+            return nullcontext()
+        if said.info is None or said.offset is None:
+            raise InvalidInput("A commit end needs metadata.properties, creation.meta and an offset.")
+        self._built = built_of(self._name, said.offset, said.info, said.size_bytes)
+        self._file = CommitFile(self._ctx, TableName(self._name.raw, REALTIME), self._name.text, said.location, said.info.crc)
+        return self._file.held()
+
+    def _attempt(self) -> Sequence[Write]:
+        self._attempts += 1
+        self._refusal = None
+        seen, now_ms = observe(self._ctx, self._name, self._said.instance), self._ctx.clock()
+        self._seen = seen
+        message = self._message(seen)
+        machine = current_machine(self._ctx, seen, message, now_ms)
+        message = replace(message, absent=absent_replicas(self._ctx, seen, machine, message))
+        self._step = completion.step(machine, message, now_ms)
+        try:
+            return self._writes(seen, machine)
+        except Rejected as error:
+            self._refusal = error
+            return machine_writes(seen, None)
+
+    def _writes(self, seen: Observed, machine: completion.Machine) -> list[Write]:
+        match self._step.action:
+            case Action.COMMIT:
+                writes = commit_writes(self._ctx, seen, self._commit(machine), is_repeated=self._attempts > 1)
+                if self._file is not None:
+                    self._file.stage()
+                return writes
+            case Action.STOP_REPLICA:
+                return [*stop_writes(self._ctx, seen, self._said.instance), *machine_writes(seen, self._step.machine)]
+            case Action.LOWER_LIMIT:
+                return lower_limit_writes(seen, self._said.rows)
+            case Action.NOTHING:
+                return machine_writes(seen, self._step.machine)
+
+    def _message(self, seen: Observed) -> Message:
+        said = self._said
+        offset = parse_offset(seen.stream.type, said.offset) if said.offset is not None else None
+        same = said.info is not None and is_same_content(seen, said.info)
+        return Message(said.kind, said.instance, offset, said.reason, said.extra_s, seen.session, same)
+
+    def _commit(self, machine: completion.Machine) -> Commit:
+        said = self._said
+        assert self._built is not None  # only a commit end leads here
+        assert self._file is not None
+        is_last = machine.ended_at is not None and machine.ended_at == machine.winning
+        return Commit(self._name, said.offset or "", self._file.url, self._built, said.rows, said.reason, is_last)
+
+    def _finish(self, has_written: bool) -> None:
+        """What follows the writes and may fail without harm."""
+        table, done = TableName(self._name.raw, REALTIME), self._step
+        try:
+            if self._refusal is not None:
+                return
+            if done.answer.status is Status.COMMIT_SUCCESS and self._file is not None:
+                self._file.finish()
+                log.info("Segment %s is committed by %s at %s.", self._name, self._said.instance, self._said.offset)
+            elif done.answer.status is Status.KEEP and self._seen is not None and self._seen.metadata.download_url:
+                finish_left(self._ctx, table, self._name.text, self._seen.metadata.crc)
+            elif done.action is Action.LOWER_LIMIT and has_written:
+                restart_replicas(self._ctx, table, self._name.text)
+            if done.remember_ms is not None:
+                remember(self._ctx, table, done.remember_ms)
+        except (PinotAdminError, OSError) as error:
+            log.warning("After %s of %s by %s: %s", self._said.kind.value, self._name, self._said.instance, error)

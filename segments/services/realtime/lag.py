@@ -1,0 +1,151 @@
+"""How far each partition of a realtime table is behind its stream: asked of the servers once a minute, kept for a day.
+
+A partition's lag is that of its best replica for queries (they stay with one replica), shown beside the worst; the history keeps the worst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
+from segments.errors import NotFound, PinotAdminError
+from segments.models import LagSample, Table
+from segments.names import REALTIME, TableName
+from segments.services.core.context import Context
+from segments.services.realtime.consuming_info import consuming_segments_info
+from segments.services.realtime.consuming_segments import StartFrom
+from segments.services.realtime.resume_plan import plan_resume
+
+KEPT: Final = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Replica:
+    """What one server says of a consuming segment. None: it can not tell. ``behind_ms`` 0 when nothing is left to consume."""
+
+    server: str
+    is_consuming: bool
+    offset: str
+    messages: int | None
+    behind_ms: int | None
+    last_consumed_ms: int | None
+
+
+@dataclass(frozen=True)
+class PartitionLag:
+    """One partition's consuming segment and its replicas."""
+
+    partition: int
+    segment: str
+    replicas: tuple[Replica, ...]
+
+    @property
+    def messages(self) -> int | None:
+        """Messages that the slowest replica has not consumed; None when no replica tells."""
+        return max((r.messages for r in self.replicas if r.messages is not None), default=None)
+
+    @property
+    def behind_ms(self) -> int | None:
+        """Age of the last consumed message on the slowest replica; None when no replica tells."""
+        return max((r.behind_ms for r in self.replicas if r.behind_ms is not None), default=None)
+
+    @property
+    def last_consumed_ms(self) -> int | None:
+        """When a row was last consumed, by any replica."""
+        return max((r.last_consumed_ms for r in self.replicas if r.last_consumed_ms), default=None)
+
+    @property
+    def offset(self) -> str:
+        """Next offset, of any replica that tells."""
+        return next((r.offset for r in self.replicas if r.offset), "")
+
+
+def read_lag(ctx: Context, table: TableName) -> list[PartitionLag]:
+    """Lag of every consuming segment, as servers tell now, by partition. NotFound when there is no such table."""
+    found = []
+    for segment, rows in consuming_segments_info(ctx, table)["_segmentToConsumingInfoMap"].items():
+        if is_llc_name(segment):
+            found.append(PartitionLag(parse_llc_name(segment).partition, segment, tuple(_replica(row) for row in rows)))
+    return sorted(found, key=lambda lag: lag.partition)
+
+
+def run(ctx: Context, table: TableName) -> list[str]:
+    """One look of the pass (Pinot calls it RealtimeConsumerMonitor): a sample per partition; what is older than a day goes."""
+    row = Table.objects.filter(cluster__name=ctx.cluster, name=table.typed).first()
+    if table.type != REALTIME or row is None:
+        return []
+    lags = read_lag(ctx, table)
+    now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+    LagSample.objects.bulk_create([*(_sample(row, lag, now) for lag in lags), *_waiting(ctx, table, row, now)])
+    LagSample.objects.filter(table=row, at__lt=now - KEPT).delete()
+    silent = [lag.partition for lag in lags if not lag.replicas]
+    return [f"No server tells of partition {p} of {table}." for p in silent]
+
+
+def _waiting(ctx: Context, table: TableName, row: Table, at: datetime) -> list[LagSample]:
+    """A sample of each partition that nobody consumes, as in a pause: the messages that wait behind where it stopped. None where the
+    stream is not ours to ask, does not answer, or is another one than where it stopped."""
+    if ctx.pinot is not None:
+        return []
+    try:
+        starts = plan_resume(ctx, table, StartFrom("lastConsumed"))
+    except PinotAdminError:
+        return []
+    return [LagSample(table=row, partition=s.partition, at=at, messages=s.waiting, offset=s.start[:128]) for s in starts]
+
+
+def history(table: Table, partition: int, now: datetime) -> list[LagSample]:
+    """Samples of the last day, oldest first."""
+    return list(LagSample.objects.filter(table=table, partition=partition, at__gte=now - KEPT).order_by("at"))
+
+
+def lag_json(ctx: Context, table: TableName) -> dict[str, Any]:
+    """The document of GET /api/v1/tables/{table}/lag: now, and the samples of the last day per partition."""
+    row = Table.objects.filter(cluster__name=ctx.cluster, name=table.typed).first()
+    if row is None:
+        raise NotFound(f"Table '{table}' does not exist.", remedy="List the tables with GET /tables.")
+    now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
+    return {"table": table.typed, "partitions": [_json(lag, history(row, lag.partition, now)) for lag in read_lag(ctx, table)]}
+
+
+def _json(lag: PartitionLag, samples: Iterable[LagSample]) -> dict[str, Any]:
+    return {
+        "partition": lag.partition, "segment": lag.segment, "messages": lag.messages, "behindMs": lag.behind_ms, "offset": lag.offset,
+        "lastConsumedMs": lag.last_consumed_ms,
+        "replicas": [
+            {"server": r.server, "consuming": r.is_consuming, "offset": r.offset, "messages": r.messages, "behindMs": r.behind_ms}
+            for r in lag.replicas
+        ],
+        "history": [{"atMs": int(s.at.timestamp() * 1000), "messages": s.messages, "behindMs": s.behind_ms} for s in samples],
+    }  # fmt: skip
+
+
+def _sample(table: Table, lag: PartitionLag, at: datetime) -> LagSample:
+    return LagSample(
+        table=table, partition=lag.partition, at=at, messages=lag.messages, behind_ms=lag.behind_ms, offset=lag.offset[:128], rows=None
+    )
+
+
+def _replica(row: Mapping[str, Any]) -> Replica:
+    info = row.get("partitionOffsetInfo") or {}
+    return Replica(
+        server=str(row.get("serverName", "")),
+        is_consuming=row.get("consumerState") == "CONSUMING",
+        offset=_only(info.get("currentOffsetsMap")) or _only(row.get("partitionToOffsetMap")),
+        messages=_number(_only(info.get("recordsLagMap"))),
+        behind_ms=_number(_only(info.get("availabilityLagMsMap"))),
+        last_consumed_ms=_number(str(row.get("lastConsumedTimestamp") or "")),
+    )
+
+
+def _only(values: Any) -> str:
+    """The one value of a map with one partition."""
+    return str(next(iter(values.values()), "")) if isinstance(values, Mapping) else ""
+
+
+def _number(text: str) -> int | None:
+    """Pinot writes NOT_CALCULATED where nothing is known."""
+    return max(0, int(text)) if text.lstrip("-").isdigit() else None

@@ -1,0 +1,52 @@
+"""Delete the newest segments of partitions, so that a resume reads their rows again (realtime-ops.md 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from segments.domain.realtime.pause import consuming_segments, pause_of
+from segments.domain.realtime.sequence_deletion import plan_deletion
+from segments.errors import InvalidInput, PreconditionFailed
+from segments.names import REALTIME, TableName, split_table_name
+from segments.services.core.context import Actor, Context
+from segments.services.realtime.consumption import partition_of
+from segments.services.realtime.realtime_state import read_ideal
+from segments.services.segments import deletion
+
+
+def delete_from_sequence(ctx: Context, table: str, segments: Sequence[str], *, dry_run: bool, force: bool, actor: Actor) -> dict[str, Any]:
+    """Per partition delete the lowest of the given segments and all after it; the answer is the plan (``dry_run``) or what was done.
+
+    Unknown names are ignored. Unless ``force``, the partitions must be paused and none of the segments may still consume.
+    Raises InvalidInput, NotFound, PreconditionFailed.
+    """
+    raw, suffix = split_table_name(table)
+    if suffix != REALTIME:
+        raise InvalidInput(f"'{table}' is no REALTIME table.", remedy=f"Use {raw}_REALTIME.")
+    name = TableName(raw, REALTIME)
+    if not segments:
+        raise InvalidInput("No segment is named.", remedy="Add segments=... at least once.")
+    ideal = read_ideal(ctx, name).record
+    assert ideal is not None
+    plan = plan_deletion(list(ideal.maps), segments)
+    doomed = [s for p in plan.values() for s in p.segments]
+    if not force:
+        state = pause_of(ideal)
+        if not state.paused and not set(plan) <= set(state.partitions):
+            raise PreconditionFailed(f"Table {name} should be paused before deleting segments.", remedy="Pause it, or use force=true.")
+        consuming = sorted(set(doomed) & set(consuming_segments(ideal)))
+        if consuming:
+            raise PreconditionFailed(
+                f"Segment {consuming[0]} still consumes (partition {partition_of(consuming[0])}).",
+                remedy="Wait until pauseStatus lists no consuming segment, or use force=true.",
+            )
+    if not dry_run and doomed:
+        deletion.remove_segments(ctx, name, doomed, force=force and bool(actor.reason), actor=actor)
+    said = f"Dry run completed: {len(doomed)} segments would be deleted." if dry_run else f"Deleted {len(doomed)} segments."
+    return {
+        "tableName": name.typed,
+        "dryRun": dry_run,
+        "message": said,
+        "partitions": {str(p): plan[p].to_json() for p in sorted(plan)},
+    }

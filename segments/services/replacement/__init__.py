@@ -1,0 +1,1 @@
+"""Replacements of segments: one pure decision, one transaction, one acknowledged switch, then the clean-up."""

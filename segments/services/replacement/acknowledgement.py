@@ -1,0 +1,69 @@
+"""Wait until live brokers serve a given lineage (B6, B7): the switch is done when they say so, not when it was written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+
+from segments.names import TableName
+from segments.services.core.context import Context
+from segments.store import paths
+from segments.store.base import Versioned
+from segments.store.bell import bell_for
+
+#: Seconds between two looks when no watch told of anything: a lost event delays an answer by no more than this.
+_LOOK_S = 0.05
+#: After this many seconds it is looked again which brokers are alive: one that died is not waited for.
+_RELIST_S = 0.25
+
+
+def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
+    """Wait until every live broker serves a lineage at least as new as the one that is there now.
+
+    The broker of this process is asked itself, others by their acknowledgements. Returns the brokers that did not within
+    ``limits.broker_ack_s``; an empty list means that all queries from now on are right.
+    """
+    began = time.monotonic()
+    brokers = _live_brokers(ctx)
+    if not brokers:
+        return []
+    node = ctx.store.get(paths.lineage(table.typed))
+    zxid, here = node.mzxid if node else 0, ctx.local_broker()
+    if here is not None and here.broker_id in brokers and here.wait_for(table.typed, zxid, ctx.limits.broker_ack_s):
+        served, others = {here.broker_id}, [b for b in brokers if b != here.broker_id]
+    else:
+        served, others = set(), brokers
+    return _wait_for_acks(ctx, table, zxid, others, served, began) if others else []
+
+
+def _wait_for_acks(ctx: Context, table: TableName, zxid: int, brokers: list[str], served: Collection[str], began: float) -> list[str]:
+    """Those of ``brokers``, listed at ``began``, that did not acknowledge ``zxid`` in time; ``served`` is never waited for."""
+    bell, listed = bell_for(ctx.store, paths.ROUTING_ACKS), began
+    while True:
+        if time.monotonic() - listed > _RELIST_S:
+            brokers, listed = [b for b in _live_brokers(ctx) if b not in served], time.monotonic()
+        heard = bell.count
+        acks = ctx.store.get_many(_acks(table, brokers))
+        behind = [b for b, ack in zip(brokers, acks, strict=True) if _served(ack) < zxid]
+        if not behind or time.monotonic() - began > ctx.limits.broker_ack_s:
+            return behind
+        bell.wait(heard, _LOOK_S)
+
+
+def brokers_behind(ctx: Context, table: TableName) -> list[str]:
+    """Live brokers that serve an older lineage than the one that is there now; one look, no waiting."""
+    brokers = _live_brokers(ctx)
+    node, *acks = ctx.store.get_many([paths.lineage(table.typed), *_acks(table, brokers)])
+    return [b for b, ack in zip(brokers, acks, strict=True) if node is not None and _served(ack) < node.mzxid]
+
+
+def _acks(table: TableName, brokers: list[str]) -> list[str]:
+    return [paths.routing_ack(table.typed, b) for b in brokers]
+
+
+def _live_brokers(ctx: Context) -> list[str]:
+    return [i for i in ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Broker_")]
+
+
+def _served(ack: Versioned | None) -> int:
+    return int(ack.record.simple.get("lineageZxid", "-1")) if ack and ack.record else -1

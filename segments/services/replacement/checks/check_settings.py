@@ -1,0 +1,115 @@
+"""The checks of a table as a document: read, validated against the schema, and written into the table config."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from segments.clusters.pinot import tables as pinot_tables
+from segments.domain.formats.recorded_change import recorded_change
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.replacement.check_document import CHECKS, check_columns, checks_of, parse_checks, to_document
+from segments.domain.replacement.checks import CheckPlan, SampleSql
+from segments.domain.tables import table_config as configs
+from segments.domain.tables.schema import Schema
+from segments.domain.tables.secret_masks import parsed_document
+from segments.domain.tables.table_config import TableConfig
+from segments.errors import InvalidInput
+from segments.names import TableName, split_table_name
+from segments.services.core import audit
+from segments.services.core.context import Actor, Context
+from segments.services.replacement.lineage_record import table_not_found
+from segments.services.tables.schemas import read_schema
+from segments.services.tables.table_record import read_table_config
+from segments.store import paths
+from segments.store.base import Versioned
+from segments.store.update import update_record
+
+
+def validate_checks(config: TableConfig, schema: Schema) -> CheckPlan:
+    """The checks of a config, fit for its schema: columns exist, sample queries can be planned. Raises InvalidInput."""
+    plan = checks_of(config)
+    check_columns(plan, config, schema)
+    for check in plan.checks:
+        if isinstance(check, SampleSql):
+            _check_sql(check, config, schema)
+    return plan
+
+
+def read_check_document(ctx: Context, table: TableName) -> dict[str, Any]:
+    """``{"checks": [...], "timeoutMs": n}`` of a table. Raises NotFound, or InvalidInput when what is stored can not be read."""
+    return to_document(read_table_config(ctx, table).custom.get(CHECKS))
+
+
+def write_check_document(ctx: Context, table: TableName, document: Any, *, actor: Actor) -> dict[str, Any]:
+    """Make these the table's checks, an empty list for none; returns them as stored. Other keys of the config stay as they are.
+
+    Raises InvalidInput naming the field, or NotFound.
+    """
+    plan = parse_checks(document)
+    text = document if isinstance(document, str) else json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    if ctx.pinot is not None:
+        return _write_on_pinot(ctx, table, text if plan.checks else None, actor)
+
+    before: dict[str, Any] = {}
+
+    def decide(node: Versioned | None) -> ZNRecord:
+        if node is None or node.record is None:
+            raise table_not_found(table)
+        stored = configs.from_record(node.record)
+        before["document"] = stored.custom.get(CHECKS)
+        config = _with_checks(stored, text if plan.checks else None)
+        validate_checks(config, read_schema(ctx, table.raw))
+        return node.record.with_simple(metadata=config.to_record().simple["metadata"])
+
+    update_record(ctx.store, paths.table_config(table.typed), decide)
+    stored_text = text if plan.checks else None
+    _remember(ctx, table, plan, (before["document"], stored_text), actor)
+    return to_document(stored_text)
+
+
+def _write_on_pinot(ctx: Context, table: TableName, text: str | None, actor: Actor) -> dict[str, Any]:
+    """Into the table's config through the controller: customConfigs are kept by every version as they are."""
+    stored = read_table_config(ctx, table)
+    config = _with_checks(stored, text)
+    plan = validate_checks(config, read_schema(ctx, table.raw))
+
+    def edit(body: dict[str, Any]) -> dict[str, Any]:
+        return _with_checks(TableConfig(table, body), text).body
+
+    pinot_tables.edit_config(ctx, table, edit, actor=actor)
+    _remember(ctx, table, plan, (stored.custom.get(CHECKS), text), actor)
+    return to_document(text)
+
+
+def _remember(ctx: Context, table: TableName, plan: CheckPlan, texts: tuple[str | None, str | None], actor: Actor) -> None:
+    """``texts``: the document before and after."""
+    change = recorded_change(*(_readable(text) for text in texts))
+    audit.record(actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks], **change)
+
+
+def _readable(text: str | None) -> Any:
+    """The document that a text spells; the text where it spells none, as one that somebody else wrote."""
+    return text and (parsed_document(text) or text)
+
+
+def _with_checks(config: TableConfig, text: str | None) -> TableConfig:
+    metadata = dict(config.body.get("metadata") or {})
+    custom = {**(metadata.get("customConfigs") or {}), CHECKS: text}
+    metadata["customConfigs"] = {k: v for k, v in custom.items() if v is not None}
+    return TableConfig(config.table, {**config.body, "metadata": metadata})
+
+
+def _check_sql(check: SampleSql, config: TableConfig, schema: Schema) -> None:
+    """The query must read this very table, as everything else is not hidden, and be one that the cluster can answer."""
+    from segments.dataplane.query import QueryRejected, plan_query, table_of  # heavy; only tables with such a check need it
+
+    try:
+        raw, kind = split_table_name(table_of(check.sql))
+        if raw != config.table.raw or kind not in (None, config.table.type):
+            raise InvalidInput(
+                f"{CHECKS}: '{check.name}' does not read table '{config.table}'.", remedy="Query the table itself.", field=check.name
+            )
+        plan_query(check.sql, schema)
+    except QueryRejected as error:
+        raise InvalidInput(f"{CHECKS}: the query of '{check.name}' can not be run: {error}", field=check.name) from error

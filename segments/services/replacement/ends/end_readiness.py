@@ -1,0 +1,69 @@
+"""An end as it was asked for, and what it waits for before it switches, on both kinds of cluster: replicas of the new segments, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from segments.domain.replacement.lineage import Entry
+from segments.domain.replacement.replacement_settings import settings_or_default
+from segments.domain.tables.table_config import TableConfig
+from segments.names import TableName
+from segments.services.core.context import Actor, Context
+from segments.services.replacement import start_admission
+from segments.services.replacement.checks import snapshot_checks
+from segments.services.replacement.ends.waiting_ends import kept_alive
+from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.segments.online import Progress, wait_until_online
+
+T = TypeVar("T")
+
+#: How often an end waits and checks anew because segments were uploaded again meanwhile.
+_ROUNDS: Final = 3
+
+
+@dataclass(frozen=True)
+class EndRequest:
+    """``segments_to``: what the end names instead of the entry's own, empty: nothing. ``override``: the reason for which a failed check is
+    passed over. ``progress`` as for ``wait_until_online``. ``guard`` sees the entry as read in every attempt, and raises when the caller
+    no longer wants this end."""
+
+    ctx: Context
+    table: TableName
+    entry_id: str
+    segments_to: tuple[str, ...]
+    actor: Actor
+    override: str = ""
+    progress: Progress | None = None
+    guard: Callable[[Entry], object] | None = None
+
+    def observe(self) -> Observed:
+        """The table's replacements now. Raises what the guard raises."""
+        seen = observe(self.ctx, self.table)
+        if self.guard is not None:
+            self.guard(seen.lineage.entry(self.entry_id))
+        return seen
+
+    def require_ready(self, entry: Entry, config: TableConfig, is_worth_it: Callable[[], None] | None = None) -> dict[str, str]:
+        """Wait for the replicas, then ask the checks; the files that they read, {segment: CRC}.
+
+        Where the end names segments of its own, the rows declared at the start do not count. ``is_worth_it`` as for
+        ``wait_until_online``. A client with a lease keeps it meanwhile. Raises PreconditionFailed, or what ``is_worth_it`` raises.
+        """
+        declared = None if self.segments_to else start_admission.declared_rows(entry)
+        required = settings_or_default(config).replicas_required
+        with kept_alive(self.ctx, self.table, entry.id):
+            wait_until_online(self.ctx, self.table, entry.segments_to, progress=self.progress, required=required, is_worth_it=is_worth_it)
+            read = snapshot_checks.require_passed(
+                self.ctx, self.table, entry, override=self.override, actor=self.actor, config=config, declared=declared
+            )
+            return dict(read)
+
+    def until_files_stay(self, attempt: Callable[[], T]) -> T:
+        """What ``attempt`` returns; made again when a segment was uploaded anew after its checks."""
+        for _ in range(_ROUNDS):
+            with suppress(snapshot_checks.FilesChanged):
+                return attempt()
+        raise snapshot_checks.uploading_again(self.table, self.entry_id)

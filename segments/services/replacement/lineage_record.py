@@ -1,0 +1,155 @@
+"""Read and write a table's lineage record together with the ideal state it speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.replacement import lineage as lineages
+from segments.domain.replacement.lineage import LIVE, Entry, Lineage, State
+from segments.domain.tables import table_config
+from segments.domain.tables.table_config import TableConfig
+from segments.errors import Forbidden, NotFound, StateConflict
+from segments.names import OFFLINE, TableName, split_table_name
+from segments.services.core.context import Context
+from segments.store import paths
+from segments.store.base import Check, Create, Delete, Replace, Versioned, Write
+from segments.store.update import update_record
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Lineage, ideal state and table config as read together, each with its version (None: there is no lineage record yet).
+
+    ``more``: the other records that were asked for, in the order asked. ``notes_node``: on a Pinot cluster (``is_pinot``), the record of
+    our notes of the entries; of such a lineage only these are ours to write.
+    """
+
+    lineage: Lineage
+    lineage_node: Versioned | None
+    ideal: ZNRecord
+    ideal_version: int
+    config_record: ZNRecord | None = None
+    more: Sequence[Versioned | None] = ()
+    notes_node: Versioned | None = None
+    is_pinot: bool = False
+
+    @property
+    def table(self) -> TableName:
+        """The table that was read."""
+        raw, kind = split_table_name(self.lineage.table)
+        return TableName(raw, kind or OFFLINE)
+
+    def write_lineage(self, after: Lineage) -> Write:
+        """The conditional write that makes ``after`` the lineage: create-only for the very first entry (B1).
+
+        Of a Pinot cluster's lineage only our notes can be changed so; Forbidden for anything else.
+        """
+        if self.is_pinot:
+            return self._write_notes(after)
+        path, record = paths.lineage(after.table), lineages.to_record(after)
+        return Create(path, record) if self.lineage_node is None else Replace(path, record, self.lineage_node.version)
+
+    def same_lineage(self) -> list[Write]:
+        """Writes that fail a transaction unless the lineage is still the one seen; that there is none is said by making and removing it."""
+        path = paths.lineage(self.lineage.table)
+        if self.lineage_node is None:
+            return [Create(path, None), Delete(path)]
+        return [Check(path, self.lineage_node.version)]
+
+    def _write_notes(self, after: Lineage) -> Write:
+        table = self.lineage.table
+        if [replace(e, notes={}) for e in self.lineage.in_order()] != [replace(e, notes={}) for e in after.in_order()]:
+            raise Forbidden(f"The lineage of '{table}' belongs to Pinot.", remedy="Change it through Pinot's controller.")
+        node = self.notes_node
+        record = lineages.notes_record(after, node.record if node else None)
+        path = paths.entry_notes(table)
+        return Create(path, record) if node is None else Replace(path, record, node.version)
+
+    @property
+    def config(self) -> TableConfig:
+        """The table's config. NotFound when it is gone, RecordCorrupt when it can not be read."""
+        if self.config_record is None:
+            raise table_not_found(self.table)
+        return table_config.from_record(self.config_record)
+
+
+def read_lineage(ctx: Context, table: TableName) -> Lineage | None:
+    """The lineage, or None when the table has no record. RecordCorrupt when it can not be read."""
+    node = ctx.store.get(paths.lineage(table.typed))
+    if node is None or node.record is None:
+        return None
+    return _parsed(table, node, ctx.store.get(paths.entry_notes(table.typed)) if ctx.pinot is not None else None)
+
+
+def observe(ctx: Context, table: TableName, *more: str) -> Observed:
+    """Read lineage, then ideal state, then config and ``more`` paths: one round trip, in this order. NotFound: no such table."""
+    ours = _notes_path(ctx, table)
+    node, ideal, config, *others = ctx.store.get_many(
+        [paths.lineage(table.typed), paths.ideal_state(table.typed), paths.table_config(table.typed), *more, *ours]
+    )
+    if ideal is None or ideal.record is None:
+        raise table_not_found(table)
+    notes = others.pop() if ours else None
+    lineage = _parsed(table, node, notes)
+    config_record = config.record if config else None
+    return Observed(lineage, node, ideal.record, ideal.version, config_record, others, notes, is_pinot=bool(ours))
+
+
+def _notes_path(ctx: Context, table: TableName) -> list[str]:
+    """Where our notes lie when they are not in the lineage itself."""
+    return [paths.entry_notes(table.typed)] if ctx.pinot is not None else []
+
+
+def _parsed(table: TableName, node: Versioned | None, notes: Versioned | None) -> Lineage:
+    lineage = lineages.from_record(node.record) if node and node.record else lineages.empty(table.typed)
+    return lineages.with_notes(lineage, notes.record) if notes else lineage
+
+
+def note_entry(
+    ctx: Context, table: TableName, entry_id: str, changes: Mapping[str, str | None], *, states: Collection[State] = frozenset(State)
+) -> Entry:
+    """Set or remove (None) notes of an entry; returns it as it is then. Pinot's timestamp stays as it is.
+
+    NotFound when there is no such entry, StateConflict when it is in none of ``states``. Every call that changes something has the
+    brokers read the lineage again and makes writers of that moment decide afresh: renew a note every few seconds, not at every step.
+    """
+
+    def change(entry: Entry) -> Mapping[str, str | None]:
+        if entry.state not in states:
+            raise StateConflict(
+                f"Lineage entry '{entry_id}' of table '{table}' is {entry.state}.",
+                remedy="Nothing is left to do." if entry.state not in LIVE else "Look at the entry first.",
+                entry=entry_id,
+            )
+        return changes
+
+    return change_notes(ctx, table, entry_id, change)[1]
+
+
+def change_notes(
+    ctx: Context, table: TableName, entry_id: str, change: Callable[[Entry], Mapping[str, str | None] | None]
+) -> tuple[Entry, Entry]:
+    """(the entry before and after) its notes were changed as ``change`` says of it as it is at that moment; None: nothing is written."""
+    found: list[tuple[Entry, Entry]] = []
+    is_ours = ctx.pinot is None
+
+    def decide(node: Versioned | None) -> ZNRecord | None:
+        foreign = None if is_ours else ctx.store.get(paths.lineage(table.typed))
+        lineage = _parsed(table, node if is_ours else foreign, None if is_ours else node)
+        entry = lineage.entry(entry_id)
+        changes = change(entry)
+        found[:] = [(entry, entry.noted(changes) if changes else entry)]
+        if found[0][0] == found[0][1]:
+            return None
+        after = lineage.having(found[0][1])
+        return lineages.to_record(after) if is_ours else lineages.notes_record(after, node.record if node else None)
+
+    update_record(ctx.store, paths.lineage(table.typed) if is_ours else paths.entry_notes(table.typed), decide)
+    return found[0]
+
+
+def table_not_found(table: TableName) -> NotFound:
+    """The refusal for an unknown table."""
+    return NotFound(f"Table '{table}' does not exist.", remedy="List the tables with GET /tables.")

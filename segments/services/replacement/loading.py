@@ -1,0 +1,50 @@
+"""Segments that live servers are just loading: a revert that would need them waits a little instead of refusing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from segments.domain.segments.ideal_state import ERROR
+from segments.errors import PreconditionFailed
+from segments.names import TableName
+from segments.services.core.context import Context
+from segments.services.segments.online import live_instance_names, look_again_s, served_by
+from segments.store import paths
+from segments.store.bell import bell_for
+
+#: Seconds that an old side which is still being loaded is waited for.
+LONGEST_S: Final = 10.0
+
+
+def once_loaded(ctx: Context, table: TableName, run: Callable[[], object]) -> None:
+    """``run``; again while it is refused for segments (``data["segments"]``) that live servers have only not loaded yet."""
+    deadline = time.monotonic() + min(LONGEST_S, ctx.limits.replicas_online_s)
+    while True:
+        try:
+            run()
+            return
+        except PreconditionFailed as error:
+            if time.monotonic() > deadline or not _wait(ctx, table, error.data.get("segments", ()), deadline):
+                raise
+
+
+def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: float) -> bool:
+    """Until all are served; False when somebody must do something about one of them, or the time is up."""
+    bell, looks = bell_for(ctx.store, paths.EXTERNAL_VIEWS), 0
+    while True:
+        looks += 1
+        heard, live = bell.count, live_instance_names(ctx)
+        ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
+        wanted, states = ((n.record.maps if n and n.record else {}) for n in (ideal, view))
+        served = served_by(live, view, segments)
+        # One that left the ideal state is only still served; it does not come back by waiting.
+        left = [s for s in segments if not served[s] or s not in wanted]
+        if segments and not left:
+            return True
+        if not all(any(i in live and states.get(s, {}).get(i) != ERROR for i in wanted.get(s, {})) for s in left) or not segments:
+            return False
+        if time.monotonic() > deadline:
+            return False
+        bell.wait(heard, look_again_s(ctx, looks))

@@ -1,0 +1,187 @@
+"""Which segments are served right now, and waiting until they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from segments.domain.segments.ideal_state import ERROR, SEGMENT_CRC, SERVING, serving
+from segments.errors import PreconditionFailed
+from segments.names import TableName
+from segments.services.core.context import Context
+from segments.store import paths
+from segments.store.base import Versioned
+from segments.store.bell import bell_for
+from segments.store.together import read_together
+
+Rows = Mapping[str, Mapping[str, str]]
+#: Ideal state, external view, {live instance: {segment: CRC it serves}}.
+Served = tuple[Rows, Rows, dict[str, dict[str, str]]]
+
+#: Told while waiting: replicas that are online, replicas that are waited for.
+Progress = Callable[[int, int], None]
+
+#: Seconds between two looks when no external view changed: a refreshed file or a dead server changes none at once.
+_LOOK_S = 0.05
+_LONGEST_LOOK_S = 2.0
+_GATHER_S = 0.02
+#: So many segments are worth looking at one part of them.
+_MANY = 1000
+
+
+def serving_rows(ctx: Context, table: TableName, ideal: Mapping[str, Mapping[str, str]]) -> dict[str, bool]:
+    """{segment of the ideal state: does a live instance serve it?}"""
+    live = live_instance_names(ctx)
+    return served_by(live, ctx.store.get(paths.external_view(table.typed)), ideal)
+
+
+def served_by(live: Collection[str], view: Versioned | None, ideal: Iterable[str]) -> dict[str, bool]:
+    """{segment: does one of the live instances serve it by this external view?}"""
+    rows = _rows(view)
+    return {s: any(i in live for i in serving(rows.get(s, {}))) for s in ideal}
+
+
+def live_instance_names(ctx: Context) -> set[str]:
+    """Instances that are there now."""
+    return set(ctx.store.children(paths.LIVE_INSTANCES))
+
+
+def wait_until_online(
+    ctx: Context,
+    table: TableName,
+    segments: Sequence[str],
+    *,
+    progress: Progress | None = None,
+    required: int | None = None,
+    is_worth_it: Callable[[], None] | None = None,
+) -> None:
+    """Wait until live replicas of these segments serve the file on record: all of them, or ``required`` of each; always at least one (B6).
+
+    A replica that still serves an older file of that name (a refresh under way) is waited for too. ``progress`` is told whenever the
+    number of online replicas changes. ``is_worth_it`` is asked before every further look, and raises when waiting is in vain.
+
+    Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at ``limits.replicas_online_s``.
+    """
+    deadline = time.monotonic() + ctx.limits.replicas_online_s
+    told: tuple[int, int] | None = None
+    left, total, looks = list(segments), 0, 0
+    bell = bell_for(ctx.store, paths.EXTERNAL_VIEWS)
+    while True:
+        heard, looks, looked = bell.count, looks + 1, time.monotonic()
+        # Of many only what was missing is looked at again; what was there is proven once more, all together, at the end.
+        seen = look_at_segments(ctx, table, left, required)
+        is_whole = len(left) == len(segments)
+        total = seen.counted[1] if is_whole else total
+        counted = (total - seen.counted[1] + seen.counted[0], total)
+        if progress is not None and told != counted:
+            told = counted
+            progress(*told)
+        if seen.broken:
+            raise PreconditionFailed(
+                f"Segment '{seen.broken[0]}' of table '{table}' could not be loaded by any server.",
+                remedy="Look at the servers' errors, upload it again, or revert the replacement.",
+                segments=seen.broken,
+            )
+        if not seen.waiting and is_whole:
+            return
+        left = (seen.waiting if len(segments) > _MANY else None) or list(segments)
+        if not seen.waiting:
+            continue
+        if time.monotonic() > deadline:
+            raise PreconditionFailed(
+                f"{len(seen.waiting)} of {len(segments)} new segments of table '{table}' are not online after"
+                f" {ctx.limits.replicas_online_s:.0f} s, e.g. '{seen.waiting[0]}'.",
+                remedy="Check the servers, then end again.",
+                segments=seen.waiting,
+            )
+        if is_worth_it is not None:
+            is_worth_it()
+        bell.wait(heard, look_again_s(ctx, looks))
+        # When many load at once the views change all the time: who has looked often lets some changes come together.
+        time.sleep(max(0.0, looked + min(_GATHER_S, looks / 500) - time.monotonic()))
+
+
+def look_again_s(ctx: Context, looks: int) -> float:
+    """Seconds until the next look after ``looks`` of them: on a Pinot cluster each is several requests, so they become rarer."""
+    return _LOOK_S if ctx.pinot is None else min(_LONGEST_LOOK_S, 2 * _LOOK_S * 1.4 ** min(looks, 20))
+
+
+@dataclass(frozen=True)
+class SegmentsSeen:
+    """``waiting``: segments not ready; ``broken``: in ERROR wherever they are; ``counted``: replicas (online, waited for)."""
+
+    waiting: list[str]
+    broken: list[str]
+    counted: tuple[int, int]
+
+
+def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> SegmentsSeen:
+    """Which of the segments wait for a live replica that is missing or serves an older file.
+
+    The records, which tell the file, are read only when all replicas are there: many may wait for one table at once, and look often.
+    """
+    if not segments:
+        return SegmentsSeen([], [], (0, 0))
+    serving_now = look_at_table(ctx, table)
+    seen = judge_segments(segments, serving_now, None, required)
+    if seen.waiting:
+        return seen
+    crcs = recorded_crcs(ctx, table, segments)
+    return judge_segments(segments, serving_now, crcs, required) if _is_stale(segments, serving_now, crcs) else seen
+
+
+def _is_stale(segments: Sequence[str], served: Served, crcs: Mapping[str, str]) -> bool:
+    """Does any live server serve another file than the one on record?"""
+    return any(
+        row and any(row.get(s, crc) != crc for s, crc in zip(segments, map(crcs.get, segments), strict=True)) for row in served[2].values()
+    )
+
+
+def judge_segments(segments: Sequence[str], served: Served, crcs: Mapping[str, str] | None, required: int | None) -> SegmentsSeen:
+    """As ``look_at_segments``, of what was read already. ``crcs`` of the files on record; without them every file is the right one."""
+    node, view, live = served
+    waiting, broken, done, total = [], [], 0, 0
+    for segment in segments:
+        states, crc = view.get(segment, {}), crcs.get(segment) if crcs is not None else None
+        wanted = [i for i in node.get(segment, {}) if i in live]
+        online = [i for i in wanted if states.get(i) in SERVING and (crcs is None or live[i].get(segment) in (None, crc))]
+        needed = min(len(wanted), required or len(wanted))
+        done, total = done + min(len(online), needed), total + max(needed, 1)
+        failed = sum(1 for i in wanted if states.get(i) == ERROR)
+        if online and len(online) + failed >= needed:
+            continue
+        waiting.append(segment)
+        if wanted and failed == len(wanted):
+            broken.append(segment)
+    return SegmentsSeen(waiting, broken, (done, total))
+
+
+def look_at_table(ctx: Context, table: TableName) -> Served:
+    """Ideal state, external view, {live instance: {segment: CRC it serves}}; one read for all threads that ask at the same time."""
+    return read_together(ctx.store, f"replicas of {table.typed}", lambda: _read_table(ctx, table))
+
+
+def _read_table(ctx: Context, table: TableName) -> Served:
+    instances = ctx.store.children(paths.LIVE_INSTANCES)
+    fixed = [paths.ideal_state(table.typed), paths.external_view(table.typed)]
+    ideal, view, *nodes = ctx.store.get_many([*fixed, *(paths.live_instance(i) for i in instances)])
+    live = {i: n.record.simple.get("SESSION_ID", "") if n.record else "" for i, n in zip(instances, nodes, strict=True) if n}
+    known = [i for i, session in live.items() if session]
+    states = ctx.store.get_many([paths.current_state(i, live[i], table.typed) for i in known])
+    return _rows(ideal), _rows(view), {**{i: {} for i in live}, **{i: _crcs(n) for i, n in zip(known, states, strict=True)}}
+
+
+def recorded_crcs(ctx: Context, table: TableName, segments: Sequence[str]) -> dict[str, str]:
+    """{segment: CRC on record} of those that have a record."""
+    records = ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
+    return {s: n.record.simple.get("segment.crc", "") for s, n in zip(segments, records, strict=True) if n and n.record}
+
+
+def _crcs(node: Versioned | None) -> dict[str, str]:
+    rows = node.record.maps if node and node.record else {}
+    return {s: row[SEGMENT_CRC] for s, row in rows.items() if SEGMENT_CRC in row}
+
+
+def _rows(node: Versioned | None) -> Rows:
+    return node.record.maps if node and node.record else {}

@@ -1,0 +1,158 @@
+"""One retention pass over one table (Pinot's RetentionManager): time retention, lineage clean-up, pending deletions, old files."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+from urllib.parse import unquote
+
+from segments.domain.segments.archive import RECORDS
+from segments.domain.upkeep import retention
+from segments.domain.upkeep.retention import LineagePlan
+from segments.errors import NotFound, PinotAdminError
+from segments.gateways.deep_store.deepstore import DELETED, encode
+from segments.names import REALTIME, TABLE_TYPES, TableName, split_table_name
+from segments.services.core.context import SYSTEM, Actor, Context
+from segments.services.replacement.acknowledgement import brokers_behind
+from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.replacement.undo.past_entries import forget_dropped, forget_spent, keep_entries
+from segments.services.segments import archive, deletion
+from segments.services.segments.deletion_guard import guarded, is_exclusive
+from segments.services.segments.deletion_queue import read_queue
+from segments.services.segments.segments import read_segments
+from segments.services.tables.table_record import read_table_config
+from segments.store import paths
+from segments.store.base import Check, Write
+from segments.store.update import update_transaction
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[Context, TableName], list[str]]
+
+
+def run(ctx: Context, table: TableName) -> list[str]:
+    """One pass; returns what was done, one plain sentence each. Order of lineage.md 8: time, lineage, then files of deleted segments.
+
+    A step that fails does not stop the later ones (in Pinot it does); the pass then raises, naming what was done all the same.
+    """
+    steps: dict[str, Step] = {
+        "Time retention": _by_time,
+        "Lineage clean-up": _by_lineage,
+        "The deletion queue": deletion.drain,
+        "Clean-up of deleted segments": _aged_files,
+        "Clean-up of old lineage entries": forget_spent,
+        "Clean-up of interrupted uploads": _stranded_uploads,
+    }
+    said: list[str] = []
+    failed: list[str] = []
+    for name, step in steps.items():
+        try:
+            said += step(ctx, table)
+        except NotFound:
+            raise  # the table is gone
+        except (PinotAdminError, OSError) as error:
+            log.exception("%s of %s failed.", name, table)
+            failed.append(f"{name} failed: {error}")
+    if failed:
+        raise PinotAdminError(" ".join([*failed, *(["Done all the same:", *said] if said else [])]))
+    return said or [f"Nothing of {table} is due."]
+
+
+_EXPIRED: Final = Actor(SYSTEM.name, "older than the table's retention")
+
+
+def _by_time(ctx: Context, table: TableName) -> list[str]:
+    """Segments older than the table's retention, except those that are guarded as in a deletion by hand."""
+    config, seen = read_table_config(ctx, table), observe(ctx, table)
+    records = read_segments(ctx, table)
+    due = retention.plan_time(config, records, guarded(seen, exclusive=is_exclusive(ctx)), ctx.clock(), seen.ideal.maps)
+    orphans = [s for s in due if s not in seen.ideal.maps]
+    due = [s for s in due if s in seen.ideal.maps]
+    outcomes = deletion.delete_segments(ctx, table, due, force=True, actor=_EXPIRED) if due else []
+    gone = [o.segment for o in outcomes if o.outcome == "done"]
+    kept = [o.segment for o in outcomes if o.outcome == "refused"]
+    reaped = deletion.reap_orphans(ctx, table, orphans)
+    said = [f"Deleted {len(gone)} segments of {table} older than its retention, e.g. {gone[0]}."] if gone else []
+    if kept:
+        said.append(f"Kept {len(kept)} expired segments of {table} that became part of a replacement, e.g. {kept[0]}.")
+    return [*said, *([f"Removed the records of {len(reaped)} consuming segments of {table} that nobody consumes."] if reaped else [])]
+
+
+def _by_lineage(ctx: Context, table: TableName) -> list[str]:
+    """First segments, then entries that have none left; what can not be taken out now is looked at again in the next pass."""
+    seen = observe(ctx, table)
+    if seen.lineage_node is None:
+        return []
+    plan = _plan(ctx, table, seen)
+    if plan.delete and (behind := brokers_behind(ctx, table)):
+        return [f"Kept {len(plan.delete)} replaced segments of {table}: broker {behind[0]} still answers from an older lineage."]
+    said = list(plan.why)
+    removed = deletion.remove_hidden(ctx, table, plan.delete, still=lambda now: _plan(ctx, table, now).delete) if plan.delete else []
+    if len(removed) < len(plan.delete):
+        kept = sorted(set(plan.delete) - set(removed))
+        said.append(f"Kept {len(kept)} of these, e.g. {kept[0]}: queries see them again, or they were pinned meanwhile.")
+    if plan.orphans:
+        reaped = deletion.reap_orphans(ctx, table, plan.orphans)
+        said += [f"Removed the records of {len(reaped)} segments that uploads of dropped entries had left."] if reaped else []
+    if plan.drop:
+        _drop_entries(ctx, table)
+    return said
+
+
+def _plan(ctx: Context, table: TableName, seen: Observed) -> LineagePlan:
+    spare = retention.last_committed(read_segments(ctx, table)) if table.type == REALTIME else set()
+    return retention.plan_lineage(seen.lineage, read_table_config(ctx, table), seen.ideal.maps, ctx.clock(), spare=spare)
+
+
+def _drop_entries(ctx: Context, table: TableName) -> None:
+    """Remove spent entries, in one transaction with the ideal state that they were found spent in: a segment that comes back meanwhile
+    (a restore, say) is still hidden by its entry, so the entry stays. What is spent is decided again in every attempt. An entry is kept
+    elsewhere first, for those who bring back what it took away.
+    """
+
+    def attempt() -> Sequence[Write] | None:
+        seen = observe(ctx, table)
+        plan = _plan(ctx, table, seen)
+        if seen.lineage_node is None or not plan.drop:
+            return None
+        keep_entries(ctx, table, [seen.lineage.entries[i] for i in plan.drop])
+        after = seen.lineage.having(without=plan.drop)
+        return [seen.write_lineage(after), Check(paths.ideal_state(table.typed), seen.ideal_version)]
+
+    update_transaction(ctx.store, attempt)
+
+
+def _aged_files(ctx: Context, table: TableName) -> list[str]:
+    return archive.remove_aged(ctx, encode(table.raw))
+
+
+def remove_aged_of_dropped_tables(ctx: Context) -> list[str]:
+    """Old files of deleted segments in folders whose table no longer exists, which no table's own pass visits."""
+    present = {encode(split_table_name(t)[0]) for t in ctx.store.children(paths.TABLE_CONFIGS)}
+    folders = {*ctx.deep_store.folders(DELETED), *ctx.deep_store.folders(RECORDS)}
+    said = [s for folder in sorted(folders - present) for s in archive.remove_aged(ctx, folder)]
+    forget_dropped(ctx)
+    return said
+
+
+def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
+    """Remove staged files of uploads that died before their record was written; a living upload is never that old.
+
+    What a record names, what is being restored and what is being uploaded right now stays; read after the files were listed. A table's
+    OFFLINE and REALTIME parts share the folder.
+    """
+    folder, now = encode(table.raw), ctx.clock()
+    listed = [f.name for f in ctx.deep_store.files(folder) if retention.is_stranded(f.name, f.modified_ms, now)]
+    if not listed:
+        return []
+    both = [TableName(table.raw, kind) for kind in TABLE_TYPES]
+    busy = {s for t in both for s in (*read_queue(ctx, t).items, *ctx.store.children(paths.upload_locks(t.typed)))}
+    named = {(m.name, str(m.crc)) for t in both for m in read_segments(ctx, t)}
+    stranded = []
+    for name in listed:
+        segment, staged_for = unquote(name.split(".tmp.")[0]), name.split(".tmp.")[1]
+        if segment not in busy and (segment, staged_for) not in named:
+            stranded.append(name)
+            ctx.deep_store.delete(f"{folder}/{name}")
+    return [f"Removed {len(stranded)} files that interrupted uploads to {table} had left."] if stranded else []

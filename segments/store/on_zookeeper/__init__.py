@@ -1,0 +1,1 @@
+"""The store on a real ZooKeeper: logins, watches, replies."""

@@ -1,0 +1,79 @@
+"""The page of instances: alive or away, and what each server holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from segments import wiring
+from segments.errors import Unavailable
+from segments.models import AuditEvent
+from segments.store import paths
+from segments.store.records.instances import instance_configs, join
+from tests.services.world import World
+
+PAGE = "/console/servers/"
+
+
+@pytest.fixture
+def cluster(world: World, db: None) -> World:
+    """A server that answers, one that does not, one that is gone, and a broker."""
+    for port in (8001, 8002, 8003):
+        join(world.memory, f"Server_h_{port}", "h", port, ["DefaultTenant_OFFLINE"], adminPort=str(port))
+    join(world.memory, "Broker_h_8099", "h", 8099, ["DefaultTenant_BROKER"])
+    world.memory.delete(paths.live_instance("Server_h_8003"))
+
+    def ask(url: str, *_: Any) -> Any:
+        if url.endswith("8001"):
+            return {"tables": ["t_OFFLINE"]}
+        raise Unavailable("silent")
+
+    world.ctx = replace(world.ctx, servers=SimpleNamespace(ask=ask))  # type: ignore[arg-type]  # only what is asked
+    return world
+
+
+def test_every_instance_is_listed_with_its_state_and_its_tables(viewer: Client, cluster: World) -> None:
+    with wiring.use(cluster.ctx, None):
+        text = viewer.get(PAGE).content.decode()
+    found = {r.split("</span>")[0]: r for r in text.split('<span class="mono nowrap">')[1:]}
+    assert "alive" in found["Server_h_8001"]
+    assert "/console/tables/t_OFFLINE/" in found["Server_h_8001"]
+    assert "does not answer" in found["Server_h_8002"]
+    assert "not known" in found["Server_h_8002"]
+    assert "away" in found["Server_h_8003"]
+    assert "alive" in found["Broker_h_8099"]
+    assert list(found)[-1] == "Broker_h_8099"
+
+
+def test_a_cluster_that_does_not_answer_is_told(viewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(_: object = None) -> None:
+        raise Unavailable("ZooKeeper does not answer.", remedy="Wait.")
+
+    monkeypatch.setattr(wiring, "context", away)
+    answer = viewer.get(PAGE)
+    assert answer.status_code == 503
+    assert "ZooKeeper does not answer." in answer.content.decode()
+
+
+def test_a_stranger_is_sent_to_the_log_in(client: Client) -> None:
+    assert client.get(PAGE)["Location"].startswith("/login/")
+
+
+def test_a_server_is_drained_with_a_reason_and_serves_again(operator: Client, viewer: Client, cluster: World) -> None:
+    with wiring.use(cluster.ctx, None):
+        assert "Drain…" in operator.get(PAGE).content.decode()
+        assert "Drain…" not in viewer.get(PAGE).content.decode()
+        assert viewer.post(f"{PAGE}Server_h_8001/drain/", {"reason": "x"}).status_code == 403
+        assert operator.post(f"{PAGE}Server_h_8001/drain/", {"reason": ""}).status_code == 422
+        text = operator.post(f"{PAGE}Server_h_8001/drain/", {"reason": "new disks"}, follow=True).content.decode()
+        assert "is drained" in text
+        assert "Let it serve again" in text
+        assert not instance_configs(cluster.memory)["Server_h_8001"].is_enabled
+        operator.post(f"{PAGE}Server_h_8001/enable/", {"reason": "done"})
+        assert instance_configs(cluster.memory)["Server_h_8001"].is_enabled
+        assert operator.post(f"{PAGE}Server_nobody_1/drain/", {"reason": "x"}).status_code == 404
+    assert [e.action for e in AuditEvent.objects.filter(outcome="done").order_by("id")] == ["disableInstance", "enableInstance"]

@@ -1,0 +1,1 @@
+"""Consuming segments of the data plane."""

@@ -1,0 +1,1 @@
+"""The replacement protocol, pure."""

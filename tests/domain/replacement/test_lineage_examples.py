@@ -1,0 +1,251 @@
+"""The cases of the fact sheet on lineage, by their numbers: what Pinot does, or, where we differ on purpose, what we do and why.
+
+A to G here, as far as a decision is enough; REST forms are in ``tests/api``, brokers in ``tests/dataplane``, files beside uploads.
+Cases with an even number stand between two of the sheet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.replacement import decisions as replacement
+from segments.domain.replacement import lineage as lineages
+from segments.domain.replacement.decisions import Decision, Replacement
+from segments.domain.replacement.lineage import Entry, Lineage, State
+from segments.domain.tables.table_config import TableConfig, parse_table_config
+from segments.domain.upkeep import retention
+from segments.errors import InvalidInput, NotFound, PreconditionFailed, RecordCorrupt, Rejected, StateConflict
+from tests.domain.replacement.test_lineage import of
+
+NOW = 1_700_000_000_000
+HOUR = 3_600_000
+
+
+def parse(text: str) -> Lineage:
+    """``A: s0 s1 > s3 COMPLETED; B: ...`` with an optional age in milliseconds at the end (0)."""
+    entries = []
+    for part in filter(None, (p.strip() for p in text.split(";"))):
+        name, _, rest = part.partition(":")
+        old, _, tail = rest.partition(">")
+        *new, state = (words := tail.split())[: -1 if words[-1].isdigit() else None]
+        age = int(words[-1]) if words[-1].isdigit() else 0
+        entries.append(Entry(name.strip(), tuple(old.split()), tuple(new), State(state), NOW - age))
+    return of(*entries)
+
+
+def short(lineage: Lineage) -> dict[str, str]:
+    """{id: ``old > new STATE``}"""
+    return {e.id: " ".join([*e.segments_from, ">", *e.segments_to, e.state]) for e in lineage.entries.values()}
+
+
+def config(kind: str = "APPEND", **segments_config: str) -> TableConfig:
+    """A table of this ingestion type."""
+    batch = {"batchIngestionConfig": {"segmentIngestionType": kind}}
+    return parse_table_config({"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": segments_config, "ingestionConfig": batch})
+
+
+@dataclass(frozen=True)
+class Case:
+    """``call`` is ``start old > new``, ``end X [segmentsTo]`` or ``revert X``. ``gives``: what changes in the entries, or a refusal.
+
+    ``deleted``: what leaves the ideal state by it, now or right after the switch. ``why``: our reason where Pinot does something else.
+    """
+
+    number: str
+    lineage: str
+    ideal: str
+    call: str
+    gives: dict[str, str] | type[Rejected]
+    force: bool = False
+    kind: str = "APPEND"
+    deleted: str = ""
+    visible: str | None = None
+    offline: str = ""
+    why: str = field(default="", repr=False)
+
+
+TWO = "A: s0 s1 s2 > s3 s4 s5 COMPLETED"
+CASES = [
+    Case("17", "", "s0 s1 s2 s3 s4", "start > s5 s6", {"new": " > s5 s6 IN_PROGRESS".strip()}),
+    Case("18 unknown or hidden segmentsFrom", "", "s0", "start nope > n", NotFound),
+    Case("19 a pending segmentsTo is not visible", "Y: > s5 s6 IN_PROGRESS", "s0 s1 s6", "start s1 s6 > s7", NotFound),
+    Case("20 a visible segmentsTo", "", "s0 s1", "start s0 > s1", StateConflict),
+    Case("21", "X: s1 s2 > t2_0 t2_1 IN_PROGRESS", "s1 s2 t2_0", "start s1 s2 > t3_0 t3_1", StateConflict),
+    Case("22", "X: s1 s2 > t2_0 t2_1 IN_PROGRESS", "s1 s2 t2_0", "start s1 s2 > t3_0 t3_1", {
+        "X": "s1 s2 > t2_0 t2_1 REVERTED", "new": "s1 s2 > t3_0 t3_1 IN_PROGRESS"}, force=True, deleted="t2_0", visible="s1 s2"),
+    Case("23", "Y: > s7 s8 IN_PROGRESS", "s0", "start > s7 s8", {"new": "> s7 s8 IN_PROGRESS"}, force=True),
+    Case("24 a rest of the new names stays behind", "Y: > s7 s8 IN_PROGRESS", "s0 s7 s8", "start > s7", {
+        "Y": "> s8 REVERTED", "new": "> s7 IN_PROGRESS"}, force=True, deleted="s8", visible="s0"),
+    Case("25", "Z: s9 s10 > s11 s12 IN_PROGRESS", "s0 s9 s10 s11", "start s0 s9 > s13 s14", {
+        "Z": "s9 s10 > s11 s12 REVERTED", "new": "s0 s9 > s13 s14 IN_PROGRESS"}, force=True, deleted="s11"),
+    Case("26 without overlap both run", "Z: s9 > s11 IN_PROGRESS", "s0 s9", "start s0 > s13", {
+        "Z": "s9 > s11 IN_PROGRESS", "new": "s0 > s13 IN_PROGRESS"}, force=True),
+    Case("27", "Z: > s7 IN_PROGRESS", "s0", "start > s7 s8", StateConflict),
+    Case("28 only removal", "", "s0 s1", "start s0 >", {"new": "s0 > IN_PROGRESS"}),
+    Case("30", TWO, "s0 s1 s2 s3 s4 s5", "start s3 s4 s5 > s6 s7 s8", {"A": "s0 s1 s2 > s3 s4 s5 COMPLETED",
+        "new": "s3 s4 s5 > s6 s7 s8 IN_PROGRESS"}, force=True, kind="REFRESH", visible="s3 s4 s5",
+        why="Pinot deletes s0 s1 s2 here: should this push fail nothing is left to go back to. Here they go after its end (B4)."),
+    Case("31", TWO + "; B: s3 s4 s5 > s6 s7 s8 IN_PROGRESS", "s0 s1 s2 s3 s4 s5 s6", "start s3 s4 s5 > s9 s10 s11", {
+        "A": "s0 s1 s2 > s3 s4 s5 COMPLETED", "B": "s3 s4 s5 > s6 s7 s8 REVERTED", "new": "s3 s4 s5 > s9 s10 s11 IN_PROGRESS"},
+        force=True, kind="REFRESH", deleted="s6", visible="s3 s4 s5", why="As 30: s0 s1 s2 stay until the end (B4)."),
+    Case("33 not the newest link", TWO + "; B: s3 s4 s5 > s9 IN_PROGRESS", "s3 s4 s5", "revert A", StateConflict, force=True),
+    Case("35 APPEND keeps them", TWO, "s0 s1 s2 s3 s4 s5", "start s3 s4 s5 > s9", {"A": "s0 s1 s2 > s3 s4 s5 COMPLETED",
+        "new": "s3 s4 s5 > s9 IN_PROGRESS"}, force=True),
+    Case("36 a reverted push leaves what it uploaded", "R: s0 > s1 REVERTED", "s0 s1", "start s0 > s2", {
+        "R": "s0 > s1 REVERTED", "new": "s0 > s2 IN_PROGRESS"}, force=True, deleted="s1"),
+    Case("38 a name of a reverted push again", "R: s0 > s1 s2 REVERTED", "s0 s1", "start s0 > s1", {
+        "R": "s0 > s2 REVERTED", "new": "s0 > s1 IN_PROGRESS"}, deleted="s1",
+        why="In Pinot R goes on hiding s1, so that after the end neither side is seen."),
+    Case("40 a name of a completed push whose segment was deleted", "C: s0 > s1 COMPLETED", "s0 s2", "start s2 > s1", {
+        "C": "s0 > COMPLETED", "new": "s2 > s1 IN_PROGRESS"}, force=True,
+        why="In Pinot C keeps the name: its revert would later hide the new segment, too."),
+    Case("41", "A: s0 > s1 COMPLETED", "s0 s1", "start s1 > s0", StateConflict,
+        why="Pinot accepts the swap, and after the end both sides are hidden (B2)."),
+    Case("42 nor in a longer circle", "A: s0 > s1 COMPLETED; B: s1 > s2 COMPLETED", "s0 s1 s2", "start s2 > s0", StateConflict,
+        force=True, why="As 41."),
+    Case("43", "X: > s5 s6 IN_PROGRESS", "s0", "end X", PreconditionFailed),
+    Case("44 uploaded", "X: > s5 s6 IN_PROGRESS", "s0 s5 s6", "end X", {"X": "> s5 s6 COMPLETED"}, visible="s0 s5 s6"),
+    Case("45 no such entry", "", "s0", "end invalid", NotFound),
+    Case("46 a narrower list", "X: s0 > s5 s6 IN_PROGRESS", "s0 s5 s6", "end X s5", {"X": "s0 > s5 COMPLETED"}, deleted="s6",
+        visible="s5", why="In Pinot s6 is in no entry any more and becomes visible beside s5 (B8)."),
+    Case("46 a foreign name", "X: s0 > s5 IN_PROGRESS", "s0 s5 s9", "end X s9", InvalidInput),
+    Case("46 a narrower list that is not uploaded", "X: s0 > s5 s6 IN_PROGRESS", "s0 s6", "end X s5", PreconditionFailed),
+    Case("47 its own list", "X: s0 > s5 IN_PROGRESS", "s0 s5", "end X", {"X": "s0 > s5 COMPLETED"}),
+    Case("48 again", "X: s0 > s5 COMPLETED", "s0 s5", "end X whatever", {"X": "s0 > s5 COMPLETED"}),
+    Case("48 of a reverted one", "X: s0 > s5 REVERTED", "s0 s5", "end X", StateConflict),
+    Case("49 a segmentsFrom is gone", "X: s1 > s2 IN_PROGRESS", "s2", "end X", PreconditionFailed),
+    Case("49 forced revert recovers", "X: s1 > s2 IN_PROGRESS", "s2", "revert X", {"X": "s1 > s2 REVERTED"}, force=True, deleted="s2"),
+    Case("50 only removal", "X: s0 > IN_PROGRESS", "s0 s1", "end X", {"X": "s0 > COMPLETED"}, visible="s1"),
+    Case("53 unforced", "X: s1 s2 > m0 m1 IN_PROGRESS", "s1 s2 m0", "revert X", StateConflict),
+    Case("53 forced", "X: s1 s2 > m0 m1 IN_PROGRESS", "s1 s2 m0", "revert X", {"X": "s1 s2 > m0 m1 REVERTED"}, force=True, deleted="m0"),
+    Case("54", TWO, "s0 s1 s2 s3 s4 s5", "revert A", {"A": "s0 s1 s2 > s3 s4 s5 REVERTED"}, deleted="s3 s4 s5", visible="s0 s1 s2"),
+    Case("55", TWO + "; B: s3 s4 s5 > s6 s7 s8 IN_PROGRESS", "s0 s1 s2 s3 s4 s5", "revert A", StateConflict),
+    Case("56 the newest first", TWO + "; B: s3 s4 s5 > s6 COMPLETED", "s0 s1 s2 s3 s4 s5 s6", "revert B", {
+        "A": "s0 s1 s2 > s3 s4 s5 COMPLETED", "B": "s3 s4 s5 > s6 REVERTED"}, deleted="s6", visible="s3 s4 s5"),
+    Case("57 old side gone", "C: s3 s4 > s9 COMPLETED", "s3 s9", "revert C", PreconditionFailed, force=True),
+    Case("57 old side not online", "C: s3 s4 > s9 COMPLETED", "s3 s4 s9", "revert C", PreconditionFailed, force=True, offline="s4"),
+    Case("58 the new side need not be there", "C: s3 > s9 COMPLETED", "s3", "revert C", {"C": "s3 > s9 REVERTED"}, visible="s3"),
+    Case("59", "C: > s1 COMPLETED", "s1", "revert C", {"C": "> s1 REVERTED"}, deleted="s1", visible=""),
+    Case("60 twice", "C: s0 > s1 REVERTED", "s0", "revert C", StateConflict, force=True),
+    Case("61", "A: a > b COMPLETED; B: b > c REVERTED", "a b", "revert A", {"A": "a > b REVERTED", "B": "b > c REVERTED"}, deleted="b"),
+]  # fmt: skip
+
+
+def perform(case: Case) -> Decision:
+    """The call of a case."""
+    lineage, ideal = parse(case.lineage), case.ideal.split()
+    verb, *words = case.call.split()
+    if verb == "start":
+        cut = words.index(">")
+        replacement.check_request(words[:cut], words[cut + 1 :])
+        wanted = Replacement(tuple(words[:cut]), tuple(words[cut + 1 :]), case.force)
+        return replacement.start(lineage, wanted, entry_id="new", ideal=ideal, now_ms=NOW + 1)
+    if verb == "end":
+        refresh = case.kind == "REFRESH"
+        return replacement.end(lineage, words[0], segments_to=words[1:], ideal=ideal, is_refresh=refresh, now_ms=NOW + 1)
+    served = {s: s not in case.offline.split() for s in ideal}
+    return replacement.revert(lineage, words[0], force=case.force, ideal=served, now_ms=NOW + 1)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.number)
+def test_case(case: Case) -> None:
+    if isinstance(case.gives, type):
+        with pytest.raises(case.gives) as caught:
+            perform(case)
+        assert caught.value.message
+        assert caught.value.remedy or case.number == "46 a foreign name"
+        assert 400 <= caught.value.status < 500
+        return
+    before, done = parse(case.lineage), perform(case)
+    assert short(done.lineage) == {k: v.strip() for k, v in case.gives.items()}
+    assert sorted({*done.delete, *done.remove_now}) == sorted(case.deleted.split())
+    known = {e.id: e.state for e in before.entries.values()}
+    assert {e.timestamp_ms for e in done.lineage.entries.values() if known.get(e.id) is not e.state} <= {NOW + 1}
+    left = [s for s in case.ideal.split() if s not in {*done.delete, *done.remove_now}]
+    assert case.visible is None or done.lineage.visible(left) == sorted(case.visible.split())
+
+
+def test_29_both_lists_empty_is_malformed() -> None:
+    with pytest.raises(InvalidInput):
+        replacement.check_request([], [])
+
+
+def test_1_the_stored_form_is_four_strings_and_doubles_survive() -> None:
+    record = ZNRecord("test_OFFLINE", lists={"X": ["s1,s2,s3", "s4,s5", "COMPLETED", "11111"], "Y": ["s6,s6,s8", "", "IN_PROGRESS", "2"]})
+    assert lineages.to_record(lineages.from_record(record)) == record
+
+
+def test_3_the_fifth_string_stays_true_and_is_never_invented() -> None:
+    record = ZNRecord("t", lists={"X": ["s13,s14", "s15", "COMPLETED", "55555", "true"], "Y": ["a", "b", "REVERTED", "1"]})
+    assert lineages.to_record(lineages.from_record(record)) == record
+
+
+@pytest.mark.parametrize("items", [["a", "b", "COMPLETED"], ["a", "b", "DONE", "1"], ["a", "b", "COMPLETED", "soon"]])
+def test_5_what_can_not_be_read_is_an_error_never_dropped(items: list[str]) -> None:
+    with pytest.raises(RecordCorrupt):
+        lineages.from_record(ZNRecord("t", lists={"X": items}))
+
+
+@pytest.mark.parametrize(
+    ("number", "lineage", "ideal", "visible"),
+    [
+        ("9", "", "s0 s1 s2", "s0 s1 s2"),
+        ("10", "X: s0 s1 s2 > m0 m1 IN_PROGRESS", "s0 s1 s2 s3 m0 m1", "s0 s1 s2 s3"),
+        ("11", "X: s0 s1 s2 > m0 m1 COMPLETED", "s0 s1 s2 s3 s4 m0 m1", "s3 s4 m0 m1"),
+        ("12 a chain", "A: a > b COMPLETED; B: b > c COMPLETED", "a b c", "c"),
+        ("13", "X: t1 > t3 COMPLETED; Y: t3 > t4 IN_PROGRESS", "t0 t1 t2 t3 t4", "t0 t2 t3"),
+        ("14 reverted", "A: a > b COMPLETED; B: b > c REVERTED", "a b c", "b"),
+    ],
+)
+def test_filter(number: str, lineage: str, ideal: str, visible: str) -> None:
+    assert parse(lineage).visible(ideal.split()) == sorted(visible.split()), number
+
+
+@pytest.mark.parametrize(
+    ("number", "state", "locked"),
+    [("62", "IN_PROGRESS", {"a", "b"}), ("63", "COMPLETED", {"a"}), ("63 reverted", "REVERTED", set())],
+)
+def test_delete_guard(number: str, state: str, locked: set[str]) -> None:
+    assert parse(f"X: a > b {state}").locked() == locked, number
+
+
+@pytest.mark.parametrize(
+    ("number", "lineage", "table", "deleted", "dropped"),
+    [
+        ("71 now", "X: a > b COMPLETED", config("REFRESH"), "", ""),
+        ("71 5 h", f"X: a > b COMPLETED {5 * HOUR}", config("REFRESH"), "", ""),
+        ("71 2 d", f"X: a > b COMPLETED {48 * HOUR}", config("REFRESH"), "a", ""),
+        ("72 APPEND 5 h", f"X: a > b COMPLETED {5 * HOUR}", config(), "a", ""),
+        ("73 1 ms", "X: a > b COMPLETED 1", config(replacedSegmentsRetentionPeriod="0d"), "a", ""),
+        ("73 the same ms", "X: a > b COMPLETED", config(replacedSegmentsRetentionPeriod="0d"), "", ""),
+        ("73 unreadable", f"X: a > b COMPLETED {3 * HOUR}", config(replacedSegmentsRetentionPeriod="foo"), "", ""),
+        ("75 unfinished", "X: a > b IN_PROGRESS 1", config(replacedSegmentsRetentionPeriod="0s"), "", ""),
+        ("75 old side gone", "X: z > b COMPLETED", config(replacedSegmentsRetentionPeriod="0s"), "", "X"),
+        ("76 old and unfinished", f"X: a > b IN_PROGRESS {25 * HOUR}", config(), "b", ""),
+        ("77 reverted 1 s", "X: a > b REVERTED 1000", config(), "b", ""),
+        ("77 reverted, nothing left", "X: a > z REVERTED 1000", config(), "", "X"),
+        ("79 REFRESH too", "X: a > b IN_PROGRESS", config("REFRESH"), "", ""),
+    ],
+)  # fmt: skip
+def test_retention(number: str, lineage: str, table: TableConfig, deleted: str, dropped: str) -> None:
+    plan = retention.plan_lineage(parse(lineage), table, ["a", "b"], NOW)
+    assert (" ".join(plan.delete), " ".join(plan.drop)) == (deleted, dropped), number
+
+
+def test_99_a_start_whose_reply_was_lost_leaves_one_entry_when_it_is_sent_again() -> None:
+    first = replacement.start(of(), Replacement((), ("s1",), True), entry_id="one", ideal=[], now_ms=NOW).lineage
+    again = replacement.start(first, Replacement((), ("s1",), True), entry_id="two", ideal=[], now_ms=NOW).lineage
+    assert set(again.entries) == {"two"}
+
+
+def test_101_the_document_is_sorted_by_time_then_id_and_flat() -> None:
+    document = parse("B: s2 s3 > another IN_PROGRESS 5; A: s0 s1 > some IN_PROGRESS 5; C: > first COMPLETED 9").to_json()
+    assert list(document["lineageEntries"]) == ["C", "A", "B"]
+    assert document["lineageEntries"]["A"] == {
+        "segmentsFrom": ["s0", "s1"], "segmentsTo": ["some"], "state": "IN_PROGRESS", "timestamp": NOW - 5,
+        "autoCompleteLineageEntry": False,
+    }  # fmt: skip
+    assert "customMap" not in document

@@ -1,0 +1,1 @@
+"""One test for each closed door, on a running installation."""

@@ -1,0 +1,1 @@
+"""Pinot clusters: connections, stores, mirror."""

@@ -1,0 +1,1 @@
+"""Pinot clusters: replacements."""

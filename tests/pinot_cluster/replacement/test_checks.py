@@ -1,0 +1,82 @@
+"""Write-audit-publish on a Pinot cluster: hidden files are fetched through the controller and measured before Pinot is asked to switch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from segments.clusters.pinot.snapshots import PinotSnapshots
+from segments.services.replacement.checks import check_settings
+from segments.services.replacement.checks.snapshot_checks import read_checks, run_checks
+from segments.store import paths
+from tests.pinot_cluster.segments.test_push import Pushing, kinds
+from tests.services.world import ANN, TABLE
+
+pytestmark = pytest.mark.django_db
+
+ENOUGH = {"kind": "rowCount", "min": 3}
+TOO_MANY = {"kind": "rowCount", "min": 1000}
+
+
+@pytest.fixture
+def pushing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pushing:
+    monkeypatch.setattr("segments.clusters.pinot.push._TOGETHER", 1)
+    return Pushing(tmp_path)
+
+
+def require(pushing: Pushing, *checks: dict[str, object]) -> None:
+    node = pushing.world.memory.get(paths.table_config(TABLE.typed))
+    assert node is not None
+    assert node.record is not None
+    check_settings.write_check_document(pushing.world.ctx, TABLE, {"checks": list(checks)}, actor=ANN)
+
+
+def test_a_push_whose_checks_hold_is_switched(pushing: Pushing) -> None:
+    require(pushing, ENOUGH, {"kind": "nullShare", "column": "city", "max": 0.1}, {"kind": "uniqueKey", "columns": ["city", "n"]})
+    push = pushing.run(pushing.create())
+    assert (push.state, push.error) == ("DONE", "")
+    report = read_checks(pushing.pinot.ctx, TABLE, push.entry_id)
+    assert report is not None
+    assert [o.passed for o in report.outcomes] == [True, True, True]
+
+
+def test_a_push_whose_checks_fail_is_blocked_before_pinot_is_asked(pushing: Pushing) -> None:
+    require(pushing, TOO_MANY)
+    push = pushing.run(pushing.create())
+    assert push.state == "BLOCKED"
+    assert "3" in push.error
+    assert "endReplaceSegments" not in kinds(pushing.pinot)
+    assert pushing.pinot.visible == []
+    report = run_checks(pushing.pinot.ctx, TABLE, push.entry_id, actor=ANN)
+    assert report.status == "blocked"
+
+
+def test_hidden_segments_are_read_from_their_files_and_a_count_needs_none(pushing: Pushing) -> None:
+    require(pushing, TOO_MANY)
+    pushing.run(pushing.create())
+    names = pushing.pinot.lists()
+    before = pushing.pinot.rest.calls.total()
+    with PinotSnapshots(pushing.pinot.ctx, TABLE.typed) as reader:
+        count = reader.query('select count(*) from "t_OFFLINE"', segments=names)
+        assert count["resultTable"]["rows"] == [[3]]
+        cities = reader.query('select city, n from "t_OFFLINE" where n > 1 order by n', segments=names)
+        assert cities["resultTable"]["rows"] == [["Basel", 2], ["Chur", 3]]
+        refused = reader.query("select nothing from nowhere", segments=names)
+        assert refused["exceptions"]
+    assert pushing.pinot.rest.calls.total() > before
+
+
+def test_a_file_that_is_not_the_one_on_record_is_not_measured(pushing: Pushing) -> None:
+    require(pushing, TOO_MANY)
+    pushing.run(pushing.create())
+    names = pushing.pinot.lists()
+    for name in names:
+        node = pushing.world.memory.get(paths.segment(TABLE.typed, name))
+        assert node is not None
+        assert node.record is not None
+        changed = node.record.with_simple_items({"segment.crc": "42"})
+        pushing.world.memory.replace(paths.segment(TABLE.typed, name), changed, node.version)
+    with PinotSnapshots(pushing.pinot.ctx, TABLE.typed) as reader:
+        answer = reader.query('select max(n) from "t_OFFLINE"', segments=names)
+    assert "its record says 42" in answer["exceptions"][0]["message"]

@@ -1,0 +1,77 @@
+"""Unfinished replacements on a Pinot cluster: leases as on our own, starts that lost their answer, notes of entries that are gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from segments.clusters.pinot.replacement.start_records import all_intents
+from segments.domain.replacement.lineage import noted_entries
+from segments.services.replacement import entry_reaper
+from segments.services.replacement.ends import end_jobs
+from segments.services.replacement.ends.end_jobs import request_end
+from segments.services.replacement.entry_lease import heartbeat
+from segments.services.replacement.pins import pin_entry
+from segments.services.replacement.protocol import start_replace
+from segments.services.upkeep import validation
+from segments.store import paths
+from tests.faults.faulty import Cut
+from tests.pinot_cluster.fake_pinot import Fault, PinotCluster
+from tests.pinot_cluster.replacement.test_replacement import replaced, started
+from tests.services.world import ANN, TABLE
+
+pytestmark = pytest.mark.django_db
+
+MINUTE = 60_000
+
+
+def test_a_client_that_sends_heartbeats_and_falls_silent_is_reverted(pinot: PinotCluster) -> None:
+    entry = started(pinot, ["a"], ["b"])
+    heartbeat(pinot.ctx, TABLE, entry, ANN)
+    pinot.inside.now += 30_000
+    assert entry_reaper.run(pinot.ctx, TABLE) == []
+    for _ in range(3):
+        pinot.inside.now += 30_000
+        said = entry_reaper.run(pinot.ctx, TABLE)
+        if pinot.entries()[0][2] == "REVERTED":
+            break
+    assert "its client sent heartbeats and has been silent" in said[0]
+    assert pinot.entries() == [(("a",), ("b",), "REVERTED")]
+
+
+def test_a_heartbeat_writes_nothing_into_pinots_lineage(pinot: PinotCluster) -> None:
+    entry = started(pinot, ["a"], ["b"])
+    before = pinot.inside.memory.exists(paths.lineage(TABLE.typed))
+    heartbeat(pinot.ctx, TABLE, entry, ANN)
+    assert pinot.inside.memory.exists(paths.lineage(TABLE.typed)) == before
+
+
+def test_a_start_whose_process_died_before_it_heard_the_id_is_found_and_reverted(pinot: PinotCluster) -> None:
+    pinot.rest.faults[1] = Fault.CUT_AFTER
+    with pytest.raises(Cut):
+        start_replace(pinot.ctx, TABLE, ["a"], ["b"], actor=ANN)
+    ctx = pinot.connect()
+    assert entry_reaper.run(ctx, TABLE) == []
+    pinot.inside.now += 6 * MINUTE
+    assert "nobody knows its id" in entry_reaper.run(ctx, TABLE)[0]
+    assert pinot.entries() == [(("a",), ("b",), "REVERTED")]
+
+
+def test_records_of_entries_that_pinot_has_dropped_go(pinot: PinotCluster) -> None:
+    entry = replaced(pinot, ["a"], ["b"])
+    pin_entry(pinot.ctx, TABLE, entry, ANN)
+    pinot.inside.memory.delete(paths.lineage(TABLE.typed))
+    validation.run(pinot.ctx, TABLE)
+    node = pinot.ctx.store.get(paths.entry_notes(TABLE.typed))
+    assert noted_entries(node.record if node else None) == set()
+    assert all_intents(pinot.ctx, TABLE) == []
+
+
+def test_an_end_in_the_background_is_carried_out_once_the_segments_are_there(pinot: PinotCluster) -> None:
+    entry = started(pinot, ["a"], ["b"])
+    pinot.inside.upload("b", online=False)
+    job = request_end(pinot.ctx, TABLE, entry, actor=ANN)
+    assert request_end(pinot.ctx, TABLE, entry, actor=ANN).id == job.id
+    assert end_jobs.advance_all(pinot.ctx) == []
+    pinot.inside.serve()
+    assert "DONE" in end_jobs.advance_all(pinot.ctx)[0]
+    assert pinot.visible == ["b"]

@@ -1,0 +1,89 @@
+"""Whether brokers show a switch: each of those that say who they are, enough answers in a row of those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from segments.clusters.pinot.replacement.routing import wait_until_shown
+from segments.domain.replacement.lineage import Entry, Lineage, State
+from segments.services.core.context import Limits
+from segments.store import paths
+from tests.pinot_cluster.fake_broker import FakeBroker
+from tests.pinot_cluster.fake_pinot import PinotCluster
+from tests.services.world import TABLE
+
+pytestmark = pytest.mark.django_db
+
+BEFORE = Lineage(TABLE.typed, {"e": Entry("e", ("a",), ("b",), State.IN_PROGRESS, 1)})
+AFTER = Lineage(TABLE.typed, {"e": Entry("e", ("a",), ("b",), State.COMPLETED, 2)})
+
+
+class Named(FakeBroker):
+    """Brokers in turn; each says its name, or not."""
+
+    names: tuple[str, ...] = ()
+
+    def query(self, sql: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The answer with a name."""
+        answer = super().query(sql, options)
+        return answer | ({"brokerId": self.names[len(self.asked) % len(self.names)]} if self.names else {})
+
+
+@pytest.fixture
+def switched(pinot: PinotCluster) -> tuple[PinotCluster, Named]:
+    """Two brokers are alive; b is visible instead of a."""
+    from segments.domain.formats.znrecord import ZNRecord
+    from segments.domain.replacement.lineage import to_record
+
+    pinot.inside.upload("b")
+    pinot.inside.memory.create(paths.lineage(TABLE.typed), to_record(AFTER))
+    for name in ("Broker_h1_1", "Broker_h2_1"):
+        pinot.inside.memory.create(paths.live_instance(name), ZNRecord(name))
+    broker = Named(pinot.inside)
+    pinot.ctx = replace(pinot.ctx, pinot_broker=broker, limits=Limits(broker_ack_s=60.0))
+    return pinot, broker
+
+
+def test_every_broker_that_says_who_it_is_is_heard_of(switched: tuple[PinotCluster, Named]) -> None:
+    pinot, broker = switched
+    broker.names = ("Broker_h1_1", "Broker_h2_1")
+    shown = wait_until_shown(pinot.ctx, TABLE, BEFORE, AFTER)
+    assert (shown.verified, shown.brokers, len(broker.asked)) == (True, ("Broker_h1_1", "Broker_h2_1"), 2)
+
+
+def test_a_broker_that_is_never_heard_of_is_told(switched: tuple[PinotCluster, Named]) -> None:
+    pinot, broker = switched
+    broker.names = ("Broker_h1_1",)
+    shown = wait_until_shown(pinot.ctx, TABLE, BEFORE, AFTER)
+    assert not shown.verified
+    assert "1 of 2 brokers answer from it" in shown.sentence
+
+
+def test_of_brokers_without_names_enough_answers_in_a_row_are_wanted(switched: tuple[PinotCluster, Named]) -> None:
+    pinot, broker = switched
+    broker.old, broker.late = ["a"], 3
+    shown = wait_until_shown(pinot.ctx, TABLE, BEFORE, AFTER)
+    assert shown.verified
+    assert len(broker.asked) == 3 + 10
+
+
+def test_a_query_that_fails_is_asked_again(switched: tuple[PinotCluster, Named]) -> None:
+    pinot, broker = switched
+    broker.failing = 1
+    assert wait_until_shown(pinot.ctx, TABLE, BEFORE, AFTER).verified
+
+
+def test_nothing_is_asked_where_nothing_changes(switched: tuple[PinotCluster, Named]) -> None:
+    pinot, broker = switched
+    assert wait_until_shown(pinot.ctx, TABLE, AFTER, AFTER).verified
+    assert broker.asked == []
+
+
+def test_without_a_broker_it_is_said_that_nobody_looked(switched: tuple[PinotCluster, Named]) -> None:
+    pinot, _ = switched
+    shown = wait_until_shown(replace(pinot.ctx, pinot_broker=None), TABLE, BEFORE, AFTER)
+    assert (shown.verified, "No broker can be asked" in shown.sentence) == (False, True)

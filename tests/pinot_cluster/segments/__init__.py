@@ -1,0 +1,1 @@
+"""Pinot clusters: segments and pushes."""

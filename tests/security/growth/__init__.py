@@ -1,0 +1,1 @@
+"""No text of a request costs more than its length."""

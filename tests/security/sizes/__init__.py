@@ -1,0 +1,1 @@
+"""How much one request or many may send, ask for or leave behind."""

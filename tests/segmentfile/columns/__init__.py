@@ -1,0 +1,1 @@
+"""Input columns become stored ones."""

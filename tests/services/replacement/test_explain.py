@@ -1,0 +1,168 @@
+"""What the explanation of an entry says in every situation that makes people ask."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from django_celery_beat.models import PeriodicTask
+
+from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.segments.ideal_state import with_rows
+from segments.domain.tables.table_config import DAY_MS
+from segments.errors import NotFound
+from segments.models import Push
+from segments.services.replacement.ends.end_job_status import job_status
+from segments.services.replacement.ends.end_jobs import request_end
+from segments.services.replacement.entry_lease import heartbeat
+from segments.services.replacement.explain import explain_entry
+from segments.services.replacement.pins import pin_entry
+from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
+from segments.services.segments.deletion import delete_segments
+from segments.services.upkeep.schedules import ensure_schedules
+from segments.store import paths
+from tests.services.world import ANN, TABLE, World
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    made = World(tmp_path / "store").upload("a")
+    start_replace(made.ctx, TABLE, ["a"], ["b", "c"], actor=ANN, entry_id="e1")
+    return made
+
+
+def test_an_open_entry_says_what_blocks_its_end_replica_by_replica_and_what_to_do(world: World) -> None:
+    world.upload("b", online=False)
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert (told.state, told.actor, told.since_ms) == ("IN_PROGRESS", "ann", world.now)
+    assert "Segment 'c' is not uploaded." in told.end.reasons
+    assert "Segment 'b' on Server_a_1: the server has not loaded it yet." in told.end.reasons
+    assert any("Wait until the servers" in r for r in told.end.remedies)
+    assert (told.locks, told.hides) == (("a", "b"), ("b",))
+    assert [e.action for e in told.events] == ["startReplaceSegments"]
+
+
+def test_an_open_entry_that_can_be_ended_says_so_and_when_it_is_given_up(world: World) -> None:
+    world.upload("b", "c")
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert told.end.reasons == ()
+    assert told.lease is not None
+    assert (told.lease.is_leased, told.lease.given_up_at_ms) == (False, world.now + DAY_MS)
+    assert [(s.at_ms, "no heartbeats" in s.what) for s in told.next_steps] == [(world.now + DAY_MS, True)]
+    heartbeat(world.ctx, TABLE, "e1", ANN)
+    leased = explain_entry(world.ctx, TABLE, "e1")
+    assert [(s.at_ms, "reverted unless" in s.what) for s in leased.next_steps] == [(world.now + 60_000, True)]
+
+
+def test_a_server_that_is_down_is_named(world: World) -> None:
+    world.upload("b", "c")
+    world.memory.delete(paths.live_instance("Server_a_1"))
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert (told.gaps[0].instance, told.gaps[0].why, told.gaps[0].is_waited_for) == ("Server_a_1", "the server is not running", False)
+    assert "Start the servers." in told.end.remedies
+
+
+def test_a_replica_that_the_table_does_not_require_blocks_nothing(world: World) -> None:
+    world.upload("b", "c")
+    second_server_lacks(world, "b")
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert told.end.reasons == ("Segment 'b' on Server_b_1: the server has not loaded it yet.",)
+    node = world.memory.get(paths.table_config(TABLE.typed))
+    assert node is not None
+    assert node.record is not None
+    custom = json.dumps({"customConfigs": {"pinotadmin.replacement.replicasRequired": "1"}})
+    world.memory.replace(paths.table_config(TABLE.typed), node.record.with_simple(metadata=custom), node.version)
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert (told.end.reasons, told.replicas.online, told.replicas.wanted) == ((), 2, 3)
+    assert [(g.instance, g.is_waited_for) for g in told.gaps] == [("Server_b_1", False)]
+    job = request_end(world.ctx, TABLE, "e1", actor=ANN)
+    assert [g["is_waited_for"] for g in job_status(world.ctx, job.id).to_json()["missing"]] == [False]
+    end_replace(world.ctx, TABLE, "e1", actor=ANN)
+
+
+def second_server_lacks(world: World, segment: str) -> None:
+    """A second live server is to hold the segment and has not loaded it."""
+    world.memory.create(paths.live_instance("Server_b_1"), ZNRecord("Server_b_1"))
+    node = world.memory.get(paths.ideal_state(TABLE.typed))
+    assert node is not None
+    assert node.record is not None
+    row = {**node.record.maps[segment], "Server_b_1": "ONLINE"}
+    world.memory.replace(paths.ideal_state(TABLE.typed), with_rows(node.record, {segment: row}), node.version)
+
+
+def test_a_background_end_and_a_push_are_named(world: World) -> None:
+    world.upload("b", "c", online=False)
+    job = request_end(world.ctx, TABLE, "e1", actor=ANN)
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert told.job_id == job.id
+    assert "switches as soon as" in told.next_steps[0].what
+    push = Push.objects.create(cluster="test", table_name="t", entry_id="e1")
+    assert explain_entry(world.ctx, TABLE, "e1").push_id == str(push.pk)
+
+
+def completed(world: World) -> World:
+    world.upload("b", "c")
+    end_replace(world.ctx, TABLE, "e1", actor=ANN)
+    return world
+
+
+def test_a_completed_entry_says_until_when_it_can_be_taken_back_and_when_clean_up_comes(world: World) -> None:
+    completed(world)
+    ensure_schedules()
+    PeriodicTask.objects.filter(name="Retention").update(last_run_at=datetime.fromtimestamp(world.now / 1000, UTC))
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert (told.revert.reasons, told.hides, told.locks) == ((), ("a",), ("a",))
+    assert told.end.reasons == ("It is ended already.",)
+    kept_until = world.now + DAY_MS
+    assert [s.at_ms for s in told.next_steps] == [kept_until, kept_until + 1]
+    assert "removes 1 segments" in told.next_steps[1].what
+
+
+def test_an_entry_that_was_built_on_names_the_later_ones_and_why_it_can_not_be_reverted(world: World) -> None:
+    completed(world)
+    start_replace(world.ctx, TABLE, ["b", "c"], ["d"], actor=ANN, entry_id="e2")
+    world.upload("d")
+    end_replace(world.ctx, TABLE, "e2", actor=ANN)
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert told.later_entries == ("e2",)
+    assert ("e2" in told.revert.reasons[0], told.revert.remedies[0]) == (True, "Revert the newest entry first.")
+
+
+def test_a_pinned_entry_says_who_pinned_it_and_that_nothing_goes(world: World) -> None:
+    pin_entry(completed(world).ctx, TABLE, "e1", ANN)
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert (told.is_pinned, told.pin_actor, told.pin_reason) == (True, "ann", "because")
+    assert [s.what for s in told.next_steps] == ["Its segments stay until it is unpinned."]
+
+
+def test_a_reverted_entry_says_who_took_it_back_and_what_is_still_to_go(world: World) -> None:
+    completed(world)
+    world.memory.create(paths.live_instance("Broker_x_1"), ZNRecord("Broker_x_1"))
+    revert_replace(world.ctx, TABLE, "e1", actor=ANN)
+    told = explain_entry(world.ctx, TABLE, "e1")
+    assert (told.state, told.locks, told.hides) == ("REVERTED", (), ("b", "c"))
+    assert "by ann: because" in told.summary
+    assert "removes 2 segments" in told.next_steps[0].what
+    assert told.revert.reasons == ("It is reverted already.",)
+
+
+def test_the_document_is_plain_json_and_an_unknown_entry_is_named(world: World) -> None:
+    body = json.loads(json.dumps(explain_entry(completed(world).ctx, TABLE, "e1").to_json()))
+    assert (body["segmentsTo"], body["revert"]["possible"], body["end"]["possible"]) == ({"count": 2, "names": ["b", "c"]}, True, False)
+    with pytest.raises(NotFound, match="nope"):
+        explain_entry(world.ctx, TABLE, "nope")
+
+
+def test_a_new_side_that_was_deleted_since_is_not_said_to_be_seen(world: World) -> None:
+    world.upload("b", "c")
+    end_replace(world.ctx, TABLE, "e1", actor=ANN)
+    for gone, sentence in (
+        ("b", "1 of the 2 segments of the new side, the others were replaced or deleted"),
+        ("c", "its new side was deleted later"),
+    ):
+        delete_segments(world.ctx, TABLE, [gone], actor=ANN)
+        assert sentence in explain_entry(world.ctx, TABLE, "e1").summary
