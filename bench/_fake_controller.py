@@ -1,4 +1,6 @@
-"""A controller that answers what the mirror asks, in a process of its own: its znodes are in memory, or it only tells its name."""
+"""A controller that answers what the mirror asks, in a process of its own: its znodes are in memory, or it only tells
+its name.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""A replacement of 50,000 segments by 50,000: start and end over REST on an installation, with segments that are registered without files.
+"""A replacement of 50,000 segments by 50,000: start and end over REST on an installation, with segments that are
+registered without files.
 
-What is real: the requests, the web process with its broker, ZooKeeper, the records and their sizes, the waiting for replicas and for the
-broker's acknowledgement. What is not: the two servers that hold the segments are entries in ZooKeeper (live node, CURRENTSTATES, external
-view) without a process, so no file is read and no query is sent. Nothing else of start or end looks at a file.
+What is real: the requests, the web process with its broker, ZooKeeper, the records and their sizes, the waiting for
+replicas and for the broker's acknowledgement. What is not: the two servers that hold the segments are entries in
+ZooKeeper (live node, CURRENTSTATES, external view) without a process, so no file is read and no query is sent. Nothing
+else of start or end looks at a file.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def measure(client: Client, endpoints: dict[str, Any], count: int) -> None:
     register(store, sessions, new)
     timed("end", endpoints, lambda: client.end(TABLE, entry))
     timed("revert, deletions included", endpoints, lambda: client.revert(TABLE, entry))
-    lineage = client.call("GET", f"/segments/{TABLE}/lineage", params={"type": "OFFLINE"}).json()["lineageEntries"][entry]
+    lineage = client.call("GET", f"/segments/{TABLE}/lineage", params={"type": "OFFLINE"}).json()["lineageEntries"][
+        entry
+    ]
     print(f"  the entry is {lineage['state']}, {len(lineage['segmentsFrom'])} by {len(lineage['segmentsTo'])}")
     sizes = {p: raw_size(endpoints, p) for p in largest(sessions)}
     for path, size in sorted(sizes.items(), key=lambda item: -item[1]):
@@ -57,7 +61,9 @@ def measure(client: Client, endpoints: dict[str, Any], count: int) -> None:
 
 
 def timed(name: str, endpoints: dict[str, Any], call: Callable[[], Any]) -> Any:
-    """Call it; print seconds, and how many of them the web process computed: what is left on a busy machine is waiting for its turn."""
+    """Call it; print seconds, and how many of them the web process computed: what is left on a busy machine is waiting
+    for its turn.
+    """
     web = Path(f"/proc/{endpoints['pids']['web']}/stat")
 
     def used() -> float:
@@ -98,7 +104,10 @@ def register(store: Store, sessions: dict[str, str], segments: list[str]) -> Non
         chunk = segments[start : start + 500]
         fields = {"segment.total.docs": "10", "segment.size.in.bytes": "1000"}
         store.transaction(
-            [Create(paths.segment(TYPED, s), SegmentMetadata(s, {**fields, "segment.crc": crcs[s]}).to_record()) for s in chunk]
+            [
+                Create(paths.segment(TYPED, s), SegmentMetadata(s, {**fields, "segment.crc": crcs[s]}).to_record())
+                for s in chunk
+            ]
         )
     row = dict.fromkeys(SERVERS, ONLINE)
     update_record(store, paths.ideal_state(TYPED), lambda node: with_rows(node.record, dict.fromkeys(segments, row)))

@@ -1,6 +1,8 @@
-"""Races of several controllers on the lineage of one table: processes with ZooKeeper sessions of their own, straight on the use cases.
+"""Races of several controllers on the lineage of one table: processes with ZooKeeper sessions of their own, straight on
+the use cases.
 
-No servers and no files are needed for them, see ``tests.faults.controllers``, which also says what each race must leave behind.
+No servers and no files are needed for them, see ``tests.faults.controllers``, which also says what each race must leave
+behind.
 """
 
 from __future__ import annotations
@@ -23,14 +25,19 @@ def measure(folder: Path, races: int) -> None:
     where.mkdir()
     zookeeper = start_zookeeper(where)
     try:
-        with multiprocessing.get_context("spawn").Pool(CONTROLLERS, initializer=_open, initargs=(zookeeper.hosts, str(where))) as pool:
+        with multiprocessing.get_context("spawn").Pool(
+            CONTROLLERS, initializer=_open, initargs=(zookeeper.hosts, str(where))
+        ) as pool:
             results = _run(pool, races)
     finally:
         zookeeper.stop()
     print(f"{races} races of {CONTROLLERS} controllers, each with a session of its own, on a real ZooKeeper")
     for kind, (count, wrong) in results.items():
         print(f"  {kind:<58} {count:5d} races, {len(wrong)} lost an entry or the live snapshot {wrong[:2] or ''}")
-    print(f"  in all {sum(len(w) for _, w in results.values())} of {races}   Pinot 1.5.1: 10 of 28 and 3 of 3   aim 0 of 1,000")
+    print(
+        f"  in all {sum(len(w) for _, w in results.values())} of {races}   Pinot 1.5.1: 10 of 28 and 3 of 3   "
+        "aim 0 of 1,000"
+    )
 
 
 def _run(pool: Any, races: int) -> dict[str, tuple[int, list[Any]]]:

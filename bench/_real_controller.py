@@ -1,4 +1,6 @@
-"""ZooKeeper and controller of a real Pinot 0.11.0, without servers and brokers, for benches of what is read from them."""
+"""ZooKeeper and controller of a real Pinot 0.11.0, without servers and brokers, for benches of what is
+read from them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from tests.real_pinot.cluster import RealPinot, running
 
 
 class RealController:
-    """``url`` and ``zookeeper`` tell where it is; ``calls`` what this process has asked of it so far, over all clusters of that address."""
+    """``url`` and ``zookeeper`` tell where it is; ``calls`` what this process has asked of it so far, over all clusters
+    of that address.
+    """
 
     def __init__(self, pinot: RealPinot) -> None:
         self.url, self.zookeeper = pinot.controller, pinot.zookeeper

@@ -1,4 +1,6 @@
-"""What the modes of ``bench.lineage`` share: built segments, clients in processes of their own, and how a row of figures looks."""
+"""What the modes of ``bench.lineage`` share: built segments, clients in processes of their own, and how a row of
+figures looks.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,18 @@ def row(name: str, times_s: Sequence[float], pinot: tuple[float, float] | None =
     """Print median and 99th percentile in milliseconds, Pinot's beside them and how many times as fast ours is."""
     ms = [t * 1000 for t in times_s]
     median, worst = statistics.median(ms), p99(ms)
-    beside = f"   Pinot 1.5.1 {pinot[0]:5.0f} / {pinot[1]:5.0f}  ratio {pinot[0] / median:4.1f} / {pinot[1] / worst:4.1f}" if pinot else ""
+    beside = (
+        f"   Pinot 1.5.1 {pinot[0]:5.0f} / {pinot[1]:5.0f}  ratio {pinot[0] / median:4.1f} / {pinot[1] / worst:4.1f}"
+        if pinot
+        else ""
+    )
     print(f"  {name:<34} {median:7.1f} / {worst:7.1f} ms{beside}{f'   aim {aim}' if aim else ''}", flush=True)
 
 
 class PlainClient(Client):
-    """The calls that are timed, over one open ``http.client`` connection: ``requests`` would add 2 ms of its own to each."""
+    """The calls that are timed, over one open ``http.client`` connection: ``requests`` would add 2 ms of its own to
+    each.
+    """
 
     def __init__(self, endpoints: dict[str, Any]) -> None:
         super().__init__(endpoints)
@@ -85,7 +93,10 @@ class PlainClient(Client):
     def revert(self, table: str, entry: str, *, force: bool = False) -> None:
         """Revert a replacement."""
         force_text = str(force).lower()
-        self.ask(f"/segments/{table}/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}&forceRevert={force_text}", {})
+        self.ask(
+            f"/segments/{table}/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}&forceRevert={force_text}",
+            {},
+        )
 
     def sql(self, sql: str) -> list[list[Any]]:
         """Rows; an exception in the answer fails."""
@@ -132,7 +143,10 @@ class Readers:
     def __init__(self, endpoints: dict[str, Any], count: int, table: str = TABLE) -> None:
         self._stop = multiprocessing.Event()
         self._counts = multiprocessing.Array("q", 2)
-        self._processes = [multiprocessing.Process(target=_read, args=(endpoints, table, self._stop, self._counts)) for _ in range(count)]
+        self._processes = [
+            multiprocessing.Process(target=_read, args=(endpoints, table, self._stop, self._counts))
+            for _ in range(count)
+        ]
 
     def __enter__(self) -> Readers:
         for process in self._processes:

@@ -1,7 +1,7 @@
 """Times the data plane: ideal state write -> ONLINE, lineage write -> acknowledgement, a small query.
 
-Usage: ``python -m bench.dataplane [--rounds 60]``. Prints milliseconds (median / p99), once on a store in memory and once on a real
-ZooKeeper. Servers and broker share one process here; between processes queries are faster, not slower.
+Usage: ``python -m bench.dataplane [--rounds 60]``. Prints milliseconds (median / p99), once on a store in memory and
+once on a real ZooKeeper. Servers and broker share one process here; between processes queries are faster, not slower.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         zookeeper = start_zookeeper(Path(folder) / "zookeeper")
         try:
-            world = World(Path(folder), ZooKeeperStore(zookeeper.hosts, "bench"), lambda: ZooKeeperStore(zookeeper.hosts, "bench"))
+            world = World(
+                Path(folder), ZooKeeperStore(zookeeper.hosts, "bench"), lambda: ZooKeeperStore(zookeeper.hosts, "bench")
+            )
             print("ZooKeeper (median / p99)")
             measure(world, rounds)
             world.close()

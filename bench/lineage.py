@@ -1,14 +1,17 @@
-"""Times start, end and revert of a replacement, and counts what must never happen, beside the figures of Apache Pinot 1.5.1.
+"""Times start, end and revert of a replacement, and counts what must never happen, beside the figures of Apache Pinot
+1.5.1.
 
-Usage: ``python -m bench.lineage [--modes quiet,loaded,...] [--cycles 40] [--readers 2] ...``. Readers and clients are processes of their
-own. Modes (default ``quiet,loaded,clients``):
+Usage: ``python -m bench.lineage [--modes quiet,loaded,...] [--cycles 40] [--readers 2] ...``. Readers and clients are
+processes of their own. Modes (default ``quiet,loaded,clients``):
 
 * ``quiet``     start, end and revert, each with the first query after it
 * ``loaded``    the same under readers, and ended right after the upload
-* ``switches``  ``--switches`` switches under readers until ``--answers`` answers: stale first answers, answers that are neither snapshot
+* ``switches``  ``--switches`` switches under readers until ``--answers`` answers: stale first answers, answers that are
+  neither snapshot
 * ``clients``   ``--clients`` processes replace disjoint sets of one table: time per call, lost entries
 * ``large``     ``--segments`` segments replaced by as many, registered without files
-* ``races``     ``--races`` races of several controllers on one lineage, straight on ZooKeeper: lost entries, deleted live segments
+* ``races``     ``--races`` races of several controllers on one lineage, straight on ZooKeeper: lost entries, deleted
+  live segments
 """
 
 from __future__ import annotations
@@ -25,9 +28,15 @@ from bench._snapshots import NEW, OLD, SNAPSHOTS, TABLE, PlainClient, Readers, T
 from tests.integration.running import Client, Installation
 from tests.waiting import poll
 
-#: Apache Pinot 1.5.1 on the same kind of machine (2 cores), ms, median and p99; end and revert include the first right answer.
+#: Apache Pinot 1.5.1 on the same kind of machine (2 cores), ms, median and p99; end and revert include the first right
+#: answer.
 QUIET = {"start": (7, 18), "end + query": (39, 96), "revert + query": (38, 85)}
-LOADED = {"start": None, "end + query": (49, 256), "revert + query": (60, 255), "end + query, asked at once": (1040, 1040)}
+LOADED = {
+    "start": None,
+    "end + query": (49, 256),
+    "revert + query": (60, 255),
+    "end + query, asked at once": (1040, 1040),
+}
 #: Seconds between the start of an installation and the first figure.
 _SETTLE_S = 25
 AIMS = {"start": "7 / 15", "end + query": "35 / 75", "revert + query": "35 / 75"}
@@ -63,7 +72,13 @@ def timed(client: Client, built: Tars, given: argparse.Namespace, readers: int) 
     for name, times in found.items():
         if name.startswith("revert") and name.endswith("at once"):
             continue
-        aim = "" if name in ("end", "revert") or (readers and name == "start") else "100" if readers else AIMS.get(name, "")
+        aim = (
+            ""
+            if name in ("end", "revert") or (readers and name == "start")
+            else "100"
+            if readers
+            else AIMS.get(name, "")
+        )
         row(name, times, pinot.get(name), aim)
     print(f"  first answers that showed the old side: {stale} of {len(found['end']) * 2 * (2 if readers else 1)}")
     if load is not None:
@@ -79,8 +94,14 @@ def switches(client: Client, built: Tars, given: argparse.Namespace) -> None:
             stale += cycle(client, built, found)
             done += 2
     print(f"{done} switches under {max(1, given.readers)} readers")
-    print(f"  first answers that showed the old side: {stale} of {done}   Pinot 1.5.1: 5-7 of 10, 5-6 of 10 loaded   aim 0 of 1,000")
-    print(f"  answers that are neither snapshot: {load.wrong} of {load.answers}   Pinot 1.5.1: 3 of 8,234 and 4 of 400   aim 0 of 100,000")
+    print(
+        f"  first answers that showed the old side: {stale} of {done}   Pinot 1.5.1: 5-7 of 10, 5-6 of 10 loaded "
+        "  aim 0 of 1,000"
+    )
+    print(
+        f"  answers that are neither snapshot: {load.wrong} of {load.answers}   Pinot 1.5.1: 3 of 8,234 and 4 of "
+        "400   aim 0 of 100,000"
+    )
 
 
 def replace_own(number: int, endpoints: dict[str, object], rounds: int) -> dict[str, list[float]]:
@@ -111,9 +132,13 @@ def clients(client: Client, built: Tars, given: argparse.Namespace) -> None:
     print(f"  p99 of all calls: {worst * 1000:.0f} ms   aim 500")
     lineage = client.call("GET", f"/segments/{TABLE}/lineage", params={"type": "OFFLINE"}).json()["lineageEntries"]
     lost = [e for r in runs for e in r["ids"] if lineage.get(e, {}).get("state") != "COMPLETED"]
-    listed = client.call("GET", f"/segments/{TABLE}", params={"type": "OFFLINE", "excludeReplacedSegments": "true"}).json()[0]["OFFLINE"]
+    listed = client.call(
+        "GET", f"/segments/{TABLE}", params={"type": "OFFLINE", "excludeReplacedSegments": "true"}
+    ).json()[0]["OFFLINE"]
     missing = {f"own{i}_{given.rounds}" for i in range(given.clients)} - set(listed)
-    print(f"  lost entries: {len(lost)}, lost segments: {len(missing)}   Pinot 1.5.1: 10 of 28 such races lose an entry")
+    print(
+        f"  lost entries: {len(lost)}, lost segments: {len(missing)}   Pinot 1.5.1: 10 of 28 such races lose an entry"
+    )
 
 
 def installed(given: argparse.Namespace, run: Callable[[Client], None], folder: Path) -> None:
@@ -153,7 +178,14 @@ def main() -> None:
     """Parse arguments and run the modes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--modes", default="quiet,loaded,clients")
-    for name, default in (("cycles", 40), ("readers", 2), ("switches", 1000), ("answers", 100_000), ("clients", 20), ("rounds", 5)):
+    for name, default in (
+        ("cycles", 40),
+        ("readers", 2),
+        ("switches", 1000),
+        ("answers", 100_000),
+        ("clients", 20),
+        ("rounds", 5),
+    ):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--segments", type=int, default=50_000)
     parser.add_argument("--races", type=int, default=1000)

@@ -1,11 +1,13 @@
-"""Times the mirror of a Pinot cluster with 100,000 segments: first sync, changes until they are seen, pages, calls on the controller.
+"""Times the mirror of a Pinot cluster with 100,000 segments: first sync, changes until they are seen, pages, calls on
+the controller.
 
-Usage: ``python -m bench.pinot_mirror [--segments 100000] [--modes zookeeper,old,rest] [--idle-s 60]``. Modes: ``zookeeper`` reads a real
-ZooKeeper with lasting watches, ``old`` the same one as if it were from before 3.6, ``rest`` a controller only. One table has 60 % of the
-segments, the others 1,000 each. A change is a new segment in the large table, or then its replicas, one right after the other and each
-after some seconds in which nothing changed; a refresh is an upload over a segment of a small table. What is real: ZooKeeper, the mirror
-with its database, the pages. What is not: the controller, which answers from memory, and Pinot's servers, which are rows in the external
-views. ``--real`` has the ZooKeeper (3.5) and the controller of a real Pinot 0.11.0 instead; without brokers, so that nobody tells of
+Usage: ``python -m bench.pinot_mirror [--segments 100000] [--modes zookeeper,old,rest] [--idle-s 60]``. Modes:
+``zookeeper`` reads a real ZooKeeper with lasting watches, ``old`` the same one as if it were from before 3.6, ``rest``
+a controller only. One table has 60 % of the segments, the others 1,000 each. A change is a new segment in the large
+table, or then its replicas, one right after the other and each after some seconds in which nothing changed; a refresh
+is an upload over a segment of a small table. What is real: ZooKeeper, the mirror with its database, the pages. What is
+not: the controller, which answers from memory, and Pinot's servers, which are rows in the external views. ``--real``
+has the ZooKeeper (3.5) and the controller of a real Pinot 0.11.0 instead; without brokers, so that nobody tells of
 uploads over a segment.
 """
 
@@ -68,9 +70,13 @@ def _measure_all(hosts: str, real: RealController | None, options: argparse.Name
 def _settle_settings(folder: Path, hosts: str) -> None:
     """An installation of its own in a temporary folder, before Django reads its settings."""
     os.environ.update(
-        DJANGO_SETTINGS_MODULE="pinotadmin.settings", PINOTADMIN_DATA_DIR=str(folder), DATABASE_URL=f"sqlite://{folder}/db.sqlite3",
-        ZOOKEEPER_URL=hosts, DEEP_STORE_URL=f"file://{folder}/deep", PINOTADMIN_LOG_LEVEL="WARNING",
-    )  # fmt: skip
+        DJANGO_SETTINGS_MODULE="pinotadmin.settings",
+        PINOTADMIN_DATA_DIR=str(folder),
+        DATABASE_URL=f"sqlite://{folder}/db.sqlite3",
+        ZOOKEEPER_URL=hosts,
+        DEEP_STORE_URL=f"file://{folder}/deep",
+        PINOTADMIN_LOG_LEVEL="WARNING",
+    )
     import django
     from django.core.management import call_command
 
@@ -91,9 +97,13 @@ def cluster_nodes(count: int) -> Iterator[Node]:
     yield f"{paths.CLUSTER_CONFIGS}/{CLUSTER}", encode(ZNRecord(CLUSTER))
     for table, size in sizes.items():
         config = {
-            "tableName": table, "tableType": "OFFLINE", "segmentsConfig": '{"replication":"2"}', "tenants": "{}", "tableIndexConfig": "{}",
+            "tableName": table,
+            "tableType": "OFFLINE",
+            "segmentsConfig": '{"replication":"2"}',
+            "tenants": "{}",
+            "tableIndexConfig": "{}",
             "metadata": "{}",
-        }  # fmt: skip
+        }
         yield paths.table_config(table), encode(ZNRecord(table, config))
         names = [f"{table}_2026-01-01_2026-01-02_{n}" for n in range(size)]
         for name in names:
@@ -153,7 +163,9 @@ def _commit(batch: Any) -> None:
 class _Run:
     """One way of reading the cluster."""
 
-    def __init__(self, mode: str, hosts: str, nodes: list[Node], options: argparse.Namespace, real: RealController | None) -> None:
+    def __init__(
+        self, mode: str, hosts: str, nodes: list[Node], options: argparse.Namespace, real: RealController | None
+    ) -> None:
         from bench._fake_controller import FakeController
 
         self.mode, self.hosts, self.options, self.count = mode, hosts, options, options.segments
@@ -173,22 +185,35 @@ class _Run:
         from segments.services.core.context import Actor
         from segments.store.on_pinot import zookeeper as pinot_zookeeper
 
-        pinot_zookeeper._NEW = (99, 0) if self.mode == "old" else (3, 6)  # that of a real 0.11.0 is from before 3.6 by itself
+        pinot_zookeeper._NEW = (
+            (99, 0) if self.mode == "old" else (3, 6)
+        )  # that of a real 0.11.0 is from before 3.6 by itself
         name, actor = f"bench-{self.mode}", Actor("bench", "figures")
         address = {} if self.mode == "rest" else {"zookeeper": self.hosts}
         _compare_nothing()
-        clusters.add_cluster(ClusterSpec(name, (self.controller.url,), zookeeper_cluster=CLUSTER if address else "", **address), actor)
+        clusters.add_cluster(
+            ClusterSpec(name, (self.controller.url,), zookeeper_cluster=CLUSTER if address else "", **address), actor
+        )
         mirror = PinotMirror(name)
         cpu, began = time.process_time(), time.perf_counter()
         mirror.start()
         rows = Segment.objects.filter(table__cluster__name=name)
-        wait_until(lambda: rows.count() >= self.count and Cluster.objects.get(name=name).mirrored_at is not None, 600, every_s=0.5)
+        wait_until(
+            lambda: rows.count() >= self.count and Cluster.objects.get(name=name).mirrored_at is not None,
+            600,
+            every_s=0.5,
+        )
         tell(self.mode, "first sync", [time.perf_counter() - began], AIMS["first sync"])
         calls = sum(self.controller.calls().values())
         print(f"  {'':<11}its processor time {time.process_time() - cpu:.1f} s, calls on the controller {calls}")
         self._changes(rows)
         if not self.is_real:
-            tell(self.mode, "refresh", [self._refresh(rows, n) for n in range(self.options.changes // 4 + 1)], AIMS["refresh"])
+            tell(
+                self.mode,
+                "refresh",
+                [self._refresh(rows, n) for n in range(self.options.changes // 4 + 1)],
+                AIMS["refresh"],
+            )
         self._pages(name)
         self._idle()
         mirror.stop()
@@ -198,15 +223,26 @@ class _Run:
 
     def _refresh(self, rows: Any, number: int) -> float:
         """An upload over a segment, as Pinot writes it: its record, then a message to the broker."""
-        paths, name, crc = paths_of(), f"{SMALL}_2026-01-01_2026-01-02_{number}", zlib.crc32(f"{self.mode} {number}".encode())
+        paths, name, crc = (
+            paths_of(),
+            f"{SMALL}_2026-01-01_2026-01-02_{number}",
+            zlib.crc32(f"{self.mode} {number}".encode()),
+        )
         time.sleep(REST_S)
-        self._put([(paths.segment(SMALL, name), segment_node(name, crc)), (f"{paths.messages(BROKER)}/{self.mode}{number}", b"{}")])
+        self._put(
+            [
+                (paths.segment(SMALL, name), segment_node(name, crc)),
+                (f"{paths.messages(BROKER)}/{self.mode}{number}", b"{}"),
+            ]
+        )
         began = time.perf_counter()
         wait_until(lambda: rows.filter(name=name, crc=crc).exists(), 300)
         return time.perf_counter() - began
 
     def _changes(self, rows: Any) -> None:
-        """New segments in the large table: as Pinot makes them, one right after the other and each after a rest, and all at once."""
+        """New segments in the large table: as Pinot makes them, one right after the other and each after a rest, and
+        all at once.
+        """
         count = self.options.changes
         for turn, after_s in enumerate((0.0, REST_S)):
             rest = f", after {REST_S:g} s" if after_s else ""
@@ -218,8 +254,10 @@ class _Run:
         tell(self.mode, "both at once: its replicas", [served for _, served in at_once], AIMS["change"])
 
     def _upload(self, rows: Any, number: int, after_s: float, *, is_at_once: bool = False) -> tuple[float, float]:
-        """A new segment in the large table, as an upload of Pinot writes it: record and ideal state, and when servers have it the external
-        view; ``is_at_once``: no moment in between. Seconds until it is seen, and until its replicas are."""
+        """A new segment in the large table, as an upload of Pinot writes it: record and ideal state, and when servers
+        have it the external view; ``is_at_once``: no moment in between. Seconds until it is seen, and until its
+        replicas are.
+        """
         from segments.domain.formats.znrecord import decode, encode
         from segments.domain.segments.ideal_state import external_view, with_rows
 
@@ -265,7 +303,13 @@ class _Run:
         client = Client()
         client.force_login(user)
         before, seen = sum(self.controller.calls().values()), 0
-        for page in ("", f"tables/{TABLE}/", f"tables/{TABLE}/segments/", f"tables/{TABLE}/segments/?page=100", f"tables/{TABLE}/lineage/"):
+        for page in (
+            "",
+            f"tables/{TABLE}/",
+            f"tables/{TABLE}/segments/",
+            f"tables/{TABLE}/segments/?page=100",
+            f"tables/{TABLE}/lineage/",
+        ):
             took: list[float] = []
             client.get(f"/console/c/{name}/{page}", follow=True)  # templates are read once per process
             for _ in range(10):
@@ -275,16 +319,25 @@ class _Run:
                 assert response.status_code == 200, (page, response.status_code)
                 seen += 1
             tell(self.mode, f"page /{page.replace(TABLE, 'T')}", took, AIMS["page"])
-        print(f"  {'':<11}{seen} pages made {sum(self.controller.calls().values()) - before} calls, the mirror's own of that time included")
+        print(
+            f"  {'':<11}{seen} pages made {sum(self.controller.calls().values()) - before} calls, the mirror's "
+            "own of that time included"
+        )
 
     def _idle(self) -> None:
         before, began = self.controller.calls(), time.perf_counter()
         cpu = time.process_time()
         time.sleep(self.options.idle_s)
         after, minutes = self.controller.calls(), (time.perf_counter() - began) / 60
-        made = {path: round((n - before.get(path, 0)) / minutes) for path, n in after.items() if n > before.get(path, 0)}
+        made = {
+            path: round((n - before.get(path, 0)) / minutes) for path, n in after.items() if n > before.get(path, 0)
+        }
         share = (time.process_time() - cpu) / (minutes * 60)
-        print(f"  {self.mode:<11}idle: {sum(made.values())} calls per minute {made}, the mirror uses {share:.1%} of a core", flush=True)
+        print(
+            f"  {self.mode:<11}idle: {sum(made.values())} calls per minute {made}, the mirror uses {share:.1%} "
+            "of a core",
+            flush=True,
+        )
 
 
 def _compare_nothing() -> None:
@@ -305,7 +358,10 @@ def tell(mode: str, what: str, took: list[float], aim: float) -> None:
     """One line: median and worst beside the aim."""
     worst = max(took)
     verdict = "" if worst <= aim else "   MISSED"
-    print(f"  {mode:<11}{what:<34} median {statistics.median(took):7.3f} s  worst {worst:7.3f} s  aim {aim:g} s{verdict}", flush=True)
+    print(
+        f"  {mode:<11}{what:<34} median {statistics.median(took):7.3f} s  worst {worst:7.3f} s  aim {aim:g} s{verdict}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

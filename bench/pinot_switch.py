@@ -1,6 +1,8 @@
-"""Times rollbacks on a real Apache Pinot 0.11.0: its own REST call, and the same through this installation, until queries see the old side.
+"""Times rollbacks on a real Apache Pinot 0.11.0: its own REST call, and the same through this installation, until
+queries see the old side.
 
-Usage: ``python -m bench.pinot_switch [--cycles 20]``. Says so and ends when Pinot's jars are not there (``make test-real`` fetches them).
+Usage: ``python -m bench.pinot_switch [--cycles 20]``. Says so and ends when Pinot's jars are not there (``make
+test-real`` fetches them).
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ def main() -> None:
         installation = Installation(Path(folder) / "data").start(240)
         try:
             reached = ("--controller", pinot.controller, "--broker", pinot.broker)
-            installation.manage("cluster", "add", "real", *reached, "--zookeeper", pinot.zookeeper, seconds=120).check_returncode()
+            installation.manage(
+                "cluster", "add", "real", *reached, "--zookeeper", pinot.zookeeper, seconds=120
+            ).check_returncode()
             installation.manage("cluster", "add", "restonly", *reached, seconds=120).check_returncode()
             measure(Ways(pinot, installation), given.cycles)
         finally:
@@ -90,7 +94,10 @@ def measure(ways: Ways, cycles: int) -> None:
     for way, times in found.items():
         call, shown = ([t[i] for t in times] for i in (0, 1))
         stale = sum(not t[2] for t in times)
-        print(f"  {way:32} call {row(call)}   until the first right answer {row(shown)}   stale first answers {stale} of {cycles}")
+        print(
+            f"  {way:32} call {row(call)}   until the first right answer {row(shown)}   stale first answers "
+            f"{stale} of {cycles}"
+        )
 
 
 def row(seconds: list[float]) -> str:

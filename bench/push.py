@@ -1,7 +1,8 @@
-"""Times pushes of 1,010,328 rows (the flights of 2013 three times, 8 CSV files, about 100 MB) from the request to the first right answer.
+"""Times pushes of 1,010,328 rows (the flights of 2013 three times, 8 CSV files, about 100 MB) from the request to the
+first right answer.
 
-Usage: ``python -m bench.push [--data-dir DIR] [--warm 3]``. Starts an installation in a temporary folder, or uses the ``up`` that runs on
-DIR. Cold: Spark's JVM was just killed, the push has to start another. Warm: Spark is running.
+Usage: ``python -m bench.push [--data-dir DIR] [--warm 3]``. Starts an installation in a temporary folder, or uses the
+``up`` that runs on DIR. Cold: Spark's JVM was just killed, the push has to start another. Warm: Spark is running.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tests.waiting import poll
 
 TABLE = "pushbench"
 ROWS = 1_010_328
-#: Seconds; Apache Pinot 1.5.1, standalone job, consistent push in metadata mode, 2 threads, 2 cores, from command to queryable.
+#: Seconds; Apache Pinot 1.5.1, standalone job, consistent push in metadata mode, 2 threads, 2 cores, from command to
+#: queryable.
 PINOT_S = 15.6
 TARGETS = {"warm": 3.1, "cold": 11.7}
 
@@ -82,7 +84,8 @@ def report(kind: str, seconds: float, found: dict[str, Any]) -> None:
     """One line of figures."""
     stages = ", ".join(f"{k.lower()} {v:.2f}" for k, v in found["stageSeconds"].items())
     print(
-        f"  {kind:<5} {seconds:5.2f} s  {ROWS / seconds:>9,.0f} rows/s  {PINOT_S / seconds:4.1f} x Pinot 1.5.1 ({PINOT_S} s)"
+        f"  {kind:<5} {seconds:5.2f} s  {ROWS / seconds:>9,.0f} rows/s  {PINOT_S / seconds:4.1f} x Pinot 1.5.1 "
+        f"({PINOT_S} s)"
         f"  target {TARGETS[kind]} s: {'met' if seconds <= TARGETS[kind] else 'MISSED'}  [{stages}]"
     )
 

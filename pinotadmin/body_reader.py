@@ -1,6 +1,8 @@
-"""Takes in the body of a request within bounds: its bytes, the time it may take, and what all bodies under way may cost together.
+"""Takes in the body of a request within bounds: its bytes, the time it may take, and what all bodies under way may cost
+together.
 
-A large body goes to a temporary file on the way. What breaks a bound is refused while it comes in; the rest of it is not kept.
+A large body goes to a temporary file on the way. What breaks a bound is refused while it comes in; the rest of it is
+not kept.
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ from segments.errors import PayloadTooLarge, TooManyRequests, Unavailable
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
-#: Seconds without a byte after which a body is given up, and from when on the whole of it must keep a pace of so many bytes a second.
+#: Seconds without a byte after which a body is given up, and from when on the whole of it must keep a pace of so many
+#: bytes a second.
 _IDLE_S: Final = 30.0
 _PATIENCE_S: Final = 60.0
 _SLOWEST: Final = 10 << 10
-#: Bytes above which a body counts among the large ones under way; each of them is on the disk twice while its parts are taken out.
+#: Bytes above which a body counts among the large ones under way; each of them is on the disk twice while its parts are
+#: taken out.
 _LARGE: Final = 1 << 20
 _ON_DISK: Final = 2
 _LOOK_AT_DISK: Final = 64 << 20
@@ -49,8 +53,9 @@ class LargeBodies:
         self._of: dict[bytes | None, int] = {}
 
     def begin(self, sender: bytes | None, size: int) -> Reservation:
-        """Reserve ``size`` bytes for a body of this sender (None: the cluster itself, which is not counted). TooManyRequests; Unavailable
-        when the disk has no room for it."""
+        """Reserve ``size`` bytes for a body of this sender (None: the cluster itself, which is not counted).
+        TooManyRequests; Unavailable when the disk has no room for it.
+        """
         count = self._of.get(sender, 0)
         if sender is not None and count >= settings.MAX_UPLOADS_PER_USER:
             raise TooManyRequests(
@@ -71,7 +76,8 @@ class LargeBodies:
         """More bytes of a body that is already counted. Raises as ``begin``."""
         if sender is not None and self._bytes + size > settings.MAX_UPLOADS_BYTES:
             raise TooManyRequests(
-                f"Uploads under way have {self._bytes} bytes; with this one they would exceed {settings.MAX_UPLOADS_BYTES}.",
+                f"Uploads under way have {self._bytes} bytes; with this one they would exceed "
+                f"{settings.MAX_UPLOADS_BYTES}.",
                 remedy="Try again when others are done, or raise PINOTADMIN_MAX_UPLOADS_BYTES.",
                 retry_after_s=_AGAIN_S,
             )
@@ -123,15 +129,21 @@ class BodyReader:
     def __init__(self) -> None:
         self._large = LargeBodies()
 
-    async def read(self, receive: Receive, length: int | None, most: int, sender: bytes | None) -> tuple[IO[bytes], Reservation | None]:
-        """The body in a file that is at its beginning, and what to close when the request is over. ``length`` as its head names it.
+    async def read(
+        self, receive: Receive, length: int | None, most: int, sender: bytes | None
+    ) -> tuple[IO[bytes], Reservation | None]:
+        """The body in a file that is at its beginning, and what to close when the request is over. ``length`` as its
+        head names it.
 
-        Raises PayloadTooLarge for more than ``most`` bytes, TooSlow, TooManyRequests, Unavailable, and RequestAborted when the client left.
+        Raises PayloadTooLarge for more than ``most`` bytes, TooSlow, TooManyRequests, Unavailable, and RequestAborted
+        when the client left.
         """
         if length is not None and length > most:
             raise _too_large(f"has {length} bytes", most)
         held = self._large.begin(sender, length or 0) if length is None or length > _LARGE else None
-        file = tempfile.SpooledTemporaryFile(max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, mode="w+b", dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115  # the request closes it
+        file = tempfile.SpooledTemporaryFile(  # noqa: SIM115  # the request closes it
+            max_size=settings.FILE_UPLOAD_MAX_MEMORY_SIZE, mode="w+b", dir=settings.FILE_UPLOAD_TEMP_DIR
+        )
         try:
             await _fill(file, receive, most, held if length is None else None)
         except BaseException:
@@ -182,7 +194,13 @@ async def read_small(receive: Receive) -> bytes:
 
 async def refuse(answer: Answer, receive: Receive, send: Send) -> None:
     """Answer a request whose body was not read to its end, throw some of that away, and close the connection."""
-    await send({"type": "http.response.start", "status": answer.status, "headers": [*answer.headers, (b"connection", b"close")]})
+    await send(
+        {
+            "type": "http.response.start",
+            "status": answer.status,
+            "headers": [*answer.headers, (b"connection", b"close")],
+        }
+    )
     await send({"type": "http.response.body", "body": answer.body, "more_body": True})
     left = _DRAINED
     try:
@@ -198,8 +216,12 @@ async def refuse(answer: Answer, receive: Receive, send: Send) -> None:
 
 
 def _too_large(what: str, most: int) -> PayloadTooLarge:
-    return PayloadTooLarge(f"The body {what}; this request takes at most {most}.", remedy="Send less at once; see 'Limits' in the docs.")
+    return PayloadTooLarge(
+        f"The body {what}; this request takes at most {most}.", remedy="Send less at once; see 'Limits' in the docs."
+    )
 
 
 def _too_slow(size: int) -> TooSlow:
-    return TooSlow(f"The body came in too slowly; {size} bytes were read.", remedy="Send it again over a quicker connection.")
+    return TooSlow(
+        f"The body came in too slowly; {size} bytes were read.", remedy="Send it again over a quicker connection."
+    )

@@ -1,4 +1,6 @@
-"""The Celery application: pushes and periodic passes; tells the supervisor when workers and beat are up, and others what workers do."""
+"""The Celery application: pushes and periodic passes; tells the supervisor when workers and beat are up, and others
+what workers do.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def mark_ready(name: str) -> None:
 
 @worker_init.connect
 def _share_memory(**_: Any) -> None:
-    """What is loaded now stays shared with the processes of the pool: the collector of each would otherwise write to all of it."""
+    """What is loaded now stays shared with the processes of the pool: the collector of each would otherwise write to
+    all of it.
+    """
     gc.collect()
     gc.freeze()
 

@@ -1,4 +1,6 @@
-"""What an address that no view answers for says: a page to people in browsers, Pinot's error JSON to everything else."""
+"""What an address that no view answers for says: a page to people in browsers, Pinot's error JSON to
+everything else.
+"""
 
 from __future__ import annotations
 

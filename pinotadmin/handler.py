@@ -1,8 +1,9 @@
-"""Django's ASGI handler with the whole request, signals and middleware included, on one thread of a lasting pool, and the short way
-of ``segments.api.direct`` beside it.
+"""Django's ASGI handler with the whole request, signals and middleware included, on one thread of a lasting pool, and
+the short way of ``segments.api.direct`` beside it.
 
-Django itself moves between event loop and threads for every synchronous middleware and for its signals, and makes a new thread, and so
-a new database connection, per request: 7 ms of a request that does nothing. ``bench/lineage.py`` prints what is left.
+Django itself moves between event loop and threads for every synchronous middleware and for its signals, and makes a new
+thread, and so a new database connection, per request: 7 ms of a request that does nothing. ``bench/lineage.py`` prints
+what is left.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ from segments.api import body_gate, direct
 from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError, TooManyRequests
 
-#: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than cores.
+#: Requests at work at once; one may wait minutes for replicas (end of a replacement), so there are many more than
+#: cores.
 WORKERS: Final = 64
-#: Seconds that a client may take to read a piece of an answer before it is cut off: what is held for it is wanted by others.
+#: Seconds that a client may take to read a piece of an answer before it is cut off: what is held for it is wanted by
+#: others.
 STALLED_S: Final = 60.0
 _T = TypeVar("_T")
 #: Requests of everybody that are at work or wait.
@@ -154,7 +157,9 @@ class ThreadedHandler(ASGIHandler):
             signals.request_finished.send(sender=self.__class__)
 
     def _respond(self, scope: dict[str, Any], body: Any) -> HttpResponseBase:
-        """Runs on the pool: the signals, the request, the view; and all that follows it unless the answer is a stream."""
+        """Runs on the pool: the signals, the request, the view; and all that follows it unless the
+        answer is a stream.
+        """
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, refusal = self.create_request(scope, body)
@@ -168,8 +173,12 @@ class ThreadedHandler(ASGIHandler):
             self._finish(response, body)
         return response
 
-    def create_request(self, scope: Mapping[str, Any], body_file: IO[bytes]) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
-        """As Django's. A body that comes in chunks, as files of Pinot's Java clients do, names no length and would count as empty."""
+    def create_request(
+        self, scope: Mapping[str, Any], body_file: IO[bytes]
+    ) -> tuple[ASGIRequest, None] | tuple[None, HttpResponseBase]:
+        """As Django's. A body that comes in chunks, as files of Pinot's Java clients do, names no length and would
+        count as empty.
+        """
         headers = scope.get("headers", ())
         length = body_file.seek(0, os.SEEK_END)
         body_file.seek(0)

@@ -1,4 +1,6 @@
-"""A task in a worker: when it is ended because its time is up, the worker writes that down, since the task itself no longer can."""
+"""A task in a worker: when it is ended because its time is up, the worker writes that down, since the task itself no
+longer can.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Lines of the log, tracebacks included, without the passwords of addresses and logins that libraries write into theirs."""
+"""Lines of the log, tracebacks included, without the passwords of addresses and logins that libraries write into
+theirs.
+"""
 
 from __future__ import annotations
 

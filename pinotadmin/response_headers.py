@@ -1,7 +1,8 @@
-"""What browsers may do with our answers: a content security policy on every one of them, and headers against sniffing, framing, keeping.
+"""What browsers may do with our answers: a content security policy on every one of them, and headers against sniffing,
+framing, keeping.
 
-Our own pages have nothing inline. The admin's look needs inline styles and evaluates the expressions of its templates; the API explorer
-needs inline styles. Neither runs inline scripts.
+Our own pages have nothing inline. The admin's look needs inline styles and evaluates the expressions of its templates;
+the API explorer needs inline styles. Neither runs inline scripts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from django.http.response import HttpResponseBase
 from segments.answer_headers import DATA_HEADERS, DATA_POLICY
 
 _COMMON: Final = (
-    "default-src 'none'; script-src 'self'{scripts}; style-src 'self'{styles}; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'{scripts}; style-src 'self'{styles}; img-src 'self' data:; font-src "
+    "'self'; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; object-src 'none'"
 )
 PAGE: Final = _COMMON.format(scripts="", styles="")
@@ -27,7 +29,9 @@ _STATIC: Final = "/static/"
 
 
 class ResponseHeaders:
-    """Middleware, the first of all, so that answers of the others have them too. A header that a view set itself stays."""
+    """Middleware, the first of all, so that answers of the others have them too. A header that a view
+    set itself stays.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

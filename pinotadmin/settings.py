@@ -1,4 +1,6 @@
-"""Every setting, its default and unit. Values come from the environment; odd values stop the process with a clear message."""
+"""Every setting, its default and unit. Values come from the environment; odd values stop the process with a clear
+message.
+"""
 
 from __future__ import annotations
 
@@ -90,25 +92,30 @@ DATA_DIR = Path(_text("PINOTADMIN_DATA_DIR", str(BASE_DIR / ".pinotadmin"))).abs
 CLUSTER_NAME = _text("PINOTADMIN_CLUSTER", "pinotadmin")
 HOST = _text("PINOTADMIN_HOST", "127.0.0.1")
 PORT = _int("PINOTADMIN_PORT", 9000)
-#: The address that the web process listens at: 0.0.0.0 is every address of the machine, which then is known to others by HOST.
+#: The address that the web process listens at: 0.0.0.0 is every address of the machine, which then is known to others
+#: by HOST.
 BIND_HOST = _text("PINOTADMIN_BIND_HOST", HOST)
 #: Secret of the cluster's own processes; empty: they can not talk to one another.
 CLUSTER_SECRET = _text("PINOTADMIN_CLUSTER_SECRET", "")
 #: Folders that pushes may read, beside DATA_DIR/input.
 INPUT_ROOTS = [str(DATA_DIR / "input"), *(p for p in _text("PINOTADMIN_INPUT_ROOTS", "").split(os.pathsep) if p)]
 #: Folders below which stream configs may name files, such as certificates; DATA_DIR/stream-files when none is given.
-STREAM_FILE_ROOTS = [p for p in _text("PINOTADMIN_STREAM_FILE_ROOTS", str(DATA_DIR / "stream-files")).split(os.pathsep) if p]
-#: Addresses below which URI and metadata pushes may name files, separated by spaces; empty: this machine, when it serves itself only.
+STREAM_FILE_ROOTS = [
+    p for p in _text("PINOTADMIN_STREAM_FILE_ROOTS", str(DATA_DIR / "stream-files")).split(os.pathsep) if p
+]
+#: Addresses below which URI and metadata pushes may name files, separated by spaces; empty: this machine, when it
+#: serves itself only.
 URI_PUSH_ROOTS = _text("PINOTADMIN_URI_PUSH_ROOTS", "").split()
-#: What stream configs may name beside the installation's own Kafka and Redis: host, host:port or *.domain[:port], separated by spaces, and
-#: addresses for registries; empty as above.
+#: What stream configs may name beside the installation's own Kafka and Redis: host, host:port or *.domain[:port],
+#: separated by spaces, and addresses for registries; empty as above.
 KAFKA_ROOTS = _text("PINOTADMIN_KAFKA_ROOTS", "").split()
 REDIS_ROOTS = _text("PINOTADMIN_REDIS_ROOTS", "").split()
 REGISTRY_ROOTS = _text("PINOTADMIN_REGISTRY_ROOTS", "").split()
 #: Addresses below which webhooks may lie, separated by spaces; empty as above.
 WEBHOOK_ROOTS = _text("PINOTADMIN_WEBHOOK_ROOTS", "").split()
 ZOOKEEPER_URL = _text("ZOOKEEPER_URL", "127.0.0.1:2191")
-#: ``digest:USER:PASSWORD``, ``sasl:USER:PASSWORD`` or ``x509``: our znodes are then for this login alone; empty: for everybody.
+#: ``digest:USER:PASSWORD``, ``sasl:USER:PASSWORD`` or ``x509``: our znodes are then for this login alone; empty: for
+#: everybody.
 ZOOKEEPER_AUTH = _text("ZOOKEEPER_AUTH", "")
 #: TLS to ZooKeeper; PEM files of the authorities that sign its certificate, and of our own certificate with its key.
 ZOOKEEPER_TLS = _bool("ZOOKEEPER_TLS", False)
@@ -124,10 +131,11 @@ REDIS_URL = _text("REDIS_URL", "redis://127.0.0.1:6390/0")
 KAFKA_BOOTSTRAP = _text("KAFKA_BOOTSTRAP", "")
 #: ``none``: there is no deep store, segments of realtime tables live on servers only.
 DEEP_STORE_URL = _text("DEEP_STORE_URL", f"file://{DATA_DIR}/deepstore")
-#: Where servers reach the deep store, when by another address than the other processes (a mount, say): Pinot's segment.store.root.dir.
-#: ``none``: servers do not reach it and upload through the web process.
+#: Where servers reach the deep store, when by another address than the other processes (a mount, say): Pinot's
+#: segment.store.root.dir. ``none``: servers do not reach it and upload through the web process.
 SEGMENT_STORE_URL = _text("PINOTADMIN_SEGMENT_STORE_URL", DEEP_STORE_URL)
-#: Servers upload what they commit through the web process, unless a table says otherwise: Pinot's enableSegmentUploadToController.
+#: Servers upload what they commit through the web process, unless a table says otherwise: Pinot's
+#: enableSegmentUploadToController.
 UPLOAD_TO_CONTROLLER = _bool("PINOTADMIN_UPLOAD_TO_CONTROLLER", False)
 #: Seconds that a commit waits for an upload it can not do without.
 UPLOAD_TIMEOUT_S = _positive("PINOTADMIN_UPLOAD_TIMEOUT_S", 300)
@@ -147,7 +155,8 @@ MAX_UPLOAD_BYTES = _bytes("PINOTADMIN_MAX_UPLOAD_BYTES", "5G")
 MAX_UNPACKED_BYTES = _bytes("PINOTADMIN_MAX_UNPACKED_BYTES", "20G")
 #: The largest body of any other request.
 MAX_BODY_BYTES = _bytes("PINOTADMIN_MAX_BODY_BYTES", "20M")
-#: Large bodies that one web process takes in at once: of one user, and their bytes together; and what they leave free on the disk.
+#: Large bodies that one web process takes in at once: of one user, and their bytes together; and what they leave free
+#: on the disk.
 MAX_UPLOADS_PER_USER = _int("PINOTADMIN_MAX_UPLOADS_PER_USER", 16)
 MAX_UPLOADS_BYTES = _bytes("PINOTADMIN_MAX_UPLOADS_BYTES", "20G")
 KEPT_FREE_BYTES = _bytes("PINOTADMIN_KEPT_FREE_BYTES", "256M")
@@ -158,7 +167,8 @@ MAX_WAITING_PER_USER = _int("PINOTADMIN_MAX_WAITING_PER_USER", 512)
 QUERY_MAX_ROWS = _int("PINOTADMIN_QUERY_MAX_ROWS", 1_000_000)
 QUERY_MAX_ANSWER_BYTES = _bytes("PINOTADMIN_QUERY_MAX_ANSWER_BYTES", "256M")
 QUERY_MAX_TIMEOUT_MS = _int("PINOTADMIN_QUERY_MAX_TIMEOUT_MS", 600_000)
-#: Memory of the query engine in each process, and queries that the web process answers at once: of all, and of one user.
+#: Memory of the query engine in each process, and queries that the web process answers at once: of all, and of one
+#: user.
 QUERY_MEMORY_BYTES = _bytes("PINOTADMIN_QUERY_MEMORY_BYTES", "4G")
 QUERIES_AT_ONCE = _int("PINOTADMIN_QUERIES_AT_ONCE", 56)
 QUERIES_PER_USER = _int("PINOTADMIN_QUERIES_PER_USER", 32)
@@ -169,7 +179,8 @@ PUSHES_PER_TABLE = _int("PINOTADMIN_PUSHES_PER_TABLE", 20)
 HISTORY_DAYS = _int("PINOTADMIN_HISTORY_DAYS", 730)
 
 # -- alerts
-#: Who gets mail about findings, separated by commas; nobody unless it is given. From which severity on: warning or error.
+#: Who gets mail about findings, separated by commas; nobody unless it is given. From which severity on: warning or
+#: error.
 ALERT_MAIL_TO = [a for a in _text("PINOTADMIN_ALERT_MAIL_TO", "").replace(",", " ").split() if a]
 ALERT_MAIL_SEVERITY = _choice("PINOTADMIN_ALERT_MAIL_SEVERITY", "warning", ("warning", "error"))
 #: Hours after which a pause of a table is a finding.
@@ -242,7 +253,11 @@ TEMPLATES = [
 ]
 #: Connections last: every thread of the web process keeps one.
 DATABASES = {
-    "default": {**_database(_text("DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3")), "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
+    "default": {
+        **_database(_text("DATABASE_URL", f"sqlite:///{DATA_DIR}/db.sqlite3")),
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+    }
 }
 #: Checks passwords for REST and forms alike, and slows guessing down.
 AUTHENTICATION_BACKENDS = ["segments.services.access.sign_in.SignInBackend"]
@@ -287,7 +302,8 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "pinotadmin",
-    "DESCRIPTION": "Control plane for Apache Pinot tables. Pinot's own paths are at the root, additions under /api/v1/.",
+    "DESCRIPTION": "Control plane for Apache Pinot tables. Pinot's own paths are at "
+    "the root, additions under /api/v1/.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
@@ -309,7 +325,11 @@ CELERY_TASK_DEFAULT_QUEUE = pools.PASSES.queue
 CELERY_TASK_ROUTES = pools.routes()
 CELERY_TASK_ANNOTATIONS = pools.time_limits()
 #: Seconds; a lost worker's tasks come back after the first, looked for every second.
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600, "unacked_restore_interval": 5, "unacked_restore_throttle": 1}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 3600,
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+}
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 DJANGO_CELERY_BEAT_TZ_AWARE = True
 
@@ -331,7 +351,12 @@ UNFOLD = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"()": "pinotadmin.log_lines.WithoutSecrets", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "formatters": {
+        "plain": {
+            "()": "pinotadmin.log_lines.WithoutSecrets",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": _text("PINOTADMIN_LOG_LEVEL", "INFO")},
     "loggers": {

@@ -1,4 +1,6 @@
-"""Shares the threads of the web process among those who ask: nobody takes them all, and the cluster's own messages always find one."""
+"""Shares the threads of the web process among those who ask: nobody takes them all, and the cluster's own messages
+always find one.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ _AGAIN_S: Final = 1
 
 
 class Turns:
-    """At most ``at_once`` requests of one sender are at work, ``waiting`` more of them wait, in order. Only used on the event loop."""
+    """At most ``at_once`` requests of one sender are at work, ``waiting`` more of them wait, in order. Only used on the
+    event loop.
+    """
 
     def __init__(self, at_once: int, waiting: int, in_all: int) -> None:
         self._at_once, self._most, self._in_all = at_once, at_once + waiting, in_all

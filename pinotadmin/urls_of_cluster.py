@@ -1,4 +1,6 @@
-"""Addresses below /console/c/NAME/: the console's pages about one cluster, and nothing else (see ``segments.console.cluster_address``)."""
+"""Addresses below /console/c/NAME/: the console's pages about one cluster, and nothing else (see
+``segments.console.cluster_address``).
+"""
 
 from __future__ import annotations
 

@@ -14,12 +14,17 @@ class SegmentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """What a query may cost holds in every process that may run one. Changes of people and their rights go on record from now on."""
+        """What a query may cost holds in every process that may run one. Changes of people and their rights go on
+        record from now on.
+        """
         from segments.services.access import people_audit  # needs the models
 
         query_bounds.use(
             QueryBounds(
-                settings.QUERY_MAX_ROWS, settings.QUERY_MAX_ANSWER_BYTES, settings.QUERY_MEMORY_BYTES, settings.QUERY_MAX_TIMEOUT_MS
+                settings.QUERY_MAX_ROWS,
+                settings.QUERY_MAX_ANSWER_BYTES,
+                settings.QUERY_MEMORY_BYTES,
+                settings.QUERY_MAX_TIMEOUT_MS,
             )
         )
         people_audit.connect()

@@ -15,7 +15,8 @@ class PinotAdminError(Exception):
     """Base of all our errors.
 
     ``message`` says what is wrong and with which thing; ``remedy`` what to do; ``data`` holds machine-readable details
-    (for example ``entry`` or ``segments``). ``status`` is the HTTP status the API answers with. Passwords in addresses are masked.
+    (for example ``entry`` or ``segments``). ``status`` is the HTTP status the API answers with. Passwords in addresses
+    are masked.
     """
 
     status = 500

@@ -17,7 +17,8 @@ TABLE_TYPES: Final[tuple[TableType, ...]] = (OFFLINE, REALTIME)
 #: The last range: halves of characters, which JSON can spell and nothing can store.
 _FORBIDDEN_IN_SEGMENT = re.compile('[\\\\/:*?"<>|,\x00-\x1f\ud800-\udfff]')
 _CONTROL = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-#: Bytes of a name as that of a file, which takes 255 in all; what is added while it is written or after it was deleted has room then.
+#: Bytes of a name as that of a file, which takes 255 in all; what is added while it is written or after it was deleted
+#: has room then.
 _LONGEST: Final = 180
 _LONGEST_COLUMN: Final = 512
 _LONGEST_NODE: Final = 1024
@@ -78,7 +79,9 @@ def resolve_table(name: str, type_text: str | None) -> TableName:
 
 
 def typed_names(name: str) -> tuple[str, ...]:
-    """``sales_OFFLINE`` -> itself; ``sales`` -> the names of its OFFLINE and REALTIME tables, whether they exist or not."""
+    """``sales_OFFLINE`` -> itself; ``sales`` -> the names of its OFFLINE and REALTIME tables, whether they exist or
+    not.
+    """
     raw, kind = split_table_name(name)
     return (name,) if kind is not None else tuple(f"{raw}_{kind}" for kind in TABLE_TYPES)
 
@@ -92,24 +95,35 @@ def check_raw_table_name(raw: str) -> str:
 
 
 def check_segment_name(name: str) -> str:
-    """Return the name, or raise InvalidInput: commas corrupt lineage (B2), slashes leave folders, long ones are no files."""
+    """Return the name, or raise InvalidInput: commas corrupt lineage (B2), slashes leave folders, long ones are no
+    files.
+    """
     if not name or _FORBIDDEN_IN_SEGMENT.search(name) or name in (".", "..") or name != name.strip():
         raise InvalidInput(
             f"Segment name {name[:_LONGEST]!r} is not allowed.",
             remedy=r'Segment names are not empty and hold none of \ / : * ? " < > | , nor control characters.',
         )
     if len(quote(name, safe="")) > _LONGEST:
-        raise InvalidInput(f"Segment name '{name[:_LONGEST]}' is too long.", remedy=f"Use at most {_LONGEST} characters, URL-encoded.")
+        raise InvalidInput(
+            f"Segment name '{name[:_LONGEST]}' is too long.", remedy=f"Use at most {_LONGEST} characters, URL-encoded."
+        )
     return check_node_name(name, "segment")
 
 
 def check_node_name(name: str, what: str = "name") -> str:
-    """Return the name, or raise InvalidInput: the one rule for every name of a table, segment, instance, job ... that is sent to us.
+    """Return the name, or raise InvalidInput: the one rule for every name of a table, segment, instance, job ... that
+    is sent to us.
 
     ZooKeeper, which all of them end up in, takes no other ones. ``what`` says in refusals which one it is.
     """
     # Almost all names are printable ASCII, which Python sees at once.
-    if not name.isascii() or not name.isprintable() or "/" in name or name in ("", ".", "..") or len(name) > _LONGEST_NODE:
+    if (
+        not name.isascii()
+        or not name.isprintable()
+        or "/" in name
+        or name in ("", ".", "..")
+        or len(name) > _LONGEST_NODE
+    ):
         if not name or name in (".", "..") or "/" in name or _NOT_IN_ZOOKEEPER.search(name):
             raise InvalidInput(
                 f"{shown(name)!r} can not be a name ({what}).",
@@ -117,13 +131,16 @@ def check_node_name(name: str, what: str = "name") -> str:
             )
         if len(name) > _LONGEST_NODE:
             raise InvalidInput(
-                f"The name '{shown(name)}' ({what}) has {len(name)} characters.", remedy=f"Names have at most {_LONGEST_NODE}."
+                f"The name '{shown(name)}' ({what}) has {len(name)} characters.",
+                remedy=f"Names have at most {_LONGEST_NODE}.",
             )
     return name
 
 
 def check_column_name(name: str) -> str:
-    """Return the name, or raise InvalidInput. What a column's name must be as that of a file, the writer of the v1 layout says."""
+    """Return the name, or raise InvalidInput. What a column's name must be as that of a file, the writer of the v1
+    layout says.
+    """
     if _CONTROL.search(name) or len(name) > _LONGEST_COLUMN:
         raise InvalidInput(
             f"{shown(name)!r} can not be a column name.",

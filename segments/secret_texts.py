@@ -10,19 +10,39 @@ from typing import Final
 MASK: Final = "*****"
 #: A key that holds one of these, as letters and digits in lower case, names a secret.
 _SECRET_WORDS: Final = (
-    "password", "passwd", "passphrase", "secret", "jaas", "keytab", "accesskey", "privatekey", "sharedkey", "accountkey", "apikey",
-    "credential", "userinfo", "keystorekey", "keypem", "connectionstring", "authorization", "bearer", "signature",
-)  # fmt: skip
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "jaas",
+    "keytab",
+    "accesskey",
+    "privatekey",
+    "sharedkey",
+    "accountkey",
+    "apikey",
+    "credential",
+    "userinfo",
+    "keystorekey",
+    "keypem",
+    "connectionstring",
+    "authorization",
+    "bearer",
+    "signature",
+)
 #: A key that ends so names a secret.
 _SECRET_ENDS: Final = ("token", "tokens", "pwd", "saskey")
 #: What follows ``sasl.`` in a key and is no secret; everything else of a login is.
-_OPEN_LOGIN: Final = frozenset(("mechanism", "mechanisms", "username", "kerberosservicename", "kerberosprincipal", "enabledmechanisms"))
+_OPEN_LOGIN: Final = frozenset(
+    ("mechanism", "mechanisms", "username", "kerberosservicename", "kerberosprincipal", "enabledmechanisms")
+)
 #: Parameters of addresses that prove something, beside those that are named as keys are.
 _SECRET_PARAMETERS: Final = frozenset(("sig", "pass"))
 _OTHERS: Final = re.compile(r"[^a-z0-9]")
 #: Ends what may be an address within a text.
 _END: Final = re.compile(r"[\s\"'<>`]")
-#: ``password="..."`` as logins and parameters spell it, also with quotes that are escaped because the text is itself in a text.
+#: ``password="..."`` as logins and parameters spell it, also with quotes that are escaped because the text is itself in
+#: a text.
 _PAIR: Final = re.compile(
     r"(password|passphrase|passwd|secret|secretkey|accesskey|accountkey|clientsecret)="
     r"""("(?:[^"\\]|\\.)*+"?|'[^']*+'?|\\++["'][^"'\\]*+|[^\s;&,"'\\]++)""",

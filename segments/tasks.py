@@ -1,8 +1,10 @@
-"""Celery tasks: each takes names, builds the context, and calls one use case; on every cluster where it makes sense there.
+"""Celery tasks: each takes names, builds the context, and calls one use case; on every cluster where it makes sense
+there.
 
-Which worker does a task, and for how long at most, is in ``domain.workers.pools``. None overlaps itself: a run that finds the one before
-still at work leaves it at that. What is scheduled is done on the own cluster in the task itself, and handed to the workers for each Pinot
-cluster: one that is slow keeps two slots at most, and never the own cluster's tasks.
+Which worker does a task, and for how long at most, is in ``domain.workers.pools``. None overlaps itself: a run that
+finds the one before still at work leaves it at that. What is scheduled is done on the own cluster in the task itself,
+and handed to the workers for each Pinot cluster: one that is slow keeps two slots at most, and never the own cluster's
+tasks.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ def _own(name: str, work: Callable[[Context], list[str]], level: int = logging.I
 
 # -- other clusters
 
-#: What is done on Pinot clusters too, by name. Retention, deletions and repairs of consumption are not: Pinot does them itself.
+#: What is done on Pinot clusters too, by name. Retention, deletions and repairs of consumption are not: Pinot does them
+#: itself.
 _ON_PINOT: Final[dict[str, Callable[[Context], list[str]]]] = {
     "resume_lost_pushes": lambda ctx: _resume(ctx),
     "advance_ends": end_jobs.advance_all,
@@ -69,7 +72,9 @@ _ON_PINOT: Final[dict[str, Callable[[Context], list[str]]]] = {
 
 
 def _elsewhere(work: str) -> None:
-    """Have the same done on every Pinot cluster that is up; what can not be handed over now is left to the next time."""
+    """Have the same done on every Pinot cluster that is up; what can not be handed over now is left to
+    the next time.
+    """
     usable = (Cluster.State.UP, Cluster.State.UNKNOWN)
     for name in Cluster.objects.filter(kind=Cluster.Kind.PINOT, state__in=usable).values_list("name", flat=True):
         try:
@@ -106,17 +111,25 @@ def on_cluster(name: str, work: str) -> list[str]:
 
 @shared_task(name="segments.tasks.run_push")
 def run_push(push_id: str) -> str:
-    """Carry a push out, or what is left of it. An attempt that takes longer than the limit is left behind, and others go on."""
+    """Carry a push out, or what is left of it. An attempt that takes longer than the limit is left behind, and others
+    go on.
+    """
     from segments.services.push import push_run  # the worker's other processes need none of what building needs
 
     owner, limit_s = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}", TASKS[run_push.name].limit_s
     ctx = _context_of(push_id)
     try:
-        sentence = within(limit_s, lambda: push_run.run_push(ctx, push_id, owner, builder=wiring.push_builder()), name=f"push-{push_id}")
+        sentence = within(
+            limit_s,
+            lambda: push_run.run_push(ctx, push_id, owner, builder=wiring.push_builder()),
+            name=f"push-{push_id}",
+        )
     except StateConflict as error:
         sentence = str(error)
     except TimeIsUp:
-        sentence = push_session.take_away(ctx, push_id, owner, f"An attempt took longer than {limit_s / 3600:g} h and was given up.")
+        sentence = push_session.take_away(
+            ctx, push_id, owner, f"An attempt took longer than {limit_s / 3600:g} h and was given up."
+        )
     log.info("%s", sentence)
     return sentence
 
@@ -161,8 +174,13 @@ def _warm() -> None:
 
 @shared_task(name="segments.tasks.follow_end")
 def follow_end(job_id: str, cluster: str | None = None) -> str:
-    """Carry a background end on for a while; what takes longer is left to ``advance_ends``, which has its turn in any case."""
-    with one_of(wiring.context(), "follow", 1) as is_free, turn_of_task(wiring.context(), follow_end.name, alone=False) as may_run:
+    """Carry a background end on for a while; what takes longer is left to ``advance_ends``, which has its turn in any
+    case.
+    """
+    with (
+        one_of(wiring.context(), "follow", 1) as is_free,
+        turn_of_task(wiring.context(), follow_end.name, alone=False) as may_run,
+    ):
         if not (is_free and may_run):
             return f"Job {job_id} is left to the schedule."
         job = end_jobs.follow(wiring.context(cluster), job_id, _FOLLOW_S)
@@ -215,7 +233,9 @@ def run_validation() -> list[str]:
 
 @shared_task(name="segments.tasks.run_realtime_validation")
 def run_realtime_validation() -> list[str]:
-    """Repair the consumption of realtime tables and list what can not be repaired; ``copy_to_deep_store`` does what needs the store."""
+    """Repair the consumption of realtime tables and list what can not be repaired; ``copy_to_deep_store`` does what
+    needs the store.
+    """
     return _pass("run_realtime_validation", passes.CONSUMPTION)
 
 
@@ -247,7 +267,9 @@ def drain_deletions() -> list[str]:
 
 @shared_task(name="segments.tasks.find_alerts")
 def find_alerts() -> list[str]:
-    """Findings that no other pass makes; messages about all that were opened or closed. Goes on while ZooKeeper is away."""
+    """Findings that no other pass makes; messages about all that were opened or closed. Goes on while ZooKeeper is
+    away.
+    """
     watched = wiring.watched()
     with watched.board.alone("find", TASKS[find_alerts.name].limit_s) as is_free:
         if not is_free:

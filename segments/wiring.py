@@ -1,4 +1,6 @@
-"""The composition root: builds stores, gateways, clock and services from settings, once per process; tests swap here."""
+"""The composition root: builds stores, gateways, clock and services from settings, once per process;
+tests swap here.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ def store() -> Store:
         session_s = float(settings.ZOOKEEPER_SESSION_S)
         # A killed ZooKeeper is back within three seconds; who waits longer wants to be told.
         login = zookeeper_login()
-        opened = ZooKeeperStore(settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=session_s, connect_timeout=8.0, login=login)
+        opened = ZooKeeperStore(
+            settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=session_s, connect_timeout=8.0, login=login
+        )
         opened.close_to_strangers()
         ensure_cluster(opened, settings.CLUSTER_NAME)
         return opened
@@ -116,7 +120,8 @@ def cluster_names() -> list[str]:
 
 
 def context(cluster: str | None = None) -> Context:
-    """The parts that use cases work with; None: the installation's own cluster. NotFound for a cluster that it does not drive.
+    """The parts that use cases work with; None: the installation's own cluster. NotFound for a cluster that it does not
+    drive.
 
     Never waits for a Pinot: what can not be reached says so (Unavailable) when it is used.
     """
@@ -204,7 +209,9 @@ def query_slots() -> QuerySlots:
 
 
 def replica_errors(ctx: Context) -> ErrorReader | None:
-    """What servers say about replicas in ERROR; None for a Pinot: its servers are not ours, and never see our secret."""
+    """What servers say about replicas in ERROR; None for a Pinot: its servers are not ours, and never
+    see our secret.
+    """
     return None if ctx.pinot is not None else servers().errors
 
 
@@ -235,7 +242,8 @@ def stream_access() -> StreamAccess:
 
 
 def serves_this_machine_only() -> bool:
-    """Does nobody but this machine reach the installation? By the address it listens at, and the names that it answers to.
+    """Does nobody but this machine reach the installation? By the address it listens at, and the names that it answers
+    to.
 
     A proxy on this machine makes it reachable from others: then it answers to their name.
     """
@@ -297,8 +305,13 @@ def worker_board() -> WorkerBoard:
 
 
 def check_secrets() -> None:
-    """InvalidInput for a shared secret that was given and is too weak; asked by processes that are reached by others, when they start."""
-    for name, secret in (("PINOTADMIN_CLUSTER_SECRET", settings.CLUSTER_SECRET), ("PINOTADMIN_SECRET_KEY", settings.SECRET_KEY)):
+    """InvalidInput for a shared secret that was given and is too weak; asked by processes that are reached by others,
+    when they start.
+    """
+    for name, secret in (
+        ("PINOTADMIN_CLUSTER_SECRET", settings.CLUSTER_SECRET),
+        ("PINOTADMIN_SECRET_KEY", settings.SECRET_KEY),
+    ):
         if secret:
             check_shared_secret(name, str(secret))
 
@@ -322,7 +335,9 @@ def webhooks() -> webhook_services.Kept:
 def outgoing_alerts() -> Outgoing:
     """What sending alerts takes."""
     kept = webhooks()
-    return Outgoing(kept.rules, lambda hook: webhook_services.secret_of(kept.data_dir, hook), tuple(settings.ALERT_MAIL_TO))
+    return Outgoing(
+        kept.rules, lambda hook: webhook_services.secret_of(kept.data_dir, hook), tuple(settings.ALERT_MAIL_TO)
+    )
 
 
 def start_broker() -> None:

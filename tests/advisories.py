@@ -1,8 +1,9 @@
 """Checks the lock files against known advisories, offline: ``python -m tests.advisories`` (``make advisories``).
 
-``advisories.json`` beside this file holds, for the packages in the locks, the identifiers of known advisories and the version ranges that
-they affect, with the date of the database that they were read from. ``python -m tests.advisories refresh FOLDER`` reads them again from a
-copy of the PyPA advisory database (one YAML file per advisory, in OSV form, below ``vulns/PACKAGE/``).
+``advisories.json`` beside this file holds, for the packages in the locks, the identifiers of known advisories and the
+version ranges that they affect, with the date of the database that they were read from. ``python -m tests.advisories
+refresh FOLDER`` reads them again from a copy of the PyPA advisory database (one YAML file per advisory, in OSV form,
+below ``vulns/PACKAGE/``).
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ def affected(pins: Mapping[str, str], known: Mapping[str, Any]) -> list[Finding]
 def _is_affected(version: Version, advisory: Mapping[str, Any]) -> bool:
     if str(version) in advisory["versions"]:
         return True
-    return any(_at_least(version, low) and (high is None or version < Version(high)) for low, high in advisory["ranges"])
+    return any(
+        _at_least(version, low) and (high is None or version < Version(high)) for low, high in advisory["ranges"]
+    )
 
 
 def _at_least(version: Version, low: str) -> bool:
@@ -69,7 +72,9 @@ def _at_least(version: Version, low: str) -> bool:
 
 
 def read_database(folder: Path, packages: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
-    """{package: [{"ids", "ranges": [[introduced, fixed or null]], "versions"}]} of the named packages, from a copy of the database."""
+    """{package: [{"ids", "ranges": [[introduced, fixed or null]], "versions"}]} of the named packages, from a copy of
+    the database.
+    """
     found: dict[str, list[dict[str, Any]]] = {}
     for package in sorted(packages):
         for path in sorted((folder / "vulns" / package).glob("*.yaml")):
@@ -81,7 +86,13 @@ def read_database(folder: Path, packages: Mapping[str, str]) -> dict[str, list[d
 
 def _facts(document: Mapping[str, Any], package: str) -> dict[str, Any]:
     parts = [part for part in document["affected"] if canonicalize_name(part["package"]["name"]) == package]
-    ranges = [pair for part in parts for given in part.get("ranges", ()) if given["type"] != "GIT" for pair in _pairs(given["events"])]
+    ranges = [
+        pair
+        for part in parts
+        for given in part.get("ranges", ())
+        if given["type"] != "GIT"
+        for pair in _pairs(given["events"])
+    ]
     # Versions are listed beside ranges; they count only where there is no range.
     versions = [] if ranges else sorted({str(v) for part in parts for v in part.get("versions", ())})
     return {"ids": [document["id"], *document.get("aliases", ())], "ranges": ranges, "versions": versions}
@@ -110,9 +121,14 @@ def _is_version(text: str) -> bool:
 
 
 def refresh(folder: Path, as_of: str) -> int:
-    """Write ``advisories.json`` anew from a copy of the database as of a date (YYYY-MM-DD); the number of advisories."""
+    """Write ``advisories.json`` anew from a copy of the database as of a date (YYYY-MM-DD); the number
+    of advisories.
+    """
     advisories = read_database(folder, all_locked())
-    lines = [f'  "{name}": [\n' + ",\n".join("    " + json.dumps(a) for a in found) + "\n  ]" for name, found in advisories.items()]
+    lines = [
+        f'  "{name}": [\n' + ",\n".join("    " + json.dumps(a) for a in found) + "\n  ]"
+        for name, found in advisories.items()
+    ]
     head = f'"source": "PyPA advisory database", "as_of": "{date.fromisoformat(as_of)}"'
     KNOWN.write_text("{" + head + ', "advisories": {\n' + ",\n".join(lines) + "\n}}\n")
     return sum(map(len, advisories.values()))

@@ -1,7 +1,8 @@
-"""Runs a black-box conformance suite against a cluster: ``python -m tests.conformance_run FOLDER [pytest options]`` starts a fresh one.
+"""Runs a black-box conformance suite against a cluster: ``python -m tests.conformance_run FOLDER [pytest options]``
+starts a fresh one.
 
-The suite lives outside of this repository; it finds the cluster through PINOT_* variables. STREAM=kafka starts a real Kafka as well,
-unless KAFKA_BOOTSTRAP names one. The cluster's data is kept when it fails.
+The suite lives outside of this repository; it finds the cluster through PINOT_* variables. STREAM=kafka starts a real
+Kafka as well, unless KAFKA_BOOTSTRAP names one. The cluster's data is kept when it fails.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ SUITE = Path(os.environ.get("CONFORMANCE", ROOT.parent / "shared" / "conformance
 needs_suite = pytest.mark.skipif(
     not SUITE.is_dir(), reason=f"the conformance suite is not in {SUITE}; name its folder with CONFORMANCE=DIR"
 )
-#: What neither this project nor Pinot 0.11.0 has is left out: the states of a pauseless commit, and reingestion. For pytest's ``-k``.
+#: What neither this project nor Pinot 0.11.0 has is left out: the states of a pauseless commit, and reingestion. For
+#: pytest's ``-k``.
 WITHOUT_PAUSELESS = "not pauseless and not reingest"
 
 
@@ -62,7 +64,8 @@ def run_suite(
     capture: bool = False,
     more: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the suite in its own folder, which may be read-only; ``folder`` takes an empty configuration, so that ours does not count.
+    """Run the suite in its own folder, which may be read-only; ``folder`` takes an empty configuration, so that ours
+    does not count.
 
     ``more`` is put into its environment.
     """

@@ -1,5 +1,6 @@
-"""What every test has: attempts to sign in that are counted for it alone; and the browser, shared by all tests of a file that drive it.
-What makes a run quick is in ``speed.py``."""
+"""What every test has: attempts to sign in that are counted for it alone; and the browser, shared by all tests of a
+file that drive it. What makes a run quick is in ``speed.py``.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays until the end: the garbage collector need not walk through it again and again."""
+    """What was imported and collected stays until the end: the garbage collector need not walk through it again and
+    again.
+    """
     gc.collect()
     gc.freeze()
 
@@ -43,8 +46,9 @@ def _quickly() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def attempts(monkeypatch: pytest.MonkeyPatch) -> AttemptCounters:
-    """Counters in memory, empty at first: tests neither share them nor need Redis. Refusals are counted from nothing, too,
-    and people that a test makes are not put on record."""
+    """Counters in memory, empty at first: tests neither share them nor need Redis. Refusals are counted from nothing,
+    too, and people that a test makes are not put on record.
+    """
     counters = AttemptCounters("")
     monkeypatch.setattr("segments.gateways.attempt_counters.shared", lambda url: counters)
     monkeypatch.setattr("segments.services.access.refusals._window", refusals.Window())
@@ -61,7 +65,9 @@ def _no_wait_for_a_mirror_that_does_not_run(monkeypatch: pytest.MonkeyPatch) -> 
 def tasks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
     """Tasks that were handed to the workers: (name, arguments)."""
     sent: list[tuple[str, list[Any]]] = []
-    monkeypatch.setattr("segments.api.clusters.task_queue.current_app.send_task", lambda name, args, **_: sent.append((name, args)))
+    monkeypatch.setattr(
+        "segments.api.clusters.task_queue.current_app.send_task", lambda name, args, **_: sent.append((name, args))
+    )
     return sent
 
 
@@ -75,7 +81,9 @@ def browser() -> Iterator[Browser]:
     before = os.environ.get("DJANGO_ALLOW_ASYNC_UNSAFE")
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(
+            executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
         yield browser
         browser.close()
     if before is None:

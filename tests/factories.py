@@ -23,9 +23,14 @@ CONFIG = {
 }
 SCHEMA = {
     "schemaName": "flights",
-    "dimensionFieldSpecs": [{"name": "carrier", "dataType": "STRING"}, {"name": "stops", "dataType": "STRING", "singleValueField": False}],
+    "dimensionFieldSpecs": [
+        {"name": "carrier", "dataType": "STRING"},
+        {"name": "stops", "dataType": "STRING", "singleValueField": False},
+    ],
     "metricFieldSpecs": [{"name": "distance", "dataType": "INT"}],
-    "dateTimeFieldSpecs": [{"name": "day", "dataType": "LONG", "format": "EPOCH|MILLISECONDS", "granularity": "1:DAYS"}],
+    "dateTimeFieldSpecs": [
+        {"name": "day", "dataType": "LONG", "format": "EPOCH|MILLISECONDS", "granularity": "1:DAYS"}
+    ],
 }
 
 
@@ -41,20 +46,38 @@ def make_table(name: str = "flights_OFFLINE", **values: Any) -> Table:
     cluster = values.pop("cluster", None) or Cluster.objects.get_or_create(name=CLUSTER)[0]
     raw, _, kind = name.rpartition("_")
     defaults: dict[str, Any] = {
-        "raw_name": raw, "type": kind, "config": CONFIG | {"tableName": raw}, "schema": SCHEMA | {"schemaName": raw}, "replication": 2,
-        "ingestion_type": "REFRESH", "segments_total": 4, "segments_visible": 2, "replicas_wanted": 8, "replicas_online": 8,
-        "rows_visible": 336_776, "bytes_total": 20_000_000, "bytes_visible": 10_500_000,
-    }  # fmt: skip
+        "raw_name": raw,
+        "type": kind,
+        "config": CONFIG | {"tableName": raw},
+        "schema": SCHEMA | {"schemaName": raw},
+        "replication": 2,
+        "ingestion_type": "REFRESH",
+        "segments_total": 4,
+        "segments_visible": 2,
+        "replicas_wanted": 8,
+        "replicas_online": 8,
+        "rows_visible": 336_776,
+        "bytes_total": 20_000_000,
+        "bytes_visible": 10_500_000,
+    }
     return Table.objects.create(cluster=cluster, name=name, **{**defaults, **values})
 
 
 def make_segments(table: Table, *names: str, **values: Any) -> list[Segment]:
     """Segments with both replicas online."""
     defaults: dict[str, Any] = {
-        "crc": 3_735_928_559, "total_docs": 168_388, "size_bytes": 5_250_000, "start_ms": NOW_MS - 86_400_000, "end_ms": NOW_MS,
-        "creation_ms": NOW_MS, "push_ms": NOW_MS, "replicas": {"Server_a_1": "ONLINE", "Server_b_1": "ONLINE"}, "replicas_wanted": 2,
-        "replicas_online": 2, "download_url": "http://127.0.0.1:9000/segments/flights/x",
-    }  # fmt: skip
+        "crc": 3_735_928_559,
+        "total_docs": 168_388,
+        "size_bytes": 5_250_000,
+        "start_ms": NOW_MS - 86_400_000,
+        "end_ms": NOW_MS,
+        "creation_ms": NOW_MS,
+        "push_ms": NOW_MS,
+        "replicas": {"Server_a_1": "ONLINE", "Server_b_1": "ONLINE"},
+        "replicas_wanted": 2,
+        "replicas_online": 2,
+        "download_url": "http://127.0.0.1:9000/segments/flights/x",
+    }
     return Segment.objects.bulk_create([Segment(table=table, name=n, **{**defaults, **values}) for n in names])
 
 
@@ -71,25 +94,45 @@ def make_push(**values: Any) -> Push:
     """A push that is building."""
     now = timezone.now()
     defaults: dict[str, Any] = {
-        "cluster": CLUSTER, "table_name": "flights", "state": "RUNNING", "stage": "BUILD", "actor": "ann", "reason": "nightly",
-        "started_at": now - timedelta(seconds=40), "attempts": 1, "files_total": 8, "files_done": 3, "segments_total": 8,
-        "segments_built": 3, "rows": 126_000, "bytes": 4_000_000, "stage_seconds": {"LIST": 0.4}, "lease_owner": "worker-1",
-        "lease_until": now + timedelta(seconds=30), "spec": {"jobType": "SegmentCreationAndMetadataPush"},
-    }  # fmt: skip
+        "cluster": CLUSTER,
+        "table_name": "flights",
+        "state": "RUNNING",
+        "stage": "BUILD",
+        "actor": "ann",
+        "reason": "nightly",
+        "started_at": now - timedelta(seconds=40),
+        "attempts": 1,
+        "files_total": 8,
+        "files_done": 3,
+        "segments_total": 8,
+        "segments_built": 3,
+        "rows": 126_000,
+        "bytes": 4_000_000,
+        "stage_seconds": {"LIST": 0.4},
+        "lease_owner": "worker-1",
+        "lease_until": now + timedelta(seconds=30),
+        "spec": {"jobType": "SegmentCreationAndMetadataPush"},
+    }
     return Push.objects.create(**{**defaults, **values})
 
 
 def make_push_segment(push: Push, name: str = "flights_0", **values: Any) -> PushSegment:
     """One segment of a push, built."""
-    return PushSegment.objects.create(push=push, name=name, **{"state": "STAGED", "rows": 42_000, "bytes": 1_300_000, **values})
+    return PushSegment.objects.create(
+        push=push, name=name, **{"state": "STAGED", "rows": 42_000, "bytes": 1_300_000, **values}
+    )
 
 
 def make_finding(**values: Any) -> Finding:
     """An open warning."""
     defaults = {
-        "cluster": CLUSTER, "table_name": "flights_OFFLINE", "code": "replica-missing", "subject": "new_1", "severity": "warning",
+        "cluster": CLUSTER,
+        "table_name": "flights_OFFLINE",
+        "code": "replica-missing",
+        "subject": "new_1",
+        "severity": "warning",
         "message": "Segment new_1 has 1 of 2 replicas.",
-    }  # fmt: skip
+    }
     return Finding.objects.create(**{**defaults, **values})
 
 
@@ -97,16 +140,25 @@ def make_run(**values: Any) -> PassRun:
     """A retention run that did one thing."""
     now = timezone.now()
     defaults: dict[str, Any] = {
-        "cluster": CLUSTER, "task": "RetentionManager", "table_name": "flights_OFFLINE", "started_at": now, "finished_at": now,
+        "cluster": CLUSTER,
+        "task": "RetentionManager",
+        "table_name": "flights_OFFLINE",
+        "started_at": now,
+        "finished_at": now,
         "sentences": ["Deleted 2 segments of lineage entry entry-0 (COMPLETED)."],
-    }  # fmt: skip
+    }
     return PassRun.objects.create(**{**defaults, **values})
 
 
 def make_event(**values: Any) -> AuditEvent:
     """An end of a replacement by ann."""
     defaults: dict[str, Any] = {
-        "actor": "ann", "action": "endReplaceSegments", "cluster": CLUSTER, "target": "flights_OFFLINE", "reason": "nightly",
-        "address": "127.0.0.1", "detail": {"entry": "entry-1", "deleted": []},
-    }  # fmt: skip
+        "actor": "ann",
+        "action": "endReplaceSegments",
+        "cluster": CLUSTER,
+        "target": "flights_OFFLINE",
+        "reason": "nightly",
+        "address": "127.0.0.1",
+        "detail": {"entry": "entry-1", "deleted": []},
+    }
     return AuditEvent.objects.create(**{**defaults, **values})

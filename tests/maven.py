@@ -1,6 +1,8 @@
-"""Fetches the jars of real parts (Apache Pinot, Apache Kafka, Pinot's clients and newer controllers) from Maven's central repository, once.
+"""Fetches the jars of real parts (Apache Pinot, Apache Kafka, Pinot's clients and newer controllers) from Maven's
+central repository, once.
 
-``python -m tests.maven`` fetches all of them; exit status 75 and the reason where that can not be. They lie outside of the repository.
+``python -m tests.maven`` fetches all of them; exit status 75 and the reason where that can not be. They lie outside of
+the repository.
 """
 
 from __future__ import annotations
@@ -80,7 +82,11 @@ class Jars:
         command = [maven, "-B", "-q", "-f", str(self.pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
         # In a session of its own: Maven is a script, and its Java has to end with it.
         with subprocess.Popen(
-            [*command, f"-DoutputDirectory={self.lib}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            [*command, f"-DoutputDirectory={self.lib}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         ) as process:
             try:
                 said, _ = process.communicate(timeout=seconds)

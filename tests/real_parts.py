@@ -65,7 +65,9 @@ class ZooKeeperProcess:
                 config.write("\n".join(self.settings) + "\n")
         # A killed process loses nothing that it wrote; only a machine does. A busy disk takes seconds for one fsync.
         folder, path = zookeeper_jars()[0].parent, command.index("-cp") + 1
-        command[path] = os.pathsep.join([command[path], *(str(jar) for pattern in self.jars for jar in folder.glob(pattern))])
+        command[path] = os.pathsep.join(
+            [command[path], *(str(jar) for pattern in self.jars for jar in folder.glob(pattern))]
+        )
         command[1:1] = ["-Dzookeeper.forceSync=no", *self.options]
         with (self.data_dir / "zookeeper.out").open("ab") as out:
             self.process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=self.data_dir)

@@ -24,7 +24,9 @@ class Signed(httpx.Auth):
         self._signer = CallSigner(secret)
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        call = self._signer.sign(request.method, str(request.url), request.url.raw_path.decode(), digest_of(request.content))
+        call = self._signer.sign(
+            request.method, str(request.url), request.url.raw_path.decode(), digest_of(request.content)
+        )
         request.headers["Authorization"] = call.header
         yield request
 

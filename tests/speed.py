@@ -1,5 +1,6 @@
-"""What makes a run of all tests quick: the order of files, cheap passwords, static files that are listed once, a short way for the garbage
-collector."""
+"""What makes a run of all tests quick: the order of files, cheap passwords, static files that are listed once, a short
+way for the garbage collector.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +12,30 @@ import pytest
 from django.test import override_settings
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-#: Files that take longest, in seconds of a quiet machine from about a minute down to ten. They begin first: a file stays on one worker of
-#: ``make test``, and one that began last would have the other worker wait for it.
+#: Files that take longest, in seconds of a quiet machine from about a minute down to ten. They begin first: a file
+#: stays on one worker of ``make test``, and one that began last would have the other worker wait for it.
 LONG_FILES = (
     # whole installations
-    "tests/chaos/test_chaos.py", "tests/integration/test_conformance.py", "tests/integration/test_push.py",
-    "tests/integration/test_frozen_processes.py", "tests/integration/test_consistent_reads.py", "tests/integration/test_life.py",
+    "tests/chaos/test_chaos.py",
+    "tests/integration/test_conformance.py",
+    "tests/integration/test_push.py",
+    "tests/integration/test_frozen_processes.py",
+    "tests/integration/test_consistent_reads.py",
+    "tests/integration/test_life.py",
     # everything else
-    "tests/security/test_campaign.py", "tests/browser/test_accessibility.py", "tests/browser/test_policies.py",
-    "tests/security/test_route_matrix.py", "tests/push/test_spark_ports.py", "tests/push/test_spark.py",
-    "tests/contract/test_zookeeper_logins.py", "tests/streams/test_kafka_stream.py", "tests/browser/test_journey.py",
-    "tests/browser/test_clusters.py", "tests/security/growth/test_growth_of_sql.py", "tests/security/growth/test_growth_of_values.py",
-)  # fmt: skip
+    "tests/security/test_campaign.py",
+    "tests/browser/test_accessibility.py",
+    "tests/browser/test_policies.py",
+    "tests/security/test_route_matrix.py",
+    "tests/push/test_spark_ports.py",
+    "tests/push/test_spark.py",
+    "tests/contract/test_zookeeper_logins.py",
+    "tests/streams/test_kafka_stream.py",
+    "tests/browser/test_journey.py",
+    "tests/browser/test_clusters.py",
+    "tests/security/growth/test_growth_of_sql.py",
+    "tests/security/growth/test_growth_of_values.py",
+)
 _PLACE = {file: place for place, file in enumerate(LONG_FILES)}
 
 
@@ -40,7 +53,9 @@ def cheap_passwords() -> Iterator[None]:
 
 @contextmanager
 def static_files_listed_once() -> Iterator[None]:
-    """WhiteNoise lists all static files for every new ``Client``, which takes another tenth of a second each; they stay the same."""
+    """WhiteNoise lists all static files for every new ``Client``, which takes another tenth of a second each; they stay
+    the same.
+    """
     listed: dict[str, Any] = {}
     scan = WhiteNoiseMiddleware.add_files_from_finders
 

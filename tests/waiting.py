@@ -9,8 +9,12 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(look: Callable[[], T], seconds: float = 60.0, what: str = "the condition", *, every_s: float = 0.01) -> T:
-    """Look until the answer is true, and return it. AssertionError after ``seconds``; what ``look`` raises is raised."""
+def wait_until(
+    look: Callable[[], T], seconds: float = 60.0, what: str = "the condition", *, every_s: float = 0.01
+) -> T:
+    """Look until the answer is true, and return it. AssertionError after ``seconds``; what ``look``
+    raises is raised.
+    """
     deadline = time.monotonic() + seconds
     while not (found := look()):
         assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s, last seen {found!r}"
@@ -19,7 +23,9 @@ def wait_until(look: Callable[[], T], seconds: float = 60.0, what: str = "the co
 
 
 def poll(look: Callable[[], T], seconds: float, what: str) -> T:
-    """As ``wait_until``, of something that may not be there yet: an exception counts as not true, and is told when time is up."""
+    """As ``wait_until``, of something that may not be there yet: an exception counts as not true, and is told when time
+    is up.
+    """
     deadline, last = time.monotonic() + seconds, ""
     while True:
         try:

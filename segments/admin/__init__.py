@@ -1,4 +1,6 @@
-"""Django admin pages: read-only mirrors and records, users, groups and their grants; actions ask for a reason and act."""
+"""Django admin pages: read-only mirrors and records, users, groups and their grants; actions ask for a
+reason and act.
+"""
 
 from segments.admin import grants, mirrors, people, records, schedules
 

@@ -30,8 +30,9 @@ CONFIRMED: Final = "confirmed"
 
 @dataclass(frozen=True)
 class Change:
-    """What is done to each table, in words and as a call. ``run`` gets the cluster, the table, the form's values and who asks, and returns
-    a sentence; it raises a PinotAdminError for what is refused. ``action`` is the audit's word for a try without the right.
+    """What is done to each table, in words and as a call. ``run`` gets the cluster, the table, the form's values and
+    who asks, and returns a sentence; it raises a PinotAdminError for what is refused. ``action`` is the audit's word
+    for a try without the right.
 
     ``confirm``: a text to be typed before it is done. ``extra``: what else the template shows.
     """
@@ -51,9 +52,11 @@ class ReasonForm(forms.Form):
     """The change's own fields, the text to be typed, and why."""
 
     reason = forms.CharField(
-        max_length=500, help_text="Goes into the audit record.", widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+        max_length=500,
+        help_text="Goes into the audit record.",
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
         error_messages={"required": "Say why: the reason goes into the audit record."},
-    )  # fmt: skip
+    )
 
     def __init__(self, data: Mapping[str, Any] | None, change: Change) -> None:
         super().__init__(data)
@@ -61,7 +64,8 @@ class ReasonForm(forms.Form):
         own = {**change.fields}
         if change.confirm:
             own["confirm"] = forms.CharField(
-                label=f"Type {change.confirm} to confirm", widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})
+                label=f"Type {change.confirm} to confirm",
+                widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
             )
         self.fields = {**own, **self.fields}
 
@@ -74,17 +78,24 @@ class ReasonForm(forms.Form):
 
 
 def confirm(
-    request: HttpRequest, admin: ModelAdmin[Any], tables: Sequence[Table], change: Change, hold: Mapping[str, Sequence[Any]] | None = None
+    request: HttpRequest,
+    admin: ModelAdmin[Any],
+    tables: Sequence[Table],
+    change: Change,
+    hold: Mapping[str, Sequence[Any]] | None = None,
 ) -> HttpResponse:
     """Show the page, or do it when its form comes back: to every table that the person has the right to operate.
 
-    ``hold``: hidden fields that lead back to the same action. 404 when one of the tables may not be read, 403 when none may be changed.
+    ``hold``: hidden fields that lead back to the same action. 404 when one of the tables may not be read, 403 when none
+    may be changed.
     """
     if not tables or not all(has_right(request.user, "read", t.cluster.name, t.name) for t in tables):
         raise Http404
     allowed = [t for t in tables if has_right(request.user, "operate", t.cluster.name, t.name)]
     # Not to the row: what is changed may take it away, as a pause does with a consuming segment.
-    back = request.get_full_path() if hold else reverse(f"admin:{admin.opts.app_label}_{admin.opts.model_name}_changelist")
+    back = (
+        request.get_full_path() if hold else reverse(f"admin:{admin.opts.app_label}_{admin.opts.model_name}_changelist")
+    )
     is_confirmed = request.method == "POST" and CONFIRMED in request.POST
     form = ReasonForm(request.POST if is_confirmed else None, change)
     if is_confirmed:
@@ -94,11 +105,18 @@ def confirm(
         if not change.why_not and form.is_valid() and _run(request, change, allowed, form):
             return HttpResponseRedirect(back)
     context = {
-        **admin.admin_site.each_context(request), "opts": admin.opts, "title": change.title, "change": change, "form": form,
-        "tables": tables, "may_do": bool(allowed), "hold": {**(hold or {}), CONFIRMED: ["yes"]}, "confirmed": CONFIRMED,
+        **admin.admin_site.each_context(request),
+        "opts": admin.opts,
+        "title": change.title,
+        "change": change,
+        "form": form,
+        "tables": tables,
+        "may_do": bool(allowed),
+        "hold": {**(hold or {}), CONFIRMED: ["yes"]},
+        "confirmed": CONFIRMED,
         "refused": [t for t in tables if t not in allowed] if allowed else [],
         "back": back,
-    }  # fmt: skip
+    }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if is_confirmed else HTTPStatus.OK
     return render(request, "admin/segments/confirm.html", context, status=status)
 
@@ -106,9 +124,13 @@ def confirm(
 def _run(request: HttpRequest, change: Change, tables: Sequence[Table], form: ReasonForm) -> bool:
     """Do it to each table; False when there was one and it was refused, which the form then tells."""
     for table in tables:
-        actor = Actor(request.user.get_username(), form.cleaned_data["reason"], str(request.META.get("REMOTE_ADDR", "")))
+        actor = Actor(
+            request.user.get_username(), form.cleaned_data["reason"], str(request.META.get("REMOTE_ADDR", ""))
+        )
         try:
-            sentence = change.run(wiring.context(table.cluster.name), resolve_table(table.name, None), form.cleaned_data, actor)
+            sentence = change.run(
+                wiring.context(table.cluster.name), resolve_table(table.name, None), form.cleaned_data, actor
+            )
         except PinotAdminError as error:
             if len(tables) == 1:
                 form.add_error(None, str(error))

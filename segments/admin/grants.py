@@ -1,4 +1,6 @@
-"""The admin page of grants: rights for tables of a cluster by pattern. Changes come on record by ``services.people_audit``."""
+"""The admin page of grants: rights for tables of a cluster by pattern. Changes come on record by
+``services.people_audit``.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # takes no argument
         """A name that nobody has would open nothing, and something else later."""
         name: str = self.cleaned_data["cluster"].strip()
         if name != EVERYTHING and name not in wiring.cluster_names():
-            raise forms.ValidationError(f"There is no cluster '{name}'. Write {', '.join(wiring.cluster_names())} or *.")
+            raise forms.ValidationError(
+                f"There is no cluster '{name}'. Write {', '.join(wiring.cluster_names())} or *."
+            )
         return name
 
     def clean_tables(self) -> str:
@@ -44,7 +48,9 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # takes no argument
 
 @admin.register(Grant)
 class GrantAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
-    """Who may operate or administer which tables; rights for the whole installation are permissions of users and groups."""
+    """Who may operate or administer which tables; rights for the whole installation are permissions of users and
+    groups.
+    """
 
     form = GrantForm
     list_display = ["__str__", "user", "group", "cluster", "tables", "right"]

@@ -89,7 +89,9 @@ class TableAdmin(ReadOnlyAdmin):
     def roll_back(self, request: HttpRequest, object_id: int) -> HttpResponse:
         """Take its newest replacement back; older ones have their own rows."""
         table = get_object_or_404(self.get_queryset(request), pk=object_id)
-        newest = LineageEntry.objects.select_related("table__cluster").filter(table=table).exclude(state="REVERTED").first()
+        newest = (
+            LineageEntry.objects.select_related("table__cluster").filter(table=table).exclude(state="REVERTED").first()
+        )
         if newest is None:
             messages.info(request, f"{table.name} has no replacement that could be taken back.")
             return redirect("../change/")
@@ -119,7 +121,9 @@ class TableAdmin(ReadOnlyAdmin):
         table = get_object_or_404(self.get_queryset(request), pk=object_id)
         return confirm(request, self, [table], change([table]))
 
-    def _ask_all(self, request: HttpRequest, rows: QuerySet[Table], name: str, change: Callable[[list[Table]], Change]) -> HttpResponse:
+    def _ask_all(
+        self, request: HttpRequest, rows: QuerySet[Table], name: str, change: Callable[[list[Table]], Change]
+    ) -> HttpResponse:
         tables = list(rows.select_related("cluster"))
         hold: dict[str, list[Any]] = {"action": [name], ACTION_CHECKBOX_NAME: [t.pk for t in tables]}
         return confirm(request, self, tables, change(tables), hold)
@@ -130,7 +134,16 @@ class SegmentAdmin(ReadOnlyAdmin):
     """Segments of all tables."""
 
     read_by = ("table__cluster__name", "table__name")
-    list_display = ["name", "table", "status", "is_visible", "replicas_online", "replicas_wanted", "total_docs", "size_bytes"]
+    list_display = [
+        "name",
+        "table",
+        "status",
+        "is_visible",
+        "replicas_online",
+        "replicas_wanted",
+        "total_docs",
+        "size_bytes",
+    ]
     list_filter = ["is_visible", "status", "table"]
     list_select_related = ["table"]
     search_fields = ["name"]
@@ -138,10 +151,22 @@ class SegmentAdmin(ReadOnlyAdmin):
 
 @admin.register(ConsumingSegment)
 class ConsumingSegmentAdmin(ReadOnlyAdmin):
-    """Segments that are being filled from a stream. A table that is paused has none: its own row has the button to resume it."""
+    """Segments that are being filled from a stream. A table that is paused has none: its own row has the button to
+    resume it.
+    """
 
     read_by = ("table__cluster__name", "table__name")
-    list_display = ["name", "table", "partition", "sequence", "state", "start_offset", "flush_rows", "replicas_online", "replicas_wanted"]
+    list_display = [
+        "name",
+        "table",
+        "partition",
+        "sequence",
+        "state",
+        "start_offset",
+        "flush_rows",
+        "replicas_online",
+        "replicas_wanted",
+    ]
     list_filter = ["table"]
     list_select_related = ["table"]
     search_fields = ["name", "table__name"]
@@ -170,7 +195,12 @@ class ConsumingSegmentAdmin(ReadOnlyAdmin):
 
     def _ask(self, request: HttpRequest, object_id: int, change: Callable[[list[Table]], Change]) -> HttpResponse:
         # Also of one that was committed since the list was shown: what is changed is its table.
-        rows = readable_rows(Segment.objects.select_related("table__cluster"), request.user, cluster=self.read_by[0], table=self.read_by[1])
+        rows = readable_rows(
+            Segment.objects.select_related("table__cluster"),
+            request.user,
+            cluster=self.read_by[0],
+            table=self.read_by[1],
+        )
         table = get_object_or_404(rows, pk=object_id).table
         return confirm(request, self, [table], change([table]))
 

@@ -27,8 +27,8 @@ _OF_RIGHTS: Final = ("is_staff", "is_superuser", "groups", "user_permissions")
 class UserAdmin(BaseUserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]  # unfold ships no types; Django's class takes none at run time
     """People; the rights ``operate`` and ``administer`` are under "table" permissions.
 
-    Who may change users without being a superuser can give nobody rights, and neither change nor remove a superuser or other staff: a new
-    password for one of those would be as good as their rights.
+    Who may change users without being a superuser can give nobody rights, and neither change nor remove a superuser or
+    other staff: a new password for one of those would be as good as their rights.
     """
 
     form = UserChangeForm

@@ -23,7 +23,11 @@ class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]  # unfold ships no types
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any, Any]:
         """The rows about tables that the person may read."""
         rows: QuerySet[Any, Any] = super().get_queryset(request)
-        return rows if self.read_by is None else readable_rows(rows, request.user, cluster=self.read_by[0], table=self.read_by[1])
+        return (
+            rows
+            if self.read_by is None
+            else readable_rows(rows, request.user, cluster=self.read_by[0], table=self.read_by[1])
+        )
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         """Where reading is restricted none by table of another model: its choices would name them all."""

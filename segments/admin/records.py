@@ -49,7 +49,9 @@ class PushSegmentAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any, Any]:
         """Those of pushes that the person may read."""
         rows: QuerySet[Any, Any] = super().get_queryset(request)
-        return rows if reads_all(request.user) else rows.filter(push__in=readable_pushes(Push.objects.all(), request.user))
+        return (
+            rows if reads_all(request.user) else rows.filter(push__in=readable_pushes(Push.objects.all(), request.user))
+        )
 
 
 @admin.register(AuditEvent)

@@ -1,4 +1,6 @@
-"""Schedules of the passes in the look of the rest of the admin, whose lists show the button that runs an action; on record."""
+"""Schedules of the passes in the look of the rest of the admin, whose lists show the button that runs an action; on
+record.
+"""
 
 from __future__ import annotations
 

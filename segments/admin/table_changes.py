@@ -38,12 +38,16 @@ def pause(tables: list[Table]) -> Change:
         return f"{name} is paused; what was consumed is being committed."
 
     return Change(
-        action="pauseConsumption", title=f"Pause {_named(tables)}", button="Pause", run=run, why_not=_not_realtime(tables),
+        action="pauseConsumption",
+        title=f"Pause {_named(tables)}",
+        button="Pause",
+        run=run,
+        why_not=_not_realtime(tables),
         explain=[
             "The servers commit what they have consumed; no row is lost and queries go on seeing all of it.",
             "New rows stay in the stream until somebody resumes: mind how long the stream keeps them.",
         ],
-    )  # fmt: skip
+    )
 
 
 def resume(tables: list[Table]) -> Change:
@@ -59,22 +63,36 @@ def resume(tables: list[Table]) -> Change:
         label="Go on", choices=_STARTS, initial=None if before else "lastConsumed", widget=UnfoldAdminRadioSelectWidget,
     )  # fmt: skip
     return Change(
-        action="resumeConsumption", title=f"Resume {_named(tables)}", button="Resume", run=run, why_not=_not_realtime(tables),
-        explain=["Every partition gets a new consuming segment, in one change. Pause again to undo it.", *before], fields={"start": start},
-    )  # fmt: skip
+        action="resumeConsumption",
+        title=f"Resume {_named(tables)}",
+        button="Resume",
+        run=run,
+        why_not=_not_realtime(tables),
+        explain=["Every partition gets a new consuming segment, in one change. Pause again to undo it.", *before],
+        fields={"start": start},
+    )
 
 
 def commit(tables: list[Table]) -> Change:
     """Force commit."""
 
     def run(ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
-        job = force_commit.force_commit(ctx, _realtime(name), force_commit.Wanted(), BatchSettings(), actor=actor)["forceCommitJobId"]
+        job = force_commit.force_commit(ctx, _realtime(name), force_commit.Wanted(), BatchSettings(), actor=actor)[
+            "forceCommitJobId"
+        ]
         return f"Force commit {job} of {name} is on its way."
 
     return Change(
-        action="forceCommit", title=f"Force commit {_named(tables)}", button="Commit now", run=run, why_not=_not_realtime(tables),
-        explain=["Consuming segments end where they are and are stored; consumption goes on in new ones. No row is lost or doubled."],
-    )  # fmt: skip
+        action="forceCommit",
+        title=f"Force commit {_named(tables)}",
+        button="Commit now",
+        run=run,
+        why_not=_not_realtime(tables),
+        explain=[
+            "Consuming segments end where they are and are stored; consumption goes on in new ones. No row is lost "
+            "or doubled."
+        ],
+    )
 
 
 def run_pass(tables: list[Table]) -> Change:
@@ -84,21 +102,29 @@ def run_pass(tables: list[Table]) -> Change:
         said = passes.run_pass(ctx, values["task"], name, actor)
         return f"{values['task']} ran over {name}: {' '.join(said[:3]) or 'nothing to do.'}"
 
-    task = forms.ChoiceField(label="Pass", choices=[(n, n) for n in sorted(passes.PASSES)], widget=UnfoldAdminSelectWidget)
+    task = forms.ChoiceField(
+        label="Pass", choices=[(n, n) for n in sorted(passes.PASSES)], widget=UnfoldAdminSelectWidget
+    )
     explain = ["The pass runs once, now, as its schedule would run it."]
     title = f"Run a pass over {_named(tables)}"
     return Change(action="run", title=title, button="Run", run=run, explain=explain, fields={"task": task})
 
 
 def take_back(entry: LineageEntry) -> Change:
-    """Take a replacement back, with those that were built on it; the page compares what queries see before and after."""
+    """Take a replacement back, with those that were built on it; the page compares what queries see
+    before and after.
+    """
     table, entry_id = entry.table, entry.entry_id
-    preview = rollback.preview_rollback(wiring.context(table.cluster.name), TableName(table.raw_name, cast(Any, table.type)), entry_id)
+    preview = rollback.preview_rollback(
+        wiring.context(table.cluster.name), TableName(table.raw_name, cast(Any, table.type)), entry_id
+    )
 
     def run(ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
         now, force = rollback.preview_rollback(ctx, name, entry_id), bool(values.get("force"))
         if [s.entry_id for s in now.steps] != values["steps"].split():
-            raise InvalidInput("Other replacements were made or taken back since you saw this page.", remedy="Open it again.")
+            raise InvalidInput(
+                "Other replacements were made or taken back since you saw this page.", remedy="Open it again."
+            )
         if len(now.steps) > 1:
             rollback.roll_back(ctx, name, entry_id, force=force, actor=actor)
         else:
@@ -106,17 +132,26 @@ def take_back(entry: LineageEntry) -> Change:
         return f"Rolled back: queries on {name} see {now.after.rows} rows in {now.after.segments} segments."
 
     force = forms.BooleanField(
-        label="Take back what is not ended too; its push will fail. Go on where new segments are gone.", widget=UnfoldBooleanWidget
+        label="Take back what is not ended too; its push will fail. Go on where new segments are gone.",
+        widget=UnfoldBooleanWidget,
     )
     shown = forms.CharField(widget=forms.HiddenInput, initial=" ".join(s.entry_id for s in preview.steps))
     blockers = [] if preview.needs_force else preview.blockers
-    taken = f"{len(preview.steps)} replacement{'' if len(preview.steps) == 1 else 's, newest first,'} taken back in one step."
+    taken = (
+        f"{len(preview.steps)} replacement{'' if len(preview.steps) == 1 else 's, newest first,'} taken back in one "
+        "step."
+    )
     return Change(
-        action="rollback", title=f"Roll back {table.name}", button="Roll back", run=run, confirm=table.name, why_not=" ".join(blockers),
+        action="rollback",
+        title=f"Roll back {table.name}",
+        button="Roll back",
+        run=run,
+        confirm=table.name,
+        why_not=" ".join(blockers),
         explain=[taken, f"{len(preview.deleted_segments)} segments of the new side leave the table.", *preview.notes],
         fields={"steps": shown, **({"force": force} if preview.needs_force else {})},
         extra={"before": preview.before, "after": preview.after, "console": _page_of(entry)},
-    )  # fmt: skip
+    )
 
 
 def _page_of(entry: LineageEntry) -> str:

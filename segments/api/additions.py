@@ -26,12 +26,16 @@ class AuditTrail(ApiView):
     parameters = {"GET": ("cluster", "target", "actor", "action", "outcome", "before", "limit")}
 
     def get(self, request: Request) -> Response:
-        """Newest first; ``before`` is the id to go on from (``next``). Of all clusters, unless the address or a parameter names one."""
+        """Newest first; ``before`` is the id to go on from (``next``). Of all clusters, unless the address or a
+        parameter names one.
+        """
         limit = int_param(request, "limit") or 100
         if not 1 <= limit <= _MOST:
             raise InvalidInput(f"'limit' must be 1 to {_MOST}.")
         events = readable_events(AuditEvent.objects.order_by("-id"), request.user)
-        filters = {k: v for k in ("cluster", "target", "action", "outcome") if (v := text_param(request, k)) is not None}
+        filters = {
+            k: v for k in ("cluster", "target", "action", "outcome") if (v := text_param(request, k)) is not None
+        }
         if self.cluster is not None:
             filters["cluster"] = self.ctx.cluster
         if (actor := text_param(request, "actor")) is not None:

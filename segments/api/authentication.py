@@ -18,7 +18,8 @@ from segments.services.core.context import Actor
 _MAX_REASON: Final = 500
 #: Why a request with remembered credentials is refused.
 FOREIGN: Final = (
-    "A page of another site started this request, with credentials that the browser remembers. Open the address itself, log in at "
+    "A page of another site started this request, with credentials that the browser remembers. Open the address "
+    "itself, log in at "
     "/login/, or send an API token."
 )
 
@@ -32,7 +33,9 @@ class WrongCredentials(exceptions.AuthenticationFailed):
 
 
 def is_from_browser(request: Any) -> bool:
-    """Does a browser send it? Then a GET must change nothing, whatever the credentials are: any page can make it send one."""
+    """Does a browser send it? Then a GET must change nothing, whatever the credentials are: any page can make it send
+    one.
+    """
     return is_browser(request.META.get("HTTP_USER_AGENT", ""), request.META.get("HTTP_SEC_FETCH_MODE", ""))
 
 
@@ -43,7 +46,9 @@ def _is_foreign(request: Any) -> bool:
 
 
 def _challenge(request: Any) -> str:
-    """Makes a refusal 401. Browsers are not asked for a password: they would remember it and send it along for every page's requests."""
+    """Makes a refusal 401. Browsers are not asked for a password: they would remember it and send it along for every
+    page's requests.
+    """
     return f'{"Bearer" if is_from_browser(request) else "Basic"} realm="pinotadmin"'
 
 
@@ -56,7 +61,9 @@ class BasicAuthentication(authentication.BasicAuthentication):
     www_authenticate_realm = "pinotadmin"
 
     def authenticate(self, request: Request) -> tuple[Any, None] | None:
-        """(user, None); None for other schemes; AuthenticationFailed for what is no HTTP Basic and for wrong credentials."""
+        """(user, None); None for other schemes; AuthenticationFailed for what is no HTTP Basic and for wrong
+        credentials.
+        """
         scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
         if scheme.lower() != "basic":
             return None
@@ -70,7 +77,8 @@ class BasicAuthentication(authentication.BasicAuthentication):
         return self.authenticate_credentials(*found, request)
 
     def authenticate_credentials(self, userid: str, password: str, request: Any = None) -> tuple[Any, None]:
-        """(user, None), or AuthenticationFailed, which does not tell whether the user exists; TooManyRequests for who guesses.
+        """(user, None), or AuthenticationFailed, which does not tell whether the user exists; TooManyRequests for who
+        guesses.
 
         An API token is taken in the place of the password, for clients that know nothing else.
         """

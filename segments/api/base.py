@@ -30,11 +30,13 @@ class ApiView(APIView):
 
     rights: ClassVar[dict[str, Right]] = {}
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {}
-    #: For the OpenAPI document, per method: the model of the body, and what is answered with which status when all is well.
+    #: For the OpenAPI document, per method: the model of the body, and what is answered with which status when all is
+    #: well.
     bodies: ClassVar[dict[str, Any]] = {}
     answers: ClassVar[dict[str, dict[int, AnswerKind]]] = {}
-    #: What reading takes where it is restricted. "table": the right to read the table asked for, or without one the whole cluster;
-    #: "filtered": the view leaves out, or refuses, what its asker may not read; "open": it tells nothing of any table.
+    #: What reading takes where it is restricted. "table": the right to read the table asked for, or without one the
+    #: whole cluster; "filtered": the view leaves out, or refuses, what its asker may not read; "open": it tells nothing
+    #: of any table.
     reading: ClassVar[Literal["table", "filtered", "open"]] = "table"
     #: Methods that processes of the cluster may call; all others are refused to them.
     for_cluster: ClassVar[frozenset[str]] = frozenset()
@@ -46,7 +48,9 @@ class ApiView(APIView):
     where_lacking: ClassVar[dict[str, str]] = {}
 
     def dispatch(self, request: HttpRequest, *args: Any, cluster: str | None = None, **kwargs: Any) -> HttpResponseBase:
-        """As usual, with the cluster of ``/clusters/<cluster>/...`` kept aside; what is Pinot's own business goes to it."""
+        """As usual, with the cluster of ``/clusters/<cluster>/...`` kept aside; what is Pinot's own business goes to
+        it.
+        """
         self.cluster = cluster
         if cluster is not None and self.is_passed_on(request, cluster):
             return _pass_on(request, cluster)
@@ -129,7 +133,9 @@ def text_param(request: Request, name: str) -> str | None:
     if not values:
         return None
     if "\x00" in values[0]:
-        raise InvalidInput(f"Parameter '{name}' holds the character U+0000.", remedy="Leave it out; no name and no text can hold it.")
+        raise InvalidInput(
+            f"Parameter '{name}' holds the character U+0000.", remedy="Leave it out; no name and no text can hold it."
+        )
     return values[0].strip() or None
 
 
@@ -162,7 +168,9 @@ def int_param(request: Request, name: str) -> int | None:
         return None
     number = whole_number(value.removeprefix("-"))
     if number is None:
-        raise InvalidInput(f"'{name}' must be a whole number of at most 63 bits, not '{shown(value)}'.", remedy=f"Write {name}=10.")
+        raise InvalidInput(
+            f"'{name}' must be a whole number of at most 63 bits, not '{shown(value)}'.", remedy=f"Write {name}=10."
+        )
     return -number if value.startswith("-") else number
 
 

@@ -174,7 +174,9 @@ def read_body(request: Request, model: type[T], *, optional: bool = False) -> T:
 def _check_entries(what: str, value: Any) -> None:
     most = MOST_LISTED if isinstance(value, list) else MOST_KEYS if isinstance(value, dict) else None
     if most is not None and len(value) > most:
-        raise PayloadTooLarge(f"{what} has {len(value):,} entries; one request takes {most:,}.", remedy="Send several requests.")
+        raise PayloadTooLarge(
+            f"{what} has {len(value):,} entries; one request takes {most:,}.", remedy="Send several requests."
+        )
 
 
 def custom_map(body: StartBody | EndBody) -> dict[str, str]:

@@ -1,8 +1,9 @@
-"""Decides from the head of a request whether its body is read at all, and how much of it: who may not send it is refused without it.
+"""Decides from the head of a request whether its body is read at all, and how much of it: who may not send it is
+refused without it.
 
-A body costs memory, disk and time before any view sees it. So authentication and rights are asked first, by the view's own
-authenticators and permissions on a request without a body. Where only the body names the table, the right for some table is enough to
-send it; the view asks for the right one.
+A body costs memory, disk and time before any view sees it. So authentication and rights are asked first, by the view's
+own authenticators and permissions on a request without a body. Where only the body names the table, the right for some
+table is enough to send it; the view asks for the right one.
 """
 
 from __future__ import annotations
@@ -56,9 +57,11 @@ def body_length(scope: Mapping[str, Any]) -> int | None:
 
 
 def sender(scope: Mapping[str, Any]) -> bytes | None:
-    """Whose turn a request takes: a hash of its credentials as they were sent, else its address. None: a process of this cluster.
+    """Whose turn a request takes: a hash of its credentials as they were sent, else its address. None: a process of
+    this cluster.
 
-    The hash has a key of this process: what is remembered of who is at work is no password, and can not be tried for one.
+    The hash has a key of this process: what is remembered of who is at work is no password, and can not be tried for
+    one.
     """
     cookie = b""
     for name, value in scope["headers"]:

@@ -1,8 +1,10 @@
-"""The short way of requests that come all the time: queries, the replacement protocol, messages of the completion protocol.
+"""The short way of requests that come all the time: queries, the replacement protocol, messages of the completion
+protocol.
 
-The same views, authentication, rights and error answers as everywhere, without the rest of what Django and DRF do around a view, which
-costs more than these views themselves (``bench/lineage.py``). Only a request with an ``Authorization`` header is answered here. Wrong
-credentials are refused here, too, so that they are checked once; what a known user may not do goes Django's way.
+The same views, authentication, rights and error answers as everywhere, without the rest of what Django and DRF do
+around a view, which costs more than these views themselves (``bench/lineage.py``). Only a request with an
+``Authorization`` header is answered here. Wrong credentials are refused here, too, so that they are checked once; what
+a known user may not do goes Django's way.
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ _renderer: Final = JSONRenderer()
 
 @dataclass(frozen=True)
 class Answer:
-    """Status, headers as ASGI wants them, and the whole body; or the ``pieces`` of a large one, with what to call in the end."""
+    """Status, headers as ASGI wants them, and the whole body; or the ``pieces`` of a large one, with what to call in
+    the end.
+    """
 
     status: int
     headers: list[tuple[bytes, bytes]]
@@ -67,7 +71,9 @@ class Answer:
 
 
 class DirectRequest:
-    """What the views of these routes read of a request, under the names that DRF gives it. ``_request`` has the body, as there."""
+    """What the views of these routes read of a request, under the names that DRF gives it. ``_request`` has the body,
+    as there.
+    """
 
     def __init__(self, scope: Mapping[str, Any], body: bytes) -> None:
         self.scope, self.method, self.path, self.body = scope, str(scope["method"]), str(scope["path"]), body
@@ -107,7 +113,12 @@ def has_route(scope: Mapping[str, Any]) -> bool:
         return False
     heads = {name: value for name, value in scope["headers"] if name in _HEADS}
     length = heads.get(b"content-length", b"0" if scope["method"] == "GET" else b"")
-    if b"authorization" not in heads or not length.isdigit() or int(length) > LARGEST_BODY or b"transfer-encoding" in heads:
+    if (
+        b"authorization" not in heads
+        or not length.isdigit()
+        or int(length) > LARGEST_BODY
+        or b"transfer-encoding" in heads
+    ):
         return False
     return is_allowed_host(heads.get(b"host", b"").decode("latin-1"))
 
@@ -140,8 +151,9 @@ def _match(scope: Mapping[str, Any]) -> tuple[type[ApiView], dict[str, Any], dic
 
 
 def _is_allowed(request: Request, view: ApiView, asked: DirectRequest) -> bool:
-    """False for credentials of another kind, and for who may not. AuthenticationFailed for wrong ones, with the header that DRF sends;
-    TooManyRequests for guessing."""
+    """False for credentials of another kind, and for who may not. AuthenticationFailed for wrong ones, with the header
+    that DRF sends; TooManyRequests for guessing.
+    """
     for authenticator in _authenticators:
         try:
             who = authenticator.authenticate(request)
@@ -155,17 +167,27 @@ def _is_allowed(request: Request, view: ApiView, asked: DirectRequest) -> bool:
 
 
 def encoded(response: HttpResponseBase, user: Any = None) -> Answer:
-    """A response as ASGI wants it, with the headers that Django's middleware adds; a whole one is signed for a process of the cluster."""
+    """A response as ASGI wants it, with the headers that Django's middleware adds; a whole one is signed for a process
+    of the cluster.
+    """
     if isinstance(response, StreamingHttpResponse):
         pieces = iter(response)
-        return Answer(response.status_code, _heads({**_security_headers(), **dict(response.items())}), b"", pieces, response.close)
+        return Answer(
+            response.status_code, _heads({**_security_headers(), **dict(response.items())}), b"", pieces, response.close
+        )
     if isinstance(response, Response):
         body = b"" if response.data is None else _renderer.render(response.data)
         kind = "application/json"
     else:
         body, kind = bytes(getattr(response, "content", b"")), response.headers.get("Content-Type", "application/json")
     signature = answer_headers(user, response.status_code, body)
-    headers = {**_security_headers(), **dict(response.items()), **signature, "Content-Type": kind, "Content-Length": str(len(body))}
+    headers = {
+        **_security_headers(),
+        **dict(response.items()),
+        **signature,
+        "Content-Type": kind,
+        "Content-Length": str(len(body)),
+    }
     return Answer(response.status_code, _heads(headers), body)
 
 

@@ -70,7 +70,10 @@ def _unexpected(error: Exception, request: Request | None) -> Response:
 
 
 def _body(status: int, text: str, details: dict[str, Any]) -> Response:
-    return Response({"code": status, "error": text, **{k: v for k, v in details.items() if k not in ("code", "error")}}, status=status)
+    return Response(
+        {"code": status, "error": text, **{k: v for k, v in details.items() if k not in ("code", "error")}},
+        status=status,
+    )
 
 
 def _record_refusal(request: Request, error: Exception) -> None:

@@ -1,4 +1,6 @@
-"""The OpenAPI document: views described by docstrings, named parameters, typed bodies and answers; who may call them; every path once."""
+"""The OpenAPI document: views described by docstrings, named parameters, typed bodies and answers; who may call them;
+every path once.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,8 @@ _models: Final[set[Any]] = set()
 
 
 class PinotSchema(AutoSchema):
-    """A view's ``parameters`` names its query parameters, ``bodies`` the models of bodies, ``answers`` its answers, each per method.
+    """A view's ``parameters`` names its query parameters, ``bodies`` the models of bodies, ``answers`` its answers,
+    each per method.
 
     A body without a model is any JSON, an answer that is not named 200 with a JSON object.
     """
@@ -133,7 +136,9 @@ def with_refusals(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     listed: dict[str, Any] = result.setdefault("components", {})
     listed.setdefault("schemas", {}).update({**models, "Error": _ERROR})
     content = {"application/json": {"schema": {"$ref": _REF.format(name="Error")}}}
-    listed["responses"] = {f"Refusal{code}": {"description": text, "content": content} for code, text in _REFUSALS.items()}
+    listed["responses"] = {
+        f"Refusal{code}": {"description": text, "content": content} for code, text in _REFUSALS.items()
+    }
     refusals = {code: {"$ref": f"#/components/responses/Refusal{code}"} for code in _REFUSALS}
     for operations in result["paths"].values():
         for operation in operations.values():

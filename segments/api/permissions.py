@@ -1,4 +1,5 @@
-"""What a request needs: reading is for any active user unless it is restricted; changes need a right that the view names, for its table.
+"""What a request needs: reading is for any active user unless it is restricted; changes need a right that the view
+names, for its table.
 
 Who has it is asked in ``segments.services.access.rights``; what is not named is denied.
 """
@@ -29,9 +30,10 @@ _SAFE: Final = ("GET", "HEAD", "OPTIONS")
 class RightsPermission(BasePermission):
     """A view's ``rights`` is {HTTP method: right}; GET, HEAD and OPTIONS are "read" unless it says otherwise.
 
-    ``administer`` includes ``operate``. A changing method without a named right is denied to everybody but superusers. Where reading is
-    restricted, what is read needs the right for its table; for what names none, ``reading`` of the view says what then: see ``ApiView``.
-    A process of the cluster may call the methods in ``for_cluster`` and no others: it sends requests that other people's data name.
+    ``administer`` includes ``operate``. A changing method without a named right is denied to everybody but superusers.
+    Where reading is restricted, what is read needs the right for its table; for what names none, ``reading`` of the
+    view says what then: see ``ApiView``. A process of the cluster may call the methods in ``for_cluster`` and no
+    others: it sends requests that other people's data name.
     """
 
     message = "You do not have the right to do this."
@@ -58,7 +60,9 @@ class RightsPermission(BasePermission):
         return _has_for_table(request, view, right, table)
 
     def _table(self, request: Request, view: APIView, right: Right) -> str | None:
-        """The table that the request is about. What is wrong with its name is told to those who have the right for some table."""
+        """The table that the request is about. What is wrong with its name is told to those who have the right for some
+        table.
+        """
         asked = getattr(view, "table_asked", None)
         try:
             found: str | None = asked(request) if asked else None
@@ -80,7 +84,9 @@ class RightsPermission(BasePermission):
 
 
 def _has_for_table(request: Request, view: APIView, right: Right, table: Callable[[], str | None]) -> bool:
-    """Here and there the table is in the body, which is not parsed where it decides nothing, nor for who has no such right at all."""
+    """Here and there the table is in the body, which is not parsed where it decides nothing, nor for who has no such
+    right at all.
+    """
     user, cluster = request.user, _cluster(view)
     if has_right_everywhere(user, right):
         return True
@@ -90,7 +96,9 @@ def _has_for_table(request: Request, view: APIView, right: Right, table: Callabl
 def _is_by_browser(request: Request) -> bool:
     """With what a browser sends by itself: the session's cookie, or remembered credentials of HTTP Basic."""
     with_what = request.successful_authenticator
-    return isinstance(with_what, SessionAuthentication) or (isinstance(with_what, BasicAuthentication) and is_from_browser(request))
+    return isinstance(with_what, SessionAuthentication) or (
+        isinstance(with_what, BasicAuthentication) and is_from_browser(request)
+    )
 
 
 def _cluster(view: APIView) -> str:

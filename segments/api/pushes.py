@@ -46,7 +46,8 @@ class PushesView(ApiView):
     }
 
     def table_asked(self, request: Request) -> str | None:
-        """The table of the job specification; who may push to some table hears what is wrong with it. Raises InvalidInput.
+        """The table of the job specification; who may push to some table hears what is wrong with it. Raises
+        InvalidInput.
 
         None while there is no body: the gate asks before it is read.
         """
@@ -64,17 +65,21 @@ class PushesView(ApiView):
         return Response({"pushes": [push_document(p) for p in found.defer("plan")[:limit]]})
 
     def post(self, request: Request, **_: Any) -> Response:
-        """Start a push. The body is Pinot's job specification, YAML or JSON, or an object with ``spec`` and what follows.
+        """Start a push. The body is Pinot's job specification, YAML or JSON, or an object with ``spec`` and what
+        follows.
 
-        ``reason``, ``overrideChecks`` (the reason for which the table's checks may fail) and ``overwrite`` (true: segments of the same
-        names are replaced; without it a push that would do that is refused with 409, names and rows) may also be parameters.
+        ``reason``, ``overrideChecks`` (the reason for which the table's checks may fail) and ``overwrite`` (true:
+        segments of the same names are replaced; without it a push that would do that is refused with 409, names and
+        rows) may also be parameters.
         """
         asked = _body(request._request.body)
         actor = self.actor
         actor = Actor(actor.name, asked.reason or text_param(request, "reason") or actor.reason, actor.address)
         override = asked.override_checks or text_param(request, "overrideChecks") or ""
         overwrite = asked.overwrite or bool_param(request, "overwrite")
-        push = create_push(self.ctx, asked.spec, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite)
+        push = create_push(
+            self.ctx, asked.spec, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite
+        )
         enqueue_push(str(push.pk))
         return Response(push_document(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})
 
@@ -103,7 +108,9 @@ class PushReportView(ApiView):
         return TableName(find_push(self.ctx, self.kwargs["push_id"]).table_name, OFFLINE).typed
 
     def get(self, request: Request, push_id: str, **_: Any) -> Response:
-        """Columns that were ignored, defaults used by column, bad rows with file, line and value (the first 1,000). 404: none yet."""
+        """Columns that were ignored, defaults used by column, bad rows with file, line and value (the first 1,000).
+        404: none yet.
+        """
         push = find_push(self.ctx, push_id)
         return Response(report_document(push, find_report(push)))
 
@@ -144,7 +151,9 @@ class PushFinishView(_OfAPush):
     parameters: ClassVar[dict[str, tuple[str, ...]]] = {"POST": ("overrideChecks",)}
 
     def post(self, request: Request, push_id: str, **_: Any) -> Response:
-        """Try the switch again; with overrideChecks=<reason> failed checks do not stop it. 409 unless the push is BLOCKED."""
+        """Try the switch again; with overrideChecks=<reason> failed checks do not stop it. 409 unless the push is
+        BLOCKED.
+        """
         push = finish_push(self.ctx, push_id, text_param(request, "overrideChecks") or "", self.actor)
         enqueue_push(str(push.pk))
         return Response(push_document(push))
@@ -165,7 +174,9 @@ def _body(raw: bytes) -> _Asked:
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
-        raise InvalidInput("The body is no UTF-8 text.", remedy="Send the job specification as YAML or JSON.") from error
+        raise InvalidInput(
+            "The body is no UTF-8 text.", remedy="Send the job specification as YAML or JSON."
+        ) from error
     if not text.strip():
         raise InvalidInput("The request has no body.", remedy="Send the job specification as YAML or JSON.")
     if len(text) > MAX_CHARS:

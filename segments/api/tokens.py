@@ -24,7 +24,9 @@ class Tokens(ApiView):
     parameters = {"GET": ("all",), "POST": ("reason",)}
 
     def get(self, request: Request) -> Response:
-        """Newest first, also expired and revoked ones; ``all=true``: everybody's, for administrators of the installation."""
+        """Newest first, also expired and revoked ones; ``all=true``: everybody's, for administrators of the
+        installation.
+        """
         found = visible_tokens(request.user, of_all=bool_param(request, "all"))
         return Response({"tokens": [token_json(token) for token in found]})
 
@@ -35,7 +37,9 @@ class Tokens(ApiView):
         """
         row, secret = create_token(request.user, _wish(read_body(request, TokenBody)), self.actor)
         answer = {**token_json(row), "token": secret}
-        return Response(answer, status=201, headers={"Location": f"/api/v1/tokens/{row.pk}", "Cache-Control": "no-store"})
+        return Response(
+            answer, status=201, headers={"Location": f"/api/v1/tokens/{row.pk}", "Cache-Control": "no-store"}
+        )
 
 
 class OneToken(ApiView):
@@ -46,7 +50,9 @@ class OneToken(ApiView):
     parameters = {"DELETE": ("reason",)}
 
     def delete(self, request: Request, token: int) -> Response:
-        """Revoke it, with those that were made with it: it opens nothing from now on. 404 for tokens of others, but for administrators."""
+        """Revoke it, with those that were made with it: it opens nothing from now on. 404 for tokens of others, but for
+        administrators.
+        """
         revoked = revoke_token(request.user, token, self.actor)
         return Response({"status": f"Token {token} is revoked.", "revoked": [row.pk for row in revoked]})
 
@@ -54,11 +60,20 @@ class OneToken(ApiView):
 def token_json(token: ApiToken) -> dict[str, Any]:
     """A token without what is secret."""
     return {
-        "id": token.pk, "name": token.name, "owner": token.owner.get_username(), "scopes": token.scopes, "cluster": token.cluster,
-        "tables": token.tables, "state": state_of(token), "created": token.created_at.isoformat(), "expires": token.expires_at.isoformat(),
-        "lastUsed": token.last_used_at.isoformat() if token.last_used_at else None, "lastUsedFrom": token.last_used_from or None,
-        "revoked": token.revoked_at.isoformat() if token.revoked_at else None, "revokedBy": token.revoked_by or None,
-    }  # fmt: skip
+        "id": token.pk,
+        "name": token.name,
+        "owner": token.owner.get_username(),
+        "scopes": token.scopes,
+        "cluster": token.cluster,
+        "tables": token.tables,
+        "state": state_of(token),
+        "created": token.created_at.isoformat(),
+        "expires": token.expires_at.isoformat(),
+        "lastUsed": token.last_used_at.isoformat() if token.last_used_at else None,
+        "lastUsedFrom": token.last_used_from or None,
+        "revoked": token.revoked_at.isoformat() if token.revoked_at else None,
+        "revokedBy": token.revoked_by or None,
+    }
 
 
 def _wish(body: TokenBody) -> TokenWish:

@@ -64,13 +64,17 @@ def error_page(request: HttpRequest, error: PinotAdminError) -> HttpResponse:
 
 
 def shown_status(request: HttpRequest, error: PinotAdminError) -> int:
-    """The status of a page that shows this error. That a Pinot does not answer, or answers with nonsense, is no fault of ours: 424."""
+    """The status of a page that shows this error. That a Pinot does not answer, or answers with nonsense, is no fault
+    of ours: 424.
+    """
     is_theirs = error.status >= HTTPStatus.INTERNAL_SERVER_ERROR and cluster_of(request) != default_cluster()
     return HTTPStatus.FAILED_DEPENDENCY if is_theirs else error.status
 
 
 def _missing_cluster(request: HttpRequest) -> NotFound | None:
-    """Why there is no page: its address names a cluster that is not there. Only of the page's own cluster it is not asked."""
+    """Why there is no page: its address names a cluster that is not there. Only of the page's own cluster it is not
+    asked.
+    """
     name = cluster_of(request)
     if name == default_cluster() or Cluster.objects.filter(name=name).exists():
         return None
@@ -88,16 +92,22 @@ def may(request: HttpRequest, right: str, table: str | None = None) -> bool:
 
 
 def may_somewhere(request: HttpRequest, right: str = OPERATE) -> bool:
-    """Has this person the right for any table of the page's cluster? For buttons whose table is chosen only afterwards."""
+    """Has this person the right for any table of the page's cluster? For buttons whose table is chosen
+    only afterwards.
+    """
     return has_right_somewhere(request.user, _word(right), cluster_of(request))
 
 
 def may_administer_all(request: HttpRequest) -> bool:
-    """May this person administer the whole installation? Needed for clusters: who says where one is could read what we know of it."""
+    """May this person administer the whole installation? Needed for clusters: who says where one is could read what we
+    know of it.
+    """
     return has_right_everywhere(request.user, "administer")
 
 
-def refusal(request: HttpRequest, action: str, target: str, right: str = OPERATE, *, table: str | None = None) -> HttpResponse | None:
+def refusal(
+    request: HttpRequest, action: str, target: str, right: str = OPERATE, *, table: str | None = None
+) -> HttpResponse | None:
     """None when the person may; else a 403 page, with an audit record of the try. ``table`` as for ``may``."""
     return None if may(request, right, table) else refused(request, action, target, right, table=table)
 
@@ -105,7 +115,9 @@ def refusal(request: HttpRequest, action: str, target: str, right: str = OPERATE
 def refused(request: HttpRequest, action: str, target: str, right: str, *, table: str | None = None) -> HttpResponse:
     """The 403 page of something that the person may not do, with an audit record of the try."""
     why = f"{request.user} lacks the right {right}{f' for table {table}' if table else ''}."
-    audit.record(actor_of(request), action, cluster=cluster_of(request), target=target[:600], outcome="refused", error=why)
+    audit.record(
+        actor_of(request), action, cluster=cluster_of(request), target=target[:600], outcome="refused", error=why
+    )
     return render(request, "403.html", {"action": action, "right": right, "table": table}, status=403)
 
 
@@ -119,12 +131,16 @@ def actor_of(request: HttpRequest, reason: str = "") -> Actor:
 
 
 def reads(request: HttpRequest, table: str | None) -> None:
-    """Forbidden, which is a 403 page, unless the person may read the table or (None) everything in the page's cluster."""
+    """Forbidden, which is a 403 page, unless the person may read the table or (None) everything in the
+    page's cluster.
+    """
     require_reading(request.user, cluster_of(request), table)
 
 
 def find_table(request: HttpRequest, typed: str) -> tuple[Table, TableName]:
-    """The mirror row and the name of a table of the page's cluster, or a 404 page. Forbidden for one that the person may not read."""
+    """The mirror row and the name of a table of the page's cluster, or a 404 page. Forbidden for one that the person
+    may not read.
+    """
     reads(request, typed)
     table = Table.objects.select_related("cluster").filter(cluster__name=cluster_of(request), name=typed).first()
     if table is None:

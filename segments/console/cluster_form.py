@@ -18,14 +18,19 @@ class ClusterForm(PlainForm):
     """A ``ClusterSpec``; ``row`` is the cluster that is changed, None for a new one."""
 
     name = forms.SlugField(
-        max_length=64, label="Name", help_text="As it appears in addresses: letters, digits, - and _.", widget=forms.TextInput(attrs=_OFF)
+        max_length=64,
+        label="Name",
+        help_text="As it appears in addresses: letters, digits, - and _.",
+        widget=forms.TextInput(attrs=_OFF),
     )
     controller_urls = forms.CharField(
         label="Controller addresses", help_text="One per line, tried in turn, for example https://controller:9000.",
         widget=forms.Textarea(attrs={**_OFF, "rows": 2, "class": "code"}),
     )  # fmt: skip
     auth = forms.ChoiceField(label="Credentials", required=False, choices=Cluster.Auth.choices)
-    auth_user = forms.CharField(required=False, max_length=150, label="User", help_text="For Basic.", widget=forms.TextInput(attrs=_OFF))
+    auth_user = forms.CharField(
+        required=False, max_length=150, label="User", help_text="For Basic.", widget=forms.TextInput(attrs=_OFF)
+    )
     secret = forms.CharField(
         required=False, strip=False, max_length=4000, label="Password or token",
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
@@ -35,35 +40,57 @@ class ClusterForm(PlainForm):
         help_text="env:NAME or file:PATH as the web, worker and mirror processes see it. Only superusers may name one.",
     )  # fmt: skip
     broker_url = forms.CharField(
-        required=False, max_length=255, label="Broker address", help_text="Queries go there; empty: through the controller.",
+        required=False,
+        max_length=255,
+        label="Broker address",
+        help_text="Queries go there; empty: through the controller.",
         widget=forms.TextInput(attrs=_OFF),
-    )  # fmt: skip
+    )
     zookeeper = forms.CharField(
         required=False, max_length=255, label="ZooKeeper",
         help_text="host:port,host:port; tls:// before it for TLS; read only. Empty: read over REST.",
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
     zookeeper_cluster = forms.CharField(
-        required=False, max_length=255, label="The cluster's path in ZooKeeper", help_text="Empty: as the controller names it.",
+        required=False,
+        max_length=255,
+        label="The cluster's path in ZooKeeper",
+        help_text="Empty: as the controller names it.",
         widget=forms.TextInput(attrs=_OFF),
-    )  # fmt: skip
+    )
     zookeeper_user = forms.CharField(
         required=False, max_length=150, label="User for ZooKeeper",
         help_text="Of a digest login, if its nodes ask for one; sasl:USER for SASL (DIGEST-MD5).",
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
     zookeeper_secret = forms.CharField(
-        required=False, strip=False, max_length=4000, label="Password for ZooKeeper", help_text="Empty: the one that is stored stays.",
+        required=False,
+        strip=False,
+        max_length=4000,
+        label="Password for ZooKeeper",
+        help_text="Empty: the one that is stored stays.",
         widget=forms.PasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
-    )  # fmt: skip
+    )
     deep_store_url = forms.CharField(
-        required=False, max_length=512, label="Deep store for pushes", widget=forms.TextInput(attrs=_OFF),
-        help_text="Where built segments may be put so that Pinot's servers can fetch them; empty: each is uploaded through the controller.",
-    )  # fmt: skip
-    tls_ca = forms.CharField(required=False, max_length=512, label="File of certificate authorities", widget=forms.TextInput(attrs=_OFF))
-    tls_cert = forms.CharField(required=False, max_length=512, label="File of our certificate", widget=forms.TextInput(attrs=_OFF))
-    tls_key = forms.CharField(required=False, max_length=512, label="File of its key", widget=forms.TextInput(attrs=_OFF))
-    tls_insecure = forms.BooleanField(required=False, label="Do not check certificates (anybody in between can read the credentials)")
+        required=False,
+        max_length=512,
+        label="Deep store for pushes",
+        widget=forms.TextInput(attrs=_OFF),
+        help_text="Where built segments may be put so that Pinot's servers can fetch them; empty: each is uploaded "
+        "through the controller.",
+    )
+    tls_ca = forms.CharField(
+        required=False, max_length=512, label="File of certificate authorities", widget=forms.TextInput(attrs=_OFF)
+    )
+    tls_cert = forms.CharField(
+        required=False, max_length=512, label="File of our certificate", widget=forms.TextInput(attrs=_OFF)
+    )
+    tls_key = forms.CharField(
+        required=False, max_length=512, label="File of its key", widget=forms.TextInput(attrs=_OFF)
+    )
+    tls_insecure = forms.BooleanField(
+        required=False, label="Do not check certificates (anybody in between can read the credentials)"
+    )
     reason = reason_field("Goes into the audit record.")
     #: Fields of secrets that were typed in the try before, and are not sent back to the browser.
     retype = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -83,7 +110,11 @@ class ClusterForm(PlainForm):
         for name in set(str(given.get("retype") or "").split()).intersection(_SECRETS):
             user, source, column = _SECRETS[name]
             if given.get(user) and not given.get(name) and ":" not in str(given.get(source) or ""):
-                kept = " To keep the stored one, open this page anew." if self.row is not None and getattr(self.row, column) else ""
+                kept = (
+                    " To keep the stored one, open this page anew."
+                    if self.row is not None and getattr(self.row, column)
+                    else ""
+                )
                 self.add_error(name, f"Type it again: what you typed before was not kept.{kept}")
         return given
 
@@ -127,17 +158,33 @@ class ClusterForm(PlainForm):
 
 
 _MORE: Final = (
-    "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "zookeeper_secret", "deep_store_url", "tls_ca", "tls_cert",
-    "tls_key", "tls_insecure",
-)  # fmt: skip
+    "broker_url",
+    "zookeeper",
+    "zookeeper_cluster",
+    "zookeeper_user",
+    "zookeeper_secret",
+    "deep_store_url",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+    "tls_insecure",
+)
 #: {field of a secret: (field without which it is not asked for, field of its place, column of its place)}.
 _SECRETS: Final = {
     "secret": ("auth", "secret_source", "auth_source"), "zookeeper_secret": ("zookeeper_user", "", "zookeeper_source"),
 }  # fmt: skip
 _TEXTS: Final = (
-    "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "deep_store_url", "auth", "auth_user", "tls_ca", "tls_cert",
+    "broker_url",
+    "zookeeper",
+    "zookeeper_cluster",
+    "zookeeper_user",
+    "deep_store_url",
+    "auth",
+    "auth_user",
+    "tls_ca",
+    "tls_cert",
     "tls_key",
-)  # fmt: skip
+)
 
 
 def _stored(row: Cluster) -> dict[str, Any]:

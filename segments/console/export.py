@@ -15,14 +15,18 @@ from segments.services.core.streaming import in_threads
 _LINES: Final = 1000
 
 
-def csv_response(name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], *, in_pieces: bool = False) -> StreamingHttpResponse:
+def csv_response(
+    name: str, header: Sequence[str], rows: Iterable[Sequence[Any]], *, in_pieces: bool = False
+) -> StreamingHttpResponse:
     """An attachment ``name`` with a header line, whose names are a person's words, too: aliases of a query.
 
-    ``in_pieces``: under ASGI, where Django would gather all lines before it sends the first; then each piece is made on a thread of its
-    own, so ``rows`` must not hold on to a database connection.
+    ``in_pieces``: under ASGI, where Django would gather all lines before it sends the first; then each piece is made on
+    a thread of its own, so ``rows`` must not hold on to a database connection.
     """
     pieces = _pieces(csv_lines(header, rows))
-    response = StreamingHttpResponse(in_threads(pieces) if in_pieces else pieces, content_type="text/csv; charset=utf-8")
+    response = StreamingHttpResponse(
+        in_threads(pieces) if in_pieces else pieces, content_type="text/csv; charset=utf-8"
+    )
     response["Content-Disposition"] = str(content_disposition_header(as_attachment=True, filename=name))
     return response
 

@@ -43,12 +43,15 @@ class RollbackForm(PlainForm):
 
     reason = reason_field("Goes into the audit record, for whoever asks later.")
     confirm = forms.CharField(
-        label="Type the table's name to confirm", widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+        label="Type the table's name to confirm",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     force = forms.BooleanField(required=False, label="Take back a replacement that has not ended; its push will fail")
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, table: str, needs_force: bool, is_open: bool, fingerprint: str, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, table: str, needs_force: bool, is_open: bool, fingerprint: str, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.table, self.needs_force, self.is_open, self.fingerprint = table, needs_force, is_open, fingerprint
         if not is_open:
@@ -66,11 +69,17 @@ class RollbackForm(PlainForm):
 
     def clean(self) -> dict[str, Any]:
         if self.needs_force and not self.cleaned_data.get("force") and "force" not in self.errors:
-            why = "The replacement is still IN_PROGRESS." if self.is_open else "New segments are gone that no replacement took away."
+            why = (
+                "The replacement is still IN_PROGRESS."
+                if self.is_open
+                else "New segments are gone that no replacement took away."
+            )
             self.add_error("force", f"{why} Tick this to take it back all the same.")
         if self.cleaned_data.get("seen") != self.fingerprint:
             self.data = {**dict(self.data.items()), "seen": self.fingerprint}
-            raise forms.ValidationError("The table changed since you saw the preview. Check the new preview below and confirm again.")
+            raise forms.ValidationError(
+                "The table changed since you saw the preview. Check the new preview below and confirm again."
+            )
         return self.cleaned_data
 
 
@@ -87,7 +96,8 @@ class PushForm(PlainForm):
     overwrite = forms.BooleanField(
         label="Replace segments that have the same names",
         required=False,
-        help_text="Otherwise a push that would replace any is refused and says which. What is replaced is kept, and listed under Deleted.",
+        help_text="Otherwise a push that would replace any is refused and says which. What is replaced is kept, and "
+        "listed under Deleted.",
     )
     reason = reason_field("For example the ticket or the upstream run.")
 
@@ -95,11 +105,15 @@ class PushForm(PlainForm):
         upload = self.cleaned_data.get("file")
         if upload is not None:
             if upload.size > _MOST_SPEC_BYTES:
-                raise forms.ValidationError({"file": "A job specification is a short YAML text; this file is too large."})
+                raise forms.ValidationError(
+                    {"file": "A job specification is a short YAML text; this file is too large."}
+                )
             try:
                 self.cleaned_data["spec"] = upload.read().decode("utf-8")
             except UnicodeDecodeError as error:
-                raise forms.ValidationError({"file": "The file is no UTF-8 text. Choose the YAML job specification."}) from error
+                raise forms.ValidationError(
+                    {"file": "The file is no UTF-8 text. Choose the YAML job specification."}
+                ) from error
         elif not (self.cleaned_data.get("spec") or "").strip():
             raise forms.ValidationError({"spec": "Paste a job specification or choose a file."})
         return self.cleaned_data
@@ -153,7 +167,9 @@ class ChecksForm(PlainForm):
     def clean(self) -> dict[str, Any]:
         if self.cleaned_data.get("seen") != self.fingerprint:
             self.data = {**dict(self.data.items()), "seen": self.fingerprint}
-            raise forms.ValidationError("Somebody changed the checks since you opened this page. Look at the rules above, then save again.")
+            raise forms.ValidationError(
+                "Somebody changed the checks since you opened this page. Look at the rules above, then save again."
+            )
         return self.cleaned_data
 
 
@@ -167,7 +183,10 @@ class PassForm(PlainForm):
     def __init__(self, *args: Any, tables: list[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["table"] = forms.ChoiceField(
-            label="Table", required=False, choices=[("", "All tables"), *((t, t) for t in tables)], initial=self.initial.get("table")
+            label="Table",
+            required=False,
+            choices=[("", "All tables"), *((t, t) for t in tables)],
+            initial=self.initial.get("table"),
         )
 
 
@@ -177,7 +196,9 @@ class QueryForm(PlainForm):
     sql = forms.CharField(
         label="SQL",
         max_length=100_000,
-        widget=forms.Textarea(attrs={"rows": 7, "spellcheck": "false", "class": "code", "autocapitalize": "off", "autofocus": True}),
+        widget=forms.Textarea(
+            attrs={"rows": 7, "spellcheck": "false", "class": "code", "autocapitalize": "off", "autofocus": True}
+        ),
         error_messages={"required": "Write a query first."},
     )
 
@@ -191,5 +212,9 @@ class AuditFilter(forms.Form):
     outcome = forms.ChoiceField(
         required=False, choices=[("", "any outcome"), ("done", "done"), ("refused", "refused"), ("failed", "failed")]
     )
-    since = forms.DateTimeField(required=False, label="From (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))
-    until = forms.DateTimeField(required=False, label="To (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))
+    since = forms.DateTimeField(
+        required=False, label="From (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+    )
+    until = forms.DateTimeField(
+        required=False, label="To (UTC)", widget=forms.DateTimeInput(attrs={"type": "datetime-local"})
+    )

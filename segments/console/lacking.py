@@ -1,5 +1,6 @@
-"""What the page's cluster can not do: by its version, or now because it is away. For buttons that are shown disabled with the reason,
-and operations that are refused."""
+"""What the page's cluster can not do: by its version, or now because it is away. For buttons that are shown disabled
+with the reason, and operations that are refused.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from segments.domain.pinot.version import CAPABILITIES, lacking, parse_version
 from segments.models import Cluster
 from segments.services.core.page_addresses import default_cluster
 
-#: What a cluster does in each of the states in which it can not be used, as the rest of a sentence that begins with its name.
+#: What a cluster does in each of the states in which it can not be used, as the rest of a sentence that begins with its
+#: name.
 AWAY: Final = {
     Cluster.State.DOWN.value: "does not answer",
     Cluster.State.REFUSED.value: "refuses our credentials",
@@ -31,7 +33,9 @@ def lacking_here(request: HttpRequest, *capabilities: str) -> str:
 
 
 def lacks_of(request: HttpRequest) -> tuple[list[tuple[str, str]], list[tuple[str, str]]] | None:
-    """(title, reason) of everything that it lacks: without another way, and what is done differently. None: it lacks nothing."""
+    """(title, reason) of everything that it lacks: without another way, and what is done differently. None: it lacks
+    nothing.
+    """
     row = _row(request)
     version = parse_version(row.version) if row else None
     lacks = [(c, why) for c in CAPABILITIES if row and (why := c.lacking(version))]
@@ -40,8 +44,9 @@ def lacks_of(request: HttpRequest) -> tuple[list[tuple[str, str]], list[tuple[st
 
 
 def away_here(request: HttpRequest, *, is_reading: bool = False) -> str:
-    """Why nothing can be asked of the page's cluster now, as it was found last, some seconds ago at most; empty when it is there, or was
-    not asked yet. ``is_reading``: its ZooKeeper would do, where the address of that is given."""
+    """Why nothing can be asked of the page's cluster now, as it was found last, some seconds ago at most; empty when it
+    is there, or was not asked yet. ``is_reading``: its ZooKeeper would do, where the address of that is given.
+    """
     row = _row(request)
     if row is None or row.state not in AWAY or (is_reading and row.zookeeper and row.state == Cluster.State.DOWN):
         return ""

@@ -21,7 +21,9 @@ COUNTED: Final = 10_000
 
 @dataclass(frozen=True)
 class Listing(Generic[R]):
-    """One page of rows. ``number`` starts at 1; ``total`` is None when it was not counted, ``is_capped`` when it is a lower bound."""
+    """One page of rows. ``number`` starts at 1; ``total`` is None when it was not counted, ``is_capped`` when it is a
+    lower bound.
+    """
 
     rows: list[R]
     number: int

@@ -12,13 +12,16 @@ from segments.names import resolve_table
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import observe
 
-#: Seconds; the mirror usually follows within a tenth of one. A page that comes before it says how old it is, and renews itself.
+#: Seconds; the mirror usually follows within a tenth of one. A page that comes before it says how old it is, and renews
+#: itself.
 LONGEST_S: Final = 1.0
 _EVERY_S: Final = 0.05
 
 
 def wait_for_mirror(ctx: Context, table: Table) -> bool:
-    """Wait until the mirror has the table's entries in their present states, for a second at most; False when it has not then."""
+    """Wait until the mirror has the table's entries in their present states, for a second at most; False when it has
+    not then.
+    """
     until = time.monotonic() + LONGEST_S
     try:
         lineage = observe(ctx, resolve_table(table.name, None)).lineage

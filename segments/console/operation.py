@@ -1,6 +1,8 @@
-"""One page for every button that changes something: what will happen, a reason, perhaps a typed confirmation, the outcome, the way back.
+"""One page for every button that changes something: what will happen, a reason, perhaps a typed confirmation, the
+outcome, the way back.
 
-A view describes an ``Operation`` and calls ``perform``; rights, CSRF, refusals, messages and the redirect are the same for all.
+A view describes an ``Operation`` and calls ``perform``; rights, CSRF, refusals, messages and the redirect are the same
+for all.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ _PLACES: Final = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done, as one sentence, and where it can be undone (an address and the words of its link; empty: nowhere).
+    """What was done, as one sentence, and where it can be undone (an address and the words of its link; empty:
+    nowhere).
 
     ``answer``: a page that shows what was found instead of a message, for what no message may carry along.
     """
@@ -48,14 +51,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Operation:
-    """One button. ``action`` is its name in the audit; ``explain`` says in sentences what will happen and how it is taken back.
+    """One button. ``action`` is its name in the audit; ``explain`` says in sentences what will happen and how it is
+    taken back.
 
-    ``run`` gets the context, the form's cleaned values and the actor. ``confirm``: a text that must be typed. ``fields``: further form
-    fields by name; ``initial``: their first values. ``back``: where a refusal of mind and success lead. ``why_not``: why it can
-    not be done now (the button is shown disabled with it). ``items``: names that it concerns, listed on the page. ``hold``: values
-    that the form carries along unseen. ``needs``: what the cluster's version must be able to do (a name of ``pinot_version``).
-    ``asks``: what it needs of a Pinot cluster that may be away: changing it, only reading it, or nothing. ``place``: which page of the
-    cluster it belongs to when it concerns no table.
+    ``run`` gets the context, the form's cleaned values and the actor. ``confirm``: a text that must be typed.
+    ``fields``: further form fields by name; ``initial``: their first values. ``back``: where a refusal of mind and
+    success lead. ``why_not``: why it can not be done now (the button is shown disabled with it). ``items``: names that
+    it concerns, listed on the page. ``hold``: values that the form carries along unseen. ``needs``: what the cluster's
+    version must be able to do (a name of ``pinot_version``). ``asks``: what it needs of a Pinot cluster that may be
+    away: changing it, only reading it, or nothing. ``place``: which page of the cluster it belongs to when it concerns
+    no table.
     """
 
     action: str
@@ -79,9 +84,13 @@ class Operation:
     place: Literal["servers", "tasks"] = "servers"
 
 
-def perform(request: HttpRequest, table: Table | None, operation: Operation, extra: Mapping[str, Any] | None = None) -> HttpResponse:
-    """GET shows the page; POST does it and redirects with a message that carries the way back. Nothing is done without a right,
-    a reason and, where asked, the typed confirmation. Without a ``table`` it concerns the cluster: a server, named by ``items``."""
+def perform(
+    request: HttpRequest, table: Table | None, operation: Operation, extra: Mapping[str, Any] | None = None
+) -> HttpResponse:
+    """GET shows the page; POST does it and redirects with a message that carries the way back. Nothing is done without
+    a right, a reason and, where asked, the typed confirmation. Without a ``table`` it concerns the cluster: a server,
+    named by ``items``.
+    """
     if operation.needs:
         operation = replace(operation, why_not=operation.why_not or lacking_here(request, operation.needs))
     form = OperationForm(
@@ -118,7 +127,12 @@ def perform(request: HttpRequest, table: Table | None, operation: Operation, ext
 
 
 def _page(
-    request: HttpRequest, table: Table | None, operation: Operation, form: OperationForm, status: int, extra: Mapping[str, Any] | None
+    request: HttpRequest,
+    table: Table | None,
+    operation: Operation,
+    form: OperationForm,
+    status: int,
+    extra: Mapping[str, Any] | None,
 ) -> HttpResponse:
     context = {
         "operation": operation,

@@ -29,9 +29,11 @@ class TokenForm(PlainForm):
         widget=forms.TextInput(attrs=_OFF),
     )  # fmt: skip
     scopes = forms.MultipleChoiceField(
-        label="What it may do", choices=[(scope, _EXPLAINED[scope]) for scope in SCOPES], widget=forms.CheckboxSelectMultiple,
+        label="What it may do",
+        choices=[(scope, _EXPLAINED[scope]) for scope in SCOPES],
+        widget=forms.CheckboxSelectMultiple,
         error_messages={"required": "Choose at least one: a token without a scope allows nothing."},
-    )  # fmt: skip
+    )
     tables = forms.CharField(
         max_length=255, label="Tables", initial=EVERYTHING, widget=forms.TextInput(attrs=_OFF),
         help_text="A pattern, such as sales_*. Only * alone also opens what belongs to no table.",
@@ -49,4 +51,10 @@ class TokenForm(PlainForm):
     def wish(self) -> TokenWish:
         """What was typed; only of a valid form."""
         given = self.cleaned_data
-        return TokenWish(given["name"].strip(), tuple(given["scopes"]), given["cluster"].strip(), given["tables"].strip(), given["days"])
+        return TokenWish(
+            given["name"].strip(),
+            tuple(given["scopes"]),
+            given["cluster"].strip(),
+            given["tables"].strip(),
+            given["days"],
+        )

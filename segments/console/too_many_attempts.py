@@ -1,4 +1,6 @@
-"""Who tries to sign in too often in the admin, or wherever a form asks for a password, gets 429 and how long to wait."""
+"""Who tries to sign in too often in the admin, or wherever a form asks for a password, gets 429 and how
+long to wait.
+"""
 
 from __future__ import annotations
 

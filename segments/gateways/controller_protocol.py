@@ -1,6 +1,7 @@
 """The servers' side of the segment completion protocol: HTTP to the controller, signed with the cluster's secret.
 
-No call raises for a controller that does not answer: the answer is NOT_SENT then, and the server holds, as Pinot's servers do.
+No call raises for a controller that does not answer: the answer is NOT_SENT then, and the server holds, as Pinot's
+servers do.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ NOT_SENT: Final = "NOT_SENT"
 
 @dataclass(frozen=True)
 class Answer:
-    """What the controller says. ``offset`` is the winning one with CATCH_UP; ``build_time_s`` is the committer's time (-1: none);
-    ``location`` is where an upload lies."""
+    """What the controller says. ``offset`` is the winning one with CATCH_UP; ``build_time_s`` is the committer's time
+    (-1: none); ``location`` is where an upload lies.
+    """
 
     status: str
     offset: str | None = None
@@ -63,7 +65,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Report:
-    """What a message says of the sender: the segment, where it stands (exclusive end offset as text), and its figures."""
+    """What a message says of the sender: the segment, where it stands (exclusive end offset as text),
+    and its figures.
+    """
 
     segment: str
     instance: str
@@ -82,7 +86,12 @@ class Report:
             "rowCount": self.rows, "memoryUsedBytes": self.memory_bytes, "buildTimeMillis": self.build_ms,
             "waitTimeMillis": self.wait_ms, "segmentSizeBytes": self.size_bytes, "extraTimeSec": self.extra_time_s,
         }  # fmt: skip
-        given = {"name": self.segment, "instance": self.instance, "streamPartitionMsgOffset": self.offset, "reason": self.reason}
+        given = {
+            "name": self.segment,
+            "instance": self.instance,
+            "streamPartitionMsgOffset": self.offset,
+            "reason": self.reason,
+        }
         texts = {k: v for k, v in given.items() if v is not None}
         return texts | {k: str(v) for k, v in numbers.items() if v > 0}
 
@@ -113,9 +122,13 @@ class Controller(Protocol):
 
 
 class HttpController:
-    """``Controller`` over HTTP. With several addresses the next one is asked when one does not answer: any web process will do (B13)."""
+    """``Controller`` over HTTP. With several addresses the next one is asked when one does not answer: any web process
+    will do (B13).
+    """
 
-    def __init__(self, urls: Sequence[str], signer: CallSigner, *, call_s: float = 10.0, upload_s: float = 300.0) -> None:
+    def __init__(
+        self, urls: Sequence[str], signer: CallSigner, *, call_s: float = 10.0, upload_s: float = 300.0
+    ) -> None:
         self._urls = [url.rstrip("/") for url in urls if url]
         self._signer, self._call_s, self._upload_s = signer, call_s, upload_s
         # What is signed is the body as it is sent: not compressed.
@@ -156,7 +169,12 @@ class HttpController:
         return self._call("POST", "segmentCommitEndWithMetadata", report, {"location": location}, files)
 
     def _call(
-        self, method: str, message: str, report: Report, more: Mapping[str, str] | None = None, files: Mapping[str, Path] | None = None
+        self,
+        method: str,
+        message: str,
+        report: Report,
+        more: Mapping[str, str] | None = None,
+        files: Mapping[str, Path] | None = None,
     ) -> Answer:
         """One message, at each address until one answers. Repeating is harmless: every message is idempotent (B14)."""
         params = {**report.params(), **(more or {})}
@@ -184,7 +202,9 @@ class HttpController:
         """Unavailable when the answer does not come from a process of this cluster."""
         timeout = httpx.Timeout(self._call_s if files is None else self._upload_s, connect=3.0)
         with ExitStack() as opened:
-            parts = {name: (name, opened.enter_context(path.open("rb")), _BINARY) for name, path in (files or {}).items()}
+            parts = {
+                name: (name, opened.enter_context(path.open("rb")), _BINARY) for name, path in (files or {}).items()
+            }
             request = self._client.build_request(method, url, params=params, files=parts or None, timeout=timeout)
             call = self._signer.sign(method, url, request.url.raw_path.decode("ascii"), _digest(request))
             request.headers["Authorization"] = call.header

@@ -1,5 +1,5 @@
-"""uvicorn's HTTP protocol with bounds on heads and on connections that nobody is being answered on: who opens many and sends little is cut
-off before any of us sees it. The web process and the ports of servers use it.
+"""uvicorn's HTTP protocol with bounds on heads and on connections that nobody is being answered on: who opens many and
+sends little is cut off before any of us sees it. The web process and the ports of servers use it.
 
 By name: ``uvicorn --http segments.gateways.http_connections:BoundedHttp``.
 """
@@ -13,22 +13,25 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-#: Seconds for a whole head, from the connection or from its first byte on, and its bytes: addresses of queries are long.
+#: Seconds for a whole head, from the connection or from its first byte on, and its bytes: addresses of queries are
+#: long.
 HEAD_S: Final = 30.0
 MOST_BYTES: Final = 256 << 10
 #: Connections of one address, and of all, that wait for a head: new ones, and those between two requests.
 OF_ADDRESS: Final = 512
 IN_ALL: Final = 4096
 _TOO_LARGE: Final = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s"
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\nconnection: "
+    b"close\r\ncontent-length: %d\r\n\r\n%s"
 )
 
 
 class Waiting:
-    """Connections on which a head is awaited, the one that waits longest first: at most ``of_address`` of one address and ``in_all``.
+    """Connections on which a head is awaited, the one that waits longest first: at most ``of_address`` of one address
+    and ``in_all``.
 
-    Beyond that the one that waits longest is closed, so that whoever sends a whole head at once is always answered. Only used on one
-    event loop.
+    Beyond that the one that waits longest is closed, so that whoever sends a whole head at once is always answered.
+    Only used on one event loop.
     """
 
     def __init__(self, of_address: int, in_all: int) -> None:
@@ -66,7 +69,9 @@ def _half_of_files() -> int:
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """One connection. The timer runs while a head is awaited of which something has come, or nothing at all on a new connection."""
+    """One connection. The timer runs while a head is awaited of which something has come, or nothing at all on a new
+    connection.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,4 +1,6 @@
-"""Warnings about what may happen with every request: each kind is logged at once, and then not again for some seconds."""
+"""Warnings about what may happen with every request: each kind is logged at once, and then not again for
+some seconds.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """HTTP to the embedded servers: queries, sizes and checksums, over connections that stay open.
 
-``http.client`` rather than a bigger library: a query is one small request per server, and what a library adds per request is
-most of what it costs. A server that stays silent is asked on a second connection whether it is alive, so that a frozen process
-does not hold a query for its whole time (B23).
+``http.client`` rather than a bigger library: a query is one small request per server, and what a library adds per
+request is most of what it costs. A server that stays silent is asked on a second connection whether it is alive, so
+that a frozen process does not hold a query for its whole time (B23).
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _CONTENT_TYPE: Final = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class QueryReply:
-    """A server's part of an answer. ``partial`` is None when it could not take part: it lacks ``missing`` segments, or does
-    not know the schema of the version asked for and wants it sent (``needs_schema``)."""
+    """A server's part of an answer. ``partial`` is None when it could not take part: it lacks ``missing`` segments, or
+    does not know the schema of the version asked for and wants it sent (``needs_schema``).
+    """
 
     partial: bytes | None
     missing: tuple[str, ...] = ()
@@ -61,14 +62,23 @@ class Profile:
 class Servers(Protocol):
     """What broker and services ask of servers. ``url`` is a server's admin address, without a slash at the end.
 
-    Every call raises Rejected (with ``error_code`` for queries) when the server refuses, and Unavailable when it does not answer, whose
-    ``data`` tell more: ``is_dead`` (no connection, or broken, or silent even when asked for life), ``silent``, ``timed_out``.
+    Every call raises Rejected (with ``error_code`` for queries) when the server refuses, and Unavailable when it does
+    not answer, whose ``data`` tell more: ``is_dead`` (no connection, or broken, or silent even when asked for life),
+    ``silent``, ``timed_out``.
     """
 
     def query(
-        self, url: str, request: Mapping[str, Any], timeout_s: float, *, is_patient: bool = False, room: AnswerRoom | None = None
+        self,
+        url: str,
+        request: Mapping[str, Any],
+        timeout_s: float,
+        *,
+        is_patient: bool = False,
+        room: AnswerRoom | None = None,
     ) -> QueryReply:
-        """POST /query. A patient call waits the whole time for a server that seems frozen. Rejected for more bytes than ``room`` has."""
+        """POST /query. A patient call waits the whole time for a server that seems frozen. Rejected for more bytes than
+        ``room`` has.
+        """
 
     def is_alive(self, url: str, timeout_s: float) -> bool:
         """Does it answer at all?"""
@@ -100,10 +110,11 @@ class _Asked:
 class HttpServers:
     """``Servers`` over HTTP, signed with the cluster's secret; safe to share between threads.
 
-    An answer that is not signed with it counts as none: Unavailable. NotAuthenticated where a server refuses our signature, but for
-    queries, which another replica may answer.
+    An answer that is not signed with it counts as none: Unavailable. NotAuthenticated where a server refuses our
+    signature, but for queries, which another replica may answer.
 
-    ``connect_s``: seconds for a connection and for a liveness question; ``silence_s``: seconds of silence before that question.
+    ``connect_s``: seconds for a connection and for a liveness question; ``silence_s``: seconds of silence before that
+    question.
     """
 
     def __init__(self, secret: str, *, connect_s: float = 2.0, silence_s: float = 1.0) -> None:
@@ -113,11 +124,19 @@ class HttpServers:
         self._idle: dict[str, list[http.client.HTTPConnection]] = defaultdict(list)
 
     def query(
-        self, url: str, request: Mapping[str, Any], timeout_s: float, *, is_patient: bool = False, room: AnswerRoom | None = None
+        self,
+        url: str,
+        request: Mapping[str, Any],
+        timeout_s: float,
+        *,
+        is_patient: bool = False,
+        room: AnswerRoom | None = None,
     ) -> QueryReply:
         """POST /query."""
         try:
-            status, body = self._call(url, "POST", "/query", json.dumps(request).encode(), timeout_s, is_patient=is_patient, room=room)
+            status, body = self._call(
+                url, "POST", "/query", json.dumps(request).encode(), timeout_s, is_patient=is_patient, room=room
+            )
         except NotAuthenticated as error:  # perhaps it is only this server that has another secret, or is none of ours
             raise Unavailable(str(error), is_dead=True) from error
         if status == http.client.CONFLICT:
@@ -156,15 +175,21 @@ class HttpServers:
         return {str(k): str(v) for k, v in self._get(url, f"/tables/{quote(table, safe='')}/errors").items()}
 
     def profile(self, url: str, table: str, segments: Sequence[str]) -> Profile:
-        """POST /tables/{table}/segments/profile: ranges and cardinalities of the columns of these segments, added up."""
+        """POST /tables/{table}/segments/profile: ranges and cardinalities of the columns of these
+        segments, added up.
+        """
         body = json.dumps({"segments": list(segments)}).encode()
         status, answer = self._call(url, "POST", f"/tables/{quote(table, safe='')}/segments/profile", body, 30.0)
         _raise_for(url, status, answer)
         found = _document(url, answer)
         try:
-            return Profile(tuple(column_profile.from_json(c) for c in found["columns"]), tuple(map(str, found["missing"])))
+            return Profile(
+                tuple(column_profile.from_json(c) for c in found["columns"]), tuple(map(str, found["missing"]))
+            )
         except (KeyError, TypeError, ValueError) as error:
-            raise Unavailable(f"Server {url} sent no profile of columns: {error}.", remedy="Check its version.", url=url) from error
+            raise Unavailable(
+                f"Server {url} sent no profile of columns: {error}.", remedy="Check its version.", url=url
+            ) from error
 
     def ask(self, url: str, method: str, path: str, timeout_s: float) -> Any:
         """One request to an admin endpoint, without a body."""
@@ -195,7 +220,9 @@ class HttpServers:
         is_patient: bool = False,
         room: AnswerRoom | None = None,
     ) -> tuple[int, bytes]:
-        """One request; repeated once when an idle connection turned out to be closed (our requests only read, or bear it)."""
+        """One request; repeated once when an idle connection turned out to be closed (our requests only read, or bear
+        it).
+        """
         room = room or AnswerRoom()
         deadline = time.monotonic() + timeout_s
         while True:
@@ -210,11 +237,15 @@ class HttpServers:
             except _BROKEN as error:
                 connection.close()
                 if not is_reused:
-                    raise Unavailable(f"Server {url} broke the connection: {error}.", remedy="Check that it runs.", is_dead=True) from error
+                    raise Unavailable(
+                        f"Server {url} broke the connection: {error}.", remedy="Check that it runs.", is_dead=True
+                    ) from error
                 continue
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                raise Unavailable(f"Server {url} does not answer: {error}.", remedy="Check that it runs.", is_dead=True) from error
+                raise Unavailable(
+                    f"Server {url} does not answer: {error}.", remedy="Check that it runs.", is_dead=True
+                ) from error
             if status == http.client.UNAUTHORIZED and not signature:
                 raise _not_authenticated(url, content)
             check_answer(asked.call, f"Server {url}", signature, status, content)
@@ -242,7 +273,9 @@ class HttpServers:
     def _await_reply(self, sock: socket.socket, url: str, deadline: float, patient: bool) -> None:
         while not _is_readable(sock, min(self._silence_s, max(0.0, deadline - time.monotonic()))):
             if time.monotonic() >= deadline:
-                raise Unavailable(f"Server {url} did not answer in time.", remedy="Ask for less, or allow more time.", timed_out=True)
+                raise Unavailable(
+                    f"Server {url} did not answer in time.", remedy="Ask for less, or allow more time.", timed_out=True
+                )
             if not patient and not self.is_alive(url, self._connect_s):
                 raise Unavailable(f"Server {url} is silent.", remedy="Check that it runs.", is_dead=True, silent=True)
 
@@ -274,7 +307,9 @@ def _document(url: str, body: bytes) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(body)
     except ValueError as error:
-        raise Unavailable(f"Server {url} sent no JSON.", remedy="Check that another program has not taken its port.", url=url) from error
+        raise Unavailable(
+            f"Server {url} sent no JSON.", remedy="Check that another program has not taken its port.", url=url
+        ) from error
     return found
 
 

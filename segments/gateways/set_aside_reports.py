@@ -21,7 +21,9 @@ class Reports(Protocol):
     """Where reports go."""
 
     def send(self, table: str, body: bytes) -> None:
-        """A report as JSON about a typed table. InvalidInput when it is refused for good, Unavailable when it has to be sent again."""
+        """A report as JSON about a typed table. InvalidInput when it is refused for good, Unavailable when it has to be
+        sent again.
+        """
 
     def close(self) -> None:
         """End idle connections."""
@@ -49,7 +51,9 @@ class HttpReports:
             except InvalidInput:
                 raise
             except (httpx.HTTPError, PinotAdminError) as error:
-                problem = error if isinstance(error, PinotAdminError) else Unavailable(f"{url} does not answer: {error}.")
+                problem = (
+                    error if isinstance(error, PinotAdminError) else Unavailable(f"{url} does not answer: {error}.")
+                )
             else:
                 return
         raise problem if not problem.permanent else Unavailable(str(problem))

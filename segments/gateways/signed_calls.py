@@ -1,6 +1,8 @@
-"""Signs requests to processes of the same cluster, and checks requests that claim to come from one (``segments.domain.access.cluster_signature``).
+"""Signs requests to processes of the same cluster, and checks requests that claim to come from one
+(``segments.domain.access.cluster_signature``).
 
-Costs some ten microseconds a request on each side. Clocks of the machines may differ by ``WINDOW_MS``; a request is taken once.
+Costs some ten microseconds a request on each side. Clocks of the machines may differ by ``WINDOW_MS``; a request is
+taken once.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class CallSigner:
         self._key, self._clock = secret.encode(), clock
 
     def sign(self, method: str, url: str, target: str = "", digest: str = NO_BODY) -> SentCall:
-        """Sign a request to ``url``; ``target`` (path and query) where the url does not hold it. NotAuthenticated without a secret."""
+        """Sign a request to ``url``; ``target`` (path and query) where the url does not hold it. NotAuthenticated
+        without a secret.
+        """
         if not self._key:
             raise NotAuthenticated("This process has no secret of the cluster.", remedy=_NO_SECRET)
         if not target:
@@ -60,7 +64,9 @@ class CallSigner:
 
 
 class SentCall:
-    """A request that was signed: ``header`` goes into ``Authorization``, and the answer is checked against its nonce."""
+    """A request that was signed: ``header`` goes into ``Authorization``, and the answer is checked
+    against its nonce.
+    """
 
     __slots__ = ("_key", "_nonce", "header")
 
@@ -69,7 +75,9 @@ class SentCall:
 
     def is_answered_by(self, signature: str | None, status: int, body: bytes) -> bool:
         """Does this answer come from a process with the secret, for this very request?"""
-        return bool(signature) and is_same(signature or "", answer_signature(self._key, self._nonce, status, digest_of(body)))
+        return bool(signature) and is_same(
+            signature or "", answer_signature(self._key, self._nonce, status, digest_of(body))
+        )
 
     def is_sealed_by(self, seal: bytes, digest: bytes) -> bool:
         """The same for a body that was signed at its end, by its SHA-256."""
@@ -103,7 +111,9 @@ class ReceivedCall:
 
 
 class CallVerifier:
-    """Checks requests that are signed for ``address`` (``host:port``), each once. Without a secret none is right. Safe between threads."""
+    """Checks requests that are signed for ``address`` (``host:port``), each once. Without a secret none is right. Safe
+    between threads.
+    """
 
     def __init__(
         self,
@@ -114,28 +124,35 @@ class CallVerifier:
         uptime_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self._key, self._address, self._clock, self._uptime_s = secret.encode(), address, clock, uptime_s
-        # What the process before this one took is not remembered: nothing older than this one is taken, until that is too old anyway. Not
-        # for longer, because the clock may be set back.
+        # What the process before this one took is not remembered: nothing older than this one is taken, until that is
+        # too old anyway. Not for longer, because the clock may be set back.
         self._began_ms = clock() if began_ms is None else began_ms
         self._is_new_until_s = uptime_s() + 2 * WINDOW_MS / 1000
         self._lock = threading.Lock()
         self._taken: dict[int, set[str]] = {}
 
     def verify(self, header: str, method: str, target: str) -> ReceivedCall:
-        """The call that ``header`` (of ``Authorization``) proves; ``target`` as on the request line. NotAuthenticated, with the cause."""
+        """The call that ``header`` (of ``Authorization``) proves; ``target`` as on the request line. NotAuthenticated,
+        with the cause.
+        """
         said = parse_header(header)
         if said is None:
             raise NotAuthenticated("The signature of the request is malformed.")
         right = call_signature(self._key, Call(method, said.address, target, said.time_ms, said.nonce, said.digest))
         if not self._key or not is_same(said.signature, right):
-            raise NotAuthenticated("The request is not signed with this cluster's secret.", remedy="Give all processes the same secret.")
+            raise NotAuthenticated(
+                "The request is not signed with this cluster's secret.", remedy="Give all processes the same secret."
+            )
         # From here on it comes from a process of ours, so the cause may be said.
         if said.address != self._address:
             text = f"The request is signed for {said.address}, and this is {self._address}."
             raise NotAuthenticated(text, remedy="Address each process by the host and port it was started with.")
         now = self._clock()
         if abs(said.time_ms - now) > WINDOW_MS:
-            text = f"The request was signed {abs(said.time_ms - now) // 1000} seconds {'ago' if said.time_ms < now else 'ahead'}."
+            text = (
+                f"The request was signed {abs(said.time_ms - now) // 1000} seconds "
+                f"{'ago' if said.time_ms < now else 'ahead'}."
+            )
             raise NotAuthenticated(text, remedy="Set the machines' clocks.")
         if said.time_ms < self._began_ms and self._uptime_s() < self._is_new_until_s:
             raise NotAuthenticated("The request was signed before this process began.", remedy="Send it again.")

@@ -1,4 +1,6 @@
-"""Where workers write down what they do, in Redis, for every process to see. Writing never raises: no task fails because of it."""
+"""Where workers write down what they do, in Redis, for every process to see. Writing never raises: no task fails
+because of it.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,8 @@ class WorkerBoard:
 
     @contextmanager
     def alone(self, what: str, seconds: float) -> Iterator[bool]:
-        """True for one caller at a time, for at most so many seconds; False for the others. RedisError when Redis does not answer.
+        """True for one caller at a time, for at most so many seconds; False for the others. RedisError when Redis does
+        not answer.
 
         For what must go on while ZooKeeper is away; everything else takes its turn there.
         """
@@ -77,7 +80,9 @@ class WorkerBoard:
         return Seen(beat, began, done, running)
 
     def read_ended(self, since_ms: int) -> list[tuple[str, str, float, int]]:
-        """(task, about, limit in s, when) of tasks that were ended since then. RedisError when Redis does not answer."""
+        """(task, about, limit in s, when) of tasks that were ended since then. RedisError when Redis
+        does not answer.
+        """
         lines: list[bytes] = self._client.lrange(self._prefix + "ended", 0, -1)  # type: ignore[assignment]  # not the asynchronous client
         found = [(str(t), str(a), float(limit), int(at)) for t, a, limit, at in map(json.loads, lines)]
         return [one for one in found if one[3] >= since_ms]
@@ -89,7 +94,9 @@ class WorkerBoard:
             pipe.execute()
 
     def read_failing(self) -> list[tuple[str, int, str]]:
-        """(task, failures in a row, last error) of tasks whose last run failed. RedisError when Redis does not answer."""
+        """(task, failures in a row, last error) of tasks whose last run failed. RedisError when Redis
+        does not answer.
+        """
         times: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + "failures")  # type: ignore[assignment]  # not the asynchronous client
         errors: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + "errors")  # type: ignore[assignment]  # as above
         return [(task.decode(), int(count), errors.get(task, b"").decode()) for task, count in sorted(times.items())]

@@ -20,10 +20,27 @@ _BATCH = 500
 _PIECE = 250
 _PAUSE_S = 0.01
 _SEGMENT_COLUMNS = [
-    "status", "crc", "total_docs", "size_bytes", "start_ms", "end_ms", "creation_ms", "push_ms", "refresh_ms", "download_url",
-    "is_visible", "partition", "sequence", "start_offset", "end_offset", "flush_rows", "is_consuming",
-    "replicas", "replicas_wanted", "replicas_online",
-]  # fmt: skip
+    "status",
+    "crc",
+    "total_docs",
+    "size_bytes",
+    "start_ms",
+    "end_ms",
+    "creation_ms",
+    "push_ms",
+    "refresh_ms",
+    "download_url",
+    "is_visible",
+    "partition",
+    "sequence",
+    "start_offset",
+    "end_offset",
+    "flush_rows",
+    "is_consuming",
+    "replicas",
+    "replicas_wanted",
+    "replicas_online",
+]
 
 
 _REPLICAS: Final = Segment._meta.get_field("replicas")
@@ -41,19 +58,27 @@ class Written:
 def load(cluster: Cluster, state: TableState) -> Written:
     """Make or find the table's row; the lineage rows as they stand."""
     raw, kind = split_table_name(state.name)
-    table, _ = Table.objects.get_or_create(cluster=cluster, name=state.name, defaults={"raw_name": raw, "type": kind or "OFFLINE"})
-    lineage = {e.pop("entry_id"): e for e in map(dict, LineageEntry.objects.filter(table=table).values("entry_id", *_LINEAGE_COLUMNS))}
+    table, _ = Table.objects.get_or_create(
+        cluster=cluster, name=state.name, defaults={"raw_name": raw, "type": kind or "OFFLINE"}
+    )
+    lineage = {
+        e.pop("entry_id"): e
+        for e in map(dict, LineageEntry.objects.filter(table=table).values("entry_id", *_LINEAGE_COLUMNS))
+    }
     return Written(table, {}, lineage)
 
 
 def write_table(written: Written, state: TableState, changes: Changes) -> None:
     """Write what differs, in one short transaction: others wait for SQLite's only writer.
 
-    Thousands of segments are written in pieces before, with pauses in which others get their turn; the page shows them as they come.
+    Thousands of segments are written in pieces before, with pauses in which others get their turn; the page shows them
+    as they come.
     """
     row = table_row(state)
     lineage = {e.id: _lineage_values(e) for e in state.lineage.entries.values()}
-    fresh = [LineageEntry(table=written.table, entry_id=i, **v) for i, v in lineage.items() if written.lineage.get(i) != v]
+    fresh = [
+        LineageEntry(table=written.table, entry_id=i, **v) for i, v in lineage.items() if written.lineage.get(i) != v
+    ]
     gone = set(written.lineage) - set(lineage)
     if row == written.row and not (fresh or gone or changes.upserts or changes.deletes):
         return
@@ -67,7 +92,11 @@ def write_table(written: Written, state: TableState, changes: Changes) -> None:
             _write_segments(written.table, changes)
         if fresh:
             LineageEntry.objects.bulk_create(
-                fresh, batch_size=_BATCH, update_conflicts=True, unique_fields=["table", "entry_id"], update_fields=_LINEAGE_COLUMNS
+                fresh,
+                batch_size=_BATCH,
+                update_conflicts=True,
+                unique_fields=["table", "entry_id"],
+                update_fields=_LINEAGE_COLUMNS,
             )
         if gone:
             LineageEntry.objects.filter(table=written.table, entry_id__in=gone).delete()
@@ -120,7 +149,9 @@ def _write_segments(table: Table, changes: Changes) -> None:
 
 @cache
 def _upsert(rows: int) -> str:
-    """Insert or update so many segments: as ``bulk_create`` does it, without its tenth of a millisecond for each of 100,000 rows."""
+    """Insert or update so many segments: as ``bulk_create`` does it, without its tenth of a millisecond for each of
+    100,000 rows.
+    """
     columns = [connection.ops.quote_name(column) for column in ("table_id", "name", *_SEGMENT_COLUMNS)]
     table, key, listed = connection.ops.quote_name(Segment._meta.db_table), ", ".join(columns[:2]), ", ".join(columns)
     values = ", ".join([f"({', '.join(['%s'] * len(columns))})"] * rows)

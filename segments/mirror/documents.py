@@ -1,4 +1,6 @@
-"""Reads table configs and schemas for the mirror; those of a real Pinot as they are, whatever a version of it puts into them."""
+"""Reads table configs and schemas for the mirror; those of a real Pinot as they are, whatever a version of it puts into
+them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from segments.errors import PinotAdminError
 
 
 def read_config(record: ZNRecord, *, is_foreign: bool) -> tuple[dict[str, Any], TableConfig | None]:
-    """The config as JSON, and parsed. Of a foreign one that breaks our rules only the JSON: Pinot took it, so it is shown."""
+    """The config as JSON, and parsed. Of a foreign one that breaks our rules only the JSON: Pinot took it, so it is
+    shown.
+    """
     try:
         parsed = table_config.from_record(record)
     except PinotAdminError:

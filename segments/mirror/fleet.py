@@ -1,4 +1,6 @@
-"""Keeps one mirror for each Pinot cluster: begins those that were added, ends those that were removed, both for those that changed."""
+"""Keeps one mirror for each Pinot cluster: begins those that were added, ends those that were removed, both for those
+that changed.
+"""
 
 from __future__ import annotations
 

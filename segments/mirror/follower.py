@@ -30,23 +30,32 @@ from segments.store.base import Store, Watch
 
 log = logging.getLogger(__name__)
 
-_PREFIXES = (paths.TABLE_CONFIGS, paths.SCHEMAS, paths.SEGMENTS, paths.LINEAGE, paths.IDEAL_STATES, paths.EXTERNAL_VIEWS)
+_PREFIXES = (
+    paths.TABLE_CONFIGS,
+    paths.SCHEMAS,
+    paths.SEGMENTS,
+    paths.LINEAGE,
+    paths.IDEAL_STATES,
+    paths.EXTERNAL_VIEWS,
+)
 #: Seconds between two tries while the cluster is away: the first pause and the longest.
 _PAUSES_S: Final = (1.0, 30.0)
-#: A look at everything reads all records of tables up to so many segments; those of larger ones after so many seconds only.
+#: A look at everything reads all records of tables up to so many segments; those of larger ones after so many seconds
+#: only.
 _LARGE, _REREAD_S = 1_000, 3_600.0
 #: Seconds between two looks at everything, watches or not; where reading is costly the longer.
 _SWEEP_S: Final = (300.0, 1_800.0)
-#: Seconds in which changes gather. What is under way in our own cluster needs processor and database more than the mirror does; where
-#: somebody is asked for changes, all that one look found comes together anyway.
+#: Seconds in which changes gather. What is under way in our own cluster needs processor and database more than the
+#: mirror does; where somebody is asked for changes, all that one look found comes together anyway.
 _GATHER_OWN_S, _GATHER_TOLD_S, _GATHER_ASKED_S = (0.15, 0.15), (0.02, 0.15), (0.02, 0.02)
 #: Records that are read in one go of such a look.
 _PIECE: Final = 2_000
 
 
 class Follower:
-    """The mirror of one cluster. ``run`` blocks until ``stop``; ``on_synced`` is called after the first full sync, ``report`` after every
-    try, with what is wrong or an empty text."""
+    """The mirror of one cluster. ``run`` blocks until ``stop``; ``on_synced`` is called after the first full sync,
+    ``report`` after every try, with what is wrong or an empty text.
+    """
 
     def __init__(
         self,
@@ -121,7 +130,9 @@ class Follower:
 
     def _do(self, work: Work) -> None:
         if work.everything or work.is_sweep:
-            pieces = [piece for name in self._list_tables() for piece in self._pieces(name, is_doubtful=work.everything)]
+            pieces = [
+                piece for name in self._list_tables() for piece in self._pieces(name, is_doubtful=work.everything)
+            ]
             # Documents first: what changed in them is shown before all records are looked at.
             self._pending.sweep(sorted(pieces, key=lambda piece: not piece[1].documents))
         for name, dirty in work.tables.items():
@@ -129,15 +140,18 @@ class Follower:
                 self._sync_table(name, stage if name in self._tables else None)
 
     def _stages(self, name: str, dirty: Dirty) -> list[Dirty]:
-        """Where each document of a large table takes its controller long, what was asked for is shown before what servers made of it."""
+        """Where each document of a large table takes its controller long, what was asked for is shown before what
+        servers made of it.
+        """
         known, view = self._tables.get(name), {paths.EXTERNAL_VIEWS}
         if not self._is_costly or known is None or len(known.ideal) <= _LARGE or not view < dirty.documents:
             return [dirty]
         return [Dirty(dirty.documents - view, dirty.segments), Dirty(view)]
 
     def _pieces(self, name: str, *, is_doubtful: bool) -> list[tuple[str, Dirty]]:
-        """All of a table again, but records of large ones seldom: watches tell of them, unless they were lost. Where reading is costly its
-        documents are compared in each round of looks, all of them by a few requests."""
+        """All of a table again, but records of large ones seldom: watches tell of them, unless they were lost. Where
+        reading is costly its documents are compared in each round of looks, all of them by a few requests.
+        """
         known = self._tables.get(name)
         documents = () if known is not None and self._is_costly and not is_doubtful else self._documents
         is_large = known is not None and len(known.ideal) > _LARGE and (self._is_costly or not is_doubtful)
@@ -150,8 +164,9 @@ class Follower:
         return pieces_of(name, documents, list(known.ideal), _LARGE if self._is_costly else _PIECE)
 
     def _compare(self, name: str, known: TableState) -> None:
-        """Have those records of a table read again that are not as they are known. The list of all may take its controller half a minute,
-        in which changes are followed as ever."""
+        """Have those records of a table read again that are not as they are known. The list of all may take its
+        controller half a minute, in which changes are followed as ever.
+        """
         names = list(known.ideal)
         try:
             nodes = self._store.get_many([paths.segment(name, segment) for segment in names])
@@ -217,9 +232,16 @@ class Follower:
     def _read_table(self, name: str, before: TableState | None, dirty: Dirty | None) -> TableState | None:
         """The table with the documents that changed read again; None when it has no config."""
         known = before.documents if before is not None and dirty is not None else {}
-        wanted = [prefix for prefix in self._documents if prefix not in known or (dirty is not None and prefix in dirty.documents)]
+        wanted = [
+            prefix
+            for prefix in self._documents
+            if prefix not in known or (dirty is not None and prefix in dirty.documents)
+        ]
         nodes = self._store.get_many([_document(prefix, name) for prefix in wanted]) if wanted else []
-        documents = {**known, **{prefix: node.record if node else None for prefix, node in zip(wanted, nodes, strict=True)}}
+        documents = {
+            **known,
+            **{prefix: node.record if node else None for prefix, node in zip(wanted, nodes, strict=True)},
+        }
         config, ideal = documents[paths.TABLE_CONFIGS], documents[paths.IDEAL_STATES]
         if config is None:
             return None
@@ -267,10 +289,16 @@ def _document(prefix: str, table: str) -> str:
     return f"{prefix}/{split_table_name(table)[0] if prefix == paths.SCHEMAS else table}"
 
 
-def _lineage(name: str, documents: Mapping[str, ZNRecord | None], before: TableState | None) -> tuple[Lineage, set[str]]:
+def _lineage(
+    name: str, documents: Mapping[str, ZNRecord | None], before: TableState | None
+) -> tuple[Lineage, set[str]]:
     """The lineage with our notes, and what it hides; as before where neither was written again."""
     record, notes = documents[paths.LINEAGE], documents.get(paths.ENTRY_NOTES)
-    if before is not None and before.documents[paths.LINEAGE] is record and before.documents.get(paths.ENTRY_NOTES) is notes:
+    if (
+        before is not None
+        and before.documents[paths.LINEAGE] is record
+        and before.documents.get(paths.ENTRY_NOTES) is notes
+    ):
         return before.lineage, before.hidden
     entries = lineages.with_notes(lineages.from_record(record) if record else lineages.empty(name), notes)
     return entries, entries.hidden()

@@ -1,4 +1,6 @@
-"""What the mirror of a cluster has to look at: marked by watches, gathered for a moment, taken by the one thread that reads and writes."""
+"""What the mirror of a cluster has to look at: marked by watches, gathered for a moment, taken by the one thread that
+reads and writes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Dirty:
 
 @dataclass
 class Work:
-    """What is to be done next: ``everything`` may have changed, or it is time to look (``is_sweep``), or these tables did."""
+    """What is to be done next: ``everything`` may have changed, or it is time to look (``is_sweep``), or these tables
+    did.
+    """
 
     everything: bool = False
     is_sweep: bool = False
@@ -41,9 +45,10 @@ class Work:
 
 
 class Pending:
-    """Safe between the threads of watches and the one that works. ``prefixes`` are those that are watched; every ``sweep_s`` seconds it is
-    time for a look at everything, watches or not. Further changes join one for ``gather_s`` seconds: as long as the last work took, within
-    these bounds."""
+    """Safe between the threads of watches and the one that works. ``prefixes`` are those that are watched; every
+    ``sweep_s`` seconds it is time for a look at everything, watches or not. Further changes join one for ``gather_s``
+    seconds: as long as the last work took, within these bounds.
+    """
 
     def __init__(self, prefixes: Sequence[str], sweep_s: float, gather_s: tuple[float, float]) -> None:
         self._prefixes, self._sweep_s, self._gather_s = prefixes, sweep_s, gather_s

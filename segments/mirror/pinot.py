@@ -1,6 +1,8 @@
-"""The mirror of one Pinot cluster, beside the others: it is connected, checked, followed, and waited for when it is away, each time told.
+"""The mirror of one Pinot cluster, beside the others: it is connected, checked, followed, and waited for when it is
+away, each time told.
 
-Two threads: one follows tables, one asks the controller how it is. What either meets is in the cluster's row; neither ends but by ``stop``.
+Two threads: one follows tables, one asks the controller how it is. What either meets is in the cluster's row; neither
+ends but by ``stop``.
 """
 
 from __future__ import annotations
@@ -109,11 +111,14 @@ class PinotMirror:
         follower.run()
 
     def _require_the_right_one(self, found: clusters.ClusterCheck) -> None:
-        """What is wrong with the addresses is in the row already; a ZooKeeper of another cluster must not be followed at all."""
+        """What is wrong with the addresses is in the row already; a ZooKeeper of another cluster must not be followed
+        at all.
+        """
         wrong = next((step for step in found.steps if step.ok is False and step.name == "zookeeper"), None)
         if found.state == WRONG_CLUSTER or wrong is not None:
             raise PinotAdminError(
-                wrong.message if wrong else "Its controller belongs to another Pinot cluster.", remedy=wrong.remedy if wrong else ""
+                wrong.message if wrong else "Its controller belongs to another Pinot cluster.",
+                remedy=wrong.remedy if wrong else "",
             )
 
     def _report(self, error: str) -> None:
@@ -173,7 +178,9 @@ class PinotMirror:
         return max(0, round((after - before) * 60 / (now - then))) if now > then else 0
 
     def _check_again(self) -> None:
-        """Was ZooKeeper, or the controller, exchanged for that of another cluster? Then nothing of it is followed any more."""
+        """Was ZooKeeper, or the controller, exchanged for that of another cluster? Then nothing of it is followed any
+        more.
+        """
         try:
             self._require_the_right_one(clusters.check_cluster(self._name))
         except PinotAdminError as error:
@@ -192,4 +199,10 @@ def how_it_is(controller: PinotController) -> tuple[str, str, str]:
         return REFUSED if error.pinot_status in _FORBIDDEN else UNEXPECTED, str(error), ""
     except PinotAdminError as error:
         told = controller.circuit()
-        return (told.state, told.error, "") if told.is_open else (UP, "", "") if error.data.get("silent") else (UNEXPECTED, str(error), "")
+        return (
+            (told.state, told.error, "")
+            if told.is_open
+            else (UP, "", "")
+            if error.data.get("silent")
+            else (UNEXPECTED, str(error), "")
+        )

@@ -18,17 +18,25 @@ Rows = Mapping[str, Mapping[str, str]]
 
 #: Columns of a table's row that are sums over its segments; ``_summands`` gives one segment's part of each.
 _SUMS: Final = (
-    "segments_total", "segments_visible", "replicas_wanted", "replicas_online", "rows_visible", "bytes_total", "bytes_visible",
+    "segments_total",
+    "segments_visible",
+    "replicas_wanted",
+    "replicas_online",
+    "rows_visible",
+    "bytes_total",
+    "bytes_visible",
     "consuming_segments",
-)  # fmt: skip
+)
 
 
 @dataclass
 class TableState:
     """One table as last read: its records, and what was computed from them. Edited only by the follower's one thread.
 
-    ``documents``: the records that it was made of, by the prefix of their path. ``records`` of segments, ``unread`` the names of those in
-    the ideal state that have none. ``sums`` over ``segments``, kept as these change: a table has 100,000 of them, and one changes."""
+    ``documents``: the records that it was made of, by the prefix of their path. ``records`` of segments, ``unread`` the
+    names of those in the ideal state that have none. ``sums`` over ``segments``, kept as these change: a table has
+    100,000 of them, and one changes.
+    """
 
     name: str
     documents: dict[str, ZNRecord | None] = field(default_factory=dict)
@@ -49,7 +57,12 @@ class TableState:
 
     def keep_segments_of(self, before: TableState) -> None:
         """Go on with what is known of the segments."""
-        self.records, self.unread, self.segments, self.sums = before.records, before.unread, before.segments, before.sums
+        self.records, self.unread, self.segments, self.sums = (
+            before.records,
+            before.unread,
+            before.segments,
+            before.sums,
+        )
 
     def put_segments(self, rows: dict[str, dict[str, Any]]) -> None:
         """Begin with these rows."""
@@ -134,7 +147,16 @@ def recompute(state: TableState, dirty: Iterable[str]) -> Changes:
 def _summands(row: Mapping[str, Any]) -> tuple[int, ...]:
     visible, size = int(row["is_visible"]), row["size_bytes"] or 0
     docs = row["total_docs"] or 0
-    return (1, visible, row["replicas_wanted"], row["replicas_online"], docs * visible, size, size * visible, int(row["is_consuming"]))
+    return (
+        1,
+        visible,
+        row["replicas_wanted"],
+        row["replicas_online"],
+        docs * visible,
+        size,
+        size * visible,
+        int(row["is_consuming"]),
+    )
 
 
 def table_row(state: TableState) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""Django models: mirrors of what ZooKeeper holds, and records of our own. The truth about segments and lineage is in ZooKeeper."""
+"""Django models: mirrors of what ZooKeeper holds, and records of our own. The truth about segments and lineage is in
+ZooKeeper.
+"""
 
 from __future__ import annotations
 

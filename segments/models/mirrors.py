@@ -1,4 +1,6 @@
-"""Mirrors of what ZooKeeper holds: clusters, tables, segments, lineage. A mirror row is only ever written by ``segments.mirror``."""
+"""Mirrors of what ZooKeeper holds: clusters, tables, segments, lineage. A mirror row is only ever written by
+``segments.mirror``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from django.db import models
 
 
 class Cluster(models.Model):
-    """One cluster that this installation drives: its own (embedded) or an Apache Pinot. Secrets are never in this row."""
+    """One cluster that this installation drives: its own (embedded) or an Apache Pinot. Secrets are
+    never in this row.
+    """
 
     class Kind(models.TextChoices):
         EMBEDDED = "embedded", "embedded"
@@ -32,34 +36,55 @@ class Cluster(models.Model):
 
     name = models.SlugField(max_length=64, unique=True)
     kind = models.CharField(max_length=16, choices=Kind, default=Kind.EMBEDDED)
-    controller_urls = models.JSONField(default=list, blank=True, help_text="Tried in turn; empty for the embedded cluster")
-    broker_url = models.CharField(max_length=255, blank=True, default="", help_text="Queries go here; empty: through the controller")
+    controller_urls = models.JSONField(
+        default=list, blank=True, help_text="Tried in turn; empty for the embedded cluster"
+    )
+    broker_url = models.CharField(
+        max_length=255, blank=True, default="", help_text="Queries go here; empty: through the controller"
+    )
     pinot_name = models.CharField(
         max_length=255, blank=True, default="", help_text="The cluster's name in Pinot, learnt from its controller"
     )
-    zookeeper = models.CharField(max_length=255, blank=True, default="", help_text="host:port,host:port; empty: read over REST only")
-    zookeeper_cluster = models.CharField(max_length=255, blank=True, default="", help_text="Path of the cluster in ZooKeeper")
-    zookeeper_user = models.CharField(max_length=150, blank=True, default="", help_text="Of a digest login; empty: none")
-    zookeeper_source = models.CharField(max_length=512, blank=True, default="", help_text="Where its password is, as auth_source")
+    zookeeper = models.CharField(
+        max_length=255, blank=True, default="", help_text="host:port,host:port; empty: read over REST only"
+    )
+    zookeeper_cluster = models.CharField(
+        max_length=255, blank=True, default="", help_text="Path of the cluster in ZooKeeper"
+    )
+    zookeeper_user = models.CharField(
+        max_length=150, blank=True, default="", help_text="Of a digest login; empty: none"
+    )
+    zookeeper_source = models.CharField(
+        max_length=512, blank=True, default="", help_text="Where its password is, as auth_source"
+    )
     deep_store_url = models.CharField(
         max_length=512, blank=True, default="", help_text="Where pushes may put segments; empty: uploads by tar"
     )
     auth = models.CharField(max_length=16, choices=Auth, blank=True, default=Auth.NONE)
     auth_user = models.CharField(max_length=150, blank=True, default="")
     auth_source = models.CharField(
-        max_length=512, blank=True, default="", help_text="Where the secret is: stored (private file), env:NAME or file:PATH"
+        max_length=512,
+        blank=True,
+        default="",
+        help_text="Where the secret is: stored (private file), env:NAME or file:PATH",
     )
     tls_ca = models.CharField(max_length=512, blank=True, default="", help_text="File of certificate authorities")
     tls_cert = models.CharField(max_length=512, blank=True, default="", help_text="File of our certificate")
-    tls_key = models.CharField(max_length=512, blank=True, default="", help_text="File of its key; empty: in the same file")
+    tls_key = models.CharField(
+        max_length=512, blank=True, default="", help_text="File of its key; empty: in the same file"
+    )
     tls_insecure = models.BooleanField(default=False, help_text="Certificates are not checked")
-    configured_at = models.DateTimeField(null=True, blank=True, help_text="Last change of what is above; connections are made anew then")
+    configured_at = models.DateTimeField(
+        null=True, blank=True, help_text="Last change of what is above; connections are made anew then"
+    )
     state = models.CharField(max_length=16, choices=State, default=State.UNKNOWN)
     state_since = models.DateTimeField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
     last_error = models.TextField(blank=True, default="")
     version = models.CharField(max_length=128, blank=True, default="", help_text="Of Pinot's controller")
-    mirrored_at = models.DateTimeField(null=True, blank=True, help_text="When the mirror was last in step with the cluster")
+    mirrored_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the mirror was last in step with the cluster"
+    )
     mirror_error = models.TextField(blank=True, default="", help_text="Why the mirror can not follow; empty: it does")
     mirror_error_since = models.DateTimeField(null=True, blank=True)
     calls_per_minute = models.PositiveIntegerField(default=0, help_text="Requests of the mirror to the controller")
@@ -100,7 +125,9 @@ class Table(models.Model):
     bytes_total = models.BigIntegerField(default=0)
     bytes_visible = models.BigIntegerField(default=0)
     consuming_segments = models.PositiveIntegerField(default=0, help_text="Segments with a replica that should consume")
-    pause = models.JSONField(default=dict, help_text="Pinot's pause state: paused, reasonCode, comment, inactive topics, partitions")
+    pause = models.JSONField(
+        default=dict, help_text="Pinot's pause state: paused, reasonCode, comment, inactive topics, partitions"
+    )
     is_disabled = models.BooleanField(default=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -186,7 +213,9 @@ class LagSample(models.Model):
     partition = models.PositiveIntegerField()
     at = models.DateTimeField(db_index=True)
     messages = models.BigIntegerField(null=True, help_text="Messages in the stream that are not consumed")
-    behind_ms = models.BigIntegerField(null=True, help_text="Age of the last consumed message, 0 when there is nothing to consume")
+    behind_ms = models.BigIntegerField(
+        null=True, help_text="Age of the last consumed message, 0 when there is nothing to consume"
+    )
     offset = models.CharField(max_length=128, blank=True, default="", help_text="Next offset to consume")
     rows = models.BigIntegerField(null=True, help_text="Rows in the consuming segment")
 

@@ -7,14 +7,18 @@ from django.db import models
 
 
 class Grant(models.Model):
-    """A right for some tables of some cluster, given to a user or a group. ``segments.services.access.rights`` says what it allows."""
+    """A right for some tables of some cluster, given to a user or a group. ``segments.services.access.rights`` says
+    what it allows.
+    """
 
     class Right(models.TextChoices):
         READ = "read", "read and query (counts when reading is restricted)"
         OPERATE = "operate", "operate: push, end, revert, pause, run passes"
         ADMINISTER = "administer", "administer: also create, change and delete"
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="grants")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="grants"
+    )
     group = models.ForeignKey("auth.Group", on_delete=models.CASCADE, null=True, blank=True, related_name="grants")
     cluster = models.CharField(max_length=64, default="*", help_text="Name of a cluster; * means all of them")
     tables = models.CharField(
@@ -28,16 +32,21 @@ class Grant(models.Model):
         ordering = ["cluster", "tables", "id"]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(user__isnull=True) ^ models.Q(group__isnull=True), name="segments_grant_to_user_or_group"
+                condition=models.Q(user__isnull=True) ^ models.Q(group__isnull=True),
+                name="segments_grant_to_user_or_group",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.user or self.group}: {self.right} {self.tables} of {'every cluster' if self.cluster == '*' else self.cluster}"
+        return (
+            f"{self.user or self.group}: {self.right} {self.tables} of "
+            f"{'every cluster' if self.cluster == '*' else self.cluster}"
+        )
 
 
 class ApiToken(models.Model):
-    """A named token with which programs act for its owner, within its scope. The token itself is kept nowhere, only its SHA-256.
+    """A named token with which programs act for its owner, within its scope. The token itself is kept nowhere, only its
+    SHA-256.
 
     ``segments.services.access.api_tokens`` makes, checks and revokes them; rows stay for the record.
     """
@@ -45,7 +54,9 @@ class ApiToken(models.Model):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=60)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    scopes = models.JSONField(default=list, help_text="Of read, query, operate, administer; the last two include those before, but query")
+    scopes = models.JSONField(
+        default=list, help_text="Of read, query, operate, administer; the last two include those before, but query"
+    )
     cluster = models.CharField(max_length=64, default="*", help_text="Name of a cluster; * means all of them")
     tables = models.CharField(max_length=255, default="*", help_text="Pattern of raw or typed names; * is everything")
     made_with = models.ForeignKey(

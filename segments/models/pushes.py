@@ -67,7 +67,9 @@ class PushReport(models.Model):
     """What a push found in its input; kept as long as the push."""
 
     push = models.OneToOneField(Push, on_delete=models.CASCADE, related_name="report")
-    body = models.JSONField(default=dict, help_text="segments.domain.push.push_report.PushReport, without defaults' values")
+    body = models.JSONField(
+        default=dict, help_text="segments.domain.push.push_report.PushReport, without defaults' values"
+    )
     error_rate = models.FloatField(default=0.0, help_text="Share of the rows that could be bad, 0 to 1")
 
     def __str__(self) -> str:
@@ -83,7 +85,9 @@ class PushSegment(models.Model):
         UPLOADED = "UPLOADED", "registered"
 
     push = models.ForeignKey(Push, on_delete=models.CASCADE, related_name="segments")
-    ordinal = models.PositiveIntegerField(default=0, help_text="Place in the push's plan; the name may depend on the rows")
+    ordinal = models.PositiveIntegerField(
+        default=0, help_text="Place in the push's plan; the name may depend on the rows"
+    )
     name = models.CharField(max_length=512)
     state = models.CharField(max_length=16, choices=State, default=State.PLANNED)
     source = models.TextField(blank=True, default="")

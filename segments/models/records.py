@@ -49,7 +49,11 @@ class Finding(models.Model):
         indexes = [
             models.Index(fields=["cluster", "table_name", "closed_at"]),
             models.Index(fields=["id"], name="finding_open_unnotified", condition=models.Q(open_notified=False)),
-            models.Index(fields=["id"], name="finding_close_unnotified", condition=models.Q(close_notified=False, closed_at__isnull=False)),
+            models.Index(
+                fields=["id"],
+                name="finding_close_unnotified",
+                condition=models.Q(close_notified=False, closed_at__isnull=False),
+            ),
         ]
         ordering = ["-last_seen"]
 

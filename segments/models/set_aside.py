@@ -8,7 +8,9 @@ from django.db import models
 
 
 class SetAsideReplay(models.Model):
-    """One replay: the messages that refer to it become the rows of one segment, whose name is made of the replay's id."""
+    """One replay: the messages that refer to it become the rows of one segment, whose name is made of
+    the replay's id.
+    """
 
     class State(models.TextChoices):
         #: The messages are taken, and the segment may or may not be there; whoever carries on looks for it first.
@@ -38,7 +40,9 @@ class SetAsideReplay(models.Model):
 
 
 class SetAsideMessage(models.Model):
-    """One message, once whatever number of replicas read it. Its payload may hold secrets: it is shown masked, or revealed on record."""
+    """One message, once whatever number of replicas read it. Its payload may hold secrets: it is shown masked, or
+    revealed on record.
+    """
 
     cluster = models.CharField(max_length=64)
     table_name = models.CharField(max_length=255)
@@ -58,7 +62,9 @@ class SetAsideMessage(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["cluster", "table_name", "topic", "partition", "offset"], name="set_aside_once"),
+            models.UniqueConstraint(
+                fields=["cluster", "table_name", "topic", "partition", "offset"], name="set_aside_once"
+            ),
         ]
         indexes = [models.Index(fields=["cluster", "table_name", "partition", "place"], name="set_aside_place")]
         ordering = ["-id"]

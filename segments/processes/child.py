@@ -53,7 +53,8 @@ class ChildSpec:
 
     name: str
     command: Command
-    #: Ready to work; ``alive``: does the process answer at all, whatever parts it lacks (None: the same)? Only one that does not is killed.
+    #: Ready to work; ``alive``: does the process answer at all, whatever parts it lacks (None: the same)? Only one that
+    #: does not is killed.
     probe: Probe | None = None
     alive: Probe | None = None
     after: tuple[str, ...] = ()
@@ -115,7 +116,11 @@ class Child:
                 continue
             if lived >= self.spec.timing.proven:
                 delay = self.spec.timing.first_delay
-            self._say("up", f"{self.spec.name} ended ({describe_status(status)}) after {lived:.1f} s; starting it again in {delay:.1f} s")
+            self._say(
+                "up",
+                f"{self.spec.name} ended ({describe_status(status)}) after {lived:.1f} s; starting it again in "
+                f"{delay:.1f} s",
+            )
             self._become(State.RESTARTING)
             await self._pause(delay)
             delay = min(delay * 2, self.spec.timing.longest_delay)
@@ -131,7 +136,12 @@ class Child:
         if self.spec.ready_file:
             self.spec.ready_file.unlink(missing_ok=True)
         try:
-            life = Life(self.spec.command, f"{self._token}/{self.spec.name}", self._guardian, lambda line: self._say(self.spec.name, line))
+            life = Life(
+                self.spec.command,
+                f"{self._token}/{self.spec.name}",
+                self._guardian,
+                lambda line: self._say(self.spec.name, line),
+            )
         except OSError as error:
             self._say("up", f"{self.spec.name} can not be started: {error}")
             return 0.0, 127
@@ -174,12 +184,18 @@ class Child:
             is_ready, is_alive = await self._ask(probe)
             misses = 0 if is_ready else misses + 1
             if misses == timing.misses:
-                self._say("up", f"{self.spec.name} does not answer any more" if not is_alive else f"{self.spec.name} is not ready any more")
+                self._say(
+                    "up",
+                    f"{self.spec.name} does not answer any more"
+                    if not is_alive
+                    else f"{self.spec.name} is not ready any more",
+                )
                 self._become(State.UNHEALTHY)
             elif misses == 0 and self.state is State.UNHEALTHY:
                 self._say("up", f"{self.spec.name} answers again")
                 self._become(State.READY)
-            # When the whole machine stood still, a child had no chance to answer either: no round counts for more than it takes.
+            # When the whole machine stood still, a child had no chance to answer either: no round counts for more than
+            # it takes.
             took = min(time.monotonic() - began, timing.recheck_every + PROBE_TIMEOUT_S)
             silent = 0.0 if is_alive or misses <= timing.misses else silent + took
         self._say("up", f"{self.spec.name} (process {life.pid}) gave no sign of life for {silent:.0f} s; killing it")

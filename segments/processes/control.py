@@ -86,8 +86,8 @@ class ControlServer:
 def ask(folder: Path, action: str, name: str, *, timeout: float = 180.0) -> str:
     """Send one request to the ``up`` of this data directory; its answer.
 
-    Raises Unavailable when no ``up`` runs there or it does not answer within ``timeout`` seconds, PinotAdminError with the
-    reason when it refuses.
+    Raises Unavailable when no ``up`` runs there or it does not answer within ``timeout`` seconds, PinotAdminError with
+    the reason when it refuses.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout)
@@ -98,7 +98,9 @@ def ask(folder: Path, action: str, name: str, *, timeout: float = 180.0) -> str:
             with connection.makefile("rb") as answers:
                 line = answers.readline()
         except TimeoutError as error:
-            raise Unavailable(f"The 'up' of {folder} did not answer within {timeout:.0f} s.", remedy="Look at its output.") from error
+            raise Unavailable(
+                f"The 'up' of {folder} did not answer within {timeout:.0f} s.", remedy="Look at its output."
+            ) from error
         except OSError as error:
             raise Unavailable(
                 f"No 'up' runs on {folder} ({error.strerror or error}).",

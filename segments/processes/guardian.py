@@ -1,7 +1,8 @@
 """Outlives the supervisor by a moment: ends every child when the supervisor is gone, even by kill -9.
 
-Standard input is a pipe whose other end only the supervisor holds. ``+N`` announces session N, ``-N`` says that it has ended.
-End of file means that the supervisor is no more. Run as ``python -S -m segments.processes.guardian TOKEN LOCK FILE...``.
+Standard input is a pipe whose other end only the supervisor holds. ``+N`` announces session N, ``-N`` says that it has
+ended. End of file means that the supervisor is no more. Run as ``python -S -m segments.processes.guardian TOKEN LOCK
+FILE...``.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ _PROJECT = Path(__file__).resolve().parents[2]
 
 
 class Guardian:
-    """The supervisor's side: starts the guardian process, tells it about sessions, restarts it when somebody killed it."""
+    """The supervisor's side: starts the guardian process, tells it about sessions, restarts it when
+    somebody killed it.
+    """
 
     def __init__(self, token: str, lock: Path, files: tuple[Path, ...] = ()) -> None:
         """``token`` begins the marker of every process of this run; ``lock`` is held while the guardian lives.
 
-        ``files`` say that the cluster runs (endpoints.json, control.sock): the guardian removes them when it does not any more.
+        ``files`` say that the cluster runs (endpoints.json, control.sock): the guardian removes them when it does not
+        any more.
         """
         self._arguments = [token, str(lock), *map(str, files)]
         self._sessions: set[int] = set()

@@ -35,7 +35,9 @@ class Life:
     """A started process. ``pid`` is its process group and its session too."""
 
     def __init__(self, command: Command, marker: str, guardian: Guardian, say: Callable[[str], None]) -> None:
-        """Start it. ``marker`` (TOKEN/NAME) goes into its environment; ``say`` gets every line it prints. Raises OSError."""
+        """Start it. ``marker`` (TOKEN/NAME) goes into its environment; ``say`` gets every line it prints. Raises
+        OSError.
+        """
         self._marker = marker
         self._guardian = guardian
         self._say = say
@@ -89,7 +91,9 @@ class Life:
         return status
 
     def terminate(self) -> None:
-        """SIGTERM to the process itself: it may still need its own children (Spark's JVM) to end in order; ``clean`` ends them."""
+        """SIGTERM to the process itself: it may still need its own children (Spark's JVM) to end in order; ``clean``
+        ends them.
+        """
         if self._process.returncode is None:
             send(self.pid, signal.SIGTERM)
 

@@ -48,7 +48,8 @@ def wait_until_unlocked(path: Path, seconds: float) -> None:
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     raise Unavailable(
-                        f"Processes of the previous run in {path.parent.parent} are still ending.", remedy="Try again in a moment."
+                        f"Processes of the previous run in {path.parent.parent} are still ending.",
+                        remedy="Try again in a moment.",
                     ) from None
                 time.sleep(0.02)
             else:

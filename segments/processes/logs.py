@@ -18,7 +18,8 @@ _WIDTH = 10
 class Terminal:
     """Writes lines to a file descriptor from a thread of its own, so that a stuck terminal never stops the supervisor.
 
-    When nobody reads, lines beyond ``capacity`` are dropped (they are in the log files); when the descriptor is closed, all are.
+    When nobody reads, lines beyond ``capacity`` are dropped (they are in the log files); when the descriptor is closed,
+    all are.
     """
 
     def __init__(self, descriptor: int | None = None, *, colour: bool | None = None, capacity: int = 10_000) -> None:

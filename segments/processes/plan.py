@@ -57,27 +57,34 @@ class Plan:
 def _seconds(environ: Mapping[str, str], name: str, default: float) -> float:
     text = environ.get(name) or str(default)
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,3})?", text) or float(text) < 1:
-        raise InvalidInput(f"{name} must be a number of seconds, 1 or more, not {text[:40]!r}.", remedy="Correct it, or leave it out.")
+        raise InvalidInput(
+            f"{name} must be a number of seconds, 1 or more, not {text[:40]!r}.", remedy="Correct it, or leave it out."
+        )
     return float(text)
 
 
 def _proxy_options(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Of uvicorn: whose word on who asks is taken. Nobody's unless the operator named proxies: attempts to guess and the audit record go by
-    address, and any process of this machine could name another one."""
+    """Of uvicorn: whose word on who asks is taken. Nobody's unless the operator named proxies: attempts to guess and
+    the audit record go by address, and any process of this machine could name another one.
+    """
     named = [text.strip() for text in environ.get("PINOTADMIN_TRUSTED_PROXIES", "").split(",") if text.strip()]
     for text in named:
         try:
             ipaddress.ip_network(text)
         except ValueError as error:
             remedy = "Name each proxy as 192.0.2.7 or 10.0.0.0/24, with commas between."
-            raise InvalidInput(f"PINOTADMIN_TRUSTED_PROXIES: '{text[:60]}' is no address or network.", remedy=remedy) from error
+            raise InvalidInput(
+                f"PINOTADMIN_TRUSTED_PROXIES: '{text[:60]}' is no address or network.", remedy=remedy
+            ) from error
     return ("--proxy-headers", "--forwarded-allow-ips", ",".join(named)) if named else ("--no-proxy-headers",)
 
 
 class Planner:
     """Builds the plan of one cluster from what was chosen before: options, ports, credentials and the Java."""
 
-    def __init__(self, options: Options, ports: Ports, credentials: Credentials, java: Java, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, options: Options, ports: Ports, credentials: Credentials, java: Java, environ: Mapping[str, str]
+    ) -> None:
         self._data_dir = options.data_dir
         self._options = options
         self._ports = ports
@@ -152,7 +159,9 @@ class Planner:
         if "ZOOKEEPER_URL" not in self._given:
             port, login = self._ports.zookeeper, self._credentials.zookeeper_login
             command = zookeeper_command(self._data_dir / "zookeeper", port, self._java.executable, login)
-            probe = closing_probe(zookeeper_probe(port), lambda: close_server(f"127.0.0.1:{port}", self._cluster, login))
+            probe = closing_probe(
+                zookeeper_probe(port), lambda: close_server(f"127.0.0.1:{port}", self._cluster, login)
+            )
             parts.append(self._child("zookeeper", *command, probe=probe, umask=_PRIVATE))
         if "REDIS_URL" not in self._given:
             password = self._credentials.redis_password
@@ -179,7 +188,15 @@ class Planner:
         return self._child(
             "web",
             *(sys.executable, "-m", "uvicorn", "pinotadmin.asgi:application"),
-            *("--host", self._options.host, "--port", str(self._ports.web), "--log-level", "warning", "--no-access-log"),
+            *(
+                "--host",
+                self._options.host,
+                "--port",
+                str(self._ports.web),
+                "--log-level",
+                "warning",
+                "--no-access-log",
+            ),
             *self._proxies,
             *("--http", "segments.gateways.http_connections:BoundedHttp"),
             # Clients keep connections open between requests; Java's for a minute and more.
@@ -215,7 +232,20 @@ class Planner:
     def _beat(self) -> ChildSpec:
         scheduler = "django_celery_beat.schedulers:DatabaseScheduler"
         # Its pid file would outlive a kill -9 and stop the next start.
-        arguments = ("-m", "celery", "-q", "-A", "pinotadmin", "beat", "--scheduler", scheduler, "--pidfile", "", "--loglevel", "info")
+        arguments = (
+            "-m",
+            "celery",
+            "-q",
+            "-A",
+            "pinotadmin",
+            "beat",
+            "--scheduler",
+            scheduler,
+            "--pidfile",
+            "",
+            "--loglevel",
+            "info",
+        )
         return self._touching("beat", *arguments, after=("redis", "setup"))
 
     def _instance(self, index: int) -> str:

@@ -45,7 +45,9 @@ def zookeeper_probe(port: int, host: str = "127.0.0.1") -> Probe:
 
 
 def closing_probe(probe: Probe, close: Callable[[], None]) -> Probe:
-    """As ``probe``, but ready only when ``close`` has been done since the part was last away: nobody else is let in before."""
+    """As ``probe``, but ready only when ``close`` has been done since the part was last away: nobody else is let in
+    before.
+    """
     is_closed = False
 
     async def closed() -> bool:
@@ -86,7 +88,9 @@ def http_probe(host: str, port: int, path: str, *, any_status: bool = False) -> 
 
 
 def beat_probe(path: Path, oldest_s: float = 10.0, clock: Callable[[], float] = time.monotonic) -> Probe:
-    """Alive as long as the file is touched (see ``sign_of_life``) every ``oldest_s`` seconds; the wall clock may jump meanwhile."""
+    """Alive as long as the file is touched (see ``sign_of_life``) every ``oldest_s`` seconds; the wall clock may jump
+    meanwhile.
+    """
     seen, since = -1, clock()
 
     async def probe() -> bool:

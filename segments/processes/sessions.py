@@ -1,7 +1,8 @@
 """Finds and ends every process that a child left behind, through /proc.
 
-A process group is not enough: PySpark's Python workers make a group of their own. They stay in the session of the child, and they
-inherit its environment, so both are looked at. Standard library only, because the guardian runs without anything else.
+A process group is not enough: PySpark's Python workers make a group of their own. They stay in the session of the
+child, and they inherit its environment, so both are looked at. Standard library only, because the guardian runs without
+anything else.
 """
 
 from __future__ import annotations
@@ -71,8 +72,12 @@ def send_group(group: int, number: int) -> None:
         return
 
 
-def kill_members(sessions: set[int], prefix: str, *, seconds: float = 10.0, sleep: Callable[[float], None] = time.sleep) -> list[int]:
-    """SIGKILL everything in the sessions or with the marker until nothing of it runs; returns what is left after ``seconds``."""
+def kill_members(
+    sessions: set[int], prefix: str, *, seconds: float = 10.0, sleep: Callable[[float], None] = time.sleep
+) -> list[int]:
+    """SIGKILL everything in the sessions or with the marker until nothing of it runs; returns what is left after
+    ``seconds``.
+    """
     deadline = time.monotonic() + seconds
     for session in sessions:
         send_group(session, signal.SIGKILL)

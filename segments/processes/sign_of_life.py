@@ -12,7 +12,9 @@ EVERY_S = 2.0
 
 
 def show_life(path: Path, every_s: float = EVERY_S) -> None:
-    """Touch ``path`` now (OSError when that fails), and from a thread of its own every ``every_s`` seconds as long as the process runs."""
+    """Touch ``path`` now (OSError when that fails), and from a thread of its own every ``every_s`` seconds as long as
+    the process runs.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(0o600)
 

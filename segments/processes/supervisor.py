@@ -25,7 +25,9 @@ _GUARDIAN_CHECK_S = 1.0
 
 @dataclass(frozen=True)
 class Callbacks:
-    """``healthy`` is called once, when all children are ready for the first time; its result is a child to run once then."""
+    """``healthy`` is called once, when all children are ready for the first time; its result is a child to run once
+    then.
+    """
 
     healthy: Callable[[], ChildSpec | None] = lambda: None
 
@@ -201,6 +203,7 @@ class Supervisor:
                     await asyncio.sleep(0.05)
         except TimeoutError:
             raise Unavailable(
-                f"{child.spec.name} is not ready yet ({child.state.value}).", remedy=f"Look at logs/{child.spec.name}.log."
+                f"{child.spec.name} is not ready yet ({child.state.value}).",
+                remedy=f"Look at logs/{child.spec.name}.log.",
             ) from None
         return f"{child.spec.name} is ready, process {child.pid}."

@@ -30,7 +30,9 @@ def main(arguments: list[str] | None = None, program: str = _PROGRAM) -> int:
     except PinotAdminError as error:
         print(error, file=sys.stderr)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our output went away: say nothing at exit
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # the reader of our output went away: say nothing at exit
         return 0
     except OSError as error:
         print(f"{error.filename or given.path}: {error.strerror}.", file=sys.stderr)
@@ -41,9 +43,11 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program, description="Look into a Pinot segment: a directory or its tar.gz.")
     commands = parser.add_subparsers(dest="command", required=True)
     about = {
-        "inspect": "what it says about itself", "verify": "look for faults: CRC, offsets, lengths, order of dictionaries, min and max",
-        "rows": "its rows", "convert": "write it in the other layout (v1 to v3)",
-    }  # fmt: skip
+        "inspect": "what it says about itself",
+        "verify": "look for faults: CRC, offsets, lengths, order of dictionaries, min and max",
+        "rows": "its rows",
+        "convert": "write it in the other layout (v1 to v3)",
+    }
     for name, text in about.items():
         command = commands.add_parser(name, help=text, description=text)
         command.add_argument("path", type=Path, help="directory of a segment, or its tar.gz")
@@ -56,7 +60,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
             command.add_argument("--start", type=int, default=0, help="first row, from 0")
             command.add_argument("--limit", type=int, help="number of rows (default: all)")
         if name == "convert":
-            command.add_argument("--output", type=Path, required=True, help="directory to write <segment name> into, or a .tar.gz")
+            command.add_argument(
+                "--output", type=Path, required=True, help="directory to write <segment name> into, or a .tar.gz"
+            )
             command.add_argument("--to", choices=(V1, V3), default=V3)
     return parser
 
@@ -75,7 +81,10 @@ def _inspect(given: argparse.Namespace) -> int:
     if given.format == "json":
         print(json.dumps({**asdict(info), "start_time_ms": info.start_time_ms, "end_time_ms": info.end_time_ms}))
         return 0
-    print(f"segment {info.name} of table {info.table}: {info.total_docs} rows, CRC {info.crc}, created {info.creation_time_ms}")
+    print(
+        f"segment {info.name} of table {info.table}: {info.total_docs} rows, CRC {info.crc}, created "
+        f"{info.creation_time_ms}"
+    )
     if info.time_column:
         print(f"time column {info.time_column}: {info.start_time} to {info.end_time} {info.time_unit}")
     for key, value in sorted(info.custom.items()):

@@ -1,4 +1,6 @@
-"""Says without reading rows that a segment can not hold what a filter wants: by min and max, partitions and dictionary."""
+"""Says without reading rows that a segment can not hold what a filter wants: by min and max, partitions
+and dictionary.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,11 @@ class Condition:
 
 
 def may_match(info: SegmentInfo, condition: Condition) -> bool:
-    """False when the metadata rule out that any value satisfies the condition; True when it may. A column that is missing: True.
+    """False when the metadata rule out that any value satisfies the condition; True when it may. A column that is
+    missing: True.
 
-    Rows that were null count with the column's default, as they are stored. Raises InvalidInput for a value that is not of the type.
+    Rows that were null count with the column's default, as they are stored. Raises InvalidInput for a value that is not
+    of the type.
     """
     column = info.columns.get(condition.column)
     if column is None or not info.total_docs:
@@ -48,24 +52,42 @@ def may_match(info: SegmentInfo, condition: Condition) -> bool:
             inside = [w for w in wanted if (low is None or w >= low) and (high is None or w <= high)]
             return bool(inside) and _partition_may_match(condition, column)
         case "<" | "<=":
-            return low is None or bool(wanted[0] > low if condition.operator == "<" and not _rounds(column) else wanted[0] >= low)
-    return high is None or bool(wanted[0] < high if condition.operator == ">" and not _rounds(column) else wanted[0] <= high)
+            return low is None or bool(
+                wanted[0] > low if condition.operator == "<" and not _rounds(column) else wanted[0] >= low
+            )
+    return high is None or bool(
+        wanted[0] < high if condition.operator == ">" and not _rounds(column) else wanted[0] <= high
+    )
 
 
 def may_hold(reader: SegmentReader, condition: Condition) -> bool:
-    """As :func:`may_match`, and for ``=`` and ``IN`` on a dictionary column exact, from the dictionary. Raises SegmentCorrupt."""
+    """As :func:`may_match`, and for ``=`` and ``IN`` on a dictionary column exact, from the dictionary. Raises
+    SegmentCorrupt.
+    """
     if not may_match(reader.info, condition):
         return False
     column = reader.info.columns.get(condition.column)
-    if column is None or not column.has_dictionary or condition.operator not in ("=", "IN") or column.stored_type == "BIG_DECIMAL":
+    if (
+        column is None
+        or not column.has_dictionary
+        or condition.operator not in ("=", "IN")
+        or column.stored_type == "BIG_DECIMAL"
+    ):
         return True
     entries = reader.dictionary(column.name)
     return bool(pc.any(pc.is_in(pa.array(_stored(condition, column), entries.type), entries)).as_py())
 
 
 def _stored(condition: Condition, column: ColumnInfo) -> list[Any]:
-    if condition.operator not in _OPERATORS or not condition.values or (condition.operator != "IN" and len(condition.values) > 1):
-        raise InvalidInput(f"Condition '{condition.operator}' on column '{condition.column}' with {len(condition.values)} values is none.")
+    if (
+        condition.operator not in _OPERATORS
+        or not condition.values
+        or (condition.operator != "IN" and len(condition.values) > 1)
+    ):
+        raise InvalidInput(
+            f"Condition '{condition.operator}' on column '{condition.column}' with {len(condition.values)} "
+            "values is none."
+        )
     try:
         found: list[Any] = convert(pa.array(list(condition.values)), column.data_type).to_pylist()
     except (BadValue, pa.ArrowException) as error:
@@ -110,7 +132,9 @@ def _partition_may_match(condition: Condition, column: ColumnInfo) -> bool:
     if not function or not count or not column.partitions:
         return True
     try:
-        return bool(set(column.partitions) & set(partition_ids(_texts(_stored(condition, column), column), function, count)))
+        return bool(
+            set(column.partitions) & set(partition_ids(_texts(_stored(condition, column), column), function, count))
+        )
     except InvalidInput:
         return True  # a function of a newer Pinot
 

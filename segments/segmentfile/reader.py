@@ -23,7 +23,9 @@ _FAULTS = (ValueError, IndexError, OverflowError, struct.error, TypeError, pa.Ar
 
 
 class SegmentReader:
-    """One segment on disk. Damage raises SegmentCorrupt naming file, column and offset; results stay valid after ``close``."""
+    """One segment on disk. Damage raises SegmentCorrupt naming file, column and offset; results stay valid after
+    ``close``.
+    """
 
     def __init__(self, segment_dir: Path) -> None:
         self.info: SegmentInfo = read_info(segment_dir)
@@ -41,10 +43,12 @@ class SegmentReader:
         self._store.close()
 
     def column(self, name: str, start: int = 0, stop: int | None = None) -> Any:
-        """Rows ``start`` to ``stop`` (exclusive; default: all) of a column in its stored type; other rows are not decoded.
+        """Rows ``start`` to ``stop`` (exclusive; default: all) of a column in its stored type; other rows are not
+        decoded.
 
-        int32, int64, float32, float64, string, binary, BIG_DECIMAL as string; multi-value: lists of them; MAP: undecoded bytes. Null
-        rows hold the column's default; see :meth:`null_mask`. Raises NotFound for a column the segment does not have.
+        int32, int64, float32, float64, string, binary, BIG_DECIMAL as string; multi-value: lists of them; MAP:
+        undecoded bytes. Null rows hold the column's default; see :meth:`null_mask`. Raises NotFound for a column the
+        segment does not have.
         """
         column = self._column(name)
         first, last = self._range(start, stop)
@@ -57,15 +61,23 @@ class SegmentReader:
         entries = self.dictionary(name)
         if column.single_value:
             # Taking is guarded too: a variable-length dictionary may hold fewer entries than the metadata say.
-            return self._guard(column, index, lambda: entries.take(pa.array(single_ids(column, index.data, self.num_docs, first, last))))
-        return self._guard(column, index, lambda: _lists(entries, *multi_ids(column, index.data, self.num_docs, first, last)))
+            return self._guard(
+                column,
+                index,
+                lambda: entries.take(pa.array(single_ids(column, index.data, self.num_docs, first, last))),
+            )
+        return self._guard(
+            column, index, lambda: _lists(entries, *multi_ids(column, index.data, self.num_docs, first, last))
+        )
 
     def table(self, columns: Sequence[str], start: int = 0, stop: int | None = None) -> pa.Table:
         """Rows ``start`` to ``stop`` (exclusive; default: all) of several columns as a table, in the order given."""
         return pa.table({name: self.column(name, start, stop) for name in columns})
 
     def dictionary(self, name: str) -> Any:
-        """The dictionary of a column in its stored type, in order of the ids. Raises SegmentCorrupt when there is none."""
+        """The dictionary of a column in its stored type, in order of the ids. Raises SegmentCorrupt when
+        there is none.
+        """
         column = self._column(name)
         index = self._need(column, DICTIONARY)
         return self._guard(column, index, lambda: decode_dictionary(column, index.data))
@@ -93,7 +105,8 @@ class SegmentReader:
         rows = self._guard(column, index, lambda: np.array(roaring_rows(index.data), np.int64))
         if len(rows) and rows[-1] >= self.num_docs:
             raise SegmentCorrupt(
-                f"{index.file}: null vector of column '{name}' at offset {index.offset} names row {rows[-1]} of {self.num_docs}."
+                f"{index.file}: null vector of column '{name}' at offset {index.offset} names row {rows[-1]} of "
+                f"{self.num_docs}."
             )
         mask = np.zeros(self.num_docs, bool)
         mask[rows] = True
@@ -120,7 +133,10 @@ class SegmentReader:
     def _need(self, column: ColumnInfo, kind: str) -> IndexBytes:
         index = self._store.get(column, kind)
         if index is None:
-            raise SegmentCorrupt(f"Segment '{self.info.name}' has no {kind} for column '{column.name}'.", remedy="Build the segment again.")
+            raise SegmentCorrupt(
+                f"Segment '{self.info.name}' has no {kind} for column '{column.name}'.",
+                remedy="Build the segment again.",
+            )
         return index
 
     def _guard(self, column: ColumnInfo, index: IndexBytes, read: Callable[[], Any]) -> Any:
@@ -128,7 +144,8 @@ class SegmentReader:
             return read()
         except _FAULTS as error:
             raise SegmentCorrupt(
-                f"{index.file}: column '{column.name}' of segment '{self.info.name}', index at offset {index.offset}: {error}.",
+                f"{index.file}: column '{column.name}' of segment '{self.info.name}', index at offset "
+                f"{index.offset}: {error}.",
                 remedy="Fetch the segment again from the deep store or a peer, or build it again.",
             ) from error
 

@@ -1,4 +1,6 @@
-"""Rewrites a segment from the v1 layout to v3 or back, without decoding a value; its CRC is computed anew (segment-format.md 2)."""
+"""Rewrites a segment from the v1 layout to v3 or back, without decoding a value; its CRC is computed anew
+(segment-format.md 2).
+"""
 
 from __future__ import annotations
 
@@ -8,24 +10,36 @@ from pathlib import Path
 from segments.errors import InvalidInput, SegmentCorrupt
 from segments.segmentfile.format.buffers import Bytes
 from segments.segmentfile.format.crc import CREATION_META, java_order
-from segments.segmentfile.format.info import COLUMNS, INDEX_MAP, METADATA, SegmentInfo, find_files, parse_info, read_info
+from segments.segmentfile.format.info import (
+    COLUMNS,
+    INDEX_MAP,
+    METADATA,
+    SegmentInfo,
+    find_files,
+    parse_info,
+    read_info,
+)
 from segments.segmentfile.format.layout import V1_SUFFIXES, V3, LayoutWriter, forward_suffix, index_files, replacing
 from segments.segmentfile.format.properties import Value, parse_properties
 from segments.segmentfile.format.store import IndexStore, map_file
 
 
 def convert_layout(segment_dir: Path, out_dir: Path, *, layout: str = V3) -> SegmentInfo:
-    """Write ``out_dir/<segment name>`` in ``layout`` (``v1`` or ``v3``) with the same indexes, creation time and data CRC.
+    """Write ``out_dir/<segment name>`` in ``layout`` (``v1`` or ``v3``) with the same indexes, creation time and data
+    CRC.
 
-    Pinot keeps the old CRC when it converts, which no longer fits the bytes; this one fits. Raises SegmentCorrupt for damaged offsets
-    and InvalidInput when the segment has files that the other layout can not hold (text indexes, star-trees).
+    Pinot keeps the old CRC when it converts, which no longer fits the bytes; this one fits. Raises SegmentCorrupt for
+    damaged offsets and InvalidInput when the segment has files that the other layout can not hold (text indexes,
+    star-trees).
     """
     info = read_info(segment_dir)
     folder = find_files(segment_dir)
     lines = [(k, v) for k, v in _lines(folder / METADATA) if k != "segment.index.version"]
     name = info.name or segment_dir.name
     if (out_dir / name).resolve() == segment_dir.resolve():
-        raise InvalidInput(f"Segment '{name}' can not be converted onto itself.", remedy="Give another output directory.")
+        raise InvalidInput(
+            f"Segment '{name}' can not be converted onto itself.", remedy="Give another output directory."
+        )
     with replacing(out_dir / name) as fresh:
         writer = LayoutWriter(fresh, layout)
         for column, payloads in _indexes(segment_dir, folder, info):

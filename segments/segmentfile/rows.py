@@ -1,4 +1,6 @@
-"""A segment's rows as people and other programs want them: nulls as nulls, logical types, as JSON, CSV, Parquet or text."""
+"""A segment's rows as people and other programs want them: nulls as nulls, logical types, as JSON, CSV, Parquet or
+text.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,13 @@ MULTI_VALUE_DELIMITER: Final = ";"
 _BLOCK: Final = 50_000
 
 
-def row_tables(reader: SegmentReader, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None) -> Iterator[pa.Table]:
+def row_tables(
+    reader: SegmentReader, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None
+) -> Iterator[pa.Table]:
     """Rows ``start`` to ``stop`` (exclusive) of some columns (default: all), in blocks.
 
-    BOOLEAN is bool, TIMESTAMP timestamp[ms], UUID dashed text, BIG_DECIMAL text, BYTES binary; recorded nulls are null. A segment
-    without rows gives one empty table. Raises SegmentCorrupt, and NotFound for an unknown column.
+    BOOLEAN is bool, TIMESTAMP timestamp[ms], UUID dashed text, BIG_DECIMAL text, BYTES binary; recorded nulls are null.
+    A segment without rows gives one empty table. Raises SegmentCorrupt, and NotFound for an unknown column.
     """
     names = list(columns) if columns is not None else list(reader.info.columns)
     last = min(reader.num_docs, reader.num_docs if stop is None else stop)
@@ -39,9 +43,17 @@ def row_tables(reader: SegmentReader, columns: Sequence[str] | None = None, star
         yield pa.table({name: _logical(reader, name, first, end) for name in names})
 
 
-def write_rows(reader: SegmentReader, form: str, target: IO[bytes], columns: Sequence[str] | None = None, start: int = 0,
-               stop: int | None = None) -> None:  # fmt: skip
-    """Write rows to an open file: ``json`` (an object per line, nulls left out), ``csv`` (with header), ``parquet`` or ``text``."""
+def write_rows(
+    reader: SegmentReader,
+    form: str,
+    target: IO[bytes],
+    columns: Sequence[str] | None = None,
+    start: int = 0,
+    stop: int | None = None,
+) -> None:
+    """Write rows to an open file: ``json`` (an object per line, nulls left out), ``csv`` (with header), ``parquet`` or
+    ``text``.
+    """
     tables = row_tables(reader, columns, start, stop)
     if form == "parquet":
         _parquet(tables, target)

@@ -28,8 +28,9 @@ from segments.segmentfile.reader import SegmentReader
 def verify(path: Path) -> list[str]:
     """One line per fault of the segment directory or tar at ``path``; empty when it is sound.
 
-    Checks the CRC, that indexes neither overlap nor leave the file, every column's bytes, dictionary order, lengths, min and max, null
-    vector and inverted index. A server's copy that Pinot preprocessed has another CRC than its ``creation.meta`` says, by design.
+    Checks the CRC, that indexes neither overlap nor leave the file, every column's bytes, dictionary order, lengths,
+    min and max, null vector and inverted index. A server's copy that Pinot preprocessed has another CRC than its
+    ``creation.meta`` says, by design.
     """
     try:
         if path.is_dir():
@@ -87,7 +88,10 @@ def _column(reader: SegmentReader, column: ColumnInfo, info: SegmentInfo) -> Ite
 
 def _multi(column: ColumnInfo, counts: Any, values: int) -> Iterator[str]:
     if int(counts.max()) > column.max_multi_values:
-        yield f"Column '{column.name}': a row has {int(counts.max())} values, maxNumberOfMultiValues is {column.max_multi_values}."
+        yield (
+            f"Column '{column.name}': a row has {int(counts.max())} values, maxNumberOfMultiValues is "
+            f"{column.max_multi_values}."
+        )
     if values != column.total_entries:
         yield f"Column '{column.name}' has {values} values, totalNumberOfEntries is {column.total_entries}."
     if int(counts.min()) < 1:
@@ -110,22 +114,34 @@ def _dictionary(reader: SegmentReader, column: ColumnInfo) -> Iterator[str]:
         wrong = np.flatnonzero(order != np.arange(len(order))) if unique else np.array([0])
         yield from _text_range(column, entries)
     if len(wrong):
-        yield f"Column '{column.name}': the dictionary is not in ascending order from entry {int(wrong[0])} on; look-ups would miss values."
+        yield (
+            f"Column '{column.name}': the dictionary is not in ascending order from entry {int(wrong[0])} on; "
+            "look-ups would miss values."
+        )
 
 
 def _text_range(column: ColumnInfo, entries: Any) -> Iterator[str]:
     if column.stored_type != "STRING" or not len(entries):
         return
-    for label, told, actual in (("minValue", column.min_value, entries[0]), ("maxValue", column.max_value, entries[-1])):
+    for label, told, actual in (
+        ("minValue", column.min_value, entries[0]),
+        ("maxValue", column.max_value, entries[-1]),
+    ):
         if told is not None and told != actual.as_py():
-            yield f"Column '{column.name}': {label} is '{told}', the dictionary says '{actual}'; queries would be pruned wrongly."
+            yield (
+                f"Column '{column.name}': {label} is '{told}', the dictionary says '{actual}'; queries would be "
+                "pruned wrongly."
+            )
 
 
 def _range(column: ColumnInfo, flat: Any) -> Iterator[str]:
     if column.min_value is None or column.max_value is None or column.stored_type not in WIDTHS:
         return
     ends = pc.min_max(flat).as_py()
-    for label, told, actual in (("minValue", column.min_value, ends["min"]), ("maxValue", column.max_value, ends["max"])):
+    for label, told, actual in (
+        ("minValue", column.min_value, ends["min"]),
+        ("maxValue", column.max_value, ends["max"]),
+    ):
         if java_number(actual, column.stored_type) != told and not _same(told, actual):
             shown = java_number(actual, column.stored_type)
             yield f"Column '{column.name}': {label} is {told}, the data say {shown}; queries would be pruned wrongly."

@@ -1,4 +1,6 @@
-"""Builds a segment directory from rows; same rows, schema, config and name give the same bytes (segment-format.md 2 to 4)."""
+"""Builds a segment directory from rows; same rows, schema, config and name give the same bytes (segment-format.md 2 to
+4).
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,9 @@ def build_segment(
 ) -> SegmentInfo:
     """Convert ``rows`` and write ``out_dir/<name>/``, in the layout that the table asks for (v3; v1).
 
-    One column at a time is converted and encoded. A directory of that name is replaced only once all is written. ``now_ms`` (default: the
-    creation time) stands for null times and an empty segment's time. ``realtime_offsets`` are start and end offset of a segment
-    consumed from a stream. Raises InvalidInput for a bad name, value or time.
+    One column at a time is converted and encoded. A directory of that name is replaced only once all is written.
+    ``now_ms`` (default: the creation time) stands for null times and an empty segment's time. ``realtime_offsets`` are
+    start and end offset of a segment consumed from a stream. Raises InvalidInput for a bad name, value or time.
     """
     now = creation_time_ms if now_ms is None else now_ms
     prepared = prepare(_table(rows), schema, config, now_ms=now)
@@ -95,7 +97,9 @@ def _whole(values: Any) -> Any:
 def _write(column: Callable[[str], tuple[Any, Mask]], rows: int, of: _Described, out_dir: Path) -> SegmentInfo:
     check_segment_name(of.name)
     if rows > _MAX_ROWS:
-        raise InvalidInput(f"Segment '{of.name}' would have {rows} rows; Pinot allows {_MAX_ROWS}.", remedy="Build several segments.")
+        raise InvalidInput(
+            f"Segment '{of.name}' would have {rows} rows; Pinot allows {_MAX_ROWS}.", remedy="Build several segments."
+        )
     lines = _segment_lines(column, rows, of)
     lines += [(f"custom.{k}", v) for k, v in sorted(of.custom.items())]
     with replacing(out_dir / of.name) as fresh:
@@ -116,11 +120,15 @@ def _write(column: Callable[[str], tuple[Any, Mask]], rows: int, of: _Described,
 def _encoded(column: Callable[[str], tuple[Any, Mask]], of: _Described, name: str) -> WrittenColumn:
     spec = of.schema.by_name[name]
     values, mask = column(name)
-    return write_column(spec, values, mask if uses_null_vector(spec, of.schema, of.config) else None, column_settings(spec, of.config))
+    return write_column(
+        spec, values, mask if uses_null_vector(spec, of.schema, of.config) else None, column_settings(spec, of.config)
+    )
 
 
 def layout_of(config: TableConfig) -> str:
-    """``tableIndexConfig.segmentFormatVersion``: v3 unless the table asks for v1. Raises InvalidInput for another word."""
+    """``tableIndexConfig.segmentFormatVersion``: v3 unless the table asks for v1. Raises InvalidInput
+    for another word.
+    """
     given = str(config.index.segment_format_version or V3).lower()
     if given not in (V1, V3):
         raise InvalidInput(f"'segmentFormatVersion' of table '{config.table}' is '{given}'.", remedy="Use v1 or v3.")
@@ -128,7 +136,9 @@ def layout_of(config: TableConfig) -> str:
 
 
 def _times(field: FieldSpec, values: Any, config: TableConfig, now_ms: int) -> tuple[int, int, str]:
-    """The segment's time; with ``continueOnError`` a wrong one becomes 1971 until now, as in Pinot (segment-format.md 4.3)."""
+    """The segment's time; with ``continueOnError`` a wrong one becomes 1971 until now, as in Pinot (segment-format.md
+    4.3).
+    """
     try:
         start, end, unit = segment_times(field, values, now_ms)
         if config.segment_time_check:

@@ -1,1 +1,3 @@
-"""Use cases: load, decide (domain), write (store), audit. The console, the API, Celery and commands all call the same ones."""
+"""Use cases: load, decide (domain), write (store), audit. The console, the API, Celery and commands all call the same
+ones.
+"""

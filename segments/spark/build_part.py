@@ -1,7 +1,8 @@
 """Builds one segment of a push from its rows and stages it in the deep store; runs in an executor, or anywhere else.
 
-A staged part is two files, ``part-00003.tar.gz`` and then ``part-00003.json``: the second exists only when the first is whole, so it
-says, without a database, that the part is done. The same part gives the same bytes each time: name, cut and creation time are the plan's.
+A staged part is two files, ``part-00003.tar.gz`` and then ``part-00003.json``: the second exists only when the first is
+whole, so it says, without a database, that the part is done. The same part gives the same bytes each time: name, cut
+and creation time are the plan's.
 """
 
 from __future__ import annotations
@@ -53,9 +54,11 @@ class BuildJob:
 
 @dataclass(frozen=True)
 class Built:
-    """A staged part: ``size_bytes`` of the tar, ``metadata`` and ``creation`` (hex) are the segment's own two description files.
+    """A staged part: ``size_bytes`` of the tar, ``metadata`` and ``creation`` (hex) are the segment's own two
+    description files.
 
-    ``report`` is what its input showed (``PushReport``). Without a ``name`` nothing was staged: it has bad rows, and none may be.
+    ``report`` is what its input showed (``PushReport``). Without a ``name`` nothing was staged: it has bad rows, and
+    none may be.
     """
 
     ordinal: int
@@ -84,7 +87,8 @@ def note_path(push_id: str, ordinal: int) -> str:
 
 
 def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
-    """Read, convert, write, pack and stage one part. Raises InvalidInput naming the file, for what is no single row's fault.
+    """Read, convert, write, pack and stage one part. Raises InvalidInput naming the file, for what is no single row's
+    fault.
 
     Bad rows are left out and reported; where none may be, nothing is staged then.
     """
@@ -102,7 +106,9 @@ def build_part(job: BuildJob, part_body: Mapping[str, Any]) -> Built:
     stored, masks = columns
     if not stored.num_rows and job.fail_on_empty:
         why = "has no rows" if not table.num_rows else "has no rows that the table's filter leaves"
-        raise InvalidInput(f"Input file '{part.source}' {why}.", remedy="Remove it, or set failOnEmptySegment to false.")
+        raise InvalidInput(
+            f"Input file '{part.source}' {why}.", remedy="Remove it, or set failOnEmptySegment to false."
+        )
     del table  # the stored columns are enough from here on
     facts = _facts(part, stored, schema, config, job.creation_ms)
     name = segment_name(NameRule(**job.names), facts)
@@ -137,7 +143,8 @@ def _rows(part: Part, seen: PartInput, schema: Schema, made: Set[str]) -> pa.Tab
 
 
 def _check_complete(path: str, table: pa.Table, reader: reader_spec.ReaderSpec, schema: Schema, made: Set[str]) -> None:
-    """A column that no row of a file has is most often a misspelt or dropped one: only the schema may say what to put there.
+    """A column that no row of a file has is most often a misspelt or dropped one: only the schema may say what to put
+    there.
 
     ``made`` are the columns that the table's transforms compute.
     """
@@ -146,7 +153,8 @@ def _check_complete(path: str, table: pa.Table, reader: reader_spec.ReaderSpec, 
     if missing and table.num_rows:
         where = " line 1" if reader.format == "csv" and reader.header is None else ""
         raise InvalidInput(
-            f"Input file '{path}'{where}: there is no column {', '.join(map(repr, missing[:8]))} of schema '{schema.name}'.",
+            f"Input file '{path}'{where}: there is no column {', '.join(map(repr, missing[:8]))} of schema "
+            f"'{schema.name}'.",
             remedy="Add it to the file, or give it a defaultNullValue in the schema.",
         )
 
@@ -159,7 +167,14 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
             kinds.setdefault(column.name, set()).add(column.type)
     mixed = {n for n, seen in kinds.items() if len(seen - {pa.null()}) > 1}
     same = [
-        t.cast(pa.schema([(f.name, pa.string() if f.name in mixed and not pa.types.is_nested(f.type) else f.type) for f in t.schema]))
+        t.cast(
+            pa.schema(
+                [
+                    (f.name, pa.string() if f.name in mixed and not pa.types.is_nested(f.type) else f.type)
+                    for f in t.schema
+                ]
+            )
+        )
         for t in tables
     ]
     return pa.concat_tables(same, promote_options="default")
@@ -169,7 +184,8 @@ def _check_time_column(table: pa.Table, seen: PartInput, config: TableConfig) ->
     column = config.time_column
     if column is not None and column not in table.column_names and table.num_rows:
         raise InvalidInput(
-            f"Input file '{seen.path}' has no time column '{column}'.", remedy="Add it, or change segmentsConfig.timeColumnName."
+            f"Input file '{seen.path}' has no time column '{column}'.",
+            remedy="Add it, or change segmentsConfig.timeColumnName.",
         )
 
 
@@ -201,7 +217,9 @@ def _stage(job: BuildJob, ordinal: int, info: SegmentInfo, folder: Path, report:
 
 
 def try_build_part(job: BuildJob, part_body: Mapping[str, Any]) -> dict[str, Any]:
-    """As ``build_part``, in plain values; bad input is an answer (``error``, ``remedy``), so that Spark does not try it again."""
+    """As ``build_part``, in plain values; bad input is an answer (``error``, ``remedy``), so that Spark does not try it
+    again.
+    """
     try:
         return asdict(build_part(job, part_body))
     except PinotAdminError as error:

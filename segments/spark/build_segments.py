@@ -34,12 +34,15 @@ class SparkBuilder:
         self.master = master
 
     def build(self, job: BuildJob, parts: Sequence[Part], on_built: Callable[[list[Built]], None]) -> None:
-        """Build and stage parts; ``on_built`` gets each once, in this thread, soon after it is staged, and [] now and then between.
+        """Build and stage parts; ``on_built`` gets each once, in this thread, soon after it is staged, and [] now and
+        then between.
 
-        What ``on_built`` raises cancels the job. Raises InvalidInput for a file that can not be read, Unavailable when Spark
-        fails.
+        What ``on_built`` raises cancels the job. Raises InvalidInput for a file that can not be read, Unavailable when
+        Spark fails.
         """
-        largest_first = sorted(parts, key=lambda p: -sum(piece.file.size for piece in p.pieces))  # all cores end at about the same time
+        largest_first = sorted(
+            parts, key=lambda p: -sum(piece.file.size for piece in p.pieces)
+        )  # all cores end at about the same time
         bodies = [p.to_json() for p in largest_first]
         seen: set[int] = set()
 
@@ -67,15 +70,21 @@ class SparkBuilder:
         self._run(list(paths), lambda path: _try_count(path, reader), report)
         return counts
 
-    def _run(self, items: list[Any], work: Callable[[Any], dict[str, Any]], report: Callable[[list[dict[str, Any]]], None]) -> None:
-        """One task per item. Answers arrive through an accumulator while the job runs, and for certain in its result."""
+    def _run(
+        self, items: list[Any], work: Callable[[Any], dict[str, Any]], report: Callable[[list[dict[str, Any]]], None]
+    ) -> None:
+        """One task per item. Answers arrive through an accumulator while the job runs, and for certain
+        in its result.
+        """
         if not items:
             return
         spark = session.context(self.master)
         run, group = _Run(), f"push-{uuid.uuid4()}"
         try:
             arrived = spark.accumulator([], _list_param())
-            thread = threading.Thread(target=_collect, args=(spark, group, items, work, arrived, run), name=group, daemon=True)
+            thread = threading.Thread(
+                target=_collect, args=(spark, group, items, work, arrived, run), name=group, daemon=True
+            )
             thread.start()
             try:
                 told = 0
@@ -97,10 +106,15 @@ class SparkBuilder:
 
     def _lost(self, error: BaseException) -> Unavailable:
         text = " ".join(str(error).split())[:400]
-        return Unavailable(f"Spark failed while building segments: {type(error).__name__}: {text}", remedy="The push goes on by itself.")
+        return Unavailable(
+            f"Spark failed while building segments: {type(error).__name__}: {text}",
+            remedy="The push goes on by itself.",
+        )
 
 
-def _collect(spark: Any, group: str, items: list[Any], work: Callable[[Any], dict[str, Any]], arrived: Any, run: _Run) -> None:
+def _collect(
+    spark: Any, group: str, items: list[Any], work: Callable[[Any], dict[str, Any]], arrived: Any, run: _Run
+) -> None:
     def task(item: Any) -> dict[str, Any]:
         answer = work(item)
         arrived.add([answer])

@@ -26,7 +26,8 @@ def resolve_input_dir(given: str, roots: Sequence[str]) -> Path:
     if not inside:
         raise Forbidden(
             f"'inputDirURI' {given} is outside the folders that pushes may read.",
-            remedy=f"Move the files below {', '.join(str(r) for r in allowed)}, or allow their folder with --input-root.",
+            remedy=f"Move the files below {', '.join(str(r) for r in allowed)}, or "
+            "allow their folder with --input-root.",
             field="inputDirURI",
         )
     found = next((p for p in inside if p.is_dir()), None)
@@ -35,11 +36,13 @@ def resolve_input_dir(given: str, roots: Sequence[str]) -> Path:
     return found
 
 
-def list_files(folder: Path, *, recursive: bool, include: str | None, exclude: str | None, roots: Sequence[str]) -> list[InputFile]:
+def list_files(
+    folder: Path, *, recursive: bool, include: str | None, exclude: str | None, roots: Sequence[str]
+) -> list[InputFile]:
     """Files below a folder, sorted by path, that match ``include`` and not ``exclude`` (both against the whole path).
 
-    Hidden files and links that lead outside the roots are left out. Raises NotFound naming folder and patterns when none is left,
-    PayloadTooLarge for more than ``MOST_FILES``.
+    Hidden files and links that lead outside the roots are left out. Raises NotFound naming folder and patterns when
+    none is left, PayloadTooLarge for more than ``MOST_FILES``.
     """
     wanted = parse_pattern(include) if include else None
     unwanted = parse_pattern(exclude) if exclude else None
@@ -69,7 +72,9 @@ def check_unchanged(file: InputFile) -> None:
     try:
         now = _stat(Path(file.path))
     except OSError as error:
-        raise StateConflict(f"Input file '{file.path}' is gone: {error.strerror}.", remedy="Restore it and push again.") from error
+        raise StateConflict(
+            f"Input file '{file.path}' is gone: {error.strerror}.", remedy="Restore it and push again."
+        ) from error
     if now != file:
         raise StateConflict(
             f"Input file '{file.path}' changed during the push ({file.size} bytes then, {now.size} now).",
@@ -89,7 +94,9 @@ def _walk(folder: Path, recursive: bool, roots: Sequence[Path]) -> Iterator[Path
                     continue
                 yield path
     except OSError as error:
-        raise InvalidInput(f"Folder '{folder}' can not be listed: {error.strerror}.", remedy="Check its permissions.") from error
+        raise InvalidInput(
+            f"Folder '{folder}' can not be listed: {error.strerror}.", remedy="Check its permissions."
+        ) from error
 
 
 def _stat(path: Path) -> InputFile:

@@ -16,17 +16,23 @@ _FIELD_LIMIT = 1 << 30
 
 
 def csv_header(path: str, data: bytes, reader: ReaderSpec) -> list[str]:
-    """Column names: the configured ones, else the first line's. InvalidInput when there are none, or one is there twice."""
+    """Column names: the configured ones, else the first line's. InvalidInput when there are none, or one is there
+    twice.
+    """
     if reader.header is not None:
         return list(reader.header)
     end = data.find(b"\n")
     first = next(_records(data[: end if end >= 0 else len(data)], reader), (1, []))[1]
     names = [n.strip() for n in first]
     if not any(names):
-        raise InvalidInput(f"Input file '{path}' line 1: there is no header.", remedy="Set recordReaderSpec.configs.header.")
+        raise InvalidInput(
+            f"Input file '{path}' line 1: there is no header.", remedy="Set recordReaderSpec.configs.header."
+        )
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
-        raise InvalidInput(f"Input file '{path}' line 1: column '{twice[0]}' is there twice.", remedy="Name every column once.")
+        raise InvalidInput(
+            f"Input file '{path}' line 1: column '{twice[0]}' is there twice.", remedy="Name every column once."
+        )
     return names
 
 
@@ -36,7 +42,9 @@ def first_record(data: bytes, reader: ReaderSpec) -> list[str]:
 
 
 def line_of_row(data: bytes, reader: ReaderSpec, row: int) -> int | None:
-    """The line (from 1, a header counts) on which data row ``row`` (from 0) begins; None for Parquet or a row that is not there."""
+    """The line (from 1, a header counts) on which data row ``row`` (from 0) begins; None for Parquet or a row that is
+    not there.
+    """
     if reader.format == "parquet":
         return None
     if reader.format == "json":
@@ -48,14 +56,18 @@ def line_of_row(data: bytes, reader: ReaderSpec, row: int) -> int | None:
 
 @dataclass(frozen=True)
 class Places:
-    """Where rows begin: {data row, from 0: its line}, and (line, values) of the rows with another number of columns, which do not count."""
+    """Where rows begin: {data row, from 0: its line}, and (line, values) of the rows with another number of columns,
+    which do not count.
+    """
 
     lines: dict[int, int]
     misfits: list[tuple[int, list[str]]]
 
 
 def places_of(data: bytes, reader: ReaderSpec, rows: Collection[int], columns: int, *, most: int) -> Places:
-    """Lines of data rows of CSV or JSON lines, as far as they are there, and at most ``most`` misfits of a CSV file; one walk."""
+    """Lines of data rows of CSV or JSON lines, as far as they are there, and at most ``most`` misfits of a CSV file;
+    one walk.
+    """
     wanted, lines, misfits, at = set(rows), dict[int, int](), list[tuple[int, list[str]]](), 0
     for line, values in _data_records(data, reader) if reader.format == "csv" else _json_records(data):
         if reader.format == "csv" and len(values) != columns:

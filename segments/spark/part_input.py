@@ -62,7 +62,8 @@ class PartInput:
         if piece.start == 0:
             self.bad_rows += notes.bad
             self.bad += [
-                BadValue(path[:MOST_PATH], line, None, "", shown_value(text), why) for line, text, why in notes.listed[:MOST_OF_PART]
+                BadValue(path[:MOST_PATH], line, None, "", shown_value(text), why)
+                for line, text, why in notes.listed[:MOST_OF_PART]
             ]
             for column in notes.ignored[:MOST_COLUMNS]:
                 self.ignored[column[:MOST_PATH]] = 1
@@ -97,7 +98,9 @@ class PartInput:
             piece = self._slice_of(cell.row)
             row = cell.row - piece.at + piece.first
             value = shown_value(cell.value)
-            self.bad.append(BadValue(piece.path[:MOST_PATH], lines.get((piece.path, row)), row + 1, cell.column, value, cell.why))
+            self.bad.append(
+                BadValue(piece.path[:MOST_PATH], lines.get((piece.path, row)), row + 1, cell.column, value, cell.why)
+            )
         return stored, masks
 
     def _slice_of(self, row: int) -> _Slice:

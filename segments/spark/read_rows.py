@@ -1,4 +1,6 @@
-"""Reads an input file as an Arrow table of the schema's columns: CSV, JSON lines or Parquet, gzip by its magic bytes."""
+"""Reads an input file as an Arrow table of the schema's columns: CSV, JSON lines or Parquet, gzip by its
+magic bytes.
+"""
 
 from __future__ import annotations
 
@@ -40,13 +42,16 @@ def read_bytes(path: str) -> bytes:
         data = Path(path).read_bytes()
         data = gzip.decompress(data) if data.startswith(_GZIP) else data
     except (OSError, EOFError, zlib.error) as error:
-        raise InvalidInput(f"Input file '{path}' can not be read: {error}.", remedy="Check that it is whole and readable.") from error
+        raise InvalidInput(
+            f"Input file '{path}' can not be read: {error}.", remedy="Check that it is whole and readable."
+        ) from error
     return data.removeprefix(_BOM)
 
 
 @dataclass
 class FileNotes:
-    """What reading a file found: columns that the schema has not, and rows that are left out because they are none (``bad`` of them).
+    """What reading a file found: columns that the schema has not, and rows that are left out because they are none
+    (``bad`` of them).
 
     ``listed`` are the first of those: (line, text, why).
     """
@@ -59,15 +64,20 @@ class FileNotes:
 
 
 def read_rows(path: str, reader: ReaderSpec, schema: Schema, notes: FileNotes | None = None) -> pa.Table:
-    """All rows of a file, columns of the schema that it has. Raises InvalidInput naming file and, where known, line and column.
+    """All rows of a file, columns of the schema that it has. Raises InvalidInput naming file and, where known, line and
+    column.
 
-    With ``notes``, lines that hold no row are left out and noted; without, the first is refused. Values may still be text that does not
-    fit: the conversion finds that, and ``segments.spark.locate`` the line.
+    With ``notes``, lines that hold no row are left out and noted; without, the first is refused. Values may still be
+    text that does not fit: the conversion finds that, and ``segments.spark.locate`` the line.
     """
     if reader.format == "parquet":
         return _parquet(path, schema, notes)
     data = read_bytes(path)
-    return _csv(path, data, reader, schema, notes) if reader.format == "csv" else _mentioned(_json(path, data, schema, notes), data)
+    return (
+        _csv(path, data, reader, schema, notes)
+        if reader.format == "csv"
+        else _mentioned(_json(path, data, schema, notes), data)
+    )
 
 
 def count_rows(path: str, reader: ReaderSpec) -> int:
@@ -82,7 +92,9 @@ def count_rows(path: str, reader: ReaderSpec) -> int:
         convert = pacsv.ConvertOptions(include_columns=[header[0]], column_types={header[0]: pa.string()})
         return int(_parse_csv(data, reader, convert, header, FileNotes()).num_rows)
     except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"Input file '{path}' can not be read: {_brief(error)}.", remedy="Check its format.") from error
+        raise InvalidInput(
+            f"Input file '{path}' can not be read: {_brief(error)}.", remedy="Check its format."
+        ) from error
 
 
 def _csv(path: str, data: bytes, reader: ReaderSpec, schema: Schema, notes: FileNotes | None) -> pa.Table:
@@ -90,7 +102,8 @@ def _csv(path: str, data: bytes, reader: ReaderSpec, schema: Schema, notes: File
     wanted = [c for c in header if c in schema.by_name]
     if not wanted:
         raise InvalidInput(
-            f"Input file '{path}' line 1: no column of its header ({', '.join(header[:8])}) is in schema '{schema.name}'.",
+            f"Input file '{path}' line 1: no column of its header ({', '.join(header[:8])}) is in schema "
+            f"'{schema.name}'.",
             remedy="Check the delimiter and the header.",
         )
     if notes is not None:
@@ -114,7 +127,11 @@ def _csv(path: str, data: bytes, reader: ReaderSpec, schema: Schema, notes: File
 def _csv_convert(reader: ReaderSpec, columns: list[str], kinds: dict[str, Any]) -> pacsv.ConvertOptions:
     nulls = [""] if reader.null_string is None else ["", reader.null_string]
     return pacsv.ConvertOptions(
-        include_columns=columns, column_types=kinds, null_values=nulls, strings_can_be_null=True, quoted_strings_can_be_null=True
+        include_columns=columns,
+        column_types=kinds,
+        null_values=nulls,
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=True,
     )
 
 
@@ -148,7 +165,9 @@ def _parse_csv(
     skip = 0 if reader.header is not None and not reader.skip_header else 1
     return pacsv.read_csv(
         io.BytesIO(data),
-        pacsv.ReadOptions(use_threads=False, block_size=min(max(len(data), 1 << 16), _MAX_BLOCK), column_names=header, skip_rows=skip),
+        pacsv.ReadOptions(
+            use_threads=False, block_size=min(max(len(data), 1 << 16), _MAX_BLOCK), column_names=header, skip_rows=skip
+        ),
         pacsv.ParseOptions(
             delimiter=reader.delimiter,
             quote_char=reader.quote or False,
@@ -187,7 +206,9 @@ def _json(path: str, data: bytes, schema: Schema, notes: FileNotes | None) -> pa
         notes.ignored = _unknown_keys(data, schema)
     fields = [(f.name, _FAST.get(f.data_type, pa.string())) for f in schema.fields if f.single_value]
     if len(fields) == len(schema.fields) and data.strip():
-        options = pajson.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore", newlines_in_values=False)
+        options = pajson.ParseOptions(
+            explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore", newlines_in_values=False
+        )
         block = pajson.ReadOptions(use_threads=False, block_size=min(max(len(data), 1 << 16), _MAX_BLOCK))
         try:
             return pajson.read_json(io.BytesIO(data), block, options)
@@ -197,14 +218,22 @@ def _json(path: str, data: bytes, schema: Schema, notes: FileNotes | None) -> pa
 
 
 def _unknown_keys(data: bytes, schema: Schema) -> list[str]:
-    """Keys that the schema has not, as far as the first and last lines show; to look at each would take longer than reading them."""
+    """Keys that the schema has not, as far as the first and last lines show; to look at each would take longer than
+    reading them.
+    """
     lines = [*data[:_SAMPLE].splitlines()[:_SAMPLED], *data[-_SAMPLE:].splitlines()[-_SAMPLED:]]
     return list(dict.fromkeys(k for line in lines for k in json_object(line) or () if k not in schema.by_name))
 
 
 def _mentioned(table: pa.Table, data: bytes) -> pa.Table:
-    """Without the columns whose names occur nowhere in the text: those the file has not, the others are null in every row."""
-    absent = [f for f in table.column_names if table.column(f).null_count == table.num_rows and json.dumps(f).encode() not in data]
+    """Without the columns whose names occur nowhere in the text: those the file has not, the others are null in every
+    row.
+    """
+    absent = [
+        f
+        for f in table.column_names
+        if table.column(f).null_count == table.num_rows and json.dumps(f).encode() not in data
+    ]
     return table.drop_columns(absent)
 
 
@@ -218,7 +247,9 @@ def _json_slowly(path: str, data: bytes, schema: Schema, notes: FileNotes | None
             raise InvalidInput(f"Input file '{path}' line {number}: {fault}.", remedy="Write one object per line.")
         if fault and notes is not None:
             notes.bad += 1
-            notes.listed += [(number, line.decode(errors="replace"), f"{fault}.")] if len(notes.listed) < MOST_OF_PART else []
+            notes.listed += (
+                [(number, line.decode(errors="replace"), f"{fault}.")] if len(notes.listed) < MOST_OF_PART else []
+            )
             continue
         for name, values in columns.items():
             values.append(row.get(name))
@@ -259,12 +290,16 @@ def _parquet(path: str, schema: Schema, notes: FileNotes | None) -> pa.Table:
         file = pq.ParquetFile(path)
         columns = [c for c in file.schema_arrow.names if c in schema.by_name]
         if not columns:
-            raise InvalidInput(f"Input file '{path}' has no column of schema '{schema.name}'.", remedy="Check the columns' names.")
+            raise InvalidInput(
+                f"Input file '{path}' has no column of schema '{schema.name}'.", remedy="Check the columns' names."
+            )
         if notes is not None:
             notes.ignored = [c for c in file.schema_arrow.names if c not in schema.by_name]
         return file.read(columns=columns, use_threads=False)
     except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"Input file '{path}' can not be read: {_brief(error)}.", remedy="Check that it is a Parquet file.") from error
+        raise InvalidInput(
+            f"Input file '{path}' can not be read: {_brief(error)}.", remedy="Check that it is a Parquet file."
+        ) from error
 
 
 def _brief(error: Exception) -> str:

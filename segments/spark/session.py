@@ -1,7 +1,7 @@
 """One SparkContext per process: made when first needed, kept warm, made anew when its JVM is gone.
 
-The JVM reads our end of its standard input and ends with this process, however that ends. No SparkSession: building needs no SQL, and
-its classes cost seconds.
+The JVM reads our end of its standard input and ends with this process, however that ends. No SparkSession: building
+needs no SQL, and its classes cost seconds.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ from segments.errors import Unavailable
 log = logging.getLogger(__name__)
 _REPOSITORY: Final = Path(__file__).resolve().parents[2]
 _JVM_FLAGS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto -XX:-UsePerfData"
-#: Every port of a local session takes only who proves, and encrypts with, a secret that its JVM makes for itself: it stands in no command
-#: line, file or log. With another master the secret is one that its operator gave to master and executors.
-_CLOSED: Final = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.network.crypto.saslFallback": "false"}
+#: Every port of a local session takes only who proves, and encrypts with, a secret that its JVM makes for itself: it
+#: stands in no command line, file or log. With another master the secret is one that its operator gave to master and
+#: executors.
+_CLOSED: Final = {
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.network.crypto.saslFallback": "false",
+}
 #: How often Spark gives a part to another Python worker when one dies; bad data is never tried twice.
 _TASK_ATTEMPTS: Final = 3
 _lock = threading.RLock()
@@ -31,7 +36,9 @@ _contexts: dict[str, Any] = {}
 
 
 def context(master: str) -> Any:
-    """The living SparkContext of this process for a master such as ``local[*]``. Unavailable when Java or the master does not answer."""
+    """The living SparkContext of this process for a master such as ``local[*]``. Unavailable when Java or the master
+    does not answer.
+    """
     with _lock:
         found = _contexts.get(master)
         if found is not None and is_alive(found):
@@ -125,10 +132,15 @@ def _drop_half_started(kind: Any) -> None:
 
 def _settings(master: str) -> dict[str, str]:
     common = {
-        "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR", "spark.speculation": "false",
-        "spark.task.maxFailures": str(_TASK_ATTEMPTS), "spark.python.worker.reuse": "true",
-        "spark.python.daemon.module": "segments.spark.worker_daemon", "spark.executorEnv.PYTHONPATH": str(_REPOSITORY),
-    }  # fmt: skip
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.speculation": "false",
+        "spark.task.maxFailures": str(_TASK_ATTEMPTS),
+        "spark.python.worker.reuse": "true",
+        "spark.python.daemon.module": "segments.spark.worker_daemon",
+        "spark.executorEnv.PYTHONPATH": str(_REPOSITORY),
+    }
     if not master.startswith("local"):
         return common
     local = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "512m"}

@@ -1,4 +1,6 @@
-"""The process from which Spark forks its Python workers: everything they need is imported before, so each starts in milliseconds."""
+"""The process from which Spark forks its Python workers: everything they need is imported before, so each starts in
+milliseconds.
+"""
 
 from __future__ import annotations
 

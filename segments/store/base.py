@@ -1,7 +1,7 @@
 """The Store protocol: versioned reads, conditional writes, transactions, watches, ephemeral nodes.
 
-Paths are relative to the cluster's root and begin with ``/`` (``/IDEALSTATES/t_OFFLINE``); `segments.store.paths` writes each once.
-Every implementation passes ``tests/contract/test_store.py``.
+Paths are relative to the cluster's root and begin with ``/`` (``/IDEALSTATES/t_OFFLINE``); `segments.store.paths`
+writes each once. Every implementation passes ``tests/contract/test_store.py``.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class Check:
 
 Write = Create | Replace | Delete | Check
 
-#: Called with the changed path, or with None when anything may have changed (connection was lost): look at everything again.
-#: Runs on the store's own thread: hand the work over, never block in it, never call the store from it.
+#: Called with the changed path, or with None when anything may have changed (connection was lost): look at everything
+#: again. Runs on the store's own thread: hand the work over, never block in it, never call the store from it.
 WatchCallback = Callable[[str | None], None]
 
 
@@ -101,7 +101,9 @@ class Store(Protocol):
         """Write on exactly this version. Conflict when the version differs or the znode is missing."""
 
     def delete(self, path: str, version: int | None = None) -> bool:
-        """Remove a znode without children on this version (None: any). False when it was missing; Conflict on another version."""
+        """Remove a znode without children on this version (None: any). False when it was missing; Conflict on another
+        version.
+        """
 
     def delete_tree(self, path: str) -> None:
         """Remove a znode and all below it; missing is fine."""

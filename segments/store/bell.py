@@ -1,4 +1,6 @@
-"""Rings whenever something changed below a path: one watch per store for all that wait, which saves each of them looking all the time."""
+"""Rings whenever something changed below a path: one watch per store for all that wait, which saves each of them
+looking all the time.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from segments.store.base import Store
 
 
 class Bell:
-    """``count`` before you look, ``wait`` with it after: what happened meanwhile is not missed. A lost watch is: look now and then."""
+    """``count`` before you look, ``wait`` with it after: what happened meanwhile is not missed. A lost watch is: look
+    now and then.
+    """
 
     def __init__(self, store: Store, prefix: str) -> None:
         self._changed = threading.Condition()

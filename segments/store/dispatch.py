@@ -33,7 +33,9 @@ class Subscription:
 
 
 class Dispatcher:
-    """Keeps the subscriptions and calls them one after another; a callback that raises is logged and keeps its watch."""
+    """Keeps the subscriptions and calls them one after another; a callback that raises is logged and
+    keeps its watch.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -42,7 +44,9 @@ class Dispatcher:
         self._events: queue.SimpleQueue[tuple[Subscription, str | None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def subscribe(self, prefix: str, callback: WatchCallback, on_close: Callable[[Subscription], None] = lambda _: None) -> Subscription:
+    def subscribe(
+        self, prefix: str, callback: WatchCallback, on_close: Callable[[Subscription], None] = lambda _: None
+    ) -> Subscription:
         """Add a watch; nothing is called until something is published."""
 
         def closed(subscription: Subscription) -> None:

@@ -178,7 +178,9 @@ class MemoryStore:
     # For tests only
 
     def expire_session(self) -> None:
-        """Lose the session as ZooKeeper would take it away: ephemeral nodes go, watches get None, ``on_session`` is called."""
+        """Lose the session as ZooKeeper would take it away: ephemeral nodes go, watches get None, ``on_session`` is
+        called.
+        """
         with self.tree.lock:
             self._drop_ephemerals()
             self._session = self.tree.new_session()

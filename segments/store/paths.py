@@ -30,9 +30,11 @@ PENDING_DELETIONS = "/PINOTADMIN/PENDING_DELETIONS"
 UPLOAD_LOCKS = "/PINOTADMIN/UPLOAD_LOCKS"
 #: What the checks of each replacement's new side found.
 CHECKS = "/PINOTADMIN/CHECKS"
-#: The completion machine of every segment that is being committed; the table's own record remembers how long its commits took.
+#: The completion machine of every segment that is being committed; the table's own record remembers how long its
+#: commits took.
 COMPLETION = "/PINOTADMIN/COMPLETION"
-#: Lineage entries as they were when they left the lineage or gave up their names, while files of what they hide are kept.
+#: Lineage entries as they were when they left the lineage or gave up their names, while files of what they hide are
+#: kept.
 PAST_ENTRIES = "/PINOTADMIN/PAST_ENTRIES"
 #: For which login the whole tree was closed to everybody else.
 ACCESS = "/PINOTADMIN/ACCESS"
@@ -45,8 +47,9 @@ FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 JOBS = "/PINOTADMIN/JOBS"
 JOB_LOCKS = "/PINOTADMIN/JOB_LOCKS"
 
-#: Of Pinot clusters, whose own records we do not write: our notes of lineage entries; starts of replacements whose answer may be lost;
-#: rollbacks over several entries; reasons and planned ends of pauses; force commits of which Pinot keeps no job.
+#: Of Pinot clusters, whose own records we do not write: our notes of lineage entries; starts of replacements whose
+#: answer may be lost; rollbacks over several entries; reasons and planned ends of pauses; force commits of which Pinot
+#: keeps no job.
 ENTRY_NOTES = "/PINOTADMIN/ENTRY_NOTES"
 STARTS = "/PINOTADMIN/STARTS"
 ROLLBACKS = "/PINOTADMIN/ROLLBACKS"
@@ -234,7 +237,9 @@ def covers(prefix: str, parent: str) -> bool:
 def check_path(path: str) -> str:
     """The path, or InvalidInput when ZooKeeper would refuse it."""
     if path != "/" and (not path.startswith("/") or path.endswith("/") or "//" in path):
-        raise InvalidInput(f"'{shown(path)}' is no znode path.", remedy="Begin with '/', do not end with '/', leave no name empty.")
+        raise InvalidInput(
+            f"'{shown(path)}' is no znode path.", remedy="Begin with '/', do not end with '/', leave no name empty."
+        )
     if not path.isascii() or not path.isprintable() or "/." in path or len(path) > _USUAL_LENGTH:
         for name in path.split("/")[1:] if path != "/" else ():
             check_node_name(name)

@@ -77,7 +77,9 @@ _lock = threading.Lock()
 
 
 def read_together(store: Store, key: str, read: Callable[[], T]) -> T:
-    """What ``read`` gives, called once for all threads of this process that ask for ``key`` meanwhile. Raises what it raises."""
+    """What ``read`` gives, called once for all threads of this process that ask for ``key`` meanwhile. Raises what it
+    raises.
+    """
     with _lock:
         line = _lines.setdefault(store, {}).setdefault(key, _Line())
     result: T = line.read(read)

@@ -1,7 +1,7 @@
 """Writers of one table take turns inside a process, so that they do not make one another decide afresh over and over.
 
-Only a matter of speed: compare-and-set is what keeps the state right, among processes there is no such order, and whoever waited long
-enough for its turn goes ahead without it.
+Only a matter of speed: compare-and-set is what keeps the state right, among processes there is no such order, and
+whoever waited long enough for its turn goes ahead without it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ _lock = threading.Lock()
 
 @contextmanager
 def in_turn(store: Store, key: str, seconds: float = PATIENCE_S) -> Iterator[None]:
-    """Run the block when nobody else in this process is inside one with the same store and key, or after ``seconds`` in any case."""
+    """Run the block when nobody else in this process is inside one with the same store and key, or after ``seconds`` in
+    any case.
+    """
     with _lock:
         line = _lines.setdefault(store, {}).setdefault(key, _Line())
         line.users += 1

@@ -1,6 +1,8 @@
-"""THE compare-and-set loop: read, decide afresh, no write if equal, write on the version read, start over on a conflict.
+"""THE compare-and-set loop: read, decide afresh, no write if equal, write on the version read, start over on a
+conflict.
 
-Nothing decided from an older read survives a retry (DESIGN section 4, rules 3, 5 and 6; lineage.md 4.3 tells what happens otherwise).
+Nothing decided from an older read survives a retry (DESIGN section 4, rules 3, 5 and 6; lineage.md 4.3 tells what
+happens otherwise).
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ T = TypeVar("T")
 class RetryPolicy:
     """How often and how fast a lost write is tried again.
 
-    The first retry comes at once, later ones after a random pause below ``first_pause_s`` * 2^n, at most ``longest_pause_s``
-    (seconds). ``attempts`` and ``deadline_s`` both end it. ``sleep``, ``random`` and ``clock`` are there for tests.
+    The first retry comes at once, later ones after a random pause below ``first_pause_s`` * 2^n, at most
+    ``longest_pause_s`` (seconds). ``attempts`` and ``deadline_s`` both end it. ``sleep``, ``random`` and ``clock`` are
+    there for tests.
     """
 
     attempts: int = 40
@@ -48,7 +51,9 @@ DEFAULT_POLICY = RetryPolicy()
 
 @dataclass(frozen=True)
 class Update:
-    """What ``update_record`` did: the znode as last read, as it is now, and the number of attempts (1 = no conflict)."""
+    """What ``update_record`` did: the znode as last read, as it is now, and the number of attempts (1 =
+    no conflict).
+    """
 
     before: Versioned | None
     after: Versioned | None
@@ -75,11 +80,13 @@ def update_record(
     *,
     policy: RetryPolicy = DEFAULT_POLICY,
 ) -> Update:
-    """Change one znode by ``decide``, which gets a fresh read in each attempt and returns the new record, or None for no change.
+    """Change one znode by ``decide``, which gets a fresh read in each attempt and returns the new record, or None for
+    no change.
 
-    A missing znode is created (it must still be missing), an existing one replaced on the version read. ``decide`` must find its
-    own trace when it runs again (rule 6): a write whose reply was lost and that was overwritten meanwhile is decided anew.
-    Raises what ``decide`` raises, at once; Conflict when all attempts lost; OutcomeUnknown when the last write may have landed.
+    A missing znode is created (it must still be missing), an existing one replaced on the version read. ``decide`` must
+    find its own trace when it runs again (rule 6): a write whose reply was lost and that was overwritten meanwhile is
+    decided anew. Raises what ``decide`` raises, at once; Conflict when all attempts lost; OutcomeUnknown when the last
+    write may have landed.
     """
     tries = _Tries(path, policy)
     doubtful: ZNRecord | None = None
@@ -102,14 +109,19 @@ def update_record(
 
 
 def update_transaction(
-    store: Store, attempt: Callable[[], Sequence[Write] | None], *, policy: RetryPolicy = DEFAULT_POLICY, turn: str | None = None
+    store: Store,
+    attempt: Callable[[], Sequence[Write] | None],
+    *,
+    policy: RetryPolicy = DEFAULT_POLICY,
+    turn: str | None = None,
 ) -> Committed:
-    """Change several znodes as one: ``attempt`` reads, decides and returns the writes; None or empty means nothing to do.
+    """Change several znodes as one: ``attempt`` reads, decides and returns the writes; None or empty means nothing to
+    do.
 
-    ``attempt`` runs again, from its reads on, after every conflict. After a lost reply the znodes are looked at first: writes that
-    landed are not repeated; where others wrote meanwhile ``attempt`` decides and must find its own trace (rule 6).
-    ``turn``: writers of this process that name the same one (a table) go one after another, which saves attempts.
-    Raises as ``update_record``.
+    ``attempt`` runs again, from its reads on, after every conflict. After a lost reply the znodes are looked at first:
+    writes that landed are not repeated; where others wrote meanwhile ``attempt`` decides and must find its own trace
+    (rule 6). ``turn``: writers of this process that name the same one (a table) go one after another, which saves
+    attempts. Raises as ``update_record``.
     """
     if turn is not None:
         with in_turn(store, turn):
@@ -135,7 +147,9 @@ def update_transaction(
 
 
 def has_landed(store: Store, writes: Sequence[Write]) -> bool:
-    """True when every znode looks as right after ``writes``, False as soon as one does not (or was changed again since)."""
+    """True when every znode looks as right after ``writes``, False as soon as one does not (or was changed again
+    since).
+    """
     last = {write.path: write for write in writes if not isinstance(write, Check)}
     return all(_fits(write, found) for write, found in zip(last.values(), store.get_many(list(last)), strict=True))
 
@@ -151,7 +165,9 @@ def _fits(write: Create | Replace | Delete, found: Versioned | None) -> bool:
 
 
 class _Tries:
-    """Counts attempts, waits between them, and ends them with the error that fits. ``doubt`` is the write that may have landed."""
+    """Counts attempts, waits between them, and ends them with the error that fits. ``doubt`` is the write that may have
+    landed.
+    """
 
     def __init__(self, name: str, policy: RetryPolicy) -> None:
         self.name = name
@@ -171,7 +187,9 @@ class _Tries:
         self.attempt += 1
 
     def look(self, read: Callable[[], T]) -> T:
-        """The read; while a write is in doubt an unreachable ZooKeeper is waited for, then the doubt is what is raised."""
+        """The read; while a write is in doubt an unreachable ZooKeeper is waited for, then the doubt is
+        what is raised.
+        """
         while True:
             try:
                 return read()

@@ -31,7 +31,10 @@ _NOTHING: Final = SafeString('<span class="muted">-</span>')
 def icon(name: str) -> SafeString:
     """A symbol of icons.svg; decorative: the text beside it says the same."""
     return format_html(
-        '<svg class="icon icon-{}" aria-hidden="true"><use href="{}#{}"></use></svg>', name, static("segments/icons.svg"), name
+        '<svg class="icon icon-{}" aria-hidden="true"><use href="{}#{}"></use></svg>',
+        name,
+        static("segments/icons.svg"),
+        name,
     )
 
 
@@ -65,7 +68,9 @@ def cluster_lacks(context: Any) -> tuple[list[tuple[str, str]], list[tuple[str, 
 
 @register.simple_tag(takes_context=True)
 def away(context: Any, kind: str = "change") -> str:
-    """Why this can not be asked of the page's cluster now, empty when it can. ``kind``: change, reading (its ZooKeeper would do), query."""
+    """Why this can not be asked of the page's cluster now, empty when it can. ``kind``: change, reading (its ZooKeeper
+    would do), query.
+    """
     request = context["request"]
     return query_away_here(request) if kind == "query" else away_here(request, is_reading=kind == "reading")
 
@@ -82,18 +87,29 @@ def why_away(context: Any, kind: str = "change") -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def act(
-    context: Any, text: str, address: str = "", *, submit: str | None = None, kind: str = "", symbol: str = "", ident: str = "",
+    context: Any,
+    text: str,
+    address: str = "",
+    *,
+    submit: str | None = None,
+    kind: str = "",
+    symbol: str = "",
+    ident: str = "",
     needs: str = "change",
-) -> SafeString:  # fmt: skip
-    """A button that leads to an operation, disabled while the page's cluster can not be asked for it. ``kind``: main, small or danger.
+) -> SafeString:
+    """A button that leads to an operation, disabled while the page's cluster can not be asked for it. ``kind``: main,
+    small or danger.
 
-    ``submit``: it submits the form around it instead, to that address or, when empty, to the form's own. ``needs`` as ``kind`` of ``away``.
+    ``submit``: it submits the form around it instead, to that address or, when empty, to the form's own. ``needs`` as
+    ``kind`` of ``away``.
     """
     classes = f"button button-{kind}" if kind else "button"
     shown = format_html("{} {}", icon(symbol), text) if symbol else text
     named = format_html(' id="{}"', ident) if ident else ""
     if away(context, needs):
-        return format_html('<button class="{}" type="button" disabled aria-describedby="why-away">{}</button>', classes, shown)
+        return format_html(
+            '<button class="{}" type="button" disabled aria-describedby="why-away">{}</button>', classes, shown
+        )
     if submit is None:
         return format_html('<a class="{}" href="{}"{}>{}</a>', classes, address, named, shown)
     goes = format_html(' formaction="{}"', submit) if submit else ""
@@ -187,14 +203,20 @@ def ago(value: datetime | int | None) -> SafeString:
     when = _datetime(value)
     if when is None:
         return _NOTHING
-    return format_html('<time datetime="{}" title="{} UTC">{}</time>', _iso(when), when.strftime("%Y-%m-%d %H:%M:%S"), relative(when))
+    return format_html(
+        '<time datetime="{}" title="{} UTC">{}</time>', _iso(when), when.strftime("%Y-%m-%d %H:%M:%S"), relative(when)
+    )
 
 
 @register.filter
 def stamp(value: datetime | int | None) -> SafeString:
     """Only the UTC ISO text; for data times, whose distance to now says nothing."""
     when = _datetime(value)
-    return _NOTHING if when is None else format_html('<time datetime="{}">{}</time>', _iso(when), when.strftime("%Y-%m-%d %H:%M:%S"))
+    return (
+        _NOTHING
+        if when is None
+        else format_html('<time datetime="{}">{}</time>', _iso(when), when.strftime("%Y-%m-%d %H:%M:%S"))
+    )
 
 
 def relative(when: datetime) -> str:

@@ -100,7 +100,10 @@ def test_a_receiver_that_fails_gets_it_again_later_and_others_go_on(kept: Kept, 
     announce()
     deliver(kept)
     assert len(receiver.taken) == 1, "one try for both: what failed once is not asked a second time in a look"
-    assert sorted((d.state, d.failures, d.status) for d in broken.deliveries.all()) == [("WAITING", 0, None), ("WAITING", 1, 500)]
+    assert sorted((d.state, d.failures, d.status) for d in broken.deliveries.all()) == [
+        ("WAITING", 0, None),
+        ("WAITING", 1, 500),
+    ]
     receiver.status = 204
     deliver(kept, 5)
     assert len(receiver.taken) == 2
@@ -119,7 +122,9 @@ def test_after_a_day_it_is_given_up_and_logged(kept: Kept, receiver: Receiver) -
     assert len(receiver.taken) == 1, "redirects are not followed"
 
 
-def test_a_receiver_that_never_answers_costs_its_own_time_only(kept: Kept, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_receiver_that_never_answers_costs_its_own_time_only(
+    kept: Kept, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(delivery, "_SEND_S", 0.3)
     receiver.silent = threading.Event()
     webhooks.add_webhook(kept, WebhookSpec("a silent one", receiver.url), ANN)
@@ -133,7 +138,12 @@ def test_a_receiver_that_never_answers_costs_its_own_time_only(kept: Kept, recei
 
 
 def test_the_gate_is_asked_when_it_is_added_and_again_when_it_is_sent(kept: Kept, receiver: Receiver) -> None:
-    for url in ("http://169.254.169.254/latest", "http://other.example/hook", "ftp://127.0.0.1/x", "http://u:p@127.0.0.1/"):
+    for url in (
+        "http://169.254.169.254/latest",
+        "http://other.example/hook",
+        "ftp://127.0.0.1/x",
+        "http://u:p@127.0.0.1/",
+    ):
         with pytest.raises(InvalidInput) as refused:
             webhooks.add_webhook(kept, WebhookSpec("x", url), ANN)
         assert refused.value.data["field"] == "url"
@@ -163,7 +173,9 @@ def test_a_finding_that_closed_before_the_first_message_is_never_sent(kept: Kept
     assert Finding.objects.get().open_notified
 
 
-def test_secrets_are_in_a_private_file_only_and_addresses_are_not_in_the_audit(kept: Kept, receiver: Receiver, settings: Any) -> None:
+def test_secrets_are_in_a_private_file_only_and_addresses_are_not_in_the_audit(
+    kept: Kept, receiver: Receiver, settings: Any
+) -> None:
     hook, secret = webhooks.add_webhook(kept, WebhookSpec("ops", f"{receiver.url}/T0K3N"), ANN)
     assert len(secret) > 30
     assert (kept.data_dir / webhooks.FILE).stat().st_mode & 0o077 == 0

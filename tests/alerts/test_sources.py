@@ -58,7 +58,9 @@ def cluster() -> Cluster:
 
 
 def table(cluster: Cluster, name: str, kind: str, **more: Any) -> Table:
-    return Table.objects.create(cluster=cluster, name=f"{name}_{kind}", raw_name=name, type=kind, segments_total=1, **more)
+    return Table.objects.create(
+        cluster=cluster, name=f"{name}_{kind}", raw_name=name, type=kind, segments_total=1, **more
+    )
 
 
 def push(state: str, at: timedelta = timedelta(0)) -> Push:
@@ -75,8 +77,13 @@ def test_a_blocked_and_a_failed_push_are_findings_until_one_succeeds(cluster: Cl
     assert any("why not" in said for said in look())
     assert open_findings() == [("sales_OFFLINE", "push-blocked"), ("sales_OFFLINE", "push-failed")]
     rows = table_rows(cluster=CLUSTER)
-    assert [(r.table.name, r.health.text) for r in rows] == [("sales_OFFLINE", "needs help"), ("aaa_OFFLINE", "healthy")]
-    assert {i.link for i in items(list(Finding.objects.all()))} == {f"/console/pushes/{p.pk}/" for p in (failed, blocked)}
+    assert [(r.table.name, r.health.text) for r in rows] == [
+        ("sales_OFFLINE", "needs help"),
+        ("aaa_OFFLINE", "healthy"),
+    ]
+    assert {i.link for i in items(list(Finding.objects.all()))} == {
+        f"/console/pushes/{p.pk}/" for p in (failed, blocked)
+    }
     Push.objects.filter(pk=blocked.pk).update(state="DONE")
     look()
     assert open_findings() == []
@@ -100,7 +107,9 @@ def test_a_pause_of_days_is_a_finding_and_a_short_one_is_none(cluster: Cluster) 
     assert open_findings() == []
 
 
-def test_a_pass_that_fails_is_a_finding_on_its_table_until_it_runs_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pass_that_fails_is_a_finding_on_its_table_until_it_runs_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = World(tmp_path)
 
     def fail(*_: object) -> list[str]:
@@ -110,7 +119,12 @@ def test_a_pass_that_fails_is_a_finding_on_its_table_until_it_runs_well(tmp_path
         patched.setitem(passes.PASSES, "RetentionManager", fail)
         passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM)
     found = Finding.objects.get()
-    assert (found.table_name, found.code, found.subject, found.severity) == ("t_OFFLINE", "pass-failed", "RetentionManager", "error")
+    assert (found.table_name, found.code, found.subject, found.severity) == (
+        "t_OFFLINE",
+        "pass-failed",
+        "RetentionManager",
+        "error",
+    )
     assert "the disk is gone" in found.message
     passes.run_pass(world.ctx, "SegmentStatusChecker", TABLE, SYSTEM)
     assert Finding.objects.get(pk=found.pk).closed_at is None, "another pass that runs well says nothing of this one"
@@ -119,7 +133,9 @@ def test_a_pass_that_fails_is_a_finding_on_its_table_until_it_runs_well(tmp_path
 
 
 def test_workers_that_do_not_work_and_tasks_that_fail_are_findings_of_the_installation() -> None:
-    board = Board([("run_push", "p1", 21600.0, 1)], [("find_alerts", 3, "KeyError: 'x'"), ("sample_lag", 2, "once or twice")])
+    board = Board(
+        [("run_push", "p1", 21600.0, 1)], [("find_alerts", 3, "KeyError: 'x'"), ("sample_lag", 2, "once or twice")]
+    )
     look(board, [PoolState(PASSES, ""), PoolState(REPAIRS, "It finished nothing for 125 s.")])
     assert open_findings() == [("", "task-ended"), ("", "task-failed"), ("", "worker-stuck")]
     assert all(i.link == "/console/servers/" for i in items(list(Finding.objects.all())))

@@ -1,4 +1,6 @@
-"""A cluster in memory behind Django's test client: two servers that hold whatever they should, a broker that answers one thing."""
+"""A cluster in memory behind Django's test client: two servers that hold whatever they should, a broker that answers
+one thing.
+"""
 
 from __future__ import annotations
 
@@ -92,9 +94,13 @@ class ApiCluster:
         self._numbers = itertools.count(1)
         self.http = self.as_user("root", superuser=True)
 
-    def as_user(self, name: str, *rights: str, superuser: bool = False, password: str = "a long enough secret") -> Client:
+    def as_user(
+        self, name: str, *rights: str, superuser: bool = False, password: str = "a long enough secret"
+    ) -> Client:
         """A client that sends this user's credentials with every request."""
-        user = User.objects.filter(username=name).first() or User.objects.create_user(name, password=password, is_superuser=superuser)
+        user = User.objects.filter(username=name).first() or User.objects.create_user(
+            name, password=password, is_superuser=superuser
+        )
         user.user_permissions.set(Permission.objects.filter(codename__in=rights))
         return Client(headers={"Authorization": basic(name, password)})
 
@@ -111,17 +117,23 @@ class ApiCluster:
         out = self.folder / f"build-{next(self._numbers)}"
         rows = pa.table({"v": [segment] * count, "n": list(range(count)), "day": [day + i % 5 for i in range(count)]})
         config = parse_table_config(config_of(table, ingestionConfig={"segmentTimeValueCheck": False}))
-        build_segment(rows, schemas.parse_schema(schema_of(table)), config, segment, out, creation_time_ms=1_600_000_000_000)
+        build_segment(
+            rows, schemas.parse_schema(schema_of(table)), config, segment, out, creation_time_ms=1_600_000_000_000
+        )
         tar = out / f"{segment}.tar.gz"
         write_tar(out / segment, tar)
         return tar
 
-    def post_tar(self, tar: Path, name: str = "s", path: str = "/v2/segments", client: Client | None = None, **more: Any) -> Any:
+    def post_tar(
+        self, tar: Path, name: str = "s", path: str = "/v2/segments", client: Client | None = None, **more: Any
+    ) -> Any:
         """TAR push of a file; ``headers`` and query parameters by keyword."""
         headers = more.pop("headers", None)
         query = {"tableName": "t", "tableType": "OFFLINE", **more}
         body = {name: SimpleUploadedFile(f"{name}.tar.gz", tar.read_bytes(), "application/octet-stream")}
-        return (client or self.http).post(path, body, query_params={k: v for k, v in query.items() if v is not None}, headers=headers)
+        return (client or self.http).post(
+            path, body, query_params={k: v for k, v in query.items() if v is not None}, headers=headers
+        )
 
     def push(self, *segments: str, count: int = 3, **more: Any) -> ApiCluster:
         """TAR push of new segments; each must succeed."""

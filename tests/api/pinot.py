@@ -1,4 +1,6 @@
-"""A real Pinot beside the cluster in memory, for API tests: its controller is a handler that remembers what it was asked."""
+"""A real Pinot beside the cluster in memory, for API tests: its controller is a handler that remembers what it was
+asked.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class Seen:
 
 @dataclass
 class RealPinot:
-    """``answer`` decides what Pinot says to any path but those that tell which cluster it is; ``seen`` are those requests."""
+    """``answer`` decides what Pinot says to any path but those that tell which cluster it is; ``seen`` are those
+    requests.
+    """
 
     answer: Callable[[httpx.Request], httpx.Response] = lambda _: httpx.Response(200, json={"from": "pinot"})
     seen: list[Seen] = field(default_factory=list)
@@ -62,7 +66,9 @@ class RealPinot:
 @contextmanager
 def real_pinot(cluster: ApiCluster, limits: Limits | None = None) -> Iterator[RealPinot]:
     """Cluster ``prod`` of kind pinot for the time of a test."""
-    Cluster.objects.create(name=NAME, kind=Cluster.Kind.PINOT, controller_urls=["http://controller:9000"], state=Cluster.State.UP)
+    Cluster.objects.create(
+        name=NAME, kind=Cluster.Kind.PINOT, controller_urls=["http://controller:9000"], state=Cluster.State.UP
+    )
     found = RealPinot()
     found.fake.broken = found.handle
     gateway = controller(found.fake, credentials=Credentials("basic", "robot", SECRET))

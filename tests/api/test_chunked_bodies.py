@@ -10,13 +10,21 @@ from django.http import HttpRequest
 from pinotadmin.handler import ThreadedHandler
 
 _BOUNDARY = b"aboundary"
-_FORM = b"--aboundary\r\n" + b'Content-Disposition: form-data; name="s0"; filename="s0"\r\nContent-Type: application/octet-stream\r\n' + (
-    b"Content-Transfer-Encoding: binary\r\n\r\nthe bytes\r\n--aboundary--\r\n"
-)  # fmt: skip
+_FORM = (
+    b"--aboundary\r\n" + b'Content-Disposition: form-data; name="s0"; '
+    b'filename="s0"\r\nContent-Type: application/octet-stream\r\n'
+    + (b"Content-Transfer-Encoding: binary\r\n\r\nthe bytes\r\n--aboundary--\r\n")
+)
 
 
 def request_of(body: bytes, *headers: tuple[bytes, bytes], method: str = "POST") -> HttpRequest:
-    scope: dict[str, Any] = {"type": "http", "method": method, "path": "/v2/segments", "query_string": b"", "headers": [*headers]}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": method,
+        "path": "/v2/segments",
+        "query_string": b"",
+        "headers": [*headers],
+    }
     request, refusal = ThreadedHandler().create_request(scope, io.BytesIO(body))
     assert refusal is None
     assert isinstance(request, HttpRequest)

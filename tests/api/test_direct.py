@@ -1,4 +1,6 @@
-"""The short way of frequent requests: it answers exactly as Django's way does, and leaves to it what it may not answer."""
+"""The short way of frequent requests: it answers exactly as Django's way does, and leaves to it what it
+may not answer.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,11 @@ REQUESTS = [
     ("POST", "/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId=nope&forceRevert=perhaps", b""),
     ("POST", "/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId=nope", b"{}"),
     ("GET", "/segmentConsumed?instance=Server_1&name=t__0__0__20260101T0000Z", b""),
-    ("GET", "/segmentConsumed?instance=Server_1&name=t__0__0__20260101T0000Z&streamPartitionMsgOffset=5&rowCount=x", b""),
+    (
+        "GET",
+        "/segmentConsumed?instance=Server_1&name=t__0__0__20260101T0000Z&streamPartitionMsgOffset=5&rowCount=x",
+        b"",
+    ),
     ("GET", "/segmentCommitStart?instance=Server_1&name=nonsense&streamPartitionMsgOffset=5", b""),
     ("GET", "/extendBuildTime", b""),
     ("GET", "/segmentStoppedConsuming?instance=Server_1", b""),
@@ -85,7 +91,13 @@ def test_both_ways_answer_alike(cluster: ApiCluster, method: str, address: str, 
 def test_a_start_by_the_short_way_is_on_the_audit_record_with_actor_reason_and_address(cluster: ApiCluster) -> None:
     cluster.create()
     body = b'{"segmentsTo": ["b"]}'
-    scope = scope_of("POST", "/segments/t/startReplaceSegments?type=OFFLINE", body, authorization=ROOT, **{"x-reason": "the first load"})
+    scope = scope_of(
+        "POST",
+        "/segments/t/startReplaceSegments?type=OFFLINE",
+        body,
+        authorization=ROOT,
+        **{"x-reason": "the first load"},
+    )
     assert (direct.answer(scope, body) or pytest.fail("not answered")).status == 200
     event = AuditEvent.objects.filter(action="startReplaceSegments").latest("id")
     assert (event.actor, event.reason, event.outcome) == ("root", "the first load", "done")
@@ -99,14 +111,24 @@ def test_who_may_not_goes_the_long_way_which_refuses_and_records_it(cluster: Api
     for authorization, status in (("Digest nonsense", 401), (basic("reader", "a long enough secret"), 403)):
         assert directly(*START, authorization=authorization) is None
         assert by_django(*START, authorization=authorization).status_code == status
-    assert directly("POST", "/sql", b'{"sql": "select 1"}', authorization=basic("reader", "a long enough secret")) is not None
+    assert (
+        directly("POST", "/sql", b'{"sql": "select 1"}', authorization=basic("reader", "a long enough secret"))
+        is not None
+    )
 
 
 @pytest.mark.parametrize(
     "authorization",
-    [basic("root", "a wrong secret for root"), basic("nobody", "a long enough secret"), "PinotAdmin-Signed nonsense", "Basic !!"],
+    [
+        basic("root", "a wrong secret for root"),
+        basic("nobody", "a long enough secret"),
+        "PinotAdmin-Signed nonsense",
+        "Basic !!",
+    ],
 )
-def test_wrong_credentials_are_refused_by_the_short_way_just_as_by_the_long_one(cluster: ApiCluster, authorization: str) -> None:
+def test_wrong_credentials_are_refused_by_the_short_way_just_as_by_the_long_one(
+    cluster: ApiCluster, authorization: str
+) -> None:
     cluster.create()
     refused, expected = directly(*START, authorization=authorization), by_django(*START, authorization=authorization)
     assert refused is not None
@@ -118,7 +140,9 @@ def test_wrong_credentials_are_refused_by_the_short_way_just_as_by_the_long_one(
 def test_a_wrong_password_for_a_query_is_checked_once(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     checks = []
     monkeypatch.setattr(User, "check_password", lambda user, password: checks.append(password))
-    refused = directly("POST", "/query/sql", b'{"sql": "select 1"}', authorization=basic("root", "a wrong secret for root"))
+    refused = directly(
+        "POST", "/query/sql", b'{"sql": "select 1"}', authorization=basic("root", "a wrong secret for root")
+    )
     assert refused is not None
     assert (refused.status, len(checks)) == (401, 1)
     assert AuditEvent.objects.filter(outcome="refused", target="/query/sql").count() == 1

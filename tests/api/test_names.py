@@ -1,4 +1,6 @@
-"""Names, numbers and texts that nothing can have: refused with the reason before ZooKeeper, a file or the database sees them."""
+"""Names, numbers and texts that nothing can have: refused with the reason before ZooKeeper, a file or the database sees
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,22 @@ from segments.store.paths import check_path
 from tests.api.cluster import ApiCluster
 
 NAMES = ["..", ".", "a\x00b", "a\nb", "\x7f", "a\x80", "\ue000", "\ufffe", "x" * 1025]
-ADDRESSES = ["/tables/{}", "/schemas/{}", "/segments/{}", "/segments/t/{}", "/instances/{}", "/tables/{}/idealstate", "/api/v1/jobs/{}"]
+ADDRESSES = [
+    "/tables/{}",
+    "/schemas/{}",
+    "/segments/{}",
+    "/segments/t/{}",
+    "/instances/{}",
+    "/tables/{}/idealstate",
+    "/api/v1/jobs/{}",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_a_name_in_an_address_that_nothing_can_have_is_400_with_the_reason(cluster: ApiCluster, address: str, name: str) -> None:
+def test_a_name_in_an_address_that_nothing_can_have_is_400_with_the_reason(
+    cluster: ApiCluster, address: str, name: str
+) -> None:
     cluster.create()
     answer = cluster.http.get(address.format(quote(name, safe="").replace(".", "%2E")))
     assert (answer.status_code, "name" in answer.json()["error"]) == (400, True), answer.content
@@ -51,16 +63,25 @@ def test_the_store_refuses_what_zookeeper_would(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("body", "said"),
-    [(b'{"a": "x\\u0000y"}', "U+0000"), (b'{"a": 1e999}', "too large"), (b'{"\\u0000": 1}', "U+0000"), (b'{"a": NaN}', "NaN")],
+    [
+        (b'{"a": "x\\u0000y"}', "U+0000"),
+        (b'{"a": 1e999}', "too large"),
+        (b'{"\\u0000": 1}', "U+0000"),
+        (b'{"a": NaN}', "NaN"),
+    ],
 )
-def test_values_that_no_database_can_hold_are_refused_in_every_body(cluster: ApiCluster, body: bytes, said: str) -> None:
+def test_values_that_no_database_can_hold_are_refused_in_every_body(
+    cluster: ApiCluster, body: bytes, said: str
+) -> None:
     for path in ("/tables", "/schemas", "/cluster/configs", "/query/sql"):
         answer = cluster.http.generic("POST", path, body, "application/json")
         assert (answer.status_code, said in answer.json().get("error", "")) == (400, True), answer.content
 
 
 def test_a_backslash_before_u0000_is_no_character(cluster: ApiCluster) -> None:
-    assert cluster.http.generic("POST", "/cluster/configs", b'{"a": "\\\\u0000"}', "application/json").status_code == 200
+    assert (
+        cluster.http.generic("POST", "/cluster/configs", b'{"a": "\\\\u0000"}', "application/json").status_code == 200
+    )
 
 
 @pytest.mark.parametrize("number", ["9" * 30, "9" * 5000, "1e9", "²", "1_0", "--1", "0x1"])

@@ -1,4 +1,6 @@
-"""Nonsense at every address around replacements, checks and deleted segments: always a refusal with a cause, never a fault of ours."""
+"""Nonsense at every address around replacements, checks and deleted segments: always a refusal with a cause, never a
+fault of ours.
+"""
 
 from __future__ import annotations
 
@@ -23,25 +25,100 @@ from tests.api.replacement.test_lineage import FakeServers, start
 MODULES = (lineage, checks, segment_archive, replacement, segments, segment_uploads)
 DEEP: Any = json.loads("[" * 60 + "]" * 60)
 LONE_SURROGATE = "\ud800"
-WORDS = ["", " ", "0", "-1", "1e9", "999999999999999999999999", "nope", "äöü", "a,b", "..", "%2e%2e", "\x00", "a\nb", "'", '"', "x" * 3000]
+WORDS = [
+    "",
+    " ",
+    "0",
+    "-1",
+    "1e9",
+    "999999999999999999999999",
+    "nope",
+    "äöü",
+    "a,b",
+    "..",
+    "%2e%2e",
+    "\x00",
+    "a\nb",
+    "'",
+    '"',
+    "x" * 3000,
+]
 NOTHINGS: list[Any] = [
-    None, 0, -1, True, "x", "", [], [None], [1], [[]], [{}], ["a,b"], [""], ["a", "a"], {}, {"a": {}}, {"a": DEEP}, DEEP,
-    LONE_SURROGATE, [LONE_SURROGATE], ["\x00"], ["../x"], 1e308, 10**40,
-]  # fmt: skip
+    None,
+    0,
+    -1,
+    True,
+    "x",
+    "",
+    [],
+    [None],
+    [1],
+    [[]],
+    [{}],
+    ["a,b"],
+    [""],
+    ["a", "a"],
+    {},
+    {"a": {}},
+    {"a": DEEP},
+    DEEP,
+    LONE_SURROGATE,
+    [LONE_SURROGATE],
+    ["\x00"],
+    ["../x"],
+    1e308,
+    10**40,
+]
 NO_CHECKS: list[Any] = [
-    None, 1, [], {"kind": None}, {"kind": []}, {"kind": "sql", "sql": None, "expect": "= 1"}, {"kind": "sql", "sql": "x", "expect": []},
-    {"kind": "sql", "sql": "select 1 from t where (((", "expect": "= 1"}, {"kind": "sql", "sql": "\x00", "expect": "= 1"},
-    {"kind": "rowCount", "min": 10**400}, {"kind": "rowCount", "minRatio": "x"}, {"kind": "rowCount", "min": True},
-    {"kind": "nullShare", "column": [], "max": 0}, {"kind": "nullShare", "column": "v", "max": 1e308},
-    {"kind": "uniqueKey", "columns": [[]]}, {"kind": "uniqueKey", "columns": ["v"] * 3}, {"kind": "time", "notBefore": "9" * 400},
-    {"kind": "time", "maxAge": "1e9d"}, {"kind": "time", "notBefore": "-99999999999999d"},
+    None,
+    1,
+    [],
+    {"kind": None},
+    {"kind": []},
+    {"kind": "sql", "sql": None, "expect": "= 1"},
+    {"kind": "sql", "sql": "x", "expect": []},
+    {"kind": "sql", "sql": "select 1 from t where (((", "expect": "= 1"},
+    {"kind": "sql", "sql": "\x00", "expect": "= 1"},
+    {"kind": "rowCount", "min": 10**400},
+    {"kind": "rowCount", "minRatio": "x"},
+    {"kind": "rowCount", "min": True},
+    {"kind": "nullShare", "column": [], "max": 0},
+    {"kind": "nullShare", "column": "v", "max": 1e308},
+    {"kind": "uniqueKey", "columns": [[]]},
+    {"kind": "uniqueKey", "columns": ["v"] * 3},
+    {"kind": "time", "notBefore": "9" * 400},
+    {"kind": "time", "maxAge": "1e9d"},
+    {"kind": "time", "notBefore": "-99999999999999d"},
     {"kind": "rowCount", "min": 1, "name": LONE_SURROGATE},
-]  # fmt: skip
+]
 BODIES: list[str | bytes] = [
-    b"", b" ", b"null", b"0", b'"x"', b"[]", b"{}", b"{", b"[1]", b"\xff\xfe", b'{"a":NaN}', b'"\\ud800"', b"\x00", b"[" * 100_000,
+    b"",
+    b" ",
+    b"null",
+    b"0",
+    b'"x"',
+    b"[]",
+    b"{}",
+    b"{",
+    b"[1]",
+    b"\xff\xfe",
+    b'{"a":NaN}',
+    b'"\\ud800"',
+    b"\x00",
+    b"[" * 100_000,
     *(
         json.dumps({key: value})
-        for key in ("segments", "segmentsFrom", "segmentsTo", "customMap", "checks", "timeoutMs", "reason", "retention", "dryRun")
+        for key in (
+            "segments",
+            "segmentsFrom",
+            "segmentsTo",
+            "customMap",
+            "checks",
+            "timeoutMs",
+            "reason",
+            "retention",
+            "dryRun",
+        )
         for value in NOTHINGS
     ),
     json.dumps({"segmentsFrom": ["a"], "segmentsTo": ["a"]}),
@@ -49,9 +126,10 @@ BODIES: list[str | bytes] = [
     json.dumps({"segmentsFrom": [], "segmentsTo": ["n" + LONE_SURROGATE]}),
     json.dumps({"segmentsTo": ["n"], "customMap": {"pinotadmin.declaredBytes": "٣"}}),
     json.dumps({"segmentsTo": ["n"], "customMap": {"pinotadmin.declaredRows": "9" * 40}}),
-    json.dumps({"segments": ["a"], "retention": "-3d"}), json.dumps({"segments": ["a"], "retention": "9" * 30 + "d"}),
+    json.dumps({"segments": ["a"], "retention": "-3d"}),
+    json.dumps({"segments": ["a"], "retention": "9" * 30 + "d"}),
     *(json.dumps({"checks": [check]}) for check in NO_CHECKS),
-]  # fmt: skip
+]
 
 
 def addresses() -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -98,20 +176,36 @@ def test_names_that_no_file_can_have_are_refused_and_the_longest_that_can_go_all
     assert [k.segment for k in archive.list_kept(table.ctx, TABLE)[0]] == [longest]
     for name in ("s" * 181, "ä" * 31, LONE_SURROGATE):
         body = json.dumps({"segmentsFrom": [], "segmentsTo": [name]})
-        assert table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", body, "application/json").status_code == 400
+        assert (
+            table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", body, "application/json").status_code
+            == 400
+        )
     whole = json.dumps({"segmentsFrom": [], "segmentsTo": ["\U0001f600"]})
-    assert table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", whole, "application/json").status_code == 200
+    assert (
+        table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", whole, "application/json").status_code == 200
+    )
 
 
-@pytest.mark.parametrize(("method", "path", "parameters"), list(addresses()), ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("method", "path", "parameters"), list(addresses()), ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_nonsense_is_refused_with_a_cause_and_never_a_fault_of_ours(
     table: ApiCluster, method: str, path: str, parameters: tuple[str, ...]
 ) -> None:
     entry = start(table, ["a"], ["n"])
     good = {"<str:table>": "t_OFFLINE", "<str:entry>": entry, "<str:segment>": "b", "<str:job>": "j"}
-    asked = {"type": "OFFLINE", "segmentLineageEntryId": entry, "from": "current", "to": entry, "startTimestamp": "1", "endTimestamp": "2"}
+    asked = {
+        "type": "OFFLINE",
+        "segmentLineageEntryId": entry,
+        "from": "current",
+        "to": entry,
+        "startTimestamp": "1",
+        "endTimestamp": "2",
+    }
     usual = {k: v for k, v in asked.items() if k in parameters}
-    for hole, word in itertools.product([h for h in good if h in path], [w for w in WORDS if w.strip() and "/" not in w]):
+    for hole, word in itertools.product(
+        [h for h in good if h in path], [w for w in WORDS if w.strip() and "/" not in w]
+    ):
         ask(table, method, fill(path, {**good, hole: word}), usual)
     for parameter, word in itertools.product(parameters, WORDS):
         ask(table, method, fill(path, good), {**usual, parameter: word})

@@ -41,9 +41,12 @@ def test_a_table_is_created_once(cluster: ApiCluster) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"tableName": None}, {"tableType": "BAR"}, {"tableType": None}, {"segmentsConfig": {"timeColumnName": "nope"}}]
+    "change",
+    [{"tableName": None}, {"tableType": "BAR"}, {"tableType": None}, {"segmentsConfig": {"timeColumnName": "nope"}}],
 )
-def test_a_bad_config_is_refused_with_400_and_nothing_is_written(cluster: ApiCluster, change: dict[str, object]) -> None:
+def test_a_bad_config_is_refused_with_400_and_nothing_is_written(
+    cluster: ApiCluster, change: dict[str, object]
+) -> None:
     cluster.http.post("/schemas", schema_of(), JSON)
     body = {k: v for k, v in {**config_of(), **change}.items() if v is not None}
     assert cluster.http.post("/tables", body, JSON).status_code == 400
@@ -84,7 +87,14 @@ def test_dropping_a_table_leaves_nothing_and_its_name_can_be_used_again(cluster:
     cluster.memory.delete(paths.external_view("t_OFFLINE"))
     answer = cluster.http.delete("/tables/t?type=offline", headers={"X-Reason": "no longer needed"})
     assert answer.json() == {"status": "Tables: [t_OFFLINE] deleted"}
-    left = (paths.table_config, paths.ideal_state, paths.external_view, paths.lineage, paths.segments, paths.pending_deletions)
+    left = (
+        paths.table_config,
+        paths.ideal_state,
+        paths.external_view,
+        paths.lineage,
+        paths.segments,
+        paths.pending_deletions,
+    )
     assert [p("t_OFFLINE") for p in left if cluster.memory.exists(p("t_OFFLINE")) is not None] == []
     assert cluster.record(paths.BROKER_RESOURCE).maps == {}
     assert cluster.files == []
@@ -131,7 +141,9 @@ def test_a_schema_in_use_stays(cluster: ApiCluster) -> None:
 
 def test_states_sizes_and_rows_of_a_table(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.create(replication=2).push("s0", count=12)
-    monkeypatch.setattr("segments.api.tables.tables._sizes", lambda url, typed: {"s0": 100} if url.endswith(":8097") else {})
+    monkeypatch.setattr(
+        "segments.api.tables.tables._sizes", lambda url, typed: {"s0": 100} if url.endswith(":8097") else {}
+    )
     assert cluster.http.get("/tables/t/idealstate").json()["OFFLINE"] == cluster.ideal
     assert cluster.http.get("/tables/t/externalview").json()["OFFLINE"] == cluster.ideal
     size = cluster.http.get("/tables/t/size").json()["offlineSegments"]["segments"]["s0"]
@@ -181,14 +193,20 @@ def test_a_stored_config_that_can_not_be_read_is_replaced_by_a_good_one(cluster:
     node = cluster.memory.get(paths.table_config("t_OFFLINE"))
     assert node is not None
     assert node.record is not None
-    cluster.memory.replace(paths.table_config("t_OFFLINE"), node.record.with_simple(ingestionConfig='"x"'), node.version)
+    cluster.memory.replace(
+        paths.table_config("t_OFFLINE"), node.record.with_simple(ingestionConfig='"x"'), node.version
+    )
     assert "can not be read" in cluster.http.get("/tables/t").json()["error"]
     assert cluster.http.put("/tables/t", config_of(), "application/json").status_code == 200
     assert cluster.http.get("/tables/t").status_code == 200
 
 
 def test_a_config_is_kept_as_it_was_sent(cluster: ApiCluster) -> None:
-    sent = {**config_of(), "segmentsConfig": {"timeColumnName": "day", "replication": 1, "new": [None]}, "query": {"timeoutMs": "5"}}
+    sent = {
+        **config_of(),
+        "segmentsConfig": {"timeColumnName": "day", "replication": 1, "new": [None]},
+        "query": {"timeoutMs": "5"},
+    }
     cluster.create()
     assert cluster.http.put("/tables/t", sent, "application/json").status_code == 200
     stored = cluster.http.get("/tables/t").json()["OFFLINE"]

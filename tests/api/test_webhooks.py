@@ -1,4 +1,6 @@
-"""Webhooks over REST: added, changed, tested, removed; the secret is shown once; findings and waiting messages are on /metrics."""
+"""Webhooks over REST: added, changed, tested, removed; the secret is shown once; findings and waiting messages are on
+/metrics.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def receiver(tmp_path: Path, settings: Any) -> Iterator[Receiver]:
 
 
 def test_a_webhook_is_added_tested_changed_and_removed(cluster: ApiCluster, receiver: Receiver) -> None:
-    made = cluster.http.post(HOOKS, {"name": "ops", "url": receiver.url, "severity": "error"}, JSON, headers={"X-Reason": "on call"})
+    made = cluster.http.post(
+        HOOKS, {"name": "ops", "url": receiver.url, "severity": "error"}, JSON, headers={"X-Reason": "on call"}
+    )
     assert made.status_code == 201
     assert len(made.json()["secret"]) > 30
     address = made["Location"]
@@ -41,7 +45,12 @@ def test_a_webhook_is_added_tested_changed_and_removed(cluster: ApiCluster, rece
     assert cluster.http.post(f"{address}/test").json()["error"] == "The receiver answered 410."
     assert [d["state"] for d in cluster.http.get(f"{address}/deliveries").json()["deliveries"]] == ["FAILED", "SENT"]
     changed = cluster.http.put(address, {"tables": "sales_*", "enabled": False}, JSON).json()
-    assert (changed["name"], changed["tables"], changed["severity"], changed["enabled"]) == ("ops", "sales_*", "error", False)
+    assert (changed["name"], changed["tables"], changed["severity"], changed["enabled"]) == (
+        "ops",
+        "sales_*",
+        "error",
+        False,
+    )
     assert made.json()["secret"] not in str([*AuditEvent.objects.values()])
     assert cluster.http.delete(address).status_code == 200
     assert cluster.http.get(address).status_code == 404
@@ -55,7 +64,9 @@ def test_a_webhook_is_added_tested_changed_and_removed(cluster: ApiCluster, rece
         ({"name": "x", "url": "http://127.0.0.1/", "secret": "short"}, "secret"),
     ],
 )  # fmt: skip
-def test_what_can_not_be_is_refused_with_its_field(cluster: ApiCluster, receiver: Receiver, body: dict[str, Any], field: str) -> None:
+def test_what_can_not_be_is_refused_with_its_field(
+    cluster: ApiCluster, receiver: Receiver, body: dict[str, Any], field: str
+) -> None:
     answer = cluster.http.post(HOOKS, body, JSON)
     assert (answer.status_code, answer.json()["field"]) == (400, field)
 

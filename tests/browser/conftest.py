@@ -53,7 +53,9 @@ NEW, OLD = ("sales_20_0", "sales_20_1"), ("sales_19_0", "sales_19_1")
 @pytest.fixture
 def world(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Table t: snapshot old was replaced by new; the mirror shows it; one push, finding, pass and audit record."""
-    silent = SimpleNamespace(errors=lambda url, table: {}, profile=lambda url, table, segments: Profile((), tuple(segments)))
+    silent = SimpleNamespace(
+        errors=lambda url, table: {}, profile=lambda url, table, segments: Profile((), tuple(segments))
+    )
     monkeypatch.setattr(wiring, "servers", lambda: silent)
     world = World(tmp_path)
     world.ctx = replace(world.ctx, cluster=CLUSTER)
@@ -71,7 +73,13 @@ def world(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         make_run(table_name=TABLE.typed)
         make_event(target=TABLE.typed, detail={"entry": entry})
         make_table(
-            "empty_OFFLINE", segments_total=0, segments_visible=0, replicas_wanted=0, replicas_online=0, rows_visible=0, bytes_visible=0
+            "empty_OFFLINE",
+            segments_total=0,
+            segments_visible=0,
+            replicas_wanted=0,
+            replicas_online=0,
+            rows_visible=0,
+            bytes_visible=0,
         )
         make_user("olga", "operate", is_staff=True)
         yield world
@@ -79,7 +87,9 @@ def world(transactional_db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def blocked(world: World) -> Push:
-    """A push whose new side is hidden: one of the table's checks blocks it, another one warns. A segment waits for its deletion."""
+    """A push whose new side is hidden: one of the table's checks blocks it, another one warns. A segment waits for its
+    deletion.
+    """
     new = "sales_21_0"
     entry = replacement.start_replace(world.ctx, TABLE, list(NEW), [new], actor=ANN)
     world.upload(new)
@@ -110,21 +120,49 @@ def realtime(world: World, tmp_path: Path) -> Iterator[RealtimeWorld]:
         first = realtime.consuming[0]
         if path.endswith("/consumers"):
             bad = [{"offset": "17", "reason": "The message is no object but list."}]
-            return [{"segmentName": first, "partition": 0, "rows": 40, "bytes": 4096, "messages": 42, "badMessages": 2, "badSamples": bad}]
+            return [
+                {
+                    "segmentName": first,
+                    "partition": 0,
+                    "rows": 40,
+                    "bytes": 4096,
+                    "messages": 42,
+                    "badMessages": 2,
+                    "badSamples": bad,
+                }
+            ]
         info = {"recordsLag": {"0": "7"}, "currentOffsets": {"0": "42"}}
-        return [{"segmentName": first, "consumerState": "CONSUMING", "lastConsumedTimestamp": 5, "partitionOffsetInfo": info}]
+        return [
+            {
+                "segmentName": first,
+                "consumerState": "CONSUMING",
+                "lastConsumedTimestamp": 5,
+                "partitionOffsetInfo": info,
+            }
+        ]
 
     realtime.ctx = replace(realtime.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=say))  # type: ignore[arg-type]  # only what is asked
-    record_data_loss(realtime.ctx.store, REALTIME.typed, [DataLoss(0, "100", "350", realtime.consuming[0], realtime.now)])
+    record_data_loss(
+        realtime.ctx.store, REALTIME.typed, [DataLoss(0, "100", "350", realtime.consuming[0], realtime.now)]
+    )
     consumption.pause_partitions(realtime.ctx, REALTIME, [1], actor=ANN)
     Follower(realtime.memory, Cluster.objects.get(name=CLUSTER)).sync_all()
     table, now = Table.objects.get(name=REALTIME.typed), timezone.now()
     for minutes, behind in ((30, 0), (20, 900), (10, 30), (1, 7)):
         LagSample.objects.create(table=table, partition=0, at=now - timedelta(minutes=minutes), messages=behind)
     payloads = [b'{"id": "a", "password": "x", "ts": "noon"}', b"no json", b'{"id": "fits", "ts": 1700000000000}']
-    told = [Message("a", n % 2, str(17 + n), "gone", realtime.now, 0, "", "It is no JSON.", len(p), p) for n, p in enumerate(payloads)]
+    told = [
+        Message("a", n % 2, str(17 + n), "gone", realtime.now, 0, "", "It is no JSON.", len(p), p)
+        for n, p in enumerate(payloads)
+    ]
     keeping.keep_report(realtime.ctx, REALTIME, Report("1", "Server_1", told, [], 7))
-    make_finding(table_name=REALTIME.typed, code="consumption-data-loss", subject="0:100:350", severity="error", message="Rows are lost.")
+    make_finding(
+        table_name=REALTIME.typed,
+        code="consumption-data-loss",
+        subject="0:100:350",
+        severity="error",
+        message="Rows are lost.",
+    )
     with wiring.use(realtime.ctx, FakeBroker()):
         yield realtime
 
@@ -134,7 +172,9 @@ def context(browser: Browser, live_server: LiveServer, world: World) -> Iterator
     """A fresh browser profile that reaches only the live server."""
     context = browser.new_context(base_url=live_server.url, viewport={"width": 1280, "height": 900})
     context.set_default_timeout(10_000)
-    context.route("**/*", lambda route: route.continue_() if route.request.url.startswith(live_server.url) else route.abort())
+    context.route(
+        "**/*", lambda route: route.continue_() if route.request.url.startswith(live_server.url) else route.abort()
+    )
     yield context
     context.close()
 

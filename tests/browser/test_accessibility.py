@@ -51,8 +51,19 @@ def test_no_page_has_a_serious_fault(page: Page) -> None:
 
 def test_no_page_around_failed_checks_has_a_serious_fault(page: Page, blocked: Push) -> None:
     push, entry = f"/console/pushes/{blocked.pk}/", f"{TABLE_PAGE}lineage/{blocked.entry_id}/"
-    pages = [push, f"{push}finish/", f"{push}override/", entry, f"{entry}end/", f"{entry}check/", f"{TABLE_PAGE}checks/"]
-    assert _faults(page, [*pages, f"{TABLE_PAGE}lineage/", f"{TABLE_PAGE}deleted/", f"{TABLE_PAGE}deleted/extra/cancel/"]) == {}
+    pages = [
+        push,
+        f"{push}finish/",
+        f"{push}override/",
+        entry,
+        f"{entry}end/",
+        f"{entry}check/",
+        f"{TABLE_PAGE}checks/",
+    ]
+    assert (
+        _faults(page, [*pages, f"{TABLE_PAGE}lineage/", f"{TABLE_PAGE}deleted/", f"{TABLE_PAGE}deleted/extra/cancel/"])
+        == {}
+    )
     page.goto(push)
     page.get_by_text("5 rows, 20 are replaced").wait_for()
 

@@ -1,4 +1,6 @@
-"""The admin's buttons in a real browser: a paused table is resumed from its row, and a chosen action has a button that runs it."""
+"""The admin's buttons in a real browser: a paused table is resumed from its row, and a chosen action has a button that
+runs it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Several clusters in a browser: the switcher leads to another one and back, a cluster that goes down says so without a reload."""
+"""Several clusters in a browser: the switcher leads to another one and back, a cluster that goes down says so without a
+reload.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,26 @@ def prod(page: Page, tmp_path: Path) -> Iterator[PinotCluster]:
     """A Pinot that is up, and a table of it."""
     pinot = PinotCluster(tmp_path / "prod")
     row = Cluster.objects.create(
-        name="prod", kind="pinot", controller_urls=["https://pinot-controller.example:9000"], state="up", version="0.11.0",
-        state_since=timezone.now() - timedelta(days=3), checked_at=timezone.now(), mirrored_at=timezone.now(), calls_per_minute=38,
-        zookeeper="zk1:2181,zk2:2181", zookeeper_cluster="PinotCluster", auth="basic", auth_user="robot", auth_source="stored",
-    )  # fmt: skip
+        name="prod",
+        kind="pinot",
+        controller_urls=["https://pinot-controller.example:9000"],
+        state="up",
+        version="0.11.0",
+        state_since=timezone.now() - timedelta(days=3),
+        checked_at=timezone.now(),
+        mirrored_at=timezone.now(),
+        calls_per_minute=38,
+        zookeeper="zk1:2181,zk2:2181",
+        zookeeper_cluster="PinotCluster",
+        auth="basic",
+        auth_user="robot",
+        auth_source="stored",
+    )
     table = make_table("orders_OFFLINE", cluster=row)
     failed = {"taskId": "x_0", "state": "TASK_ERROR", "info": "no space left on device"}
-    pinot.rest.tasks.add("MergeRollupTask", 1, subtaskCount={"total": 2, "completed": 1, "error": 1}, subtaskInfos=[failed])
+    pinot.rest.tasks.add(
+        "MergeRollupTask", 1, subtaskCount={"total": 2, "completed": 1, "error": 1}, subtaskInfos=[failed]
+    )
     make_segments(table, "orders_0", "orders_1")
     make_entry(table, segments_from=["orders_a"], segments_to=["orders_0", "orders_1"])
     with wiring.use_cluster(pinot.ctx):
@@ -64,7 +79,9 @@ def test_the_switcher_leads_to_another_cluster_and_back(page: Page, prod: PinotC
     expect(page.get_by_role("link", name="orders_OFFLINE")).to_have_count(0)
 
 
-def test_a_cluster_that_goes_down_says_so_without_a_reload_and_says_when_it_is_back(page: Page, prod: PinotCluster) -> None:
+def test_a_cluster_that_goes_down_says_so_without_a_reload_and_says_when_it_is_back(
+    page: Page, prod: PinotCluster
+) -> None:
     page.goto(f"{PROD}tables/orders_OFFLINE/")
     expect(page.get_by_role("alert")).to_have_count(0)
     go_down()

@@ -125,7 +125,9 @@ def test_a_push_is_followed_until_it_is_over(page: Page) -> None:
     expect(page.get_by_text("Now registering segments.", exact=True)).to_be_visible()
     expect(page.locator("#announcer")).to_have_text("RUNNING Now registering segments.")
     push.segments.update(name=NEW[0])
-    Push.objects.update(state="DONE", stage="END", plan={"replaces": True}, finished_at=timezone.now() + timedelta(seconds=1))
+    Push.objects.update(
+        state="DONE", stage="END", plan={"replaces": True}, finished_at=timezone.now() + timedelta(seconds=1)
+    )
     expect(page.get_by_text("Queries see the new snapshot.", exact=True)).to_be_visible()
     assert page.locator("[hx-trigger='every 1s']").count() == 0
 
@@ -138,7 +140,9 @@ def test_slash_goes_to_the_search_field(page: Page) -> None:
 def test_dark_mode_follows_the_system(page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     page.goto("/")
-    red, green, blue = (int(n) for n in re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3])
+    red, green, blue = (
+        int(n) for n in re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]
+    )
     assert max(red, green, blue) < 60
     page.emulate_media(color_scheme="light")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(246, 246, 248)"

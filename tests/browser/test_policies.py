@@ -1,4 +1,6 @@
-"""In a real browser no page, of console, admin and API explorer, logs in or out, breaks its policy; and what they need does work."""
+"""In a real browser no page, of console, admin and API explorer, logs in or out, breaks its policy; and what they need
+does work.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ pytestmark = pytest.mark.browser
 #: Reports every violation to the page itself, with the directive that was broken.
 _LISTEN = """
 window.violations = [];
-document.addEventListener("securitypolicyviolation", e => window.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
+document.addEventListener("securitypolicyviolation", e =>
+  window.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
 """
 
 
@@ -65,7 +68,12 @@ def test_no_page_of_the_admin_breaks_its_policy_and_its_menus_open(page: Page, c
     table = Table.objects.first()
     assert table is not None
     pages = [f"/admin/segments/{model}/" for model in models]
-    more = [f"/admin/segments/table/{table.pk}/change/", "/admin/segments/grant/add/", "/admin/auth/user/", "/admin/auth/user/add/"]
+    more = [
+        f"/admin/segments/table/{table.pk}/change/",
+        "/admin/segments/grant/add/",
+        "/admin/auth/user/",
+        "/admin/auth/user/add/",
+    ]
     assert _broken(page, ["/admin/", *pages, *more]) == {}
     # The look of the admin is Alpine's: what it hides until it has run is shown and hidden by it.
     page.goto("/admin/")
@@ -83,6 +91,8 @@ def test_a_page_that_tried_to_run_a_script_of_its_text_could_not(page: Page) -> 
     """The listener hears: an inline script that somebody got into a page is reported and does not run."""
     page.add_init_script(_LISTEN)
     page.goto("/")
-    page.evaluate("const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s)")
+    page.evaluate(
+        "const s = document.createElement('script'); s.textContent = 'window.ran = true'; document.body.append(s)"
+    )
     page.wait_for_function("window.violations.length > 0")
     assert page.evaluate("window.ran") is None

@@ -1,6 +1,8 @@
-"""Kills at random while rows stream in: no row is lost or doubled, and consumption goes on within 30 seconds of every kill.
+"""Kills at random while rows stream in: no row is lost or doubled, and consumption goes on within 30 seconds of every
+kill.
 
-Two minutes by default; ``make chaos`` sets CHAOS_SECONDS to half an hour. A failure names its seed; CHAOS_SEED repeats a run's choices.
+Two minutes by default; ``make chaos`` sets CHAOS_SECONDS to half an hour. A failure names its seed; CHAOS_SEED repeats
+a run's choices.
 """
 
 from __future__ import annotations
@@ -82,7 +84,11 @@ class Chaos:
     def victims(self) -> dict[str, int]:
         """{name: pid} of all that may be killed."""
         found: dict[str, Any] = self.installation.endpoints
-        pids = {name: pid for name, pid in found["pids"].items() if name in ("web", "zookeeper", "redis", "mirror", "worker")}
+        pids = {
+            name: pid
+            for name, pid in found["pids"].items()
+            if name in ("web", "zookeeper", "redis", "mirror", "worker")
+        }
         servers = {s["instance"]: s["pid"] for s in found["servers"] if s["pid"]}
         # Servers and the controller's process matter most.
         return {**pids, **servers}
@@ -119,7 +125,11 @@ def test_random_kills_lose_and_double_nothing_and_consumption_goes_on(tmp_path: 
             before = visible(client, table)
             name = chaos.strike()
             goal = max(before, sum(table.sent.values()))
-            poll(lambda goal=goal: visible(client, table) >= goal, GOES_ON_S, f"seed {SEED}: rows after the kill of {name} ({chaos.done})")
+            poll(
+                lambda goal=goal: visible(client, table) >= goal,
+                GOES_ON_S,
+                f"seed {SEED}: rows after the kill of {name} ({chaos.done})",
+            )
             threading.Event().wait(chaos.random.uniform(0.5, 4))
         producer.stop()
         total = sum(table.sent.values())

@@ -1,4 +1,6 @@
-"""A deep store that hangs for half a minute (HANGING_SECONDS; ten minutes in ``make chaos``): what does not need it goes on."""
+"""A deep store that hangs for half a minute (HANGING_SECONDS; ten minutes in ``make chaos``): what does not need it
+goes on.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ def a_round(client: Client, table: str, paused: Table) -> None:
     assert passes["ok"], passes
 
 
-def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(installation: Installation, store: HangingStore) -> None:
+def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(
+    installation: Installation, store: HangingStore
+) -> None:
     client = Client(installation.endpoints)
     client.create("kept")
     client.upload("kept", "a", "b")
@@ -110,4 +114,6 @@ def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(installation: 
         stream.stop()
     poll(table.whole, 90, "every row exactly once")
     deleted = installation.folder / "deepstore" / "Deleted_Segments" / "kept"
-    poll(lambda: deleted.exists() and list(deleted.iterdir()), 120, "the deletion that waited for the store is finished")
+    poll(
+        lambda: deleted.exists() and list(deleted.iterdir()), 120, "the deletion that waited for the store is finished"
+    )

@@ -1,7 +1,9 @@
-"""A random walk through a table's history while processes are killed: every answer is one state of it, and nothing is doubled or lost.
+"""A random walk through a table's history while processes are killed: every answer is one state of it, and nothing is
+doubled or lost.
 
-Pushes, refreshes by name, rollbacks over one or several steps, undos, deletions and restores, one after the other; HISTORY_SECONDS is half
-a minute by default, ``make chaos`` sets five. A failure names its seed; CHAOS_SEED repeats a run's choices.
+Pushes, refreshes by name, rollbacks over one or several steps, undos, deletions and restores, one after the other;
+HISTORY_SECONDS is half a minute by default, ``make chaos`` sets five. A failure names its seed; CHAOS_SEED repeats a
+run's choices.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ class Answers:
 
 
 class Walk:
-    """``seen`` is what queries must see; ``entries``: the two sides of each push that may be taken back, oldest first."""
+    """``seen`` is what queries must see; ``entries``: the two sides of each push that may be taken back,
+    oldest first.
+    """
 
     def __init__(self, installation: Installation) -> None:
         self.installation, self.random = installation, random.Random(SEED)
@@ -100,8 +104,14 @@ class Walk:
             act()
         except (AssertionError, requests.RequestException):
             killer.join() if is_struck else None
-            poll(lambda: (self.installation.folder / "endpoints.json").exists(), 60, f"seed {SEED}: healthy after {self.done}")
-            shown = poll(lambda: self.shown([self.seen, goal]), 60, f"seed {SEED}: one of the two sides after {self.done}")
+            poll(
+                lambda: (self.installation.folder / "endpoints.json").exists(),
+                60,
+                f"seed {SEED}: healthy after {self.done}",
+            )
+            shown = poll(
+                lambda: self.shown([self.seen, goal]), 60, f"seed {SEED}: one of the two sides after {self.done}"
+            )
         else:
             killer.join() if is_struck else None
             shown = [goal]
@@ -119,7 +129,9 @@ class Walk:
         """The state that is shown, by the lineage; [] while nothing answers."""
         try:
             path = f"/segments/{TABLE}"
-            listed = self.client.call("GET", path, params={"type": "OFFLINE", "excludeReplacedSegments": "true"}).json()[0]["OFFLINE"]
+            listed = self.client.call(
+                "GET", path, params={"type": "OFFLINE", "excludeReplacedSegments": "true"}
+            ).json()[0]["OFFLINE"]
             answer = self.answers.now()
         except (AssertionError, requests.RequestException):
             return []
@@ -148,7 +160,9 @@ class Walk:
         content = f"{self.seen[name].split('@')[0]}@{self.number()}"
         self.entries.clear()  # what they show now has other content
         self.answers.allowed = [self.seen, {**self.seen, name: content}]
-        self.change("refresh", {**self.seen, name: content}, lambda: self.client.upload(TABLE, name, rows=ROWS, value=content))
+        self.change(
+            "refresh", {**self.seen, name: content}, lambda: self.client.upload(TABLE, name, rows=ROWS, value=content)
+        )
 
     def roll_back(self) -> None:
         """To before any push, with all that were built on it."""
@@ -165,7 +179,9 @@ class Walk:
                 return  # some were deleted since
             goal = {**{s: c for s, c in goal.items() if s not in new}, **old}
         ask, headers = f"/api/v1/lineage/{TABLE}/rollback", {"X-Reason": "chaos"}
-        if self.change("roll back", goal, lambda: self.client.call("POST", ask, params={"to": target}, headers=headers)):
+        if self.change(
+            "roll back", goal, lambda: self.client.call("POST", ask, params={"to": target}, headers=headers)
+        ):
             self.entries = {e: sides for e, sides in self.entries.items() if e not in steps}
             self.rolled_back = (target, before, goal)
 
@@ -174,7 +190,9 @@ class Walk:
             return
         target, goal, _ = self.rolled_back
         headers = {"X-Reason": "chaos"}
-        if self.change("undo", goal, lambda: self.client.call("POST", f"/api/v1/lineage/{TABLE}/{target}/undo", headers=headers)):
+        if self.change(
+            "undo", goal, lambda: self.client.call("POST", f"/api/v1/lineage/{TABLE}/{target}/undo", headers=headers)
+        ):
             self.rolled_back = None
             self.entries.clear()
 
@@ -208,7 +226,16 @@ def test_whatever_is_killed_queries_see_one_state_of_the_history_and_nothing_is_
         poll(lambda: walk.answers.now() == dict.fromkeys(walk.seen.values(), ROWS), 30, "the first state")
         walk.answers.allowed = [walk.seen]
         walk.answers.background.start()
-        steps = [walk.push, walk.push, walk.refresh, walk.roll_back, walk.roll_back, walk.undo, walk.undo, walk.delete_and_restore]
+        steps = [
+            walk.push,
+            walk.push,
+            walk.refresh,
+            walk.roll_back,
+            walk.roll_back,
+            walk.undo,
+            walk.undo,
+            walk.delete_and_restore,
+        ]
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
             walk.random.choice(steps)()

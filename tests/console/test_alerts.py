@@ -1,4 +1,6 @@
-"""The page of alerts: who is told, a new webhook whose secret is shown once, the test button, and what became of each message."""
+"""The page of alerts: who is told, a new webhook whose secret is shown once, the test button, and what became of each
+message.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,16 @@ def admin(db: None) -> Client:
 
 
 def body(url: str, **more: str) -> dict[str, str]:
-    return {"name": "ops", "url": url, "tables": "*", "cluster": "*", "severity": "warning", "is_enabled": "on", "reason": "a test", **more}
+    return {
+        "name": "ops",
+        "url": url,
+        "tables": "*",
+        "cluster": "*",
+        "severity": "warning",
+        "is_enabled": "on",
+        "reason": "a test",
+        **more,
+    }
 
 
 def test_a_webhook_is_added_tested_changed_and_removed(admin: Client, receiver: Receiver) -> None:
@@ -65,7 +76,9 @@ def test_without_the_right_nothing_is_seen_and_the_try_is_on_record(operator: Cl
 
 
 def test_findings_of_the_installation_have_a_way_on(admin: Client) -> None:
-    keep_findings(CLUSTER, "", [Found("worker-stuck", "repairs", "error", "It finished nothing.")], owns=lambda code: True)
+    keep_findings(
+        CLUSTER, "", [Found("worker-stuck", "repairs", "error", "It finished nothing.")], owns=lambda code: True
+    )
     text = admin.get("/console/findings/").content.decode()
     assert "Worker does not work" in text
     assert "the installation" in text

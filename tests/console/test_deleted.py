@@ -94,7 +94,9 @@ def test_nothing_chosen_is_told(admin: Client, segments: World) -> None:
     assert "Tick segments in the list first" in answer.content.decode()
 
 
-def test_who_may_not_delete_sees_no_such_button_and_is_refused_with_an_audit_record(operator: Client, segments: World) -> None:
+def test_who_may_not_delete_sees_no_such_button_and_is_refused_with_an_audit_record(
+    operator: Client, segments: World
+) -> None:
     text = operator.get(f"{BASE}/segments/").content.decode()
     assert "Reload the chosen…" in text
     assert "Delete the chosen…" not in text
@@ -105,7 +107,9 @@ def test_who_may_not_delete_sees_no_such_button_and_is_refused_with_an_audit_rec
     assert "segments.administer" in operator.get(f"{BASE}/delete/", {"s": ["a_0"]}).content.decode()
 
 
-def test_the_deleted_tab_lists_the_archive_and_the_queue_and_a_deletion_can_be_cancelled(admin: Client, segments: World) -> None:
+def test_the_deleted_tab_lists_the_archive_and_the_queue_and_a_deletion_can_be_cancelled(
+    admin: Client, segments: World
+) -> None:
     deletion.delete_segments(segments.ctx, TABLE, ["a_0"], actor=ANN)
     text = admin.get(f"{BASE}/deleted/").content.decode()
     for words in ("Being deleted (1)", "waits for servers to let go", "ann", "because"):

@@ -37,9 +37,21 @@ def test_an_error_without_a_field_is_at_the_place_that_the_page_names() -> None:
 @pytest.mark.parametrize(
     ("path", "values", "field"),
     [
-        ("/console/clusters/new/", {"name": "n", "controller_urls": "http://h:1", "broker_url": "ftp://x", "reason": "r"}, "broker_url"),
-        ("/console/clusters/new/", {"name": "n", "controller_urls": "http://h:1", "zookeeper": "::", "reason": "r"}, "zookeeper"),
-        ("/console/tokens/", {"name": "n", "scopes": ["read"], "tables": "a b", "cluster": "*", "days": "5", "reason": "r"}, "tables"),
+        (
+            "/console/clusters/new/",
+            {"name": "n", "controller_urls": "http://h:1", "broker_url": "ftp://x", "reason": "r"},
+            "broker_url",
+        ),
+        (
+            "/console/clusters/new/",
+            {"name": "n", "controller_urls": "http://h:1", "zookeeper": "::", "reason": "r"},
+            "zookeeper",
+        ),
+        (
+            "/console/tokens/",
+            {"name": "n", "scopes": ["read"], "tables": "a b", "cluster": "*", "days": "5", "reason": "r"},
+            "tables",
+        ),
     ],
 )
 def test_pages_show_it_there(db: None, path: str, values: dict[str, Any], field: str) -> None:

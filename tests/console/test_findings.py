@@ -1,4 +1,6 @@
-"""The inbox of findings: kinds in words, where each leads, what was done about it; filtered and sorted in the database."""
+"""The inbox of findings: kinds in words, where each leads, what was done about it; filtered and sorted
+in the database.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ def ran_over(finding: Finding, *sentences: str) -> PassRun:
     """A pass during which the finding was last seen."""
     around = timedelta(seconds=1)
     return make_run(
-        table_name=finding.table_name, started_at=finding.last_seen - around, finished_at=finding.last_seen + around, sentences=[*sentences]
+        table_name=finding.table_name,
+        started_at=finding.last_seen - around,
+        finished_at=finding.last_seen + around,
+        sentences=[*sentences],
     )
 
 
@@ -31,8 +36,15 @@ def rows(client: Client, **query: str) -> str:
 
 def test_findings_of_consumption_read_well_and_lead_to_what_they_are_about(viewer: Client) -> None:
     realtime = {"table_name": "r_REALTIME", "severity": "error"}
-    make_finding(code="consumption-data-loss", subject="0:100:250", message="Partition 0: rows from 100 to 250 had left.", **realtime)
-    make_finding(code="consumption-no-copy", subject=SEGMENT, message=f"Segment {SEGMENT} is only on servers.", **realtime)
+    make_finding(
+        code="consumption-data-loss",
+        subject="0:100:250",
+        message="Partition 0: rows from 100 to 250 had left.",
+        **realtime,
+    )
+    make_finding(
+        code="consumption-no-copy", subject=SEGMENT, message=f"Segment {SEGMENT} is only on servers.", **realtime
+    )
     make_finding(code="stale-push", subject="entry-7", message="Replacement entry-7 is unfinished.")
     make_finding(code="few-servers", subject="", message="The table wants 3 copies.")
     text = rows(viewer)
@@ -50,7 +62,9 @@ def test_an_unknown_kind_is_shown_all_the_same(viewer: Client) -> None:
 
 
 def test_what_the_pass_did_about_a_finding_stands_beside_it(viewer: Client) -> None:
-    stuck = make_finding(code="consumption-stuck", subject="2", table_name="r_REALTIME", message="Partition 2 stands still.")
+    stuck = make_finding(
+        code="consumption-stuck", subject="2", table_name="r_REALTIME", message="Partition 2 stands still."
+    )
     ran_over(stuck, "Partition 2 got a new consuming segment.", "Partition 20 is fine.", "Partition 2 stands still.")
     ran_over(make_finding(table_name="other_OFFLINE", subject="x"), "Partition 2 of another table.")
     text = rows(viewer, table="r_REALTIME")
@@ -69,9 +83,13 @@ def test_closed_findings_tell_what_closed_them(viewer: Client) -> None:
     assert rows(viewer) == ""
 
 
-def test_it_is_filtered_sorted_and_paged_with_few_queries(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+def test_it_is_filtered_sorted_and_paged_with_few_queries(
+    viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
     for number in range(60):
-        ran_over(make_finding(table_name=f"t{number:02}_OFFLINE", subject=f"s{number}", message=f"finding {number}"), "x")
+        ran_over(
+            make_finding(table_name=f"t{number:02}_OFFLINE", subject=f"s{number}", message=f"finding {number}"), "x"
+        )
     make_finding(code="no-file", severity="error", message="gone", table_name="zz_OFFLINE")
     with django_assert_max_num_queries(FRAME + 4):
         text = viewer.get(PAGE).content.decode()

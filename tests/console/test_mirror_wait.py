@@ -24,14 +24,19 @@ def test_the_page_comes_when_the_mirror_has_the_new_state(world: World, monkeypa
     row = make_entry(table, "e1", state=State.IN_PROGRESS.value)
     assert mirror_wait.wait_for_mirror(world.ctx, table)
     revert_replace(world.ctx, TABLE, "e1", force=True, actor=ANN)
-    began, late = time.monotonic(), threading.Timer(0.2, LineageEntry.objects.filter(pk=row.pk).update, kwargs={"state": "REVERTED"})
+    began, late = (
+        time.monotonic(),
+        threading.Timer(0.2, LineageEntry.objects.filter(pk=row.pk).update, kwargs={"state": "REVERTED"}),
+    )
     late.start()
     assert mirror_wait.wait_for_mirror(world.ctx, table)
     late.join()
     assert 0.15 < time.monotonic() - began < 5
 
 
-def test_a_mirror_that_stands_still_is_not_waited_for_longer_than_said(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mirror_that_stands_still_is_not_waited_for_longer_than_said(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mirror_wait, "LONGEST_S", 0.2)
     start_replace(world.ctx, TABLE, [], ["b"], actor=ANN, entry_id="e1")
     assert not mirror_wait.wait_for_mirror(world.ctx, make_table(TABLE.typed))

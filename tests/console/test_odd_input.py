@@ -1,4 +1,6 @@
-"""Every console address with odd names, parameters and form fields: pages, form errors and refusals, never a fault of ours."""
+"""Every console address with odd names, parameters and form fields: pages, form errors and refusals, never a fault of
+ours.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,9 @@ def _filled(address: str, chance: random.Random) -> str:
         hole, _, after = rest.partition(">")
         name = hole.rpartition(":")[2]
         words = [w for w in WORDS if w and "/" not in w]
-        drawn = known.get(name, "x") if chance.random() < 0.7 or hole.startswith(("uuid", "int")) else chance.choice(words)
+        drawn = (
+            known.get(name, "x") if chance.random() < 0.7 or hole.startswith(("uuid", "int")) else chance.choice(words)
+        )
         out = f"{before}{quote(drawn if not hole.startswith('int') else '1', safe='')}{after}"
     return "/" + out
 
@@ -96,7 +100,9 @@ def test_odd_input_meets_a_page_or_a_refusal(world: World, db: None, address: st
     client.raise_request_exception = False
     chance = random.Random(f"20 {address}")
     for method in ("get", "post") * _REQUESTS:
-        given = {chance.choice(FIELDS): chance.choice([*WORDS, *YAMLS]).encode("utf-8", "surrogatepass") for _ in range(6)}
+        given = {
+            chance.choice(FIELDS): chance.choice([*WORDS, *YAMLS]).encode("utf-8", "surrogatepass") for _ in range(6)
+        }
         path = _filled(address, chance)
         if method == "get":
             answer = client.get(f"{path}?{urlencode(given)}")

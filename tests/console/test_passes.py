@@ -21,7 +21,9 @@ from tests.services.world import World
 
 def test_a_pass_runs_over_one_table_with_a_reason(operator: Client, world: World) -> None:
     make_table("t_OFFLINE")
-    answer = operator.post("/console/tables/t_OFFLINE/passes/", {"task": "RetentionManager", "reason": "disk is full"}, follow=True)
+    answer = operator.post(
+        "/console/tables/t_OFFLINE/passes/", {"task": "RetentionManager", "reason": "disk is full"}, follow=True
+    )
     assert "RetentionManager ran over t_OFFLINE" in answer.content.decode()
     assert PassRun.objects.get().table_name == "t_OFFLINE"
     event = AuditEvent.objects.get()
@@ -29,7 +31,9 @@ def test_a_pass_runs_over_one_table_with_a_reason(operator: Client, world: World
 
 
 def test_a_pass_runs_over_all_tables(operator: Client, world: World) -> None:
-    answer = operator.post("/console/passes/", {"task": "SegmentStatusChecker", "table": "", "reason": "look"}, follow=True)
+    answer = operator.post(
+        "/console/passes/", {"task": "SegmentStatusChecker", "table": "", "reason": "look"}, follow=True
+    )
     assert "SegmentStatusChecker ran over all tables" in answer.content.decode()
     assert PassRun.objects.count() == 1
 
@@ -42,7 +46,9 @@ def test_a_wrong_form_runs_nothing(operator: Client, world: World, form: dict[st
     assert not PassRun.objects.exists()
 
 
-def test_runs_are_told_in_plain_sentences(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+def test_runs_are_told_in_plain_sentences(
+    viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
     make_table()
     make_run()
     make_run(task="SegmentStatusChecker", succeeded=False, sentences=[])
@@ -67,7 +73,9 @@ def test_findings_show_errors_first_and_closed_ones_on_demand(viewer: Client) ->
     assert "Nothing matches" in viewer.get("/console/findings/?table=zzz").content.decode()
 
 
-def test_the_audit_page_filters_and_pages(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+def test_the_audit_page_filters_and_pages(
+    viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
     for _ in range(60):
         make_event()
     make_event(actor="bob", action="push", target="sales_OFFLINE", outcome="refused")
@@ -111,7 +119,9 @@ def test_the_health_strip_counts_what_lives(viewer: Client, world: World) -> Non
     assert "no broker" in text
 
 
-def test_the_health_strip_names_a_worker_that_does_not_work(viewer: Client, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_health_strip_names_a_worker_that_does_not_work(
+    viewer: Client, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     states = [PoolState(PASSES, ""), PoolState(REPAIRS, "It finished nothing for 125 s.")]
     monkeypatch.setattr(wiring, "worker_states", lambda: states)
     text = viewer.get("/console/health/").content.decode()

@@ -41,7 +41,9 @@ def test_htmx_gets_only_the_result(viewer: Client, broker: FakeBroker) -> None:
         ("selec carrier from (", 10, False),
     ],
 )
-def test_a_page_says_when_a_limit_was_added_to_the_query(viewer: Client, broker: FakeBroker, sql: str, rows: int, is_told: bool) -> None:
+def test_a_page_says_when_a_limit_was_added_to_the_query(
+    viewer: Client, broker: FakeBroker, sql: str, rows: int, is_told: bool
+) -> None:
     schema = {"columnNames": ["carrier"], "columnDataTypes": ["STRING"]}
     broker.answer = {"resultTable": {"dataSchema": schema, "rows": [["AA"]] * rows}, "exceptions": []}
     text = viewer.post("/console/query/", {"sql": sql}, headers=HTMX).content.decode()
@@ -61,7 +63,9 @@ def test_exceptions_of_the_broker_are_shown(viewer: Client, broker: FakeBroker) 
     assert "&lt;oops&gt;" in text
 
 
-def test_an_empty_query_and_a_missing_broker_say_what_to_do(viewer: Client, broker: FakeBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_query_and_a_missing_broker_say_what_to_do(
+    viewer: Client, broker: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "Write a query first." in viewer.post("/console/query/", {"sql": " "}, headers=HTMX).content.decode()
 
     def missing() -> FakeBroker:
@@ -75,22 +79,32 @@ def test_an_empty_query_and_a_missing_broker_say_what_to_do(viewer: Client, brok
 
 def test_the_page_shows_some_rows_and_the_csv_all(viewer: Client, broker: FakeBroker) -> None:
     rows = [[f"c{i}", i] for i in range(SHOWN_ROWS + 5)]
-    broker.answer = {"resultTable": {"dataSchema": {"columnNames": ["c", "n"], "columnDataTypes": ["STRING", "INT"]}, "rows": rows}}
-    assert f"{SHOWN_ROWS} rows shown of {SHOWN_ROWS + 5}" in viewer.post("/console/query/", {"sql": "q"}, headers=HTMX).content.decode()
+    broker.answer = {
+        "resultTable": {"dataSchema": {"columnNames": ["c", "n"], "columnDataTypes": ["STRING", "INT"]}, "rows": rows}
+    }
+    assert (
+        f"{SHOWN_ROWS} rows shown of {SHOWN_ROWS + 5}"
+        in viewer.post("/console/query/", {"sql": "q"}, headers=HTMX).content.decode()
+    )
     answer = viewer.post("/console/query/csv/", {"sql": "q"})
     assert len(answer.getvalue().decode().splitlines()) == SHOWN_ROWS + 6
 
 
 def test_the_csv_holds_nothing_a_spreadsheet_would_run(viewer: Client, broker: FakeBroker) -> None:
     broker.answer = {
-        "resultTable": {"dataSchema": {"columnNames": ["a", "b"], "columnDataTypes": ["STRING", "INT"]}, "rows": [["=1+1", -5]]}
+        "resultTable": {
+            "dataSchema": {"columnNames": ["a", "b"], "columnDataTypes": ["STRING", "INT"]},
+            "rows": [["=1+1", -5]],
+        }
     }
     answer = viewer.post("/console/query/csv/", {"sql": "q"})
     assert answer.getvalue().decode().splitlines() == ["a,b", "'=1+1,-5"]
 
 
 @pytest.mark.parametrize("alias", ["=cmd()", "+1", "-1", "@SUM(A1)", "\tx", "\uff1dcmd()"])
-def test_an_alias_of_a_query_is_no_formula_in_the_header_of_the_csv(viewer: Client, broker: FakeBroker, alias: str) -> None:
+def test_an_alias_of_a_query_is_no_formula_in_the_header_of_the_csv(
+    viewer: Client, broker: FakeBroker, alias: str
+) -> None:
     table = {"dataSchema": {"columnNames": [alias, "b"], "columnDataTypes": ["INT", "INT"]}, "rows": [[1, 2]]}
     broker.answer = {"resultTable": table}
     answer = viewer.post("/console/query/csv/", {"sql": "q"})

@@ -97,7 +97,9 @@ def test_the_overview_shows_sums_schema_findings_and_pushes(
         assert words in text
 
 
-def test_segments_are_paged_in_the_database(viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+def test_segments_are_paged_in_the_database(
+    viewer: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
     table = make_table(segments_total=120)
     make_segments(table, *(f"s_{i:03}" for i in range(120)))
     with django_assert_max_num_queries(FRAME + 3):

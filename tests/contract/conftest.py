@@ -1,4 +1,6 @@
-"""One store suite, two worlds: in memory, and a real ZooKeeper shared by the whole run, a fresh cluster for each test."""
+"""One store suite, two worlds: in memory, and a real ZooKeeper shared by the whole run, a fresh cluster
+for each test.
+"""
 
 from __future__ import annotations
 

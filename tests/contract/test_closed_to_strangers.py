@@ -58,7 +58,9 @@ def client_of(hosts: str, login: ZooKeeperLogin | None = None) -> KazooClient:
 @pytest.fixture(params=["nobody", "somebody else"])
 def stranger(request: pytest.FixtureRequest, guarded: ZooKeeperProcess) -> Iterator[KazooClient]:
     """A local process without a login, and one that knows the user but not the password."""
-    client = client_of(guarded.hosts, ZooKeeperLogin(*((DIGEST, OURS.user, "guessed") if request.param == "somebody else" else ())))
+    client = client_of(
+        guarded.hosts, ZooKeeperLogin(*((DIGEST, OURS.user, "guessed") if request.param == "somebody else" else ()))
+    )
     yield client
     client.stop()
     client.close()
@@ -68,7 +70,9 @@ def fill(store: Store) -> None:
     """Every way in which the store makes znodes."""
     store.create(paths.lineage("t_OFFLINE"), RECORD)
     store.create(f"{paths.UPLOAD_LOCKS}/t_OFFLINE/s", RECORD, ephemeral=True)
-    store.transaction([Create(paths.ideal_state("t_OFFLINE"), RECORD), Create(paths.segment("new_OFFLINE", "s"), RECORD)])
+    store.transaction(
+        [Create(paths.ideal_state("t_OFFLINE"), RECORD), Create(paths.segment("new_OFFLINE", "s"), RECORD)]
+    )
     store.create(VIEW, RECORD)
     join(store, "Broker_127.0.0.1_9000", "127.0.0.1", 9000, ["broker"])
     join(store, "Server_127.0.0.1_8098", "127.0.0.1", 8098, ["server"])
@@ -80,7 +84,9 @@ def tree(client: KazooClient, node: str) -> Iterator[str]:
         yield from tree(client, f"{node.rstrip('/')}/{name}")
 
 
-def test_every_znode_is_for_our_login_and_three_are_for_everybodys_eyes(guarded: ZooKeeperProcess, store: Store) -> None:
+def test_every_znode_is_for_our_login_and_three_are_for_everybodys_eyes(
+    guarded: ZooKeeperProcess, store: Store
+) -> None:
     fill(store)
     client = client_of(guarded.hosts, OURS)
     nodes = [node for node in tree(client, "/") if not node.startswith("/zookeeper")]
@@ -98,7 +104,14 @@ def test_a_stranger_reads_where_brokers_are_and_nothing_else(stranger: KazooClie
     fill(store)
     for path in (VIEW, BROKER):
         assert stranger.get(f"/test{path}")[0]
-    for path in ("", paths.lineage("t_OFFLINE"), paths.ideal_state("t_OFFLINE"), paths.segment("new_OFFLINE", "s"), SERVER, paths.ACCESS):
+    for path in (
+        "",
+        paths.lineage("t_OFFLINE"),
+        paths.ideal_state("t_OFFLINE"),
+        paths.segment("new_OFFLINE", "s"),
+        SERVER,
+        paths.ACCESS,
+    ):
         for read in (stranger.get, stranger.get_children, stranger.get_acls):
             with pytest.raises(NoAuthError):
                 read(f"/test{path}")
@@ -155,7 +168,9 @@ def test_what_an_earlier_version_left_open_is_closed_at_the_next_start_and_kept(
     process.start()
     close_server(process.hosts, "test", OURS)
     client = client_of(process.hosts, OURS)
-    assert all(client.get_acls(node)[0] == OURS.acl(node.removeprefix("/test")) for node in tree(client, "/") if node != VIEW)
+    assert all(
+        client.get_acls(node)[0] == OURS.acl(node.removeprefix("/test")) for node in tree(client, "/") if node != VIEW
+    )
     after = ZooKeeperStore(process.hosts, "test", login=OURS)
     assert after.get(paths.lineage("t_OFFLINE")).record == RECORD  # type: ignore[union-attr]
     with pytest.raises(NoAuthError):
@@ -185,7 +200,9 @@ def test_the_tree_is_walked_once(guarded: ZooKeeperProcess, store: ZooKeeperStor
     client.close()
 
 
-@pytest.mark.parametrize("text", ["digest", "digest:user", "digest::password", "basic:user:password", "sasl:user:", "x509:a:b", "x509"])
+@pytest.mark.parametrize(
+    "text", ["digest", "digest:user", "digest::password", "basic:user:password", "sasl:user:", "x509:a:b", "x509"]
+)
 def test_what_can_not_be_a_login_is_refused_without_repeating_it(text: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_login(text)

@@ -1,4 +1,6 @@
-"""What a table of 100,000 segments needs of a store: large records stay below ZooKeeper's limit, many reads are one request."""
+"""What a table of 100,000 segments needs of a store: large records stay below ZooKeeper's limit, many reads are one
+request.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_many_reads_are_the_same_as_one_by_one_missing_znodes_and_versions_inclu
 
 def test_an_ideal_state_of_100000_segments_fits_and_is_read_back_after_a_change(store: Store) -> None:
     row = {"Server_127.0.0.1_8098": "ONLINE", "Server_127.0.0.1_8099": "ONLINE"}
-    record = with_rows(new_ideal_state("t_OFFLINE", 2), {f"events_2026-01-01_2026-01-02_{i:06d}": row for i in range(100_000)})
+    record = with_rows(
+        new_ideal_state("t_OFFLINE", 2), {f"events_2026-01-01_2026-01-02_{i:06d}": row for i in range(100_000)}
+    )
     assert len(encode(record)) < SIZE_LIMIT
     before = store.create("/big", record)
     assert store.get("/big").record == record

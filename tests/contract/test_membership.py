@@ -23,7 +23,12 @@ SERVER = "Server_127.0.0.1_8098"
 
 def join(store: Store, **changes) -> instances.Membership:
     return instances.join(
-        store, SERVER, "127.0.0.1", 8098, ["DefaultTenant_OFFLINE"], **{"adminPort": "8097", "patience_s": 0.3, **changes}
+        store,
+        SERVER,
+        "127.0.0.1",
+        8098,
+        ["DefaultTenant_OFFLINE"],
+        **{"adminPort": "8097", "patience_s": 0.3, **changes},
     )
 
 
@@ -37,7 +42,9 @@ def test_a_cluster_is_set_up_once_and_a_second_run_changes_nothing(store: Store)
     model = store.get(f"{paths.STATE_MODELS}/SegmentOnlineOfflineStateModel")
     assert (model.version, model.record.simple) == (0, {"INITIAL_STATE": "OFFLINE"})
     assert store.get(paths.BROKER_RESOURCE).version == 0
-    assert {"CONFIGS", "EXTERNALVIEW", "IDEALSTATES", "INSTANCES", "LIVEINSTANCES", "PROPERTYSTORE"} <= set(store.children("/"))
+    assert {"CONFIGS", "EXTERNALVIEW", "IDEALSTATES", "INSTANCES", "LIVEINSTANCES", "PROPERTYSTORE"} <= set(
+        store.children("/")
+    )
 
 
 def test_an_instance_joins_with_config_folders_and_a_live_node_of_its_session(store: Store):
@@ -73,7 +80,10 @@ def test_leaving_removes_the_live_node_only(store: Store):
 def test_an_instance_is_live_again_in_a_new_session_until_it_leaves(world: World, store: Store):
     member, old = join(store), store.session_id()
     world.expire(store)
-    wait_until(lambda: SERVER in (live := instances.live_instances(store)) and live[SERVER].session != old, what="the new live node")
+    wait_until(
+        lambda: SERVER in (live := instances.live_instances(store)) and live[SERVER].session != old,
+        what="the new live node",
+    )
     assert instances.live_instances(store)[SERVER].session == store.session_id()
     member.leave()
     before = store.session_id()
@@ -137,10 +147,17 @@ def send(store: Store, **changes) -> str:
 def test_a_message_is_read_as_it_was_sent_and_is_gone_after_delete(store: Store):
     send(store, fields={"tableName": "t_REALTIME", "segmentNames": "a,b"}, lists={"segmentNames": ["a"]}, cluster="c")
     (message,) = messages.read(store, SERVER)
-    assert (message.id, message.type, message.subtype, message.resource) == ("id1", "USER_DEFINE_MSG", "FORCE_COMMIT", "t_REALTIME")
+    assert (message.id, message.type, message.subtype, message.resource) == (
+        "id1",
+        "USER_DEFINE_MSG",
+        "FORCE_COMMIT",
+        "t_REALTIME",
+    )
     assert (message.partition, message.created_ms, message.lists) == ("", 5, {"segmentNames": ["a"]})
     assert message.simple["segmentNames"] == "a,b"
-    assert message.simple | {"MSG_ID": "id1", "MSG_STATE": "NEW", "TGT_NAME": SERVER, "SRC_CLUSTER": "c"} == message.simple
+    assert (
+        message.simple | {"MSG_ID": "id1", "MSG_STATE": "NEW", "TGT_NAME": SERVER, "SRC_CLUSTER": "c"} == message.simple
+    )
     assert messages.delete(store, message) is True
     assert messages.delete(store, message) is False
     assert messages.read(store, SERVER) == []

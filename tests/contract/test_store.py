@@ -137,7 +137,13 @@ def test_a_transaction_does_all_its_writes(store: Store):
     for name in ("replaced", "deleted", "checked"):
         store.create(f"/{name}", A)
     store.transaction(
-        [Create("/new/deep/x", B), Replace("/replaced", C, 0), Delete("/deleted", 0), Check("/checked", 0), Create("/new/y", None)]
+        [
+            Create("/new/deep/x", B),
+            Replace("/replaced", C, 0),
+            Delete("/deleted", 0),
+            Check("/checked", 0),
+            Create("/new/y", None),
+        ]
     )
     assert (store.get("/new/deep/x").record, store.get("/replaced").record) == (B, C)
     assert (store.exists("/deleted"), store.exists("/checked"), store.exists("/new/y")) == (None, 0, 0)

@@ -67,7 +67,11 @@ def test_a_dead_zookeeper_is_unavailable_after_the_patience_and_used_again_when_
     store.create("/t", None)
     own.kill()
     wait_until(lambda: not store._connected.is_set())
-    for call in (lambda: store.get("/t"), lambda: store.create("/u", None), lambda: store.transaction([Create("/u", None)])):
+    for call in (
+        lambda: store.get("/t"),
+        lambda: store.create("/u", None),
+        lambda: store.transaction([Create("/u", None)]),
+    ):
         with pytest.raises(Unavailable, match="did not answer"):
             call()
     store._patience, store._lost_at = 15.0, store._lost_at - 60
@@ -81,7 +85,9 @@ def test_a_dead_zookeeper_is_unavailable_after_the_patience_and_used_again_when_
     store.close()
 
 
-def test_a_watch_that_was_set_without_a_connection_begins_when_there_is_one(own: ZooKeeperProcess, store: ZooKeeperStore):
+def test_a_watch_that_was_set_without_a_connection_begins_when_there_is_one(
+    own: ZooKeeperProcess, store: ZooKeeperStore
+):
     own.kill()
     wait_until(lambda: not store._connected.is_set())
     store._patience = 0.2

@@ -54,10 +54,14 @@ def with_sasl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperPro
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An authority, and certificates that it signed for the server (as localhost and 127.0.0.1) and for us; one of a stranger."""
+    """An authority, and certificates that it signed for the server (as localhost and 127.0.0.1) and for us; one of a
+    stranger.
+    """
     folder = tmp_path_factory.mktemp("certificates")
     for name in ("ca", "other"):
-        openssl(folder, "req", "-x509", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem", *NEW_KEY)
+        openssl(
+            folder, "req", "-x509", "-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem", *NEW_KEY
+        )
     for name, more in (("server", ("-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")), ("us", ())):
         signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-keyout", f"{name}.key", "-out", f"{name}.pem")
         openssl(folder, "req", "-x509", "-subj", f"/CN={name}", *signed, *more, *NEW_KEY)
@@ -73,7 +77,9 @@ def openssl(folder: Path, *arguments: str) -> None:
 
 
 @pytest.fixture(scope="module", params=["need", "none"])
-def with_tls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, files: Path) -> Iterator[tuple[str, str]]:
+def with_tls(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, files: Path
+) -> Iterator[tuple[str, str]]:
     """(its address for TLS, does it want a certificate of clients)"""
     port = free_port()
     settings = [
@@ -82,7 +88,9 @@ def with_tls(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
         f"ssl.keyStore.location={files}/server.both.pem", "ssl.keyStore.type=PEM",
         f"ssl.trustStore.location={files}/ca.pem", "ssl.trustStore.type=PEM",
     ]  # fmt: skip
-    process = start_zookeeper(tmp_path_factory.mktemp("tls"), settings=settings, jars=["netty-transport-native-unix-common-*.jar"])
+    process = start_zookeeper(
+        tmp_path_factory.mktemp("tls"), settings=settings, jars=["netty-transport-native-unix-common-*.jar"]
+    )
     yield f"127.0.0.1:{port}", request.param
     process.stop()
 
@@ -119,7 +127,9 @@ def test_znodes_made_with_sasl_are_for_that_user_alone(with_sasl: ZooKeeperProce
 
 
 def test_a_session_with_sasl_goes_on_after_its_server_was_killed(with_sasl: ZooKeeperProcess) -> None:
-    store = ZooKeeperStore(with_sasl.hosts, "killed", login=ZooKeeperLogin(SASL, "pinotadmin", "of the server"), connect_timeout=30.0)
+    store = ZooKeeperStore(
+        with_sasl.hosts, "killed", login=ZooKeeperLogin(SASL, "pinotadmin", "of the server"), connect_timeout=30.0
+    )
     store.create(PATH, RECORD)
     with_sasl.restart()
     assert store.get(PATH).record == RECORD  # type: ignore[union-attr]
@@ -128,7 +138,9 @@ def test_a_session_with_sasl_goes_on_after_its_server_was_killed(with_sasl: ZooK
 
 def test_a_wrong_password_of_sasl_is_told_as_such(with_sasl: ZooKeeperProcess) -> None:
     with pytest.raises(Unavailable, match="refused the login"):
-        ZooKeeperStore(with_sasl.hosts, "sasl", login=ZooKeeperLogin(SASL, "pinotadmin", "guessed"), connect_timeout=5.0)
+        ZooKeeperStore(
+            with_sasl.hosts, "sasl", login=ZooKeeperLogin(SASL, "pinotadmin", "guessed"), connect_timeout=5.0
+        )
 
 
 @pytest.mark.parametrize("scheme", [DIGEST, X509])
@@ -136,7 +148,13 @@ def test_znodes_are_written_over_tls(with_tls: tuple[str, str], files: Path, sch
     hosts, asks = with_tls
     if scheme == X509 and asks == "none":
         with pytest.raises(Unavailable, match="takes nobody for logged in"):
-            write(hosts, ZooKeeperLogin(X509, tls=True, ca=f"{files}/ca.pem", certificate=f"{files}/us.pem", key=f"{files}/us.key"), "x")
+            write(
+                hosts,
+                ZooKeeperLogin(
+                    X509, tls=True, ca=f"{files}/ca.pem", certificate=f"{files}/us.pem", key=f"{files}/us.key"
+                ),
+                "x",
+            )
         return
     user, password = ("pinotadmin", "secret") if scheme == DIGEST else ("", "")
     ours = {"certificate": f"{files}/us.pem", "key": f"{files}/us.key"} if asks == "need" else {}

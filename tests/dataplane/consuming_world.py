@@ -1,4 +1,6 @@
-"""Servers that consume a stream in memory and commit through the real completion service, all in one process; faults at every message."""
+"""Servers that consume a stream in memory and commit through the real completion service, all in one process; faults at
+every message.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,15 @@ from segments.store import paths
 from tests.dataplane.world import SECRET, World, poll
 
 RT = "r_REALTIME"
-SCHEMA = parse_schema({
-    "schemaName": "r",
-    "dimensionFieldSpecs": [{"name": "id", "dataType": "STRING"}, {"name": "n", "dataType": "LONG"}],
-    "dateTimeFieldSpecs": [{"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}],
-})  # fmt: skip
+SCHEMA = parse_schema(
+    {
+        "schemaName": "r",
+        "dimensionFieldSpecs": [{"name": "id", "dataType": "STRING"}, {"name": "n", "dataType": "LONG"}],
+        "dateTimeFieldSpecs": [
+            {"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}
+        ],
+    }
+)
 
 
 def rows_of(broker: Broker, sql: str) -> list[list[Any]] | None:
@@ -51,8 +57,10 @@ def instance(number: int) -> str:
 
 @dataclass
 class SpokenController:
-    """The completion service without HTTP. ``before`` may answer in its place (given the message's kind), ``after`` sees or replaces what
-    it answered: that is how messages and replies get lost. ``heard`` are (kind, instance, status)."""
+    """The completion service without HTTP. ``before`` may answer in its place (given the message's kind), ``after``
+    sees or replaces what it answered: that is how messages and replies get lost. ``heard`` are (kind, instance,
+    status).
+    """
 
     ctx: Context
     before: Callable[[Kind, Report], Answer | None] = lambda _kind, _report: None
@@ -125,14 +133,22 @@ class ConsumingWorld(World):
         self.stream = MemoryBroker()
         ids = itertools.count(1)
         self.ctx = Context(
-            cluster="test", store=self.store, deep_store=self.deep_store, clock=lambda: int(time.time() * 1000),
-            new_id=lambda: f"id-{next(ids)}", controller_url="http://127.0.0.1:1", streams=self.stream.open, servers=self.http,
-        )  # fmt: skip
+            cluster="test",
+            store=self.store,
+            deep_store=self.deep_store,
+            clock=lambda: int(time.time() * 1000),
+            new_id=lambda: f"id-{next(ids)}",
+            controller_url="http://127.0.0.1:1",
+            streams=self.stream.open,
+            servers=self.http,
+        )
         self.controller = SpokenController(self.ctx)
         self.reports = CollectedReports()
         self.sent = 0
 
-    def start_server(self, number: int = 1, *, controller: Any = None, consuming: Mapping[str, Any] | None = None, **more: Any) -> Server:
+    def start_server(
+        self, number: int = 1, *, controller: Any = None, consuming: Mapping[str, Any] | None = None, **more: Any
+    ) -> Server:
         """A server that consumes; the same number means the same name and folder."""
         store = self.client()
         self.stores.append(store)
@@ -142,7 +158,12 @@ class ConsumingWorld(World):
             consuming=ConsumingSettings(**(consuming or {})), **given,
         )  # fmt: skip
         server = Server(
-            store, self.deep_store, settings, controller=controller or self.controller, opener=self.stream.open, reports=self.reports
+            store,
+            self.deep_store,
+            settings,
+            controller=controller or self.controller,
+            opener=self.stream.open,
+            reports=self.reports,
         )
         server.start()
         self.servers[number] = server
@@ -155,9 +176,12 @@ class ConsumingWorld(World):
     ) -> str:  # fmt: skip
         """Topic, schema, config, first consuming segment; returns its name."""
         maps = {
-            "streamType": "memory", "stream.memory.topic.name": "topic", "stream.memory.consumer.prop.auto.offset.reset": "smallest",
-            "realtime.segment.flush.threshold.segment.rows": str(rows), **(stream or {}),
-        }  # fmt: skip
+            "streamType": "memory",
+            "stream.memory.topic.name": "topic",
+            "stream.memory.consumer.prop.auto.offset.reset": "smallest",
+            "realtime.segment.flush.threshold.segment.rows": str(rows),
+            **(stream or {}),
+        }
         config = parse_table_config({
             "tableName": "r", "tableType": "REALTIME", "tenants": {}, "tableIndexConfig": {}, "metadata": {},
             "segmentsConfig": {"timeColumnName": "ts", "replication": str(len(servers)), **(segments or {})},
@@ -167,10 +191,15 @@ class ConsumingWorld(World):
         self.store.create(paths.schema("r"), SCHEMA.to_record())
         self.store.create(paths.table_config(RT), config.to_record())
         name = LLCName("r", 0, 0, self.ctx.clock())
-        record = consuming_record(name, start_offset="0", replicas=len(servers), flush_rows=rows, now_ms=self.ctx.clock())
+        record = consuming_record(
+            name, start_offset="0", replicas=len(servers), flush_rows=rows, now_ms=self.ctx.clock()
+        )
         self.store.create(paths.segment(RT, name.text), record)
         row = consuming_row(instance(n) for n in servers)
-        self.store.create(paths.ideal_state(RT), ideal_state.with_rows(ideal_state.new_ideal_state(RT, len(servers)), {name.text: row}))
+        self.store.create(
+            paths.ideal_state(RT),
+            ideal_state.with_rows(ideal_state.new_ideal_state(RT, len(servers)), {name.text: row}),
+        )
         return name.text
 
     def send(self, count: int) -> None:

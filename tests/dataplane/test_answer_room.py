@@ -1,4 +1,6 @@
-"""What servers answer is counted before it is in memory: one that never ends, one that announces too much, many at once."""
+"""What servers answer is counted before it is in memory: one that never ends, one that announces too much, many at
+once.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Odd:
         self._door.close()
 
 
-@pytest.fixture(params=[b"Transfer-Encoding: chunked\r\n\r\n", b"Content-Length: 99999999999\r\n\r\n"], ids=["endless", "announced"])
+@pytest.fixture(
+    params=[b"Transfer-Encoding: chunked\r\n\r\n", b"Content-Length: 99999999999\r\n\r\n"], ids=["endless", "announced"]
+)
 def odd(request: Any) -> Iterator[Odd]:
     made = Odd(b"HTTP/1.1 200 OK\r\n" + request.param, b"10000\r\n" + b"x" * 65_536 + b"\r\n")
     yield made

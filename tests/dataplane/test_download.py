@@ -57,7 +57,9 @@ def put(store: DeepStore, path: str, content: bytes) -> None:
     store.write(path, content)
 
 
-def test_a_file_that_still_waits_for_its_name_is_the_one_that_the_record_names(tmp_path: Path, store: DeepStore) -> None:
+def test_a_file_that_still_waits_for_its_name_is_the_one_that_the_record_names(
+    tmp_path: Path, store: DeepStore
+) -> None:
     put(store, store.segment_path("t", "s"), b"the version before")
     put(store, store.staged_path("t", "s", 7), b"version 7")
     target = tmp_path / "got"
@@ -74,12 +76,26 @@ def test_what_the_local_deep_store_lacks_is_asked_of_the_controller(tmp_path: Pa
 
 @pytest.mark.parametrize(
     "url",
-    ["http://169.254.169.254/latest", "http://127.0.0.1:1/s", "http://localhost:1/s", "file:///etc/passwd", "file:/etc/passwd", "s3://bucket/s",
-     "s3://bucket/s?endpoint_override=127.0.0.1:1&scheme=http", "hdfs://127.0.0.1:1/s", "http://[::1", "http://127.0.0.1:9@evil/segments/t/s",
-     "{store}/other/s", "{store}/../secret", "gopher://127.0.0.1:1/"],
-)  # fmt: skip
+    [
+        "http://169.254.169.254/latest",
+        "http://127.0.0.1:1/s",
+        "http://localhost:1/s",
+        "file:///etc/passwd",
+        "file:/etc/passwd",
+        "s3://bucket/s",
+        "s3://bucket/s?endpoint_override=127.0.0.1:1&scheme=http",
+        "hdfs://127.0.0.1:1/s",
+        "http://[::1",
+        "http://127.0.0.1:9@evil/segments/t/s",
+        "{store}/other/s",
+        "{store}/../secret",
+        "gopher://127.0.0.1:1/",
+    ],
+)
 def test_a_record_whose_address_nothing_allows_is_not_followed(tmp_path: Path, store: DeepStore, url: str) -> None:
-    """Who may push to one table writes the address into the record: other tables' files are as foreign as other machines."""
+    """Who may push to one table writes the address into the record: other tables' files are as foreign as other
+    machines.
+    """
     put(store, "other/s", b"another table's")
     files = downloader(store, FetchRules((f"file://{tmp_path}/drop",)))
     with pytest.raises(InvalidInput):
@@ -94,7 +110,9 @@ def test_a_redirect_to_what_nothing_allows_is_not_followed(tmp_path: Path, store
         def do_GET(self) -> None:
             seen.append(f"{self.path} {self.headers['Authorization']}")
             self.send_response(302)
-            self.send_header("Location", f"http://169.254.169.254{self.path}?SECRET" if self.path == "/away" else "/loop")
+            self.send_header(
+                "Location", f"http://169.254.169.254{self.path}?SECRET" if self.path == "/away" else "/loop"
+            )
             self.end_headers()
 
         def log_message(self, *_: object) -> None:

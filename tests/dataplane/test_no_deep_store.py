@@ -1,4 +1,6 @@
-"""Servers of an installation without any deep store, and of one whose servers reach it by another address or not at all."""
+"""Servers of an installation without any deep store, and of one whose servers reach it by another address or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def world(tmp_path: Path) -> Iterator[ConsumingWorld]:
     made.close()
 
 
-def test_without_a_deep_store_rows_are_committed_served_and_fetched_from_peers_by_a_wiped_server(world: ConsumingWorld) -> None:
+def test_without_a_deep_store_rows_are_committed_served_and_fetched_from_peers_by_a_wiped_server(
+    world: ConsumingWorld,
+) -> None:
     world.deep_store = NoDeepStore()
     world.ctx = world.controller.ctx = replace(world.ctx, deep_store=world.deep_store)
     world.create_realtime(rows=50, servers=(1, 2), segments=PEERS)
@@ -45,7 +49,9 @@ def test_without_a_deep_store_rows_are_committed_served_and_fetched_from_peers_b
         world.exact(number)
 
 
-def test_servers_that_reach_the_deep_store_by_another_address_put_its_own_address_on_record(world: ConsumingWorld) -> None:
+def test_servers_that_reach_the_deep_store_by_another_address_put_its_own_address_on_record(
+    world: ConsumingWorld,
+) -> None:
     mount = world.folder / "mount"
     mount.symlink_to(world.folder / "deepstore")
     world.create_realtime(rows=50)
@@ -73,7 +79,11 @@ def test_uploads_through_the_web_process_are_the_servers_default_and_a_table_can
 ) -> None:
     uploads: list[str] = []
     upload = world.controller.upload
-    monkeypatch.setattr(type(world.controller), "upload", lambda _self, report, tar: uploads.append(report.segment) or upload(report, tar))
+    monkeypatch.setattr(
+        type(world.controller),
+        "upload",
+        lambda _self, report, tar: uploads.append(report.segment) or upload(report, tar),
+    )
     world.create_realtime(rows=50, stream={"realtime.segment.serverUploadToDeepStore": said} if said else {})
     world.start_server(consuming={"uploads_through_controller": True})
     world.send(60)

@@ -1,4 +1,6 @@
-"""Segments without a deep store: commits go through, copies come from other servers, always the right version (seed 002)."""
+"""Segments without a deep store: commits go through, copies come from other servers, always the right version (seed
+002).
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,14 @@ def commit(world: ConsumingWorld, segment: str) -> None:
     for number in world.servers:
         fields = {"tableName": RT, "segmentNames": segment}
         send(
-            world.store, instance(number), messages.FORCE_COMMIT, resource=RT, session="*", new_id=world.ctx.new_id, now_ms=1, fields=fields
+            world.store,
+            instance(number),
+            messages.FORCE_COMMIT,
+            resource=RT,
+            session="*",
+            new_id=world.ctx.new_id,
+            now_ms=1,
+            fields=fields,
         )
     poll(lambda: world.fields(segment)["segment.realtime.status"] == "DONE", what="DONE")
 
@@ -59,8 +68,12 @@ def test_without_a_deep_store_the_commit_succeeds_and_is_on_servers_only(world: 
         world.exact(number)
 
 
-def test_case_1_an_upload_that_fails_does_not_stop_the_commit_and_the_other_downloads_from_the_committer(world: ConsumingWorld) -> None:
-    segment = world.create_realtime(servers=(1, 2), segments={**PEERS, "completionConfig": {"completionMode": "DOWNLOAD"}})
+def test_case_1_an_upload_that_fails_does_not_stop_the_commit_and_the_other_downloads_from_the_committer(
+    world: ConsumingWorld,
+) -> None:
+    segment = world.create_realtime(
+        servers=(1, 2), segments={**PEERS, "completionConfig": {"completionMode": "DOWNLOAD"}}
+    )
     broken = world.folder / "no-folder"
     broken.write_text("a file where a folder should be")
     for number in (1, 2):
@@ -82,7 +95,16 @@ def test_without_a_peer_scheme_a_failed_upload_is_tried_again_until_it_works(wor
     world.start_server()
     world.send(20)
     fields = {"tableName": RT, "segmentNames": segment}
-    send(world.store, instance(1), messages.FORCE_COMMIT, resource=RT, session="*", new_id=world.ctx.new_id, now_ms=1, fields=fields)
+    send(
+        world.store,
+        instance(1),
+        messages.FORCE_COMMIT,
+        resource=RT,
+        session="*",
+        new_id=world.ctx.new_id,
+        now_ms=1,
+        fields=fields,
+    )
     poll(lambda: [h for h in world.controller.heard if h[0] == Kind.COMMIT_START], what="a try")
     assert world.fields(segment)["segment.realtime.status"] == "IN_PROGRESS"
     (world.folder / "deepstore").unlink()
@@ -94,7 +116,9 @@ def test_without_a_peer_scheme_a_failed_upload_is_tried_again_until_it_works(wor
 
 @pytest.mark.parametrize("mode", ["DEFAULT", "DOWNLOAD"])
 def test_case_2_the_committer_crashes_with_the_only_copy(world: ConsumingWorld, mode: str) -> None:
-    """DEFAULT: the other replica builds the same rows. DOWNLOAD: it can not have them, and says so until the committer is back."""
+    """DEFAULT: the other replica builds the same rows. DOWNLOAD: it can not have them, and says so until the committer
+    is back.
+    """
     segment = world.create_realtime(servers=(1, 2), segments={**PEERS, "completionConfig": {"completionMode": mode}})
     crashed: list[int] = []
 
@@ -127,7 +151,9 @@ def test_case_2_the_committer_crashes_with_the_only_copy(world: ConsumingWorld, 
 
 
 def test_case_3_the_committer_is_gone_but_the_deep_store_has_it(world: ConsumingWorld) -> None:
-    segment = world.create_realtime(servers=(1, 2), segments={"completionConfig": {"completionMode": "DOWNLOAD"}, **PEERS})
+    segment = world.create_realtime(
+        servers=(1, 2), segments={"completionConfig": {"completionMode": "DOWNLOAD"}, **PEERS}
+    )
     for number in (1, 2):
         world.start_server(number)
     world.send(20)
@@ -193,14 +219,18 @@ def edit_config(world: ConsumingWorld, segments: dict[str, str]) -> None:
 
 
 def test_an_offline_table_never_takes_an_old_version_from_a_peer(world: ConsumingWorld) -> None:
-    """Both are told of a new version that the deep store lacks: they ask each other, and neither takes the old file for the new one."""
+    """Both are told of a new version that the deep store lacks: they ask each other, and neither takes the old file for
+    the new one.
+    """
     world.create_table()
     world.start_server(1)
     world.start_server(2)
     world.push(["a"], servers=(1, 2))
     edit_config(world, PEERS)
     before = world.store.get(paths.segment(TABLE, "a")).record.simple["segment.crc"]
-    record = SegmentMetadata("a", {"segment.crc": "123", "segment.download.url": world.deep_store.uri("t/nothing")}).to_record()
+    record = SegmentMetadata(
+        "a", {"segment.crc": "123", "segment.download.url": world.deep_store.uri("t/nothing")}
+    ).to_record()
     update_record(world.store, paths.segment(TABLE, "a"), lambda _: record)
     for number in (1, 2):
         poll(lambda number=number: world.servers[number].slots.errors(TABLE).get("a"), what="the refresh fails")
@@ -247,7 +277,9 @@ def test_a_segment_is_uploaded_when_the_controller_asks(world: ConsumingWorld) -
     commit(world, segment)
     world.settled()
     url = world.servers[1].admin_url
-    assert httpx.post(f"{url}/segments/{RT}/{segment}/upload", auth=SIGNED).status_code == 503  # it has no place to put it
+    assert (
+        httpx.post(f"{url}/segments/{RT}/{segment}/upload", auth=SIGNED).status_code == 503
+    )  # it has no place to put it
     world.servers[1].stop()
     world.start_server(1)
     poll(lambda: world.view(segment) == BOTH, what="both again")

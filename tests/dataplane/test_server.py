@@ -81,7 +81,9 @@ def test_a_refreshed_segment_is_swapped(world: World, has_message: bool) -> None
     crc = world.build("a", rows=5)
     world.record("a", crc)
     if has_message:
-        send(world.store, ME, REFRESH_SEGMENT, resource=TABLE, partition="a", session="*", new_id=lambda: "m1", now_ms=1)
+        send(
+            world.store, ME, REFRESH_SEGMENT, resource=TABLE, partition="a", session="*", new_id=lambda: "m1", now_ms=1
+        )
     poll(lambda: server.slots.serving(TABLE)["a"].crc == crc, what="the new file")
     assert server.slots.serving(TABLE)["a"].num_docs == 5
     assert world.states("a") == {ME: "ONLINE"}

@@ -1,4 +1,6 @@
-"""Signed requests: what is accepted once is accepted nowhere else, not again, not later, and only with the body that was signed."""
+"""Signed requests: what is accepted once is accepted nowhere else, not again, not later, and only with the body that
+was signed.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from dataclasses import replace
 
 import pytest
 
-from segments.domain.access.cluster_signature import Call, answer_signature, call_signature, digest_of, format_header, parse_header
+from segments.domain.access.cluster_signature import (
+    Call,
+    answer_signature,
+    call_signature,
+    digest_of,
+    format_header,
+    parse_header,
+)
 from segments.errors import NotAuthenticated, Unavailable
 from segments.gateways.seldom_log import SeldomLog
 from segments.gateways.signed_calls import WINDOW_MS, CallSigner, CallVerifier, check_answer
@@ -41,15 +50,21 @@ def verifier(clock: Clock) -> CallVerifier:
     return CallVerifier(SECRET, HERE, clock)
 
 
-def test_a_signed_request_is_taken_with_the_body_that_was_signed_and_no_other(clock: Clock, verifier: CallVerifier) -> None:
+def test_a_signed_request_is_taken_with_the_body_that_was_signed_and_no_other(
+    clock: Clock, verifier: CallVerifier
+) -> None:
     call = verifier.verify(signed(clock), "POST", "/query?a=1")
     call.check_body(digest_of(b"{}"))
     with pytest.raises(NotAuthenticated, match="body"):
         call.check_body(digest_of(b"{ }"))
 
 
-@pytest.mark.parametrize(("method", "target"), [("GET", "/query?a=1"), ("POST", "/query"), ("POST", "/query?a=2"), ("POST", "/tables")])
-def test_it_is_worth_nothing_for_another_method_or_path(clock: Clock, verifier: CallVerifier, method: str, target: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "target"), [("GET", "/query?a=1"), ("POST", "/query"), ("POST", "/query?a=2"), ("POST", "/tables")]
+)
+def test_it_is_worth_nothing_for_another_method_or_path(
+    clock: Clock, verifier: CallVerifier, method: str, target: str
+) -> None:
     with pytest.raises(NotAuthenticated, match="not signed with this cluster's secret"):
         verifier.verify(signed(clock), method, target)
 
@@ -114,11 +129,18 @@ def test_a_clock_that_is_set_back_later_stops_nothing(clock: Clock) -> None:
 @pytest.mark.parametrize(
     "header",
     [
-        "", "PinotAdmin-Signed", "PinotAdmin-Signed ", "PinotAdmin-Signed a b c d e", "PinotAdmin-Signed a 1 c d", "Bearer x",
-        "PinotAdmin-Signed a 1 c d e f", f"PinotAdmin-Signed a {'9' * 5000} c d e", "PinotAdmin-Signed a ² c d e",
+        "",
+        "PinotAdmin-Signed",
+        "PinotAdmin-Signed ",
+        "PinotAdmin-Signed a b c d e",
+        "PinotAdmin-Signed a 1 c d",
+        "Bearer x",
+        "PinotAdmin-Signed a 1 c d e f",
+        f"PinotAdmin-Signed a {'9' * 5000} c d e",
+        "PinotAdmin-Signed a ² c d e",
         "PinotAdmin-Signed a 1 ü d e",
     ],
-)  # fmt: skip
+)
 def test_a_malformed_header_is_refused(verifier: CallVerifier, header: str) -> None:
     with pytest.raises(NotAuthenticated):
         verifier.verify(header, "GET", "/")
@@ -141,7 +163,12 @@ def test_each_part_of_a_request_is_signed(clock: Clock) -> None:
     assert len({call_signature(b"k", c) for c in (call, *others)}) == 1 + len(others)
     said = parse_header(format_header(b"k", call))
     assert said is not None
-    assert (said.address, said.time_ms, said.nonce, said.digest) == (call.address, call.time_ms, call.nonce, call.digest)
+    assert (said.address, said.time_ms, said.nonce, said.digest) == (
+        call.address,
+        call.time_ms,
+        call.nonce,
+        call.digest,
+    )
 
 
 def test_an_answer_counts_for_its_own_request_status_and_body_only(clock: Clock, verifier: CallVerifier) -> None:
@@ -150,14 +177,20 @@ def test_an_answer_counts_for_its_own_request_status_and_body_only(clock: Clock,
     right = verifier.verify(sent.header, "GET", "/").sign_answer(200, digest_of(b"rows"))
     check_answer(sent, URL, right, 200, b"rows")
     for call, signature, status, body in (
-        (other, right, 200, b"rows"), (sent, right, 404, b"rows"), (sent, right, 200, b"other"), (sent, None, 200, b"rows"),
-        (sent, "", 200, b"rows"), (sent, answer_signature(b"another secret", "", 200, digest_of(b"rows")), 200, b"rows"),
-    ):  # fmt: skip
+        (other, right, 200, b"rows"),
+        (sent, right, 404, b"rows"),
+        (sent, right, 200, b"other"),
+        (sent, None, 200, b"rows"),
+        (sent, "", 200, b"rows"),
+        (sent, answer_signature(b"another secret", "", 200, digest_of(b"rows")), 200, b"rows"),
+    ):
         with pytest.raises(Unavailable, match="does not prove"):
             check_answer(call, URL, signature, status, body)
 
 
-def test_an_answer_that_is_not_ours_is_logged_but_not_every_time(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_answer_that_is_not_ours_is_logged_but_not_every_time(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
     sent = CallSigner(SECRET, clock).sign("GET", "http://fake:1", "/")
     for _ in range(5):
         with pytest.raises(Unavailable):

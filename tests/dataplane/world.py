@@ -102,7 +102,9 @@ class World:
         """A broker with a store client of its own."""
         store = self.client()
         self.stores.append(store)
-        broker = Broker(store, f"Broker_127.0.0.1_{next(_ports)}", self.gateway(**settings), lambda: int(time.time() * 1000))
+        broker = Broker(
+            store, f"Broker_127.0.0.1_{next(_ports)}", self.gateway(**settings), lambda: int(time.time() * 1000)
+        )
         broker.start()
         self.brokers.append(broker)
         return broker
@@ -131,9 +133,13 @@ class World:
             "segment.crc": str(crc),
             "segment.download.url": url or self.deep_store.uri(self.deep_store.segment_path(raw, name)),
         }
-        update_record(self.store, paths.segment(f"{raw}_OFFLINE", name), lambda _: SegmentMetadata(name, fields).to_record())
+        update_record(
+            self.store, paths.segment(f"{raw}_OFFLINE", name), lambda _: SegmentMetadata(name, fields).to_record()
+        )
 
-    def assign(self, names: Sequence[str], servers: Sequence[int] = (1,), table: str = TABLE, state: str = "ONLINE") -> None:
+    def assign(
+        self, names: Sequence[str], servers: Sequence[int] = (1,), table: str = TABLE, state: str = "ONLINE"
+    ) -> None:
         """Add rows to the ideal state."""
         row = {f"Server_127.0.0.1_{n}": state for n in servers}
         self._edit_ideal(table, lambda record: ideal_state.with_rows(record, dict.fromkeys(names, row)))

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from segments.domain.segments.admission import Conditions, check_existing, check_name_form, check_quota, check_time, parse_size
+from segments.domain.segments.admission import (
+    Conditions,
+    check_existing,
+    check_name_form,
+    check_quota,
+    check_time,
+    parse_size,
+)
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.domain.segments.upload import UploadedSegment, new_metadata, parse_modifier, refreshed_metadata
 from segments.domain.tables.table_config import parse_table_config
@@ -18,11 +25,20 @@ CONFIG = parse_table_config(
 
 
 def uploaded(**more: Any) -> UploadedSegment:
-    values: dict[str, Any] = {"name": "s", "crc": 7, "total_docs": 3, "index_version": "v3", "creation_ms": 5, "download_url": "http://x/s"}
+    values: dict[str, Any] = {
+        "name": "s",
+        "crc": 7,
+        "total_docs": 3,
+        "index_version": "v3",
+        "creation_ms": 5,
+        "download_url": "http://x/s",
+    }
     return UploadedSegment(**{**values, "start_ms": 10**12, "end_ms": 10**12, **more})
 
 
-@pytest.mark.parametrize(("text", "size"), [("1K", 1024), ("2.5 GB", 2_684_354_560), ("10", 10), ("10B", 10), ("much", None), (None, None)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("1K", 1024), ("2.5 GB", 2_684_354_560), ("10", 10), ("10B", 10), ("much", None), (None, None)]
+)
 def test_sizes_are_read_as_pinot_writes_them(text: str | None, size: int | None) -> None:
     assert parse_size(text) == size
 
@@ -58,7 +74,9 @@ def test_the_quota_counts_what_stays_beside_the_incoming() -> None:
         ({"segment.upload.start.time": "1000"}, Conditions(is_protected=True), StateConflict),
     ],
 )
-def test_conditions_that_do_not_hold(old: dict[str, str] | None, wanted: Conditions, error: type[PinotAdminError]) -> None:
+def test_conditions_that_do_not_hold(
+    old: dict[str, str] | None, wanted: Conditions, error: type[PinotAdminError]
+) -> None:
     record = None if old is None else SegmentMetadata("s", old)
     with pytest.raises(error):
         check_existing("t_OFFLINE", "s", record, wanted, now_ms=2000, lock_ms=5000)
@@ -72,7 +90,9 @@ def test_conditions_that_hold() -> None:
 
 
 def test_the_same_crc_keeps_what_describes_the_file() -> None:
-    old = SegmentMetadata("s", {"segment.crc": "7", "segment.size.in.bytes": "9", "segment.crypter": "c", "segment.push.time": "1"})
+    old = SegmentMetadata(
+        "s", {"segment.crc": "7", "segment.size.in.bytes": "9", "segment.crypter": "c", "segment.push.time": "1"}
+    )
     same = refreshed_metadata(old, uploaded(size_bytes=100), None, 50)
     assert (same.size_bytes, same.fields["segment.crypter"], same.push_ms, same.refresh_ms) == (9, "c", 1, 50)
     other = refreshed_metadata(old, uploaded(crc=8, size_bytes=100), None, 50)

@@ -6,19 +6,39 @@ from typing import Any
 
 import pytest
 
-from segments.domain.pinot.minion_tasks import NOT_TOLD, Told, asked_for, count_states, newest_first, task_of, task_of_states, told_time
+from segments.domain.pinot.minion_tasks import (
+    NOT_TOLD,
+    Told,
+    asked_for,
+    count_states,
+    newest_first,
+    task_of,
+    task_of_states,
+    told_time,
+)
 
 DEBUG: dict[str, Any] = {
     "taskState": "COMPLETED",
     "subtaskCount": {"total": 3, "completed": 1, "running": 0, "waiting": 0, "error": 1, "unknown": 0, "aborted": 1},
-    "startTime": "2026-11-21 21:24:59 UTC", "executionStartTime": "2026-11-21 21:25:00 UTC",
+    "startTime": "2026-11-21 21:24:59 UTC",
+    "executionStartTime": "2026-11-21 21:25:00 UTC",
     "subtaskInfos": [
-        {"taskId": "T_0", "state": "COMPLETED", "finishTime": "2026-11-21 21:26:00 UTC", "participant": "Minion_a_9514"},
-        {"taskId": "T_1", "state": "TASK_ERROR", "finishTime": "2026-11-21 21:27:00 UTC", "info": "disk full",
-         "taskConfig": {"taskType": "MergeRollupTask", "configs": {"tableName": "t_OFFLINE"}}},
+        {
+            "taskId": "T_0",
+            "state": "COMPLETED",
+            "finishTime": "2026-11-21 21:26:00 UTC",
+            "participant": "Minion_a_9514",
+        },
+        {
+            "taskId": "T_1",
+            "state": "TASK_ERROR",
+            "finishTime": "2026-11-21 21:27:00 UTC",
+            "info": "disk full",
+            "taskConfig": {"taskType": "MergeRollupTask", "configs": {"tableName": "t_OFFLINE"}},
+        },
         {"taskId": "T_2", "state": "TASK_ABORTED", "info": "disk full"},
     ],
-}  # fmt: skip
+}
 
 
 def test_a_task_with_failed_sub_tasks_tells_their_errors_although_pinot_calls_it_completed() -> None:
@@ -30,7 +50,9 @@ def test_a_task_with_failed_sub_tasks_tells_their_errors_although_pinot_calls_it
 
 def test_when_it_finished_is_taken_from_the_last_sub_task_where_the_task_does_not_tell() -> None:
     assert task_of("T", "", DEBUG).finished.text == "2026-11-21 21:27:00 UTC"
-    assert task_of("T", "", {**DEBUG, "finishTime": "2026-11-21 21:30:00 UTC"}).finished.text == "2026-11-21 21:30:00 UTC"
+    assert (
+        task_of("T", "", {**DEBUG, "finishTime": "2026-11-21 21:30:00 UTC"}).finished.text == "2026-11-21 21:30:00 UTC"
+    )
     assert not task_of("T", "", {**DEBUG, "taskState": "IN_PROGRESS"}).finished
 
 
@@ -41,7 +63,9 @@ def test_an_answer_that_is_none_is_a_task_without_details(odd: Any) -> None:
 
 
 def test_states_of_sub_tasks_are_counted_where_nothing_else_is_told() -> None:
-    task = task_of_states("T", "IN_PROGRESS", {"T_10": "RUNNING", "T_2": "TASK_ERROR", "T_1": "COMPLETED", "T_3": "INIT"}, "why")
+    task = task_of_states(
+        "T", "IN_PROGRESS", {"T_10": "RUNNING", "T_2": "TASK_ERROR", "T_1": "COMPLETED", "T_3": "INIT"}, "why"
+    )
     assert [s.name for s in task.subtasks] == ["T_1", "T_2", "T_3", "T_10"]
     assert (task.total, task.completed, task.running, task.failed, task.waiting, task.note) == (4, 1, 1, 1, 1, "why")
     assert task_of_states("T", "FAILED", "odd", "").total is None
@@ -56,7 +80,13 @@ def test_tasks_are_listed_by_the_time_in_their_names() -> None:
 def test_what_a_table_asks_for_stands_in_its_config() -> None:
     config = {"task": {"taskTypeConfigsMap": {"PurgeTask": {}, "MergeRollupTask": {"schedule": "0 */5 * * * ?"}}}}
     assert asked_for(config) == {"MergeRollupTask": "0 */5 * * * ?", "PurgeTask": ""}
-    for odd in (None, {}, {"task": None}, {"task": {"taskTypeConfigsMap": []}}, {"task": {"taskTypeConfigsMap": {"A": 1}}}):
+    for odd in (
+        None,
+        {},
+        {"task": None},
+        {"task": {"taskTypeConfigsMap": []}},
+        {"task": {"taskTypeConfigsMap": {"A": 1}}},
+    ):
         assert asked_for(odd) in ({}, {"A": ""})
 
 

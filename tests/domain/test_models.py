@@ -1,4 +1,6 @@
-"""The typed models of table config and schema: what Pinot's parser takes is taken, everything else is refused with its path."""
+"""The typed models of table config and schema: what Pinot's parser takes is taken, everything else is refused with its
+path.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,14 @@ from segments.services.replacement.checks.check_settings import validate_checks
 SCHEMA: dict[str, Any] = {
     "schemaName": "t",
     "dimensionFieldSpecs": [
-        {"name": "v", "dataType": "STRING", "maxLength": 10, "defaultNullValue": "x", "transformFunction": "upper(w)", "notNull": False},
+        {
+            "name": "v",
+            "dataType": "STRING",
+            "maxLength": 10,
+            "defaultNullValue": "x",
+            "transformFunction": "upper(w)",
+            "notNull": False,
+        },
         {"name": "w", "dataType": "STRING", "singleValueField": True},
     ],
     "metricFieldSpecs": [{"name": "m", "dataType": "LONG", "defaultNullValue": 0}],
@@ -38,41 +47,93 @@ CONFIG: dict[str, Any] = {
     "tableName": "t_REALTIME",
     "tableType": "REALTIME",
     "segmentsConfig": {
-        "timeColumnName": "day", "replication": "2", "replicasPerPartition": "2", "retentionTimeUnit": "DAYS", "retentionTimeValue": "3",
-        "peerSegmentDownloadScheme": "http", "replacedSegmentsRetentionPeriod": "1d", "completionConfig": {"completionMode": "DOWNLOAD"},
-        "deletedSegmentsRetentionPeriod": "3d", "lineageEntryCleanupRetentionPeriod": "2d", "segmentPushType": "APPEND",
+        "timeColumnName": "day",
+        "replication": "2",
+        "replicasPerPartition": "2",
+        "retentionTimeUnit": "DAYS",
+        "retentionTimeValue": "3",
+        "peerSegmentDownloadScheme": "http",
+        "replacedSegmentsRetentionPeriod": "1d",
+        "completionConfig": {"completionMode": "DOWNLOAD"},
+        "deletedSegmentsRetentionPeriod": "3d",
+        "lineageEntryCleanupRetentionPeriod": "2d",
+        "segmentPushType": "APPEND",
     },
     "tenants": {"server": "s", "broker": "b", "tagOverrideConfig": {"realtimeConsuming": "c"}},
     "tableIndexConfig": {
-        "noDictionaryColumns": ["m"], "noDictionaryConfig": {"w": "SNAPPY"}, "nullHandlingEnabled": True, "invertedIndexColumns": ["v"],
-        "varLengthDictionaryColumns": ["v"], "segmentFormatVersion": "v3", "useVarLengthDictionary": False,
+        "noDictionaryColumns": ["m"],
+        "noDictionaryConfig": {"w": "SNAPPY"},
+        "nullHandlingEnabled": True,
+        "invertedIndexColumns": ["v"],
+        "varLengthDictionaryColumns": ["v"],
+        "segmentFormatVersion": "v3",
+        "useVarLengthDictionary": False,
         "segmentPartitionConfig": {
             "columnPartitionMap": {"v": {"functionName": "Murmur", "numPartitions": 2, "functionConfig": {"a": "b"}}}
         },
     },
-    "metadata": {"customConfigs": {"pinotadmin.replacement.snapshotsKept": "2", "pinotadmin.replacement.replicasRequired": "all"}},
+    "metadata": {
+        "customConfigs": {"pinotadmin.replacement.snapshotsKept": "2", "pinotadmin.replacement.replicasRequired": "all"}
+    },
     "quota": {"storage": "10G", "maxQueriesPerSecond": "1"},
     "routing": {"segmentPrunerTypes": ["time"], "instanceSelectorType": "balanced"},
     "query": {"timeoutMs": 1000},
     "task": {"taskTypeConfigsMap": {"Merge": {"a": "1"}}},
     "ingestionConfig": {
-        "batchIngestionConfig": {"segmentIngestionType": "APPEND", "segmentIngestionFrequency": "DAILY", "consistentDataPush": False},
+        "batchIngestionConfig": {
+            "segmentIngestionType": "APPEND",
+            "segmentIngestionFrequency": "DAILY",
+            "consistentDataPush": False,
+        },
         "streamIngestionConfig": {"streamConfigMaps": [STREAM], "pauselessConsumptionEnabled": False},
         "transformConfigs": [{"columnName": "w", "transformFunction": "lower(x)"}],
         "filterConfig": {"filterFunction": "m > 3"},
-        "continueOnError": False, "rowTimeValueCheck": True, "segmentTimeValueCheck": True,
+        "continueOnError": False,
+        "rowTimeValueCheck": True,
+        "segmentTimeValueCheck": True,
     },
     "fieldConfigList": [
-        {"name": "v", "encodingType": "RAW", "indexTypes": ["INVERTED"], "indexes": {"forward": {"compressionCodec": "LZ4"}}}
+        {
+            "name": "v",
+            "encodingType": "RAW",
+            "indexTypes": ["INVERTED"],
+            "indexes": {"forward": {"compressionCodec": "LZ4"}},
+        }
     ],
     "upsertConfig": {"mode": "NONE"},
     "dedupConfig": {"dedupEnabled": False},
-}  # fmt: skip
+}
 #: Each stands for a kind of wrong value: every type JSON has, and those that languages trip over.
 ODD: list[Any] = [
-    None, True, 0, -1, 2.5, 10**40, -(10**19), 1e308, "", " ", "x", "\x00", "é" * 3000, "9" * 5000, "1_000", "٣", "NaN", "../..", [], [[]],
-    [{}], [None], ["x", 1, None], {}, {"": {}}, {"a": {"b": [{}]}}, {"x": None}, json.loads("[" * 60 + "]" * 60),
-]  # fmt: skip
+    None,
+    True,
+    0,
+    -1,
+    2.5,
+    10**40,
+    -(10**19),
+    1e308,
+    "",
+    " ",
+    "x",
+    "\x00",
+    "é" * 3000,
+    "9" * 5000,
+    "1_000",
+    "٣",
+    "NaN",
+    "../..",
+    [],
+    [[]],
+    [{}],
+    [None],
+    ["x", 1, None],
+    {},
+    {"": {}},
+    {"a": {"b": [{}]}},
+    {"x": None},
+    json.loads("[" * 60 + "]" * 60),
+]
 
 
 def paths(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -124,7 +185,9 @@ def test_the_whole_documents_are_taken() -> None:
     use_schema(SCHEMA)
 
 
-@pytest.mark.parametrize(("use", "document"), [(use_table, CONFIG), (use_schema, SCHEMA)], ids=["table config", "schema"])
+@pytest.mark.parametrize(
+    ("use", "document"), [(use_table, CONFIG), (use_schema, SCHEMA)], ids=["table config", "schema"]
+)
 def test_any_value_at_any_path_is_taken_or_refused_and_never_a_fault(use: Any, document: dict[str, Any]) -> None:
     refused = 0
     for at, value in itertools.product(paths(document), ODD):
@@ -141,22 +204,40 @@ def test_any_value_at_any_path_is_taken_or_refused_and_never_a_fault(use: Any, d
     ("change", "path", "said"),
     [
         ({"ingestionConfig": "x"}, "ingestionConfig", "expected an object, got text"),
-        ({"ingestionConfig": {"batchIngestionConfig": "x"}}, "ingestionConfig.batchIngestionConfig", "expected an object, got text"),
+        (
+            {"ingestionConfig": {"batchIngestionConfig": "x"}},
+            "ingestionConfig.batchIngestionConfig",
+            "expected an object, got text",
+        ),
         ({"metadata": {"customConfigs": []}}, "metadata.customConfigs", "expected an object, got a list"),
-        ({"metadata": {"customConfigs": {"a": "1", "b": 2, "c": {}}}}, "metadata.customConfigs.c", "expected text, got an object"),
+        (
+            {"metadata": {"customConfigs": {"a": "1", "b": 2, "c": {}}}},
+            "metadata.customConfigs.c",
+            "expected text, got an object",
+        ),
         ({"upsertConfig": "FULL"}, "upsertConfig", "expected an object, got text"),
         ({"fieldConfigList": [{"name": "v"}, {"name": [1]}]}, "fieldConfigList[1].name", "expected text, got a list"),
-        ({"segmentsConfig": {"replication": "two"}}, "segmentsConfig.replication", "expected a whole number, got 'two'"),
+        (
+            {"segmentsConfig": {"replication": "two"}},
+            "segmentsConfig.replication",
+            "expected a whole number, got 'two'",
+        ),
         (
             {"segmentsConfig": {"replication": 2**31}},
             "segmentsConfig.replication",
             "expected a whole number from -2147483648 to 2147483647",
         ),
         ({"isDimTable": "perhaps"}, "isDimTable", "expected true or false, got 'perhaps'"),
-        ({"task": {"taskTypeConfigsMap": {"A": {"x": "1"}, "B": {"y": []}}}}, "task.taskTypeConfigsMap.B.y", "expected text, got a list"),
+        (
+            {"task": {"taskTypeConfigsMap": {"A": {"x": "1"}, "B": {"y": []}}}},
+            "task.taskTypeConfigsMap.B.y",
+            "expected text, got a list",
+        ),
     ],
 )
-def test_a_value_of_another_type_is_named_by_its_path_with_a_way_out(change: dict[str, Any], path: str, said: str) -> None:
+def test_a_value_of_another_type_is_named_by_its_path_with_a_way_out(
+    change: dict[str, Any], path: str, said: str
+) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_table_config({"tableName": "t", "tableType": "OFFLINE", **change})
     assert caught.value.message.startswith(f"{path}: {said}")
@@ -188,7 +269,11 @@ def test_numbers_and_booleans_are_texts_and_texts_are_numbers_and_booleans_where
 @pytest.mark.parametrize(
     ("kind", "taken", "refused"),
     [
-        (Whole, [(1, 1), ("1", 1), (" -7 ", -7), (2.9, 2)], [True, "", "1.5", "1_0", "٣", 2**31, 1e400, [], {}, "9" * 5000]),
+        (
+            Whole,
+            [(1, 1), ("1", 1), (" -7 ", -7), (2.9, 2)],
+            [True, "", "1.5", "1_0", "٣", 2**31, 1e400, [], {}, "9" * 5000],
+        ),
         (Long, [(2**63 - 1, 2**63 - 1), ("5", 5)], [2**63, "x", None]),
         (Real, [(1, 1.0), ("2.5", 2.5)], [True, "NaN", 1e400, "1e999", [], 10**400]),
         (Flag, [(True, 1), ("False", 0), ("", 0), (3, 1)], ["yes", 1.5, [], {}]),
@@ -205,7 +290,16 @@ def test_scalars_are_read_as_pinot_reads_them(kind: Any, taken: list[Any], refus
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("0042", 42), (str(2**63 - 1), 2**63 - 1), (str(2**63), None), ("²", None), ("٣", None), ("9" * 5000, None), ("", None), ("-1", None)],
+    [
+        ("0042", 42),
+        (str(2**63 - 1), 2**63 - 1),
+        (str(2**63), None),
+        ("²", None),
+        ("٣", None),
+        ("9" * 5000, None),
+        ("", None),
+        ("-1", None),
+    ],
 )
 def test_whole_numbers_are_ascii_digits_that_fit_64_bits(text: str, number: int | None) -> None:
     assert whole_number(text) == number

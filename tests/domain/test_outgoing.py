@@ -6,7 +6,16 @@ import ipaddress
 
 import pytest
 
-from segments.domain.access.outgoing import HTTP, Kind, Place, Rules, is_of_this_machine, parse_broker, parse_url, store_address
+from segments.domain.access.outgoing import (
+    HTTP,
+    Kind,
+    Place,
+    Rules,
+    is_of_this_machine,
+    parse_broker,
+    parse_url,
+    store_address,
+)
 from segments.errors import InvalidInput
 
 
@@ -28,7 +37,9 @@ def numbers(*texts: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
         ([], False),
     ],
 )
-def test_without_roots_only_this_machine_is_called_and_only_when_it_serves_itself(found: list[str], allowed: bool) -> None:
+def test_without_roots_only_this_machine_is_called_and_only_when_it_serves_itself(
+    found: list[str], allowed: bool
+) -> None:
     place = Place("name", 1)
     for loopback in (True, False):
         rules = Rules(Kind.KAFKA, loopback=loopback)
@@ -39,8 +50,20 @@ def test_without_roots_only_this_machine_is_called_and_only_when_it_serves_itsel
                 rules.judge(place, numbers(*found))
 
 
-@pytest.mark.parametrize("number", ["169.254.169.254", "::ffff:169.254.169.254", "fe80::1", "0.0.0.0", "::", "224.0.0.1", "255.255.255.255",
-                                    "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1"])  # fmt: skip
+@pytest.mark.parametrize(
+    "number",
+    [
+        "169.254.169.254",
+        "::ffff:169.254.169.254",
+        "fe80::1",
+        "0.0.0.0",
+        "::",
+        "224.0.0.1",
+        "255.255.255.255",
+        "64:ff9b::a9fe:a9fe",
+        "2002:a9fe:a9fe::1",
+    ],
+)
 def test_a_root_whose_name_leads_to_a_clouds_own_services_is_not_called(number: str) -> None:
     with pytest.raises(InvalidInput):
         Rules(Kind.REDIS, ["redis.example"]).judge(Place("redis.example", 6379), numbers("10.0.0.1", number))
@@ -75,10 +98,24 @@ def test_what_is_no_broker_is_refused(text: str) -> None:
         parse_broker(text, Kind.KAFKA)
 
 
-@pytest.mark.parametrize("text", ["http://a@b/", "http:///x", "http://b/../x", "http://b/%2e%2e/x",
-                                  "http://b/%00", "http://b\\@c/", "HTTP//b",
-                                  "gopher://b/",
-                                  "http://b/ x", "http://b/\tx", "http://[::1", "http://b:0x50/", "http://" + "b" * 3000])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://a@b/",
+        "http:///x",
+        "http://b/../x",
+        "http://b/%2e%2e/x",
+        "http://b/%00",
+        "http://b\\@c/",
+        "HTTP//b",
+        "gopher://b/",
+        "http://b/ x",
+        "http://b/\tx",
+        "http://[::1",
+        "http://b:0x50/",
+        "http://" + "b" * 3000,
+    ],
+)
 def test_what_programs_read_differently_is_no_address(text: str) -> None:
     with pytest.raises(InvalidInput):
         parse_url(text, Kind.FILES, HTTP)
@@ -115,9 +152,21 @@ def test_options_and_login_of_a_store_are_its_roots_only(address: str, opened: s
 
 @pytest.mark.parametrize(
     ("host", "expected"),
-    [("127.0.0.1", True), ("localhost", True), ("[::1]", True), ("::1", True), ("127.1.2.3", True), ("testserver", True),
-     ("0.0.0.0", False),
-     ("::", False), ("", False), ("*", False), (".localhost", False), ("pinot.example", False), ("10.0.0.1", False)],
-)  # fmt: skip
+    [
+        ("127.0.0.1", True),
+        ("localhost", True),
+        ("[::1]", True),
+        ("::1", True),
+        ("127.1.2.3", True),
+        ("testserver", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("", False),
+        ("*", False),
+        (".localhost", False),
+        ("pinot.example", False),
+        ("10.0.0.1", False),
+    ],
+)
 def test_names_that_only_this_machine_reaches(host: str, expected: bool) -> None:
     assert is_of_this_machine(host) is expected

@@ -86,7 +86,9 @@ def test_topic_pause_leaves_the_old_flag_alone() -> None:
         (PauseState(partitions=(3,)), 10_003, 2, False),
     ],
 )
-def test_a_partition_runs_only_where_table_topic_and_partition_do(state: PauseState, partition: int, topics: int, stopped: bool) -> None:
+def test_a_partition_runs_only_where_table_topic_and_partition_do(
+    state: PauseState, partition: int, topics: int, stopped: bool
+) -> None:
     assert state.stops(partition, topics) is stopped
 
 
@@ -104,7 +106,11 @@ def test_topics_and_partitions_are_added_and_taken_out_once() -> None:
 
 @pytest.mark.parametrize(
     ("ms", "text"),
-    [(0, "1970-01-01 00:00:00.0"), (1_700_000_000_120, "2023-11-14 22:13:20.12"), (1_700_000_000_005, "2023-11-14 22:13:20.005")],
+    [
+        (0, "1970-01-01 00:00:00.0"),
+        (1_700_000_000_120, "2023-11-14 22:13:20.12"),
+        (1_700_000_000_005, "2023-11-14 22:13:20.005"),
+    ],
 )
 def test_times_are_written_as_java_writes_them(ms: int, text: str) -> None:
     assert time_text(ms) == text

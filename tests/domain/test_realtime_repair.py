@@ -28,7 +28,13 @@ def name(partition: int, sequence: int, ms: int = NOW) -> str:
 
 
 def known(
-    partition: int, sequence: int, status: str = "IN_PROGRESS", start: str = "0", end: str | None = None, at: int = OLD, version: int = 3
+    partition: int,
+    sequence: int,
+    status: str = "IN_PROGRESS",
+    start: str = "0",
+    end: str | None = None,
+    at: int = OLD,
+    version: int = 3,
 ) -> Known:
     fields = {"segment.realtime.status": status, "segment.realtime.startOffset": start}
     if end is not None:
@@ -69,7 +75,9 @@ def kinds(what: Seen) -> list[tuple[int, Kind]]:
         ("OX", known(0, 0), Kind.STUCK, "0"),
     ],
 )
-def test_each_state_of_the_latest_segment_has_its_repair(rows: str, latest: Known, kind: Kind | None, base: str | None) -> None:
+def test_each_state_of_the_latest_segment_has_its_repair(
+    rows: str, latest: Known, kind: Kind | None, base: str | None
+) -> None:
     found = diagnose(seen({name(0, 0): rows}, latest), NOW)
     assert [(c.kind, c.base_offset) for c in found] == ([] if kind is None else [(kind, base)])
 
@@ -95,7 +103,9 @@ def test_while_the_stream_does_not_answer_nobody_is_taken_for_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    "pause", [PauseState(paused=True), PauseState(inactive_topics=(0,)), PauseState(partitions=(0,))], ids=["table", "topic", "partition"]
+    "pause",
+    [PauseState(paused=True), PauseState(inactive_topics=(0,)), PauseState(partitions=(0,))],
+    ids=["table", "topic", "partition"],
 )
 def test_what_is_paused_is_left_alone_even_in_a_table_with_one_topic(pause: PauseState) -> None:
     assert kinds(seen({name(0, 0): "OO"}, known(0, 0, "DONE", end="9"), pause=pause)) == []
@@ -156,7 +166,10 @@ def test_a_half_commit_is_finished_in_one_go() -> None:
     what = seen({name(0, 0): "CC"}, latest)
     changes = plan_changes(diagnose(what, NOW), what.ideal, blueprint(), {0: Start("40")}, [name(0, 0)], NOW)
     new = name(0, 1)
-    assert changes.rows == {name(0, 0): dict.fromkeys(("Server_s_0", "Server_s_1"), "ONLINE"), new: what.ideal.maps[name(0, 0)]}
+    assert changes.rows == {
+        name(0, 0): dict.fromkeys(("Server_s_0", "Server_s_1"), "ONLINE"),
+        new: what.ideal.maps[name(0, 0)],
+    }
     assert changes.created[new].simple["segment.realtime.startOffset"] == "40"
     assert changes.created[new].simple["segment.flush.threshold.size"] == "100"
     assert changes.checked == {name(0, 0): 3}
@@ -217,7 +230,9 @@ def test_tables_do_not_all_begin_with_the_same_server() -> None:
     assert in_order("t", []) == []
 
 
-@pytest.mark.parametrize(("partitions", "replicas", "servers", "most"), [(2, 2, 2, 2), (3, 2, 4, 2), (1, 1, 5, 1), (0, 1, 0, 1)])
+@pytest.mark.parametrize(
+    ("partitions", "replicas", "servers", "most"), [(2, 2, 2, 2), (3, 2, 4, 2), (1, 1, 5, 1), (0, 1, 0, 1)]
+)
 def test_the_busiest_server_has_its_share_rounded_up(partitions: int, replicas: int, servers: int, most: int) -> None:
     assert most_partitions_per_server(partitions, replicas, servers) == most
 
@@ -228,7 +243,10 @@ def test_the_busiest_server_has_its_share_rounded_up(partitions: int, replicas: 
 def test_from_the_lowest_given_sequence_of_each_partition_on() -> None:
     assigned = [name(p, s) for p in range(3) for s in range(10)]
     plan = plan_deletion(assigned, [name(0, 3), name(0, 7), name(1, 5), "nonsense", name(2, 99)])
-    assert {p: [s.split("__")[2] for s in d.segments] for p, d in plan.items()} == {0: list("3456789"), 1: list("56789")}
+    assert {p: [s.split("__")[2] for s in d.segments] for p, d in plan.items()} == {
+        0: list("3456789"),
+        1: list("56789"),
+    }
     assert plan[0].to_json() == {
         "segmentsToDelete": [name(0, s) for s in range(3, 10)],
         "oldestSegment": name(0, 3),

@@ -21,7 +21,9 @@ NOW = 100 * DAY
 
 def config(kind: str = "REFRESH", **segments: str) -> Any:
     ingestion = {"batchIngestionConfig": {"segmentIngestionType": kind}}
-    return parse_table_config({"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": segments, "ingestionConfig": ingestion})
+    return parse_table_config(
+        {"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": segments, "ingestionConfig": ingestion}
+    )
 
 
 @pytest.mark.parametrize(("age", "gone"), [(0, False), (5 * HOUR, False), (24 * HOUR, False), (24 * HOUR + 1, True)])
@@ -55,26 +57,37 @@ KEEPS_TWO = {"pinotadmin.replacement.snapshotsKept": "2"}
 def test_until_when_an_entry_can_be_taken_back(
     old: str, age: int, notes: dict[str, str], custom: dict[str, str], until: int | None
 ) -> None:
-    """Nothing is kept of an empty old side: the next pass drops the entry. What is pinned or asked for stays whatever its age."""
+    """Nothing is kept of an empty old side: the next pass drops the entry. What is pinned or asked for stays whatever
+    its age.
+    """
     body = {**config().body, "metadata": {"customConfigs": custom}}
     own = replace(entry("x", old, "b", "COMPLETED", NOW - age), notes=notes)
     lineage = of(own)
-    assert retention.rollback_deadline_ms(lineage, own, parse_table_config(body), lineage.mentioned(), NOW, NEXT) == until
+    assert (
+        retention.rollback_deadline_ms(lineage, own, parse_table_config(body), lineage.mentioned(), NOW, NEXT) == until
+    )
 
 
 def test_what_a_later_snapshot_superseded_goes_with_the_next_pass() -> None:
     """A REFRESH table keeps one snapshot before the present one, however young the others are."""
     steps = enumerate(("xab", "ybc", "zcd"))
-    first, second, third = (entry(x, a, b, "COMPLETED", NOW - 9 + at, notes={FORCED_CLEANUP: "true"}) for at, (x, a, b) in steps)
+    first, second, third = (
+        entry(x, a, b, "COMPLETED", NOW - 9 + at, notes={FORCED_CLEANUP: "true"}) for at, (x, a, b) in steps
+    )
     lineage = of(first, second, third)
-    found = [retention.rollback_deadline_ms(lineage, e, config(), lineage.mentioned(), NOW, NEXT) for e in (first, third)]
+    found = [
+        retention.rollback_deadline_ms(lineage, e, config(), lineage.mentioned(), NOW, NEXT) for e in (first, third)
+    ]
     assert found == [NEXT, third.timestamp_ms + DAY]
 
 
 def test_a_window_of_zero_keeps_the_same_millisecond() -> None:
     own = config(replacedSegmentsRetentionPeriod="0d")
     for age, gone in ((0, ()), (1, ("a",))):
-        assert retention.plan_lineage(of(entry("x", "a", "b", "COMPLETED", NOW - age)), own, ["a", "b"], NOW).delete == gone
+        assert (
+            retention.plan_lineage(of(entry("x", "a", "b", "COMPLETED", NOW - age)), own, ["a", "b"], NOW).delete
+            == gone
+        )
 
 
 def test_a_reverted_entry_waits_for_nothing() -> None:
@@ -141,7 +154,9 @@ def table_that_keeps(snapshots: int) -> Any:
         "tableType": "OFFLINE",
         "metadata": {"customConfigs": {"pinotadmin.replacement.snapshotsKept": str(snapshots)}},
     }
-    return parse_table_config({**body, "ingestionConfig": {"batchIngestionConfig": {"segmentIngestionType": "REFRESH"}}})
+    return parse_table_config(
+        {**body, "ingestionConfig": {"batchIngestionConfig": {"segmentIngestionType": "REFRESH"}}}
+    )
 
 
 def chain() -> Any:
@@ -171,7 +186,9 @@ def test_a_spent_entry_names_what_uploads_may_have_left_without_a_row() -> None:
     assert retention.plan_lineage(of(entry("x", "a", "b", "COMPLETED", NOW)), config(), ["b"], NOW).orphans == ()
 
 
-def consumed(sequence: int, status: str, end_ms: int = 500 * DAY, partition: int = 0, created: int = 0) -> SegmentMetadata:
+def consumed(
+    sequence: int, status: str, end_ms: int = 500 * DAY, partition: int = 0, created: int = 0
+) -> SegmentMetadata:
     times = {"segment.end.time": str(end_ms), "segment.time.unit": "MILLISECONDS"} if status == "DONE" else {}
     fields = {"segment.realtime.status": status, "segment.creation.time": str(created), **times}
     return SegmentMetadata(f"t__{partition}__{sequence}__20260801T1000Z", fields)
@@ -184,8 +201,15 @@ def realtime(days: str = "30") -> Any:
 
 def test_of_a_realtime_table_committed_segments_go_but_never_the_last_of_a_partition() -> None:
     now = 2000 * DAY
-    old = [consumed(s, "DONE") for s in (8, 9, 10)] + [consumed(3, "DONE", partition=1), consumed(11, "IN_PROGRESS", created=now)]
-    uploaded = replace(consumed(0, "DONE"), name="uploaded", fields={**consumed(0, "DONE").fields, "segment.realtime.status": "UPLOADED"})
+    old = [consumed(s, "DONE") for s in (8, 9, 10)] + [
+        consumed(3, "DONE", partition=1),
+        consumed(11, "IN_PROGRESS", created=now),
+    ]
+    uploaded = replace(
+        consumed(0, "DONE"),
+        name="uploaded",
+        fields={**consumed(0, "DONE").fields, "segment.realtime.status": "UPLOADED"},
+    )
     due = retention.plan_time(realtime(), [*old, uploaded], [], now)
     assert due == ["t__0__8__20260801T1000Z", "t__0__9__20260801T1000Z", "uploaded"]
     assert retention.plan_time(realtime(), old, ["t__0__8__20260801T1000Z"], now) == ["t__0__9__20260801T1000Z"]
@@ -201,7 +225,9 @@ def test_of_a_realtime_table_committed_segments_go_but_never_the_last_of_a_parti
         (6, {"s": "OFFLINE", "r": "ONLINE"}, False),
     ],
 )
-def test_a_consuming_segment_that_nobody_consumes_is_given_up_after_five_days(age: int, row: dict[str, str] | None, gone: bool) -> None:
+def test_a_consuming_segment_that_nobody_consumes_is_given_up_after_five_days(
+    age: int, row: dict[str, str] | None, gone: bool
+) -> None:
     now = 2000 * DAY
     segment = consumed(5, "IN_PROGRESS", created=now - age * DAY)
     rows = {segment.name: row} if row is not None else {}

@@ -34,11 +34,17 @@ CONFIG: dict[str, Any] = {
     "ingestionConfig": {
         "streamIngestionConfig": {"streamConfigMaps": [REDIS, KAFKA]},
         "batchIngestionConfig": {
-            "batchConfigMaps": [{"inputDirURI": "s3://b/x", "input.fs.prop.accessKey": "pass-7", "input.fs.prop.secretKey": "pass-8"}]
+            "batchConfigMaps": [
+                {"inputDirURI": "s3://b/x", "input.fs.prop.accessKey": "pass-7", "input.fs.prop.secretKey": "pass-8"}
+            ]
         },
     },
-    "task": {"taskTypeConfigsMap": {"SegmentGenerationAndPushTask": {"push.authToken": "pass-9", "tableMaxNumTasks": "1"}}},
-    "metadata": {"customConfigs": {"notes": json.dumps({"credentials": {"a": ["pass-10"]}, "url": "http://h/"}), "tokens": 12}},
+    "task": {
+        "taskTypeConfigsMap": {"SegmentGenerationAndPushTask": {"push.authToken": "pass-9", "tableMaxNumTasks": "1"}}
+    },
+    "metadata": {
+        "customConfigs": {"notes": json.dumps({"credentials": {"a": ["pass-10"]}, "url": "http://h/"}), "tokens": 12}
+    },
 }
 
 
@@ -58,7 +64,8 @@ def test_no_secret_is_left_in_a_masked_config_and_nothing_else_is_changed() -> N
     assert at(shown, "tableIndexConfig", "streamConfigs", "sasl.jaas.config") == MASK
     assert at(shown, "tableIndexConfig", "streamConfigs", "stream.kafka.broker.list") == "kafka:9092"
     assert (
-        at(shown, "ingestionConfig", "streamIngestionConfig", "streamConfigMaps", 0, "stream.redis.url") == f"redis://:{MASK}@redis:6379/0"
+        at(shown, "ingestionConfig", "streamIngestionConfig", "streamConfigMaps", 0, "stream.redis.url")
+        == f"redis://:{MASK}@redis:6379/0"
     )
     assert at(shown, "tableIndexConfig", "noDictionaryConfig") == {"token": "SNAPPY"}
     assert at(shown, "metadata", "customConfigs", "tokens") == 12
@@ -72,17 +79,42 @@ def test_no_secret_is_left_in_a_masked_config_and_nothing_else_is_changed() -> N
 @pytest.mark.parametrize(
     "key",
     [
-        "password", "stream.kafka.consumer.prop.sasl.password", "sasl.jaas.config", "sasl.oauthbearer.config", "secretKey", "accessKey",
-        "input.fs.prop.secretKey", "keytab", "authToken", "security_token", "credentials", "ssl.keystore.key", "ssl.key.pem", "privateKey",
-        "basic.auth.user.info", "sasl.login.refresh.window", "api-key", "Authorization", "connectionString",
+        "password",
+        "stream.kafka.consumer.prop.sasl.password",
+        "sasl.jaas.config",
+        "sasl.oauthbearer.config",
+        "secretKey",
+        "accessKey",
+        "input.fs.prop.secretKey",
+        "keytab",
+        "authToken",
+        "security_token",
+        "credentials",
+        "ssl.keystore.key",
+        "ssl.key.pem",
+        "privateKey",
+        "basic.auth.user.info",
+        "sasl.login.refresh.window",
+        "api-key",
+        "Authorization",
+        "connectionString",
     ],
-)  # fmt: skip
+)
 def test_keys_that_name_a_secret(key: str) -> None:
     assert is_secret_key(key)
 
 
 @pytest.mark.parametrize(
-    "key", ["sasl.mechanism", "consumer.prop.sasl.mechanisms", "sasl.username", "tokenizer", "primaryKeyColumns", "ssl.ca.location", "url"]
+    "key",
+    [
+        "sasl.mechanism",
+        "consumer.prop.sasl.mechanisms",
+        "sasl.username",
+        "tokenizer",
+        "primaryKeyColumns",
+        "ssl.ca.location",
+        "url",
+    ],
 )
 def test_keys_that_name_none(key: str) -> None:
     assert not is_secret_key(key)
@@ -105,7 +137,9 @@ def test_a_text_loses_the_passwords_of_its_addresses_and_logins(text: str, shown
     assert mask_text(text) == shown
 
 
-@pytest.mark.parametrize("piece", ["://", "a://b@", "password=", 'password="', 'password=\\"', "?token=", "x@", "{[", "password='"])
+@pytest.mark.parametrize(
+    "piece", ["://", "a://b@", "password=", 'password="', 'password=\\"', "?token=", "x@", "{[", "password='"]
+)
 def test_masking_takes_time_in_proportion_to_the_text(piece: str) -> None:
     def seconds(count: int) -> float:
         began = time.perf_counter()
@@ -197,5 +231,7 @@ def test_leaving_an_address_out_is_a_change_of_it_too() -> None:
 @pytest.mark.parametrize("stored", [None, {}, {"tableIndexConfig": {"streamConfigs": {}}}])
 def test_a_mask_where_nothing_is_stored_is_refused_by_name(stored: Any) -> None:
     for key, value in (("sasl.jaas.config", MASK), ("stream.redis.url", f"redis://:{MASK}@h/")):
-        with pytest.raises(InvalidInput, match=f"'tableIndexConfig.streamConfigs.{key}' is masked, and no secret is stored there"):
+        with pytest.raises(
+            InvalidInput, match=f"'tableIndexConfig.streamConfigs.{key}' is masked, and no secret is stored there"
+        ):
             keep_secrets({"tableIndexConfig": {"streamConfigs": {key: value}}}, stored)

@@ -20,7 +20,12 @@ SCHEMA = {
 
 
 def config(**more: Any) -> dict[str, Any]:
-    return {"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": {"timeColumnName": "day", "replication": "2"}, **more}
+    return {
+        "tableName": "t",
+        "tableType": "OFFLINE",
+        "segmentsConfig": {"timeColumnName": "day", "replication": "2"},
+        **more,
+    }
 
 
 def test_a_config_survives_the_znode_with_all_unknown_keys() -> None:
@@ -34,11 +39,18 @@ def test_a_config_survives_the_znode_with_all_unknown_keys() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"tableName": None}, {"tableType": "BAR"}, {"tableType": None}, {"tableName": "t_REALTIME"}, {"tableName": "a/b"}, {"tableType": 7},
-        {"segmentsConfig": {"replication": "0"}}, {"segmentsConfig": {"replication": "many"}}, {"segmentsConfig": 7},
+        {"tableName": None},
+        {"tableType": "BAR"},
+        {"tableType": None},
+        {"tableName": "t_REALTIME"},
+        {"tableName": "a/b"},
+        {"tableType": 7},
+        {"segmentsConfig": {"replication": "0"}},
+        {"segmentsConfig": {"replication": "many"}},
+        {"segmentsConfig": 7},
         {"ingestionConfig": {"batchIngestionConfig": {"segmentIngestionType": "REPLACE"}}},
     ],
-)  # fmt: skip
+)
 def test_a_bad_config_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         configs.parse_table_config({k: v for k, v in {**config(), **change}.items() if v is not None})
@@ -52,7 +64,16 @@ def test_a_record_without_json_is_corrupt_and_not_missing() -> None:
 
 @pytest.mark.parametrize(
     ("text", "millis"),
-    [("1d", 86_400_000), ("1d12h", 129_600_000), ("0s", 0), ("90m", 5_400_000), ("foo", None), ("", None), (None, None), ("5", None)],
+    [
+        ("1d", 86_400_000),
+        ("1d12h", 129_600_000),
+        ("0s", 0),
+        ("90m", 5_400_000),
+        ("foo", None),
+        ("", None),
+        (None, None),
+        ("5", None),
+    ],
 )
 def test_periods(text: str | None, millis: int | None) -> None:
     assert configs.parse_period(text) == millis
@@ -61,7 +82,9 @@ def test_periods(text: str | None, millis: int | None) -> None:
 @pytest.mark.parametrize(("kind", "hours"), [("REFRESH", 24), ("APPEND", 4)])
 def test_replaced_segments_are_kept_by_type_when_nothing_or_nonsense_is_set(kind: str, hours: int) -> None:
     ingestion = {"batchIngestionConfig": {"segmentIngestionType": kind}}
-    parsed = configs.parse_table_config(config(ingestionConfig=ingestion, segmentsConfig={"replacedSegmentsRetentionPeriod": "foo"}))
+    parsed = configs.parse_table_config(
+        config(ingestionConfig=ingestion, segmentsConfig={"replacedSegmentsRetentionPeriod": "foo"})
+    )
     assert parsed.replaced_retention_ms == hours * 3_600_000
 
 
@@ -70,7 +93,9 @@ def test_replaced_segments_are_kept_by_type_when_nothing_or_nonsense_is_set(kind
 )
 def test_a_flag_that_is_written_as_text_means_what_it_says(flag: object, is_consistent: bool) -> None:
     batch = {"segmentIngestionType": "REFRESH", "consistentDataPush": flag}
-    config = configs.parse_table_config({"tableName": "t", "tableType": "OFFLINE", "ingestionConfig": {"batchIngestionConfig": batch}})
+    config = configs.parse_table_config(
+        {"tableName": "t", "tableType": "OFFLINE", "ingestionConfig": {"batchIngestionConfig": batch}}
+    )
     assert config.consistent_push is is_consistent
 
 
@@ -99,12 +124,14 @@ def test_a_schema_keeps_what_it_does_not_know() -> None:
 @pytest.mark.parametrize(
     ("field", "said"),
     [
-        ({"name": "v", "dataType": "STRING"}, "twice"), ({"name": "x", "dataType": "TEXT"}, "TEXT"), ({"dataType": "INT"}, "name"),
+        ({"name": "v", "dataType": "STRING"}, "twice"),
+        ({"name": "x", "dataType": "TEXT"}, "TEXT"),
+        ({"dataType": "INT"}, "name"),
         ({"name": "x", "dataType": "JSON", "singleValueField": False}, "multi-valued"),
         ({"name": "x", "dataType": "INT", "defaultNullValue": "seven"}, "defaultNullValue"),
         ({"name": "x", "dataType": "STRING", "maxLength": 0}, "maxLength"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_field_is_named(field: dict[str, Any], said: str) -> None:
     body = {**SCHEMA, "dimensionFieldSpecs": [*SCHEMA["dimensionFieldSpecs"], field]}  # type: ignore[misc]  # the list of the literal above
     with pytest.raises(InvalidInput, match=said):
@@ -122,7 +149,10 @@ def test_columns_may_be_added_but_not_changed_or_removed() -> None:
     old = schemas.parse_schema(SCHEMA)
     more = {**SCHEMA, "metricFieldSpecs": [{"name": "m", "dataType": "LONG"}]}
     schemas.check_compatible(old, schemas.parse_schema(more))
-    for dimensions in ([{"name": "v", "dataType": "STRING"}], [{"name": "v", "dataType": "STRING"}, {"name": "n", "dataType": "STRING"}]):
+    for dimensions in (
+        [{"name": "v", "dataType": "STRING"}],
+        [{"name": "v", "dataType": "STRING"}, {"name": "n", "dataType": "STRING"}],
+    ):
         with pytest.raises(InvalidInput, match="'n'"):
             schemas.check_compatible(old, schemas.parse_schema({**SCHEMA, "dimensionFieldSpecs": dimensions}))
 

@@ -1,6 +1,8 @@
-"""A table in any store, and one of several controllers that work on it: the use cases of the protocol, servers and files left out.
+"""A table in any store, and one of several controllers that work on it: the use cases of the protocol, servers and
+files left out.
 
-Segments are records and rows of ideal state and external view, written with compare-and-set, so that many may upload at once.
+Segments are records and rows of ideal state and external view, written with compare-and-set, so that many may upload at
+once.
 """
 
 from __future__ import annotations
@@ -40,9 +42,14 @@ class Controller:
         self.store, self.table, self.now = store, TableName(name, "OFFLINE"), now
         (folder / name).mkdir(parents=True, exist_ok=True)
         self.ctx = Context(
-            cluster="test", store=store, deep_store=DeepStore(f"file://{folder}"), clock=self.clock, new_id=lambda: str(uuid.uuid4()),
-            controller_url="http://127.0.0.1:9000", limits=Limits(replicas_online_s=1.0, broker_ack_s=0.2),
-        )  # fmt: skip
+            cluster="test",
+            store=store,
+            deep_store=DeepStore(f"file://{folder}"),
+            clock=self.clock,
+            new_id=lambda: str(uuid.uuid4()),
+            controller_url="http://127.0.0.1:9000",
+            limits=Limits(replicas_online_s=1.0, broker_ack_s=0.2),
+        )
 
     def clock(self) -> int:
         """Epoch ms."""
@@ -57,10 +64,12 @@ class Controller:
     def create(self, *, custom: dict[str, str] | None = None, **segments_config: str) -> Controller:
         """An empty REFRESH table."""
         body = {
-            "tableName": self.table.raw, "tableType": "OFFLINE", "segmentsConfig": {"replication": "1", **segments_config},
+            "tableName": self.table.raw,
+            "tableType": "OFFLINE",
+            "segmentsConfig": {"replication": "1", **segments_config},
             "ingestionConfig": {"batchIngestionConfig": {"segmentIngestionType": "REFRESH"}},
             "metadata": {"customConfigs": custom or {}},
-        }  # fmt: skip
+        }
         self.store.create(paths.table_config(self.table.typed), parse_table_config(body).to_record())
         self.store.create(paths.ideal_state(self.table.typed), new_ideal_state(self.table.typed, 1))
         with suppress(Conflict):
@@ -79,7 +88,9 @@ class Controller:
         writes: list[Write] = []
         for name in segments:
             path, node = paths.segment(self.table.typed, name), self.store.get(paths.segment(self.table.typed, name))
-            record = SegmentMetadata(name, {"segment.total.docs": "10", "segment.size.in.bytes": "3", "segment.crc": "1"}).to_record()
+            record = SegmentMetadata(
+                name, {"segment.total.docs": "10", "segment.size.in.bytes": "3", "segment.crc": "1"}
+            ).to_record()
             writes.append(Create(path, record) if node is None else Replace(path, record, node.version))
         rows = {name: {SERVER: "ONLINE"} for name in segments}
         return [*writes, Replace(paths.ideal_state(self.table.typed), with_rows(seen.ideal, rows), seen.ideal_version)]
@@ -137,10 +148,15 @@ def step(name: str, *args: Any, **options: Any) -> Step:
 
 def pushed(new: str, old: str | None = None, entry: str = "e1", *, force: bool = False) -> list[Step]:
     """A whole push of one segment."""
-    return [step("start", [old] if old else [], [new], force=force, entry=entry), step("upload", new), step("end", entry)]
+    return [
+        step("start", [old] if old else [], [new], force=force, entry=entry),
+        step("upload", new),
+        step("end", entry),
+    ]
 
 
-#: One race: its name, what happened before, what several controllers do at once, and what must hold: (answers, states, visible) -> bool.
+#: One race: its name, what happened before, what several controllers do at once, and what must hold: (answers, states,
+#: visible) -> bool.
 RACES: dict[str, tuple[list[Step], list[list[Step]], Any]] = {
     "first starts of an empty lineage": (
         [],
@@ -150,13 +166,16 @@ RACES: dict[str, tuple[list[Step], list[list[Step]], Any]] = {
     "end, forced revert and forced start of the same segments": (
         [step("upload", "a"), step("start", ["a"], ["b"], entry="e1"), step("upload", "b")],
         [[step("end", "e1")], [step("revert", "e1")], [step("start", ["a"], ["c"], force=True, entry="e2")]],
-        lambda answers, states, visible: visible in ({"a"}, {"b"}) and "e1" in states and (answers[2][0] != "e2" or "e2" in states),
+        lambda answers, states, visible: (
+            visible in ({"a"}, {"b"}) and "e1" in states and (answers[2][0] != "e2" or "e2" in states)
+        ),
     ),
     "third forced push, revert of the second, retention": (
         [step("upload", "a"), *pushed("b", "a", force=True)],
         [pushed("c", "b", "e2", force=True), [step("revert", "e1")], [step("retain")]],
         lambda answers, states, visible: (
-            visible == ({"c"} if answers[0] == ["e2", "ok", "ok"] else {"a"}) and (answers[0][0] != "e2" or "e2" in states)
+            visible == ({"c"} if answers[0] == ["e2", "ok", "ok"] else {"a"})
+            and (answers[0][0] != "e2" or "e2" in states)
         ),
     ),
     "two reverts, a repeated end and retention": (

@@ -31,7 +31,9 @@ class Fault(enum.Enum):
 
 @dataclass
 class Plan:
-    """Faults by the number of the write, from 1 (a transaction is one write). ``before`` runs right before the k-th write: a race."""
+    """Faults by the number of the write, from 1 (a transaction is one write). ``before`` runs right before the k-th
+    write: a race.
+    """
 
     faults: dict[int, Fault] = field(default_factory=dict)
     before: dict[int, Callable[[], object]] = field(default_factory=dict)
@@ -117,9 +119,11 @@ class FaultyStore:
 def every_interruption(
     start: Callable[[], Store], run: Callable[[Store], object], kinds: Sequence[Fault] = tuple(Fault)
 ) -> Iterator[tuple[int, Fault, Store]]:
-    """Run a use case once undisturbed to count its writes, then once for each (write, fault); yield where, what and the inner store.
+    """Run a use case once undisturbed to count its writes, then once for each (write, fault); yield where, what and the
+    inner store.
 
-    ``start`` makes a fresh prepared store for each run. A ``Cut`` is caught here; what else ``run`` raises is the test's to see.
+    ``start`` makes a fresh prepared store for each run. A ``Cut`` is caught here; what else ``run`` raises is the
+    test's to see.
     """
     counting = FaultyStore(start())
     run(counting)

@@ -1,6 +1,8 @@
-"""What a table's history owes to its users: which rows queries see, and which must still be there though no query sees them.
+"""What a table's history owes to its users: which rows queries see, and which must still be there though no query sees
+them.
 
-A segment holds the rows of one key, in one version; its CRC tells which. Nothing here asks the code under test what is right.
+A segment holds the rows of one key, in one version; its CRC tells which. Nothing here asks the code under test what is
+right.
 """
 
 from __future__ import annotations

@@ -25,7 +25,9 @@ SCHEMA = parse_schema({"schemaName": "t", "dimensionFieldSpecs": [{"name": "v", 
 class Fixed:
     """Every segment has ten rows."""
 
-    def query(self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None) -> dict[str, Any]:
+    def query(
+        self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None
+    ) -> dict[str, Any]:
         return {"resultTable": {"rows": [[10 * len(segments or ())]]}, "exceptions": []}
 
     def __enter__(self) -> Fixed:
@@ -36,13 +38,17 @@ class Fixed:
 
 
 def prepare(folder: Path) -> World:
-    """p1 and p2 are visible; n, half of their rows, is uploaded into the open entry e2 and at least 80 % are asked for."""
+    """p1 and p2 are visible; n, half of their rows, is uploaded into the open entry e2 and at least 80 %
+    are asked for.
+    """
     world = World(folder)
     world.memory.create(paths.schema("t"), SCHEMA.to_record())
     start_replace(world.ctx, TABLE, [], ["p1", "p2"], actor=ANN, entry_id="e1")
     world.upload("p1", "p2")
     end_replace(world.ctx, TABLE, "e1", actor=ANN)
-    check_settings.write_check_document(world.ctx, TABLE, {"checks": [{"kind": "rowCount", "minRatio": 0.8}]}, actor=ANN)
+    check_settings.write_check_document(
+        world.ctx, TABLE, {"checks": [{"kind": "rowCount", "minRatio": 0.8}]}, actor=ANN
+    )
     start_replace(world.ctx, TABLE, ["p1", "p2"], ["n"], actor=ANN, entry_id="e2")
     return world.upload("n")
 

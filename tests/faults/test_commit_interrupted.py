@@ -1,4 +1,6 @@
-"""A commit cut, doubted or overtaken at every write it makes: asked again it is whole, once, and no row is lost or doubled."""
+"""A commit cut, doubted or overtaken at every write it makes: asked again it is whole, once, and no row is lost or
+doubled.
+"""
 
 from __future__ import annotations
 
@@ -44,11 +46,17 @@ def whole_protocol(world: RealtimeWorld, store: Store, segment: str, tar: Path) 
 
 
 def holds(world: RealtimeWorld, segment: str) -> None:
-    """The partition's chain is whole: one committed segment, one successor that starts at its end, every replica where it belongs."""
+    """The partition's chain is whole: one committed segment, one successor that starts at its end, every replica where
+    it belongs.
+    """
     names = world.segments(0)
     assert names == sorted(world.records)
     assert [parse_llc_name(n).sequence for n in names] == [0, 1]
-    assert world.fields(segment)["segment.realtime.endOffset"] == world.fields(names[1])["segment.realtime.startOffset"] == "40"
+    assert (
+        world.fields(segment)["segment.realtime.endOffset"]
+        == world.fields(names[1])["segment.realtime.startOffset"]
+        == "40"
+    )
     assert set(world.ideal.maps[segment].values()) == {"ONLINE"}
     assert set(world.ideal.maps[names[1]].values()) == {"CONSUMING"}
     assert world.memory.get(paths.completion(TABLE.typed, segment)) is None

@@ -1,7 +1,8 @@
-"""Pushes, refreshes by name, ends, reverts, rollbacks, undos, restores, deletions, retention, kills and time, against a model.
+"""Pushes, refreshes by name, ends, reverts, rollbacks, undos, restores, deletions, retention, kills and time, against a
+model.
 
-Whatever happens: no row is seen twice, no row is beyond recall before its stated time, and every answer names the state that queries see.
-``HISTORY_EXAMPLES=1000`` walks longer than the default run does.
+Whatever happens: no row is seen twice, no row is beyond recall before its stated time, and every answer names the state
+that queries see. ``HISTORY_EXAMPLES=1000`` walks longer than the default run does.
 """
 
 from __future__ import annotations
@@ -80,7 +81,12 @@ class History(RuleBasedStateMachine):
             custom = json.dumps({"customConfigs": {"pinotadmin.replacement.snapshotsKept": kept}})
             changed = replace(node.record, simple={**node.record.simple, "metadata": custom})
             self.cluster.memory.replace(paths.table_config(TABLE.typed), changed, node.version)
-        self.model, self.known, self.count, self.tars = Model(), list[str](), 0, dict[tuple[str, int, int], int | None]()
+        self.model, self.known, self.count, self.tars = (
+            Model(),
+            list[str](),
+            0,
+            dict[tuple[str, int, int], int | None](),
+        )
         for _ in range(2):
             self.add({})
 
@@ -107,7 +113,10 @@ class History(RuleBasedStateMachine):
         found: set[int] = set()
         pending = read_queue(self.ctx, TABLE).items
         for name, meta in read_records(self.ctx, TABLE, sorted({*seen.ideal.maps, *pending})).items():
-            places = [self.ctx.deep_store.segment_path(TABLE.raw, name), staged_path(self.ctx, TABLE, name, meta.crc or 0)]
+            places = [
+                self.ctx.deep_store.segment_path(TABLE.raw, name),
+                staged_path(self.ctx, TABLE, name, meta.crc or 0),
+            ]
             found.update({meta.crc or 0} & {self.crc_of(root / p) for p in places})
         kept, _ = archive.list_kept(self.ctx, TABLE, limit=1000)
         found.update(k.kept.metadata.crc or 0 for k in kept if k.kept is not None and k.is_there)
@@ -123,14 +132,23 @@ class History(RuleBasedStateMachine):
         return self.tars[key]
 
     def entries(self) -> dict[str, Entry]:
-        return {**{i: p.entry for i, p in read_past(self.ctx, TABLE).items()}, **observe(self.ctx, TABLE).lineage.entries}
+        return {
+            **{i: p.entry for i, p in read_past(self.ctx, TABLE).items()},
+            **observe(self.ctx, TABLE).lineage.entries,
+        }
 
     # Doing things
 
     def do(
-        self, faults: dict[int, Fault], act: Callable[[Context], Any], goal: Callable[[Any], Seen], foreseen: Sequence[Seen] = ()
+        self,
+        faults: dict[int, Fault],
+        act: Callable[[Context], Any],
+        goal: Callable[[Any], Seen],
+        foreseen: Sequence[Seen] = (),
     ) -> Any:
-        """As a process that may die. Done: queries see the ``goal``; refused: what they saw; cut or lost: one of the two."""
+        """As a process that may die. Done: queries see the ``goal``; refused: what they saw; cut or lost: one of the
+        two.
+        """
         self.cluster.now += 1000
         before, client = self.model.seen, self.cluster.memory.another_client()
         store, answer = Served(client, Plan(dict(faults)), self.cluster.serve), None
@@ -183,7 +201,10 @@ class History(RuleBasedStateMachine):
         """A replacement of some or all; one that is not ended is left to the reaper and to retention."""
         pool = sorted(self.model.seen)
         old = pool if whole or not pool else data.draw(st.lists(st.sampled_from(pool), unique=True, min_size=1))
-        entry, tars = self.fresh("e"), {n: self.tar(n, self.model.keys[self.model.seen[s]]) for s in old for n in [self.fresh("s")]}
+        entry, tars = (
+            self.fresh("e"),
+            {n: self.tar(n, self.model.keys[self.model.seen[s]]) for s in old for n in [self.fresh("s")]},
+        )
         new = {n: crc for n, (_, crc) in tars.items()}
         if not new:
             return
@@ -234,7 +255,12 @@ class History(RuleBasedStateMachine):
         if any(s.entry_id not in self.model.pushes for s in preview.steps):
             return
         goal = self.model.taken_back([s.entry_id for s in preview.steps])
-        done = self.do(faults, lambda c: roll_back(c, TABLE, entry, actor=ANN), lambda d: self.model.taken_back(list(d.reverted)), [goal])
+        done = self.do(
+            faults,
+            lambda c: roll_back(c, TABLE, entry, actor=ANN),
+            lambda d: self.model.taken_back(list(d.reverted)),
+            [goal],
+        )
         if done is None:
             return
         assert preview.allowed
@@ -260,7 +286,13 @@ class History(RuleBasedStateMachine):
             return
         before = self.model.seen
         crcs = {s: c for p in self.model.pushes.values() for s, c in (*p.old.items(), *p.new.items())}
-        crcs.update({k.segment: k.kept.metadata.crc or 0 for k in reversed(archive.list_kept(self.ctx, TABLE, limit=1000)[0]) if k.kept})
+        crcs.update(
+            {
+                k.segment: k.kept.metadata.crc or 0
+                for k in reversed(archive.list_kept(self.ctx, TABLE, limit=1000)[0])
+                if k.kept
+            }
+        )
         crcs.update({n: m.crc or 0 for n, m in read_records(self.ctx, TABLE, sorted(crcs)).items()})
         old = {s: before[s] for s in preview.hidden_segments if s in before}
         goal = self.model.replaced(old, {s: crcs[s] for s in preview.returning_segments})
@@ -282,7 +314,9 @@ class History(RuleBasedStateMachine):
         one = data.draw(st.sampled_from(sorted(kept, key=lambda k: k.file)))
         assert one.kept is not None
         goal = {**self.model.seen, one.segment: one.kept.metadata.crc or 0}
-        (foreseen,) = restore_segments(self.ctx, TABLE, [one.segment], files=[one.file], overwrite=overwrite, dry_run=True, actor=ANN)
+        (foreseen,) = restore_segments(
+            self.ctx, TABLE, [one.segment], files=[one.file], overwrite=overwrite, dry_run=True, actor=ANN
+        )
         answer = self.do(
             faults,
             lambda c: restore_segments(c, TABLE, [one.segment], files=[one.file], overwrite=overwrite, actor=ANN)[0],
@@ -338,10 +372,18 @@ class History(RuleBasedStateMachine):
         if not hasattr(self, "model"):
             return
         for entry in observe(self.ctx, TABLE).lineage.entries.values():
-            said, shown = explain_entry(self.ctx, TABLE, entry.id).summary, set(self.model.seen) & set(entry.segments_to)
+            said, shown = (
+                explain_entry(self.ctx, TABLE, entry.id).summary,
+                set(self.model.seen) & set(entry.segments_to),
+            )
             if "queries see the new side" in said:
                 assert shown == set(entry.segments_to), said
-            if "old side until" in said or "what replaced its" in said or "do not see" in said or "deleted later, and" in said:
+            if (
+                "old side until" in said
+                or "what replaced its" in said
+                or "do not see" in said
+                or "deleted later, and" in said
+            ):
                 assert not shown, said
 
 

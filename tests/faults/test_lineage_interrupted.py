@@ -1,4 +1,6 @@
-"""A background end, a rollback, the reaper and a pin, cut after every write, in memory and on a real ZooKeeper: the end is the same."""
+"""A background end, a rollback, the reaper and a pin, cut after every write, in memory and on a real ZooKeeper: the end
+is the same.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ _numbers = itertools.count(1)
 
 @dataclass(frozen=True)
 class Case:
-    """``before`` prepares, ``step`` is interrupted and then repeated; what queries see before and after, and the entries' states."""
+    """``before`` prepares, ``step`` is interrupted and then repeated; what queries see before and after, and the
+    entries' states.
+    """
 
     before: Callable[[World], object]
     step: Callable[[Context, World], object]

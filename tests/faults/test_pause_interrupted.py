@@ -1,4 +1,6 @@
-"""Pause, resume, force commit and repair cut after every write: asked again they end as if nothing had happened, and nothing is doubled."""
+"""Pause, resume, force commit and repair cut after every write: asked again they end as if nothing had happened, and
+nothing is doubled.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def fresh() -> RealtimeWorld:
 
 
 def is_whole(world: RealtimeWorld) -> None:
-    """Invariant: a record for every row and the other way round, never two segments of one (partition, sequence), at most one consuming."""
+    """Invariant: a record for every row and the other way round, never two segments of one (partition, sequence), at
+    most one consuming.
+    """
     assert world.records == sorted(world.ideal.maps)
     names = [parse_llc_name(s) for s in world.ideal.maps]
     assert max(Counter((n.partition, n.sequence) for n in names).values()) == 1
@@ -96,7 +100,9 @@ def test_a_resume_cut_anywhere_is_whole_and_asking_again_changes_no_start(start:
     def after(world: RealtimeWorld) -> None:
         assert len(world.consuming) == (0 if world.pause.paused else 2)
         run(world.ctx)
-        expected = {"lastConsumed": ["9", "9"], "largest": ["20", "20"]}[start.word] if not start.offsets else ["11", "12"]
+        expected = (
+            {"lastConsumed": ["9", "9"], "largest": ["20", "20"]}[start.word] if not start.offsets else ["11", "12"]
+        )
         assert [world.fields(s)["segment.realtime.startOffset"] for s in world.consuming] == expected
 
     assert interrupted(prepare, run, after) >= 5

@@ -1,4 +1,6 @@
-"""A push and a rollback, cut after every single write: what queries see is always one side, and doing it again ends the same."""
+"""A push and a rollback, cut after every single write: what queries see is always one side, and doing it again ends the
+same.
+"""
 
 from __future__ import annotations
 
@@ -74,10 +76,19 @@ def rollback(world: World) -> Step:
     return step
 
 
-@pytest.mark.parametrize(("scenario", "before", "after", "left"), [(push, "p2", "p3", ["p2", "p3"]), (rollback, "p2", "p1", ["p1"])])
-@pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.LOST_AFTER, Fault.LOST_BEFORE, Fault.CONFLICT])
+@pytest.mark.parametrize(
+    ("scenario", "before", "after", "left"), [(push, "p2", "p3", ["p2", "p3"]), (rollback, "p2", "p1", ["p1"])]
+)
+@pytest.mark.parametrize(
+    "fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.LOST_AFTER, Fault.LOST_BEFORE, Fault.CONFLICT]
+)
 def test_cut_anywhere_and_done_again(
-    fresh: Callable[[], World], scenario: Callable[[World], Step], before: str, after: str, left: list[str], fault: Fault
+    fresh: Callable[[], World],
+    scenario: Callable[[World], Step],
+    before: str,
+    after: str,
+    left: list[str],
+    fault: Fault,
 ) -> None:
     probe = prepare(fresh())
     counting = FaultyStore(probe.memory)

@@ -1,7 +1,8 @@
-"""The protocol under random clients that die, lose replies, race and live with jumping clocks, one broker that lags behind, and retention.
+"""The protocol under random clients that die, lose replies, race and live with jumping clocks, one broker that lags
+behind, and retention.
 
-Whatever happens: queries see exactly one side of every replacement, nothing that an answer could need is deleted, every entry comes to an
-end, and history is not lost. ``WALK_EXAMPLES=2000`` walks longer than the default run does.
+Whatever happens: queries see exactly one side of every replacement, nothing that an answer could need is deleted, every
+entry comes to an end, and history is not lost. ``WALK_EXAMPLES=2000`` walks longer than the default run does.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class Clients(RuleBasedStateMachine):
         self.memory = MemoryStore()
         limits = Limits(replicas_online_s=0.0, broker_ack_s=0.0)
         self.main = Controller(self.memory, Path(self.folder.name), now=1_700_000_000_000)
-        self.main.ctx = self.main.ctx.__class__(**{**self.main.ctx.__dict__, "limits": limits, "clock": lambda: self.main.now})
+        self.main.ctx = self.main.ctx.__class__(
+            **{**self.main.ctx.__dict__, "limits": limits, "clock": lambda: self.main.now}
+        )
         self.main.create(custom={"pinotadmin.replacement.snapshotsKept": kept} if kept else None)
         self.memory.create(paths.live_instance(BROKER), ZNRecord(BROKER))
         self.main.upload("s0", "s1", "s2")
@@ -69,7 +72,9 @@ class Clients(RuleBasedStateMachine):
     def note(self, *, dropping: bool = False) -> None:
         """Follow the states: a switch changes what must be seen, nothing else does."""
         now = dict(self.main.look().lineage.entries)
-        for entry in [now.get(i) or old for i, old in self.entries.items()] + [e for i, e in now.items() if i not in self.entries]:
+        for entry in [now.get(i) or old for i, old in self.entries.items()] + [
+            e for i, e in now.items() if i not in self.entries
+        ]:
             before = self.entries.get(entry.id)
             was, is_ = before.state if before else State.IN_PROGRESS, now[entry.id].state if entry.id in now else None
             if is_ is State.COMPLETED and was is not State.COMPLETED:
@@ -123,7 +128,11 @@ class Clients(RuleBasedStateMachine):
         if entry is not None:
             self.act(plan, lambda c: c.end(entry.id))
 
-    @rule(data=st.data(), state=st.sampled_from([State.COMPLETED, State.COMPLETED, State.IN_PROGRESS, State.REVERTED]), plan=PLANS)
+    @rule(
+        data=st.data(),
+        state=st.sampled_from([State.COMPLETED, State.COMPLETED, State.IN_PROGRESS, State.REVERTED]),
+        plan=PLANS,
+    )
     def revert(self, data: st.DataObject, state: State, plan: dict[int, Fault]) -> None:
         entry = self.one_of(data, state)
         if entry is not None:
@@ -155,7 +164,9 @@ class Clients(RuleBasedStateMachine):
 
         me = self.main.on(FaultyStore(self.memory, Plan(before={at: in_between})))
         with suppress(PinotAdminError):
-            me.start(visible, [self.fresh()], force=True, entry=self.fresh("e")) if what == "start" else getattr(me, what)(mine)
+            me.start(visible, [self.fresh()], force=True, entry=self.fresh("e")) if what == "start" else getattr(
+                me, what
+            )(mine)
         self.note()
 
     @rule(hours=st.integers(-3, 30), plan=PLANS)
@@ -193,7 +204,9 @@ class Clients(RuleBasedStateMachine):
     def what_a_broker_answers_from_is_still_there(self) -> None:
         if hasattr(self, "routed"):
             seen = self.main.look()
-            assert self.routed <= set(seen.ideal.maps), f"{self.routed - set(seen.ideal.maps)} left while the broker routes to them"
+            assert self.routed <= set(seen.ideal.maps), (
+                f"{self.routed - set(seen.ideal.maps)} left while the broker routes to them"
+            )
 
     @invariant()
     def what_is_visible_has_its_record_and_its_file(self) -> None:
@@ -214,5 +227,7 @@ class Clients(RuleBasedStateMachine):
         assert self.main.visible == self.expected
 
 
-Clients.TestCase.settings = settings(max_examples=int(os.environ.get("WALK_EXAMPLES", "60")), stateful_step_count=25, deadline=None)
+Clients.TestCase.settings = settings(
+    max_examples=int(os.environ.get("WALK_EXAMPLES", "60")), stateful_step_count=25, deadline=None
+)
 TestClients = Clients.TestCase

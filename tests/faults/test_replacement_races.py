@@ -38,7 +38,9 @@ def sessions(request: pytest.FixtureRequest) -> Iterator[list[Store]]:
 
 
 @pytest.mark.parametrize("kind", RACES)
-def test_whoever_wins_nothing_is_lost(sessions: list[Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_whoever_wins_nothing_is_lost(
+    sessions: list[Store], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     monkeypatch.setattr("segments.services.core.audit.record", lambda *_, **__: None)
     before, parts, is_well = RACES[kind]
     for number in range(12):
@@ -48,7 +50,9 @@ def test_whoever_wins_nothing_is_lost(sessions: list[Store], tmp_path: Path, mon
         answers: list[list[str]] = [[] for _ in parts]
         gate = threading.Barrier(len(parts))
 
-        def take_part(i: int, name: str = name, answers: list[list[str]] = answers, gate: threading.Barrier = gate) -> None:
+        def take_part(
+            i: int, name: str = name, answers: list[list[str]] = answers, gate: threading.Barrier = gate
+        ) -> None:
             controller = Controller(sessions[i], tmp_path, name)
             gate.wait(10)
             answers[i] = controller.act(parts[i])

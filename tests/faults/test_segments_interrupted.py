@@ -1,7 +1,8 @@
-"""Upload, refresh, deletion, restore and retention, cut after every single write, in memory and on a real ZooKeeper: nothing is ever lost.
+"""Upload, refresh, deletion, restore and retention, cut after every single write, in memory and on a real ZooKeeper:
+nothing is ever lost.
 
-At every moment a segment is either in the table with its record and its file, or kept with its document, or waits in the queue with both;
-and doing it again, or letting the passes run, ends as if nothing had happened.
+At every moment a segment is either in the table with its record and its file, or kept with its document, or waits in
+the queue with both; and doing it again, or letting the passes run, ends as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -61,7 +62,11 @@ def queued(world: World) -> None:
 def old(world: World) -> None:
     """Both segments are 40 days old in a table that keeps 30."""
     world.upload(*NAMES, "young")
-    body = {"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": {"retentionTimeUnit": "DAYS", "retentionTimeValue": "30"}}
+    body = {
+        "tableName": "t",
+        "tableType": "OFFLINE",
+        "segmentsConfig": {"retentionTimeUnit": "DAYS", "retentionTimeValue": "30"},
+    }
     config = world.memory.get(paths.table_config(TABLE.typed))
     assert config is not None
     world.memory.replace(paths.table_config(TABLE.typed), parse_table_config(body).to_record(), config.version)
@@ -155,7 +160,9 @@ def test_cut_anywhere_nothing_is_lost_and_done_again_it_ends_the_same(
 
 
 def ends_the_same(world: World, what: Case, where: str) -> None:
-    """Nothing is lost now, nor after the queue was drained, and the step done again ends as if it had not been interrupted."""
+    """Nothing is lost now, nor after the queue was drained, and the step done again ends as if it had not been
+    interrupted.
+    """
     nothing_is_lost(world, where)
     world.now += 31_000  # claims of the dead process are over
     deletion.drain(world.serve().ctx, TABLE)

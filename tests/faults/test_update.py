@@ -141,7 +141,9 @@ def test_a_doubt_that_can_not_be_resolved_is_raised_as_outcome_unknown():
             return super().get(path)
 
     with pytest.raises(OutcomeUnknown):
-        update_record(Down(inner, Plan({1: Fault.LOST_AFTER})), "/r", appending("a"), policy=time.policy(deadline_s=3.0))
+        update_record(
+            Down(inner, Plan({1: Fault.LOST_AFTER})), "/r", appending("a"), policy=time.policy(deadline_s=3.0)
+        )
     assert time.now >= 3.0
 
 
@@ -177,7 +179,9 @@ def prepared() -> MemoryStore:
 def test_a_transaction_survives_every_lost_reply_and_conflict_and_is_applied_once():
     kinds = [Fault.LOST_AFTER, Fault.LOST_BEFORE, Fault.CONFLICT]
     seen = []
-    for number, kind, inner in every_interruption(prepared, lambda store: update_transaction(store, moving(store)), kinds):
+    for number, kind, inner in every_interruption(
+        prepared, lambda store: update_transaction(store, moving(store)), kinds
+    ):
         seen.append((number, kind))
         assert (inner.exists("/from"), inner.exists("/to"), inner.get("/n").record.simple["n"]) == (None, 0, "1")
     assert seen == [(1, kind) for kind in kinds]

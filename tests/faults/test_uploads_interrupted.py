@@ -1,4 +1,6 @@
-"""A metadata push of several transactions, cut after every one: a segment has a record if it has a row; done again all are there."""
+"""A metadata push of several transactions, cut after every one: a segment has a record if it has a row; done again all
+are there.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def test_a_metadata_push_cut_anywhere_is_whole_for_every_segment_and_can_be_repe
         store = FaultyStore(cluster.memory, Plan({number: fault}))
         with suppress(Cut, PinotAdminError):
             push(cluster, store, info, 2)
-        assert any(w.path.startswith(paths.segments("t_OFFLINE")) for w in store.writes[number - 1]), where  # records, not messages
+        assert any(w.path.startswith(paths.segments("t_OFFLINE")) for w in store.writes[number - 1]), (
+            where
+        )  # records, not messages
         assert set(cluster.memory.children(paths.segments("t_OFFLINE"))) == set(cluster.ideal), where
         assert {cluster.fields(s)["segment.crc"] for s in cluster.ideal} <= {"1", "2"}, where
         push(cluster, None, info, 2)

@@ -24,7 +24,8 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     assert started.stop() == 0, started.log.read_text()[-4000:]
 
 
-#: The first test that found the shared installation not healthy; those after it need not wait a minute and a half each for the same.
+#: The first test that found the shared installation not healthy; those after it need not wait a minute and a half each
+#: for the same.
 _unhealthy_before: list[str] = []
 
 
@@ -53,7 +54,9 @@ def table(client: Client) -> Iterator[str]:
 @pytest.fixture
 def page(browser: Browser, installation: Installation) -> Iterator[Page]:
     """Logged in through the form as the administrator."""
-    context = browser.new_context(base_url=installation.endpoints["controller"], viewport={"width": 1280, "height": 900})
+    context = browser.new_context(
+        base_url=installation.endpoints["controller"], viewport={"width": 1280, "height": 900}
+    )
     context.set_default_timeout(15_000)
     page = context.new_page()
     credentials = base64.b64decode(installation.endpoints["authorization"].removeprefix("Basic ")).decode()

@@ -41,12 +41,25 @@ class Installation:
     def start(self, seconds: float = 90) -> Installation:
         """Start and wait until all is healthy."""
         environment = {
-            k: v for k, v in os.environ.items() if not k.startswith(("PINOTADMIN_", "ZOOKEEPER_", "REDIS_", "DATABASE_", "DEEP_STORE_"))
+            k: v
+            for k, v in os.environ.items()
+            if not k.startswith(("PINOTADMIN_", "ZOOKEEPER_", "REDIS_", "DATABASE_", "DEEP_STORE_"))
         }
         environment.update(self.settings)
-        command = [sys.executable, str(ROOT / "manage.py"), "up", "--data-dir", str(self.folder), "--port", self.port, *self.options]
+        command = [
+            sys.executable,
+            str(ROOT / "manage.py"),
+            "up",
+            "--data-dir",
+            str(self.folder),
+            "--port",
+            self.port,
+            *self.options,
+        ]
         with self.log.open("ab") as out:
-            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL
+            )
         self.wait_healthy(seconds)
         self.port = self.endpoints["controller"].rsplit(":", 1)[1]
         return self
@@ -84,7 +97,12 @@ class Installation:
         """Run another management command with this installation's data directory."""
         environment = {**os.environ, "PINOTADMIN_DATA_DIR": str(self.folder)}
         return subprocess.run(
-            [sys.executable, str(ROOT / "manage.py"), *command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds
+            [sys.executable, str(ROOT / "manage.py"), *command],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
         )
 
 
@@ -101,9 +119,14 @@ def config_of(name: str, replication: int = 2) -> dict[str, Any]:
     """A REFRESH table with consistent push."""
     batch = {"segmentIngestionType": "REFRESH", "segmentIngestionFrequency": "DAILY", "consistentDataPush": True}
     return {
-        "tableName": name, "tableType": "OFFLINE", "segmentsConfig": {"timeColumnName": "day", "replication": str(replication)},
-        "tenants": {}, "tableIndexConfig": {}, "metadata": {}, "ingestionConfig": {"batchIngestionConfig": batch},
-    }  # fmt: skip
+        "tableName": name,
+        "tableType": "OFFLINE",
+        "segmentsConfig": {"timeColumnName": "day", "replication": str(replication)},
+        "tenants": {},
+        "tableIndexConfig": {},
+        "metadata": {},
+        "ingestionConfig": {"batchIngestionConfig": batch},
+    }
 
 
 class Client:
@@ -130,7 +153,9 @@ class Client:
         schema, config = parse_schema(schema_of(table)), parse_table_config(config_of(table))
         with tempfile.TemporaryDirectory() as folder:
             for segment in segments:
-                data = pa.table({"v": [value or segment] * rows, "n": list(range(rows)), "day": [DAY0 + i % 5 for i in range(rows)]})
+                data = pa.table(
+                    {"v": [value or segment] * rows, "n": list(range(rows)), "day": [DAY0 + i % 5 for i in range(rows)]}
+                )
                 build_segment(data, schema, config, segment, Path(folder), creation_time_ms=int(time.time() * 1000))
                 tar = Path(folder) / f"{segment}.tar.gz"
                 write_tar(Path(folder) / segment, tar)
@@ -142,11 +167,17 @@ class Client:
         """Entry id of a started replacement."""
         query = {"type": "OFFLINE", "forceCleanup": str(force).lower()}
         body = {"segmentsFrom": old, "segmentsTo": new}
-        return str(self.call("POST", f"/segments/{table}/startReplaceSegments", params=query, json=body).json()["segmentLineageEntryId"])
+        return str(
+            self.call("POST", f"/segments/{table}/startReplaceSegments", params=query, json=body).json()[
+                "segmentLineageEntryId"
+            ]
+        )
 
     def end(self, table: str, entry: str) -> None:
         """End a replacement."""
-        self.call("POST", f"/segments/{table}/endReplaceSegments", params={"type": "OFFLINE", "segmentLineageEntryId": entry})
+        self.call(
+            "POST", f"/segments/{table}/endReplaceSegments", params={"type": "OFFLINE", "segmentLineageEntryId": entry}
+        )
 
     def revert(self, table: str, entry: str, *, force: bool = False) -> None:
         """Revert a replacement."""

@@ -1,4 +1,6 @@
-"""Write-audit-publish through a whole installation: half a snapshot is blocked and stays hidden until somebody gives a reason."""
+"""Write-audit-publish through a whole installation: half a snapshot is blocked and stays hidden until somebody gives a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,29 @@ def push(client: Client, table: str, folder: Path, rows: int, label: str) -> dic
     lines = [f"{label},{i},{DAY0 + i % 5}" for i in range(rows)]
     (folder / "one.csv").write_text("\n".join(["v,n,day", *lines]) + "\n")
     spec = {
-        "jobType": "SegmentCreationAndMetadataPush", "inputDirURI": str(folder), "recordReaderSpec": {"dataFormat": "csv"},
+        "jobType": "SegmentCreationAndMetadataPush",
+        "inputDirURI": str(folder),
+        "recordReaderSpec": {"dataFormat": "csv"},
         "tableSpec": {"tableName": table},
-    }  # fmt: skip
+    }
     return settled(client, client.call("POST", "/api/v1/pushes", 201, json=spec).json()["id"])
 
 
 def settled(client: Client, push_id: str) -> dict[str, object]:
     """The push once nothing more happens by itself."""
-    return poll(lambda: (s := client.call("GET", f"/api/v1/pushes/{push_id}").json())["state"] in OVER and s, 100, "push settled") or {}
+    return (
+        poll(
+            lambda: (s := client.call("GET", f"/api/v1/pushes/{push_id}").json())["state"] in OVER and s,
+            100,
+            "push settled",
+        )
+        or {}
+    )
 
 
-def test_half_of_the_rows_are_blocked_and_a_reason_switches(installation: Installation, client: Client, table: str) -> None:
+def test_half_of_the_rows_are_blocked_and_a_reason_switches(
+    installation: Installation, client: Client, table: str
+) -> None:
     folder = installation.folder / "input" / table
     folder.mkdir(parents=True)
     client.call("PUT", f"/api/v1/tables/{table}/checks", json=json.loads(json.dumps(CHECKS).replace("{table}", table)))
@@ -53,8 +66,12 @@ def test_half_of_the_rows_are_blocked_and_a_reason_switches(installation: Instal
     checks = f"/api/v1/lineage/{table}/{blocked['segmentLineageEntryId']}/checks"
     report = client.call("GET", checks).json()
     assert [(c["name"], c["passed"], c["error"]) for c in report["checks"]] == [
-        ("rowCount", False, ""), ("nullShare v", True, ""), ("time", True, ""), ("uniqueKey v, n", True, ""), ("sql", True, "")
-    ]  # fmt: skip
+        ("rowCount", False, ""),
+        ("nullShare v", True, ""),
+        ("time", True, ""),
+        ("uniqueKey v, n", True, ""),
+        ("sql", True, ""),
+    ]
     assert client.call("POST", checks).json()["status"] == "blocked"
     ended = {"type": "OFFLINE", "segmentLineageEntryId": blocked["segmentLineageEntryId"]}
     refused = client.call("POST", f"/segments/{table}/endReplaceSegments", 412, params=ended).json()

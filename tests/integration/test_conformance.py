@@ -1,4 +1,6 @@
-"""The black-box suite of a Pinot-shaped control plane, against this run's installation. It is not part of this repository."""
+"""The black-box suite of a Pinot-shaped control plane, against this run's installation. It is not part of this
+repository.
+"""
 
 from __future__ import annotations
 

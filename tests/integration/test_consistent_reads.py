@@ -1,4 +1,6 @@
-"""Consistent reads as one story: through switches, rollbacks, a server that restarts and one that is lost, every answer is one snapshot."""
+"""Consistent reads as one story: through switches, rollbacks, a server that restarts and one that is lost, every answer
+is one snapshot.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,12 @@ from tests.waiting import poll
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 
-def test_every_query_sees_one_whole_snapshot_whatever_happens_to_servers(client: Client, installation: Installation, table: str) -> None:
-    """Four readers all the time; the first query after each switch and each rollback is right; deleted snapshots come back whole."""
+def test_every_query_sees_one_whole_snapshot_whatever_happens_to_servers(
+    client: Client, installation: Installation, table: str
+) -> None:
+    """Four readers all the time; the first query after each switch and each rollback is right; deleted snapshots come
+    back whole.
+    """
     prepare(client, table)
     victim, other = (s["instance"] for s in installation.endpoints["servers"][:2])
     phases: list[tuple[str, float]] = []
@@ -44,7 +50,9 @@ def test_every_query_sees_one_whole_snapshot_whatever_happens_to_servers(client:
     assert hammer.wrong == []
     assert hammer.answers > 100
     # A server that starts takes a busy machine's cores for seconds; while one is away nobody may notice.
-    slow = {name: round(longest, 2) for name, longest in phases if longest >= 1.0 and name in ("one killed", "one stopped")}
+    slow = {
+        name: round(longest, 2) for name, longest in phases if longest >= 1.0 and name in ("one killed", "one stopped")
+    }
     assert slow == {}, f"queries took {slow} s"
 
 
@@ -55,7 +63,11 @@ def _server(installation: Installation, what: str, name: str) -> None:
 def _cycle_with_one_server(client: Client, table: str) -> None:
     entry = client.start(table, OLD, NEW)
     client.upload(table, *NEW)
-    poll(lambda: set(client.call("GET", f"/tables/{table}/externalview").json()["OFFLINE"]) >= set(NEW), 20, "new segments online")
+    poll(
+        lambda: set(client.call("GET", f"/tables/{table}/externalview").json()["OFFLINE"]) >= set(NEW),
+        20,
+        "new segments online",
+    )
     client.end(table, entry)
     assert client.counts(table) == SNAPSHOTS[1]
     client.revert(table, entry)
@@ -63,7 +75,9 @@ def _cycle_with_one_server(client: Client, table: str) -> None:
 
 
 def _delete_and_restore_hidden(client: Client, table: str) -> None:
-    """A snapshot that a rollback deleted can not slip back into answers, the one that was there stays deletable and restorable."""
+    """A snapshot that a rollback deleted can not slip back into answers, the one that was there stays deletable and
+    restorable.
+    """
     refused = client.call("POST", f"/api/v1/segments/{table}/restore", json={"segments": NEW}).json()
     assert {s["outcome"] for s in refused["segments"]} == {"refused"}
     assert client.counts(table) == SNAPSHOTS[0]
@@ -73,7 +87,9 @@ def test_deleted_segments_come_back_with_their_rows(client: Client, table: str) 
     prepare(client, table)
     client.call("POST", f"/api/v1/segments/{table}/delete", json={"segments": ["a1", "a2"]})
     poll(lambda: client.counts(table) == {"a3": 10}, 10, "two segments gone")
-    poll(lambda: client.call("GET", f"/api/v1/segments/{table}/deleted").json()["total"] == 2, 30, "their files put away")
+    poll(
+        lambda: client.call("GET", f"/api/v1/segments/{table}/deleted").json()["total"] == 2, 30, "their files put away"
+    )
     answer = client.call("POST", f"/api/v1/segments/{table}/restore", json={"segments": ["a1", "a2"]}).json()
     assert answer["summary"] == {"done": 2}
     poll(lambda: client.counts(table) == SNAPSHOTS[0], 20, "their rows are back")

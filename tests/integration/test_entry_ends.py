@@ -1,4 +1,6 @@
-"""Replacements whose client or whose web process dies: the reaper takes them back, a background end goes on (B5, B6)."""
+"""Replacements whose client or whose web process dies: the reaper takes them back, a background end goes
+on (B5, B6).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def state_of(client: Client, table: str, entry: str) -> str:
 
 
 def test_a_client_that_stops_its_heartbeats_is_reverted(client: Client, table: str) -> None:
-    """The lease is four seconds here (``conftest``), six with the suspicion; the look of every five seconds is as in production."""
+    """The lease is four seconds here (``conftest``), six with the suspicion; the look of every five seconds is as in
+    production.
+    """
     client.upload(table, "a1")
     client.online(table, "a1")
     entry = client.start(table, ["a1"], ["b1"])
@@ -37,10 +41,16 @@ def test_a_client_that_stops_its_heartbeats_is_reverted(client: Client, table: s
     assert time.monotonic() - died < 30
     assert client.counts(table) == {"a1": 10}
     explain = f"/api/v1/lineage/{table}/{entry}/explain"
-    poll(lambda: "reapEntry" in [e["action"] for e in client.call("GET", explain).json()["events"]], 20, "the reaper's record")
+    poll(
+        lambda: "reapEntry" in [e["action"] for e in client.call("GET", explain).json()["events"]],
+        20,
+        "the reaper's record",
+    )
 
 
-def test_an_end_in_the_background_survives_a_kill_of_the_web_process(client: Client, installation: Installation, table: str) -> None:
+def test_an_end_in_the_background_survives_a_kill_of_the_web_process(
+    client: Client, installation: Installation, table: str
+) -> None:
     client.upload(table, "a1")
     client.online(table, "a1")
     entry = client.start(table, ["a1"], ["b1"])

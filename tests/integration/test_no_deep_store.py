@@ -14,7 +14,9 @@ from tests.waiting import poll
 pytestmark = pytest.mark.integration
 
 
-def test_an_installation_without_a_deep_store_keeps_rows_on_its_servers_and_says_what_it_can_not_do(tmp_path: Path) -> None:
+def test_an_installation_without_a_deep_store_keeps_rows_on_its_servers_and_says_what_it_can_not_do(
+    tmp_path: Path,
+) -> None:
     installation = Installation(tmp_path / "data", "--deep-store", "none").start()
     try:
         _walk(installation)
@@ -29,7 +31,9 @@ def _walk(installation: Installation) -> None:
     table.exact()
     poll(lambda: len(table.state()[0]) == 3 and table.is_settled(), 30, "two commits")
     done = sorted(table.state()[0])[:2]
-    assert {client.call("GET", f"/segments/rt_none_REALTIME/{s}/metadata").json()["segment.download.url"] for s in done} == {""}
+    assert {
+        client.call("GET", f"/segments/rt_none_REALTIME/{s}/metadata").json()["segment.download.url"] for s in done
+    } == {""}
     assert not any((installation.folder / "deepstore").rglob("*"))
 
     client.create("plain")
@@ -43,5 +47,7 @@ def _walk(installation: Installation) -> None:
     shutil.rmtree(installation.folder / "servers" / "server-1")
     installation.manage("server", "start", server["instance"], "--data-dir", str(installation.folder))
     poll(table.is_settled, 60, "the wiped server has everything from the other one")
-    installation.manage("server", "stop", installation.endpoints["servers"][1]["instance"], "--data-dir", str(installation.folder))
+    installation.manage(
+        "server", "stop", installation.endpoints["servers"][1]["instance"], "--data-dir", str(installation.folder)
+    )
     table.exact()

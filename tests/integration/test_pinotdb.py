@@ -32,7 +32,12 @@ def connect(installation: Installation, password: str | None = None) -> Any:
     credentials = base64.b64decode(installation.endpoints["authorization"].removeprefix("Basic ")).decode()
     user, right = credentials.split(":", 1)
     return pinotdb.connect(
-        host=where.hostname, port=where.port, path="/query/sql", scheme="http", username=user, password=password or right
+        host=where.hostname,
+        port=where.port,
+        path="/query/sql",
+        scheme="http",
+        username=user,
+        password=password or right,
     )
 
 
@@ -42,7 +47,9 @@ def test_rows_types_and_parameters_are_as_the_client_expects(cursor: Any, table:
         ("v", Type.STRING), ("c", Type.NUMBER), ("a", Type.NUMBER), ("d", Type.NUMBER),
     ]  # fmt: skip
     assert cursor.fetchall() == [[f"{table}_a", 10, 4.5, DAY0 + 4.0], [f"{table}_b", 10, 4.5, DAY0 + 4.0]]
-    cursor.execute(f"select n from {table} where v = %(v)s and n in (%(n)s) order by n", {"v": f"{table}_a", "n": [3, 1, 99]})
+    cursor.execute(
+        f"select n from {table} where v = %(v)s and n in (%(n)s) order by n", {"v": f"{table}_a", "n": [3, 1, 99]}
+    )
     assert list(cursor) == [[1], [3]]
     cursor.execute(f"select count(*) from {table} where v = %(v)s", {"v": "it's -- none; drop table x"})
     assert cursor.fetchone() == [0]

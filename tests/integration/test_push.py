@@ -33,10 +33,15 @@ def write(folder: Path, name: str, rows: int, label: str, *, header: str = "v,n,
 
 def spec(table: str, folder: Path, **more: Any) -> dict[str, Any]:
     return {
-        "executionFrameworkSpec": {"name": "spark"}, "jobType": "SegmentCreationAndMetadataPush", "inputDirURI": str(folder),
-        "includeFileNamePattern": "glob:**/*.csv", "recordReaderSpec": {"dataFormat": "csv"}, "tableSpec": {"tableName": table},
-        "pinotFSSpecs": [{"scheme": "file", "className": "org.apache.pinot.spi.filesystem.LocalPinotFS"}], **more,
-    }  # fmt: skip
+        "executionFrameworkSpec": {"name": "spark"},
+        "jobType": "SegmentCreationAndMetadataPush",
+        "inputDirURI": str(folder),
+        "includeFileNamePattern": "glob:**/*.csv",
+        "recordReaderSpec": {"dataFormat": "csv"},
+        "tableSpec": {"tableName": table},
+        "pinotFSSpecs": [{"scheme": "file", "className": "org.apache.pinot.spi.filesystem.LocalPinotFS"}],
+        **more,
+    }
 
 
 def push(client: Client, table: str, folder: Path, **more: Any) -> str:
@@ -49,7 +54,14 @@ def state(client: Client, push_id: str) -> dict[str, Any]:
 
 
 def finished(client: Client, push_id: str, seconds: float = 100) -> dict[str, Any]:
-    return poll(lambda: (s := state(client, push_id))["state"] in ("DONE", "FAILED", "CANCELLED") and s, seconds, "push finished") or {}
+    return (
+        poll(
+            lambda: (s := state(client, push_id))["state"] in ("DONE", "FAILED", "CANCELLED") and s,
+            seconds,
+            "push finished",
+        )
+        or {}
+    )
 
 
 @pytest.fixture
@@ -116,10 +128,13 @@ def test_an_unreadable_file_is_named(client: Client, table: str, folder: Path, f
 @pytest.mark.parametrize(
     ("change", "status", "said"),
     [
-        ({"jobTypo": 1}, 400, "jobTypo"), ({"inputDirURI": "/etc"}, 403, "/etc"), ({"tableSpec": {"tableName": "nope"}}, 404, "nope"),
-        ({"jobType": "Foo"}, 400, "Foo"), ({"includeFileNamePattern": "glob:**/*.none"}, 404, "none"),
+        ({"jobTypo": 1}, 400, "jobTypo"),
+        ({"inputDirURI": "/etc"}, 403, "/etc"),
+        ({"tableSpec": {"tableName": "nope"}}, 404, "nope"),
+        ({"jobType": "Foo"}, 400, "Foo"),
+        ({"includeFileNamePattern": "glob:**/*.none"}, 404, "none"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_specification_is_refused_at_once(
     client: Client, table: str, folder: Path, change: dict[str, Any], status: int, said: str
 ) -> None:
@@ -153,7 +168,11 @@ def victims(installation: Installation, which: str) -> list[int]:
     """Process ids to kill."""
     pids = installation.endpoints["pids"]
     if which == "spark driver":
-        return [p for p in children(pids["worker"]) if b"java" in (Path("/proc") / str(p) / "cmdline").read_bytes().split(b"\0")[0]]
+        return [
+            p
+            for p in children(pids["worker"])
+            if b"java" in (Path("/proc") / str(p) / "cmdline").read_bytes().split(b"\0")[0]
+        ]
     if which == "server":
         return [installation.endpoints["servers"][0]["pid"]]
     return [pids[which]]

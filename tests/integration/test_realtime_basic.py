@@ -1,4 +1,6 @@
-"""Realtime tables of a whole installation: rows of Redis Streams are seen at once, committed by two servers, exact after restarts."""
+"""Realtime tables of a whole installation: rows of Redis Streams are seen at once, committed by two servers, exact
+after restarts.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,17 @@ class Table:
         self.redis = redis.Redis.from_url(installation.endpoints["redis"])
         fields = [{"name": "id", "dataType": "STRING"}, {"name": "n", "dataType": "LONG"}]
         times = [{"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}]
-        client.call("POST", "/schemas", json={"schemaName": name, "dimensionFieldSpecs": fields, "dateTimeFieldSpecs": times})
+        client.call(
+            "POST", "/schemas", json={"schemaName": name, "dimensionFieldSpecs": fields, "dateTimeFieldSpecs": times}
+        )
         stream = {
-            "streamType": "redis", "stream.redis.topic.name": name, "stream.redis.partitions": "1",
-            "stream.redis.url": installation.endpoints["redis"], "stream.redis.consumer.prop.auto.offset.reset": "smallest",
+            "streamType": "redis",
+            "stream.redis.topic.name": name,
+            "stream.redis.partitions": "1",
+            "stream.redis.url": installation.endpoints["redis"],
+            "stream.redis.consumer.prop.auto.offset.reset": "smallest",
             "realtime.segment.flush.threshold.segment.rows": str(rows),
-        }  # fmt: skip
+        }
         client.call("POST", "/tables", json={
             "tableName": name, "tableType": "REALTIME", "tenants": {}, "tableIndexConfig": {}, "metadata": {},
             "segmentsConfig": {"timeColumnName": "ts", "replication": "2", "peerSegmentDownloadScheme": "http"},
@@ -63,7 +70,9 @@ class Table:
         return bool(ideal) and ideal == view
 
 
-def test_rows_of_a_stream_are_committed_by_two_servers_and_survive_their_restarts(installation: Installation, client: Client) -> None:
+def test_rows_of_a_stream_are_committed_by_two_servers_and_survive_their_restarts(
+    installation: Installation, client: Client
+) -> None:
     table = Table(installation, client, "rt_basic", rows=500)
     poll(table.is_settled, 30, "consuming")
     stop, backwards, seen = threading.Event(), list[tuple[int, int]](), [0]

@@ -1,4 +1,6 @@
-"""The SQLAlchemy dialect of Pinot's Python client, unchanged, against a real installation: what Superset and notebooks use."""
+"""The SQLAlchemy dialect of Pinot's Python client, unchanged, against a real installation: what Superset and notebooks
+use.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def engine(installation: Installation, client: Client, table: str) -> Iterator[A
     ends = installation.endpoints
     user, password = base64.b64decode(ends["authorization"].removeprefix("Basic ")).decode().split(":", 1)
     broker = urlsplit(ends["broker"]).netloc
-    made = sa.create_engine(f"pinot+http://{user}:{quote(password)}@{broker}/query/sql?controller={ends['controller']}/")
+    made = sa.create_engine(
+        f"pinot+http://{user}:{quote(password)}@{broker}/query/sql?controller={ends['controller']}/"
+    )
     yield made
     made.dispose()
 
@@ -50,7 +54,9 @@ def test_expressions_become_queries_and_their_rows(engine: Any, table: str) -> N
         assert connection.execute(grouped).all() == [(f"{table}_a", 5, 4.0), (f"{table}_b", 5, 4.0)]
         assert connection.execute(sa.select(sa.func.count()).select_from(t)).scalar() == 20
         some = sa.select(t.c.v, t.c.n).where(t.c.v == sa.bindparam("x")).order_by(t.c.n).limit(2)
-        assert connection.execute(some, {"x": f"{table}_b"}).mappings().all() == [{"v": f"{table}_b", "n": n} for n in (0, 1)]
+        assert connection.execute(some, {"x": f"{table}_b"}).mappings().all() == [
+            {"v": f"{table}_b", "n": n} for n in (0, 1)
+        ]
         assert connection.execute(sa.text(f"select v from {table} where v = :v limit 1"), {"v": "it's"}).all() == []
         with pytest.raises(sa.exc.DatabaseError, match="nope"):
             connection.execute(sa.text(f"select nope from {table}"))

@@ -1,4 +1,6 @@
-"""Queries through switches and rollbacks: every answer is one snapshot, the first after the return is already right (B6, B7, B23)."""
+"""Queries through switches and rollbacks: every answer is one snapshot, the first after the return is already right
+(B6, B7, B23).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ SNAPSHOTS = ({"a1": 10, "a2": 10, "a3": 10}, {"b1": 10, "b2": 10})
 
 
 class Hammer:
-    """Four readers that query all the time; ``wrong`` keeps every answer that is neither snapshot, ``slowest`` the longest wait (s)."""
+    """Four readers that query all the time; ``wrong`` keeps every answer that is neither snapshot, ``slowest`` the
+    longest wait (s).
+    """
 
     def __init__(self, endpoints: dict[str, Any], table: str) -> None:
         self.endpoints, self.table = endpoints, table
@@ -74,7 +78,9 @@ def cycle(client: Client, table: str) -> tuple[float, float]:
     return ended, reverted
 
 
-def test_thirty_switches_and_rollbacks_under_four_readers(client: Client, installation: Installation, table: str) -> None:
+def test_thirty_switches_and_rollbacks_under_four_readers(
+    client: Client, installation: Installation, table: str
+) -> None:
     prepare(client, table)
     with Hammer(installation.endpoints, table) as hammer:
         for _ in range(30):
@@ -87,7 +93,7 @@ def test_a_quiet_switch_is_quick(client: Client, table: str) -> None:
     prepare(client, table)
     times = [cycle(client, table) for _ in range(20)]
     for name, values in (("end", [t[0] for t in times]), ("revert", [t[1] for t in times])):
-        # The figure itself is printed by bench/lineage.py; here a bound that a busy build machine keeps: of every four one is as quick as
-        # on a quiet one, where the other worker of the tests has nothing to do at that moment.
+        # The figure itself is printed by bench/lineage.py; here a bound that a busy build machine keeps: of every four
+        # one is as quick as on a quiet one, where the other worker of the tests has nothing to do at that moment.
         quick = statistics.quantiles(values, n=4)[0]
         assert quick < 0.105, f"{name}: a quarter of all within {quick * 1000:.0f} ms"

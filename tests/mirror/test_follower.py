@@ -111,19 +111,35 @@ def test_consuming_segments_and_the_pause_of_a_realtime_table_are_mirrored(world
     stream = {"streamType": "redis", "stream.redis.topic.name": "r", "stream.redis.decoder.class.name": "json"}
     config = parse_table_config({**body, "tableIndexConfig": {"streamConfigs": stream}, "tenants": {}, "metadata": {}})
     ideal = with_rows(new_ideal_state(typed, 1), {name: {"Server_h_1": "CONSUMING"}})
-    fields = {"segment.realtime.startOffset": "5-0", "segment.realtime.status": "IN_PROGRESS", "segment.flush.threshold.size": "100"}
+    fields = {
+        "segment.realtime.startOffset": "5-0",
+        "segment.realtime.status": "IN_PROGRESS",
+        "segment.flush.threshold.size": "100",
+    }
     world.memory.create(paths.table_config(typed), config.to_record())
     world.memory.create(paths.ideal_state(typed), with_pause(ideal, PauseState(paused=True, comment="why")))
     world.memory.create(paths.segment(typed, name), SegmentMetadata(name, fields).to_record())
     Follower(world.memory, cluster).sync_all()
     row = ConsumingSegment.objects.get()
     assert (row.name, row.partition, row.sequence, row.status) == (name, 3, 7, "IN_PROGRESS")
-    assert (row.start_offset, row.end_offset, row.flush_rows, row.replicas) == ("5-0", "", 100, {"Server_h_1": "OFFLINE"})
+    assert (row.start_offset, row.end_offset, row.flush_rows, row.replicas) == (
+        "5-0",
+        "",
+        100,
+        {"Server_h_1": "OFFLINE"},
+    )
     table = Table.objects.get(name=typed)
-    assert (table.is_paused, table.pause["comment"], table.consuming_segments, table.is_disabled) == (True, "why", 1, False)
+    assert (table.is_paused, table.pause["comment"], table.consuming_segments, table.is_disabled) == (
+        True,
+        "why",
+        1,
+        False,
+    )
 
 
-def test_a_large_change_is_written_in_pieces_and_whole_in_the_end(world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_change_is_written_in_pieces_and_whole_in_the_end(
+    world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, value in (("_BATCH", 5), ("_PIECE", 4), ("_PAUSE_S", 0.0)):
         monkeypatch.setattr(database, name, value)
     follower = Follower(world.memory, cluster)
@@ -188,7 +204,9 @@ def test_only_what_changed_is_read_again(world: World, cluster: Cluster) -> None
         view = store.get(paths.external_view(TABLE.typed))
         assert view is not None
         assert view.record is not None
-        world.memory.put_raw(paths.external_view(TABLE.typed), encode(replace(view.record, maps={"a": {"Server_x": "ERROR"}})))
+        world.memory.put_raw(
+            paths.external_view(TABLE.typed), encode(replace(view.record, maps={"a": {"Server_x": "ERROR"}}))
+        )
         wait_until(lambda: Segment.objects.filter(name="a", replicas__Server_x="ERROR").exists(), 30)
         assert set(store.paths) == {paths.external_view(TABLE.typed)}
         store.paths.clear()
@@ -203,7 +221,13 @@ def test_sums_of_a_table_stay_those_of_its_segments(world: World, cluster: Clust
 
     def sums() -> tuple[int, ...]:
         table = Table.objects.get()
-        return (table.segments_total, table.segments_visible, table.rows_visible, table.bytes_total, table.replicas_online)
+        return (
+            table.segments_total,
+            table.segments_visible,
+            table.rows_visible,
+            table.bytes_total,
+            table.replicas_online,
+        )
 
     def told(size: int) -> tuple[int, ...]:
         rows = list(Segment.objects.all())
@@ -228,7 +252,9 @@ def test_sums_of_a_table_stay_those_of_its_segments(world: World, cluster: Clust
     assert sums() == told(2)
 
 
-def test_a_change_does_not_wait_for_a_look_at_everything(world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_does_not_wait_for_a_look_at_everything(
+    world: World, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.upload(*(f"s{i}" for i in range(30)))
     monkeypatch.setattr(follower_module, "_PIECE", 1)
     store = Reads(world)

@@ -32,23 +32,32 @@ def test_changes_of_a_moment_are_one_work_and_say_what_is_to_be_read(waiting: Pe
     waiting.mark(f"{paths.IDEAL_STATES}/brokerResource")
     work = waiting.next(wait=True)
     assert work.tables == {
-        TABLE: Dirty({paths.IDEAL_STATES, paths.SCHEMAS}, {"a", "b"}), "t_REALTIME": Dirty({paths.SCHEMAS}), "u_OFFLINE": Dirty(),
-    }  # fmt: skip
+        TABLE: Dirty({paths.IDEAL_STATES, paths.SCHEMAS}, {"a", "b"}),
+        "t_REALTIME": Dirty({paths.SCHEMAS}),
+        "u_OFFLINE": Dirty(),
+    }
     assert not work.everything
 
 
-def test_a_look_at_everything_goes_on_between_changes_and_does_not_starve(waiting: Pending, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_at_everything_goes_on_between_changes_and_does_not_starve(
+    waiting: Pending, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waiting.sweep(pieces_of(TABLE, {paths.IDEAL_STATES}, ["a", "b", "c"], 2))
     assert waiting.next(wait=True).tables == {TABLE: Dirty({paths.IDEAL_STATES})}
     waiting.mark(paths.ideal_state("u_OFFLINE"))
     assert set(waiting.next(wait=True).tables) == {"u_OFFLINE"}, "a change comes before the rest of the look"
     monkeypatch.setattr(pending, "_PIECE_S", -1.0)
     waiting.mark(paths.ideal_state("u_OFFLINE"))
-    assert waiting.next(wait=True).tables == {"u_OFFLINE": Dirty({paths.IDEAL_STATES}), TABLE: Dirty(segments={"a", "b"})}
+    assert waiting.next(wait=True).tables == {
+        "u_OFFLINE": Dirty({paths.IDEAL_STATES}),
+        TABLE: Dirty(segments={"a", "b"}),
+    }
     assert waiting.next(wait=True).tables == {TABLE: Dirty(segments={"c"})}
 
 
-def test_it_is_time_for_a_look_at_everything_also_where_changes_never_end(waiting: Pending, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_time_for_a_look_at_everything_also_where_changes_never_end(
+    waiting: Pending, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(waiting, "_sweep_s", 0.0)
     waiting.mark(paths.ideal_state(TABLE))
     work = waiting.next(wait=True)

@@ -12,7 +12,9 @@ from tests.services.world import World
 
 @dataclass
 class FakeBroker:
-    """Answers queries on ``$segmentName``. ``late``: so many answers show what ``old`` said before the switch; ``failing`` ones fail."""
+    """Answers queries on ``$segmentName``. ``late``: so many answers show what ``old`` said before the switch;
+    ``failing`` ones fail.
+    """
 
     world: World
     late: int = 0

@@ -1,6 +1,8 @@
-"""A Pinot cluster in memory that changes as Pinot does: its REST over our own use cases, with faults at any change, and its broker.
+"""A Pinot cluster in memory that changes as Pinot does: its REST over our own use cases, with faults at any change, and
+its broker.
 
-``inside`` is what Pinot holds (an embedded world whose decisions are ours), ``ctx`` is the context of kind pinot that drives it over REST.
+``inside`` is what Pinot holds (an embedded world whose decisions are ours), ``ctx`` is the context of kind pinot that
+drives it over REST.
 """
 
 from __future__ import annotations
@@ -63,8 +65,9 @@ class Fault(enum.Enum):
 
 @dataclass
 class PinotRest(FakePinot):
-    """REST of a controller over ``world``. ``faults`` and ``answers`` (given instead of its own) by the number of the change, from 1;
-    ``changes`` are the changes that came in, ``parts`` the files of uploads."""
+    """REST of a controller over ``world``. ``faults`` and ``answers`` (given instead of its own) by the number of the
+    change, from 1; ``changes`` are the changes that came in, ``parts`` the files of uploads.
+    """
 
     world: World = field(default_factory=lambda: World(Path("/nonexistent")))
     faults: dict[int, Fault] = field(default_factory=dict)
@@ -101,7 +104,9 @@ class PinotRest(FakePinot):
         done = self._faulty(self.faults.get(number), request, lambda: self._change(request, path))
         return self.answered_with.get((request.method, path), done)
 
-    def _faulty(self, fault: Fault | None, request: httpx.Request, change: Callable[[], httpx.Response]) -> httpx.Response:
+    def _faulty(
+        self, fault: Fault | None, request: httpx.Request, change: Callable[[], httpx.Response]
+    ) -> httpx.Response:
         match fault:
             case Fault.CUT_BEFORE:
                 raise Cut
@@ -130,7 +135,10 @@ class PinotRest(FakePinot):
             (r"/segments/([^/]+)/metadata", self._metadata_of_many),
             (r"/(tasks)/.*", self._tasks),
             (r"/tables/([^/]+)/pauseStatus", self._pause_status),
-            (r"/tables/([^/]+)/consumingSegmentsInfo", lambda request, found: httpx.Response(200, json=self.consuming_info)),
+            (
+                r"/tables/([^/]+)/consumingSegmentsInfo",
+                lambda request, found: httpx.Response(200, json=self.consuming_info),
+            ),
             (r"/tables/forceCommitStatus/(.+)", self._job),
             (r"/segments/([^/]+)/((?!lineage)[^/]+)", self._tar),
             (r"/tables/([^/]+)", self._config),
@@ -150,17 +158,24 @@ class PinotRest(FakePinot):
         if node is None or node.record is None:
             return _error(404, f"Failed to find segment: {segment} in table: {raw}")
         asked = request.url.params.get("columns")
-        return httpx.Response(200, json={**node.record.simple, **({"columns": self.columns.get(segment, [])} if asked else {})})
+        return httpx.Response(
+            200, json={**node.record.simple, **({"columns": self.columns.get(segment, [])} if asked else {})}
+        )
 
     def _metadata_of_many(self, request: httpx.Request, found: Match) -> httpx.Response:
         names = request.url.params.get_list("segments") or list(self.columns)
-        return httpx.Response(200, json={n: {"segmentName": n, "columns": self.columns[n]} for n in names if n in self.columns})
+        return httpx.Response(
+            200, json={n: {"segmentName": n, "columns": self.columns[n]} for n in names if n in self.columns}
+        )
 
     def _tasks(self, request: httpx.Request, found: Match) -> httpx.Response:
         return self.tasks.answer(request)
 
     def _tar(self, request: httpx.Request, found: Match) -> httpx.Response:
-        store, path = self.world.ctx.deep_store, self.world.ctx.deep_store.segment_path(unquote(found[1]), unquote(found[2]))
+        store, path = (
+            self.world.ctx.deep_store,
+            self.world.ctx.deep_store.segment_path(unquote(found[1]), unquote(found[2])),
+        )
         data = store.read(path)
         return _error(404, "Segment not found") if data is None else httpx.Response(200, content=data)
 
@@ -175,7 +190,9 @@ class PinotRest(FakePinot):
         return {k: told[k] for k in ("pauseFlag", "consumingSegments")} if self.version.startswith("0.") else told
 
     def _job(self, request: httpx.Request, found: Match) -> httpx.Response:
-        return httpx.Response(200, json={"jobId": found[1], "numberOfSegmentsYetToBeCommitted": 0, "segmentsYetToBeCommitted": []})
+        return httpx.Response(
+            200, json={"jobId": found[1], "numberOfSegmentsYetToBeCommitted": 0, "segmentsYetToBeCommitted": []}
+        )
 
     def _config(self, request: httpx.Request, found: Match) -> httpx.Response:
         kind = request.url.params.get("type", "offline").upper()
@@ -220,7 +237,12 @@ class PinotRest(FakePinot):
     def _start(self, request: httpx.Request, found: Match) -> httpx.Response:
         body, force = _json(request), request.url.params.get("forceCleanup") == "true"
         entry = start_replace(
-            self.world.ctx, self._table(request, found), body["segmentsFrom"], body["segmentsTo"], force_cleanup=force, actor=PINOT
+            self.world.ctx,
+            self._table(request, found),
+            body["segmentsFrom"],
+            body["segmentsTo"],
+            force_cleanup=force,
+            actor=PINOT,
         )
         return httpx.Response(200, json={"segmentLineageEntryId": entry})
 
@@ -233,7 +255,13 @@ class PinotRest(FakePinot):
 
     def _revert(self, request: httpx.Request, found: Match) -> httpx.Response:
         force = request.url.params.get("forceRevert") == "true"
-        revert_replace(self.world.ctx, self._table(request, found), request.url.params["segmentLineageEntryId"], force=force, actor=PINOT)
+        revert_replace(
+            self.world.ctx,
+            self._table(request, found),
+            request.url.params["segmentLineageEntryId"],
+            force=force,
+            actor=PINOT,
+        )
         return httpx.Response(200)
 
     def _delete(self, request: httpx.Request, found: Match) -> httpx.Response:
@@ -257,17 +285,27 @@ class PinotRest(FakePinot):
         tar = folder / "upload.tar.gz"
         if kind != "URI":
             self.parts.append(_part(request))
-        tar.write_bytes(self.parts[-1] if kind != "URI" else Path(request.headers["DOWNLOAD_URI"].removeprefix("file://")).read_bytes())
+        tar.write_bytes(
+            self.parts[-1]
+            if kind != "URI"
+            else Path(request.headers["DOWNLOAD_URI"].removeprefix("file://")).read_bytes()
+        )
         info = read_info_from_tar(tar)
         typed = f"{request.url.params['tableName']}_{request.url.params['tableType']}"
         fields = {
-            "segment.total.docs": str(info.total_docs), "segment.size.in.bytes": str(tar.stat().st_size), "segment.crc": str(info.crc),
+            "segment.total.docs": str(info.total_docs),
+            "segment.size.in.bytes": str(tar.stat().st_size),
+            "segment.crc": str(info.crc),
             "segment.download.url": request.headers.get("DOWNLOAD_URI", "http://controller/x"),
-        }  # fmt: skip
-        update_record(self.store, paths.segment(typed, info.name), lambda _: SegmentMetadata(info.name, fields).to_record())
+        }
+        update_record(
+            self.store, paths.segment(typed, info.name), lambda _: SegmentMetadata(info.name, fields).to_record()
+        )
         update_record(self.store, paths.ideal_state(typed), lambda node: _with_row(node, info.name))
         if kind == "SEGMENT":
-            self.world.ctx.deep_store.put(tar, self.world.ctx.deep_store.segment_path(request.url.params["tableName"], info.name))
+            self.world.ctx.deep_store.put(
+                tar, self.world.ctx.deep_store.segment_path(request.url.params["tableName"], info.name)
+            )
         self.world.serve()
         return httpx.Response(200, json={"status": f"Successfully uploaded segment: {info.name}"})
 
@@ -300,7 +338,9 @@ class PinotRest(FakePinot):
         elif request.method == "PUT":
             schemas.update_schema(self.world.ctx, unquote(found[1]), _json(request), actor=PINOT)
         else:
-            schemas.create_schema(self.world.ctx, _json(request), override=request.url.params.get("override") != "false", actor=PINOT)
+            schemas.create_schema(
+                self.world.ctx, _json(request), override=request.url.params.get("override") != "false", actor=PINOT
+            )
         return httpx.Response(200, json={"status": "ok"})
 
     def _new_table(self, request: httpx.Request, found: Match) -> httpx.Response:
@@ -324,7 +364,9 @@ class PinotRest(FakePinot):
 class PinotCluster:
     """A world inside, its REST, and the context that drives it. ``own`` is the installation's own ZooKeeper."""
 
-    def __init__(self, folder: Path, *, kind: str = "REFRESH", version: str = "1.5.1", inside: World | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, kind: str = "REFRESH", version: str = "1.5.1", inside: World | None = None
+    ) -> None:
         self.inside = inside or World(folder / "pinot", kind=kind)
         self.rest = PinotRest(store=self.inside.memory, version=version, world=self.inside)
         self.broker = FakeBroker(self.inside)

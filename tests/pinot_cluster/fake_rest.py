@@ -1,4 +1,6 @@
-"""A Pinot controller's REST over a store in memory, and every way in which one misbehaves; nothing listens on a port."""
+"""A Pinot controller's REST over a store in memory, and every way in which one misbehaves; nothing
+listens on a port.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,9 @@ Handler = Callable[[httpx.Request], httpx.Response]
 
 @dataclass
 class FakePinot:
-    """``store`` holds the znodes below ``/<cluster>``. ``routes`` answer before all else: {(method, path): handler}; ``broken`` does so for
-    every request, and may raise what a connection raises."""
+    """``store`` holds the znodes below ``/<cluster>``. ``routes`` answer before all else: {(method, path): handler};
+    ``broken`` does so for every request, and may raise what a connection raises.
+    """
 
     store: MemoryStore = field(default_factory=MemoryStore)
     cluster: str = CLUSTER
@@ -54,7 +57,9 @@ class FakePinot:
             case "/cluster/info":
                 return httpx.Response(200, json={"clusterName": self.cluster})
             case "/version":
-                return httpx.Response(200, json={"pinot-segment-uploader-default": self.version, "pinot-controller": self.version})
+                return httpx.Response(
+                    200, json={"pinot-segment-uploader-default": self.version, "pinot-controller": self.version}
+                )
             case "/health":
                 return httpx.Response(200, text="OK")
         if path.startswith("/zk/"):
@@ -78,7 +83,9 @@ class FakePinot:
                 return httpx.Response(200, json=self._stat(path))
             case "lsl":
                 base = path.rstrip("/")
-                return httpx.Response(200, json={name: self._stat(f"{base}/{name}") for name in self.store.children(path)})
+                return httpx.Response(
+                    200, json={name: self._stat(f"{base}/{name}") for name in self.store.children(path)}
+                )
             case "getChildren":
                 found = [self.store.get(f"{path}/{name}") for name in self.store.children(path)]
                 records = [_body(node.record) for node in found if node and node.record]
@@ -99,10 +106,18 @@ class FakePinot:
         node = self.store.tree.nodes[path]
         below = self.store.children(path)
         return {
-            "czxid": 1, "mzxid": node.mzxid, "ctime": node.modified_ms, "mtime": node.modified_ms, "version": node.version,
-            "cversion": len(below), "aversion": 0, "ephemeralOwner": node.owner, "dataLength": len(node.data),
-            "numChildren": len(below), "pzxid": self.store.tree.kids_changed.get(path, 0),
-        }  # fmt: skip
+            "czxid": 1,
+            "mzxid": node.mzxid,
+            "ctime": node.modified_ms,
+            "mtime": node.modified_ms,
+            "version": node.version,
+            "cversion": len(below),
+            "aversion": 0,
+            "ephemeralOwner": node.owner,
+            "dataLength": len(node.data),
+            "numChildren": len(below),
+            "pzxid": self.store.tree.kids_changed.get(path, 0),
+        }
 
 
 def controller(pinot: FakePinot, *urls: str, **more: Any) -> HttpPinotController:

@@ -1,4 +1,6 @@
-"""The task paths of a Pinot controller: queues, tasks, the scheduler, with what an old version on a new Java can not write."""
+"""The task paths of a Pinot controller: queues, tasks, the scheduler, with what an old version on a new Java can not
+write.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,11 @@ NAME = "Task_MergeRollupTask_578ffdcb-cefd-4923-b328-f04a70539429_{}"
 
 @dataclass
 class FakeTasks:
-    """``queues`` {type: state}; ``tasks`` {type: {name: answer of debug}}. ``jobs`` {(table, type): (next, previous)}, None: the scheduler
-    is off. ``enabled`` {type: tables}: for which a schedule makes a task, ``idle``: it finds nothing to do. ``is_old``: answers only who
-    accepts JSON, as 0.11.0 does. ``breaks``: paths whose answer it can not write."""
+    """``queues`` {type: state}; ``tasks`` {type: {name: answer of debug}}. ``jobs`` {(table, type): (next, previous)},
+    None: the scheduler is off. ``enabled`` {type: tables}: for which a schedule makes a task, ``idle``: it finds
+    nothing to do. ``is_old``: answers only who accepts JSON, as 0.11.0 does. ``breaks``: paths whose answer it can not
+    write.
+    """
 
     queues: dict[str, str] = field(default_factory=dict)
     tasks: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
@@ -43,7 +47,10 @@ class FakeTasks:
             return httpx.Response(500, json={"code": 500, "error": "HTTP 500 Internal Server Error"})
         verbosity = request.url.params.get("verbosity", "0")
         if "/".join(parts) in self.breaks or f"{parts[-1]}?{verbosity}" in self.breaks:
-            text = 'Index 19562 out of bounds for length 121 (through reference chain: java.util.ArrayList[0]->x["taskConfig"])'
+            text = (
+                "Index 19562 out of bounds for length 121 (through reference chain: "
+                'java.util.ArrayList[0]->x["taskConfig"])'
+            )
             return httpx.Response(400, text=text)
         return self._change(request, parts) if request.method != "GET" else self._read(parts)
 
@@ -67,7 +74,11 @@ class FakeTasks:
                 return _json({name: body["taskState"] for name, body in self.tasks.get(kind, {}).items()})
             case [kind, "state"]:
                 known = self.queues.get(kind)
-                return _json(known) if known else httpx.Response(500, json={"code": 500, "error": 'Cannot invoke "getWorkflowState()"'})
+                return (
+                    _json(known)
+                    if known
+                    else httpx.Response(500, json={"code": 500, "error": 'Cannot invoke "getWorkflowState()"'})
+                )
         return httpx.Response(404, json={"code": 404, "error": "HTTP 404 Not Found"})
 
     def _change(self, request: httpx.Request, parts: list[str]) -> httpx.Response:
@@ -77,7 +88,9 @@ class FakeTasks:
             case [kind, ("stop" | "resume") as word]:
                 self.queues[kind] = "STOPPED" if word == "stop" else "IN_PROGRESS"
             case [kind, "cleanup"]:
-                self.tasks[kind] = {n: b for n, b in self.tasks[kind].items() if b["taskState"] not in ("COMPLETED", "FAILED")}
+                self.tasks[kind] = {
+                    n: b for n, b in self.tasks[kind].items() if b["taskState"] not in ("COMPLETED", "FAILED")
+                }
             case ["task", name]:
                 kind, _ = self._task(name)
                 if self.queues[kind] != "STOPPED":
@@ -89,7 +102,9 @@ class FakeTasks:
         if kind not in self.enabled:
             return httpx.Response(500, json={"code": 500, "error": f"Task type: {kind} is not registered"})
         if table not in self.enabled[kind]:
-            return httpx.Response(500, json={"code": 500, "error": f"Table: {table} does not have task type: {kind} enabled"})
+            return httpx.Response(
+                500, json={"code": 500, "error": f"Table: {table} does not have task type: {kind} enabled"}
+            )
         if self.errors:
             return _json({"generationErrors": self.errors, "schedulingErrors": ""})
         if self.is_idle:

@@ -1,4 +1,6 @@
-"""Adding, changing, checking and removing Pinot clusters: what can not be is refused, and no secret is ever seen again."""
+"""Adding, changing, checking and removing Pinot clusters: what can not be is refused, and no secret is
+ever seen again.
+"""
 
 from __future__ import annotations
 
@@ -195,7 +197,9 @@ def given_zookeeper(monkeypatch: pytest.MonkeyPatch, store: Store | Exception) -
     monkeypatch.setattr(cluster_parts, "PinotZooKeeper", opened)
 
 
-def test_a_check_compares_zookeeper_with_what_the_controller_reads(pinot: FakePinot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_compares_zookeeper_with_what_the_controller_reads(
+    pinot: FakePinot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clusters.add_cluster(spec(zookeeper="zk:2181"), ANN)
     given_zookeeper(monkeypatch, pinot.store.another_client())
     found = clusters.check_cluster("prod")
@@ -210,7 +214,9 @@ def test_a_check_compares_zookeeper_with_what_the_controller_reads(pinot: FakePi
     assert "another cluster" in Cluster.objects.get().last_error
 
 
-def test_a_controller_that_hides_its_znodes_is_no_wrong_cluster(pinot: FakePinot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_hides_its_znodes_is_no_wrong_cluster(
+    pinot: FakePinot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clusters.add_cluster(spec(zookeeper="zk:2181"), ANN)
     given_zookeeper(monkeypatch, pinot.store.another_client())
     pinot.routes["GET", "/zk/stat"] = lambda request: httpx.Response(403, json={"error": "Permission is denied"})
@@ -242,7 +248,10 @@ def test_removing_forgets_ours_and_sends_pinot_nothing(pinot: FakePinot, install
 
 def test_the_own_cluster_is_neither_changed_nor_removed() -> None:
     clusters.list_clusters()
-    for act in (lambda: clusters.remove_cluster("pinotadmin", ANN), lambda: clusters.change_cluster(spec(name="pinotadmin"), ANN)):
+    for act in (
+        lambda: clusters.remove_cluster("pinotadmin", ANN),
+        lambda: clusters.change_cluster(spec(name="pinotadmin"), ANN),
+    ):
         with pytest.raises(Forbidden):
             act()
     with pytest.raises(NotFound):
@@ -261,7 +270,18 @@ def said(*arguments: str) -> str:
 @pytest.mark.usefixtures("pinot")
 def test_the_command_adds_lists_checks_changes_and_removes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(SECRET + "\n"))
-    added = said("add", "prod", "--kind", "pinot", "--controller", "http://controller:9000", "--auth", "basic:ann", "--reason", "try")
+    added = said(
+        "add",
+        "prod",
+        "--kind",
+        "pinot",
+        "--controller",
+        "http://controller:9000",
+        "--auth",
+        "basic:ann",
+        "--reason",
+        "try",
+    )
     assert "Added cluster prod." in added
     assert "version 1.2.0" in added
     assert SECRET not in added

@@ -1,4 +1,6 @@
-"""Minion tasks of a Pinot cluster: what is read of them with few calls, what is lacking and why, and changes with lost answers."""
+"""Minion tasks of a Pinot cluster: what is read of them with few calls, what is lacking and why, and changes with lost
+answers.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,29 @@ ANN = Actor("ann", "the merge is late")
 MERGE, PURGE = "MergeRollupTask", "PurgeTask"
 CRON = "0 */5 * * * ?"
 TABLE = "events_OFFLINE"
-ERROR = {"taskId": "x_0", "state": "TASK_ERROR", "info": "no space left on device", "finishTime": "2026-11-21 21:27:00 UTC"}
+ERROR = {
+    "taskId": "x_0",
+    "state": "TASK_ERROR",
+    "info": "no space left on device",
+    "finishTime": "2026-11-21 21:27:00 UTC",
+}
 
 
 @pytest.fixture
 def events(pinot: PinotCluster) -> Table:
     """A table whose config asks for a merge on a schedule, and for a purge when it is asked for."""
     config = {"task": {"taskTypeConfigsMap": {MERGE: {"schedule": CRON}, PURGE: {}}}}
-    return make_table(TABLE, cluster=Cluster.objects.create(name="prod", kind="pinot", state="up", version="1.5.1"), config=config)
+    return make_table(
+        TABLE, cluster=Cluster.objects.create(name="prod", kind="pinot", state="up", version="1.5.1"), config=config
+    )
 
 
 @pytest.fixture
 def fake(pinot: PinotCluster, events: Table) -> FakeTasks:
     """The controller's tasks: the queue of merges is open, and the scheduler on."""
-    pinot.rest.tasks = FakeTasks(queues={MERGE: "IN_PROGRESS"}, jobs={(TABLE, MERGE): (1_795_297_000_000, None)}, enabled={MERGE: [TABLE]})
+    pinot.rest.tasks = FakeTasks(
+        queues={MERGE: "IN_PROGRESS"}, jobs={(TABLE, MERGE): (1_795_297_000_000, None)}, enabled={MERGE: [TABLE]}
+    )
     return pinot.rest.tasks
 
 
@@ -45,9 +56,17 @@ def test_an_overview_has_types_schedules_and_what_tables_ask_for(pinot: PinotClu
         (MERGE, "IN_PROGRESS", {"COMPLETED": 1, "FAILED": 1}, (TABLE,), True), (PURGE, "", {}, (TABLE,), False),
     ]  # fmt: skip
     merge, purge = found.schedules
-    assert (merge.cron, merge.is_registered, merge.next_at.ms, merge.previous_at.ms) == (CRON, True, 1_795_297_000_000, None)
+    assert (merge.cron, merge.is_registered, merge.next_at.ms, merge.previous_at.ms) == (
+        CRON,
+        True,
+        1_795_297_000_000,
+        None,
+    )
     assert purge == Schedule(TABLE, PURGE, "", False)
-    assert (found.scheduler, found.notes) == ("on", ("No minion is alive: tasks wait until one runs.", *found.notes[1:]))
+    assert (found.scheduler, found.notes) == (
+        "on",
+        ("No minion is alive: tasks wait until one runs.", *found.notes[1:]),
+    )
 
 
 def test_an_old_controller_answers_because_we_say_that_we_take_json(pinot: PinotCluster, fake: FakeTasks) -> None:
@@ -88,7 +107,9 @@ def test_a_scheduler_that_is_off_and_one_that_can_not_tell_are_told_apart(pinot:
     assert any("controller.task.scheduler.enabled" in n for n in off.notes)
 
 
-def test_types_that_can_not_be_listed_are_a_note_with_pinots_words_and_no_claim(pinot: PinotCluster, fake: FakeTasks) -> None:
+def test_types_that_can_not_be_listed_are_a_note_with_pinots_words_and_no_claim(
+    pinot: PinotCluster, fake: FakeTasks
+) -> None:
     fake.breaks = {"tasktypes"}
     found = read_tasks(pinot.ctx)
     assert found.notes[0].startswith("The types of minion tasks can not be listed: Pinot answered 400")
@@ -101,9 +122,14 @@ def test_a_controller_that_is_away_is_no_list_of_notes(pinot: PinotCluster, fake
         read_tasks(pinot.ctx)
 
 
-def test_a_type_shows_when_pinot_looked_for_work_last_and_what_went_wrong_since(pinot: PinotCluster, fake: FakeTasks) -> None:
+def test_a_type_shows_when_pinot_looked_for_work_last_and_what_went_wrong_since(
+    pinot: PinotCluster, fake: FakeTasks
+) -> None:
     fake.generations[f"{TABLE}/{MERGE}"] = [
-        {"mostRecentSuccessRunTS": ["2026-11-21T21:24:59.208Z"], "mostRecentErrorRunMessages": {"2026-11-21T21:30:00Z": "bad config"}},
+        {
+            "mostRecentSuccessRunTS": ["2026-11-21T21:24:59.208Z"],
+            "mostRecentErrorRunMessages": {"2026-11-21T21:30:00Z": "bad config"},
+        },
         {"mostRecentSuccessRunTS": ["2026-11-21T21:20:00Z"], "mostRecentErrorRunMessages": {}},
     ]
     (told,) = read_type(pinot.ctx, MERGE).tables
@@ -113,13 +139,17 @@ def test_a_type_shows_when_pinot_looked_for_work_last_and_what_went_wrong_since(
     assert (told.at.text, told.error, bool(told.failed_at)) == ("2026-11-21T21:31:00Z", "", False)
 
 
-def test_a_type_that_nobody_knows_is_not_found_and_one_that_is_only_asked_for_is_empty(pinot: PinotCluster, fake: FakeTasks) -> None:
+def test_a_type_that_nobody_knows_is_not_found_and_one_that_is_only_asked_for_is_empty(
+    pinot: PinotCluster, fake: FakeTasks
+) -> None:
     with pytest.raises(NotFound):
         read_type(pinot.ctx, "NopeTask")
     assert (read_type(pinot.ctx, PURGE).queue, read_type(pinot.ctx, PURGE).total) == ("", 0)
 
 
-def test_details_that_a_controller_can_not_write_are_left_out_step_by_step(pinot: PinotCluster, fake: FakeTasks) -> None:
+def test_details_that_a_controller_can_not_write_are_left_out_step_by_step(
+    pinot: PinotCluster, fake: FakeTasks
+) -> None:
     name = fake.add(MERGE, 1, "COMPLETED", subtaskCount={"total": 1, "error": 1}, subtaskInfos=[ERROR])
     assert read_task(pinot.ctx, MERGE, name).errors == ("no space left on device",)
     fake.breaks = {"debug?1"}
@@ -152,14 +182,18 @@ def test_a_task_is_scheduled_with_its_record(pinot: PinotCluster, fake: FakeTask
     assert changes.schedule_now(pinot.ctx, MERGE, TABLE, actor=ANN) == []
 
 
-def test_a_schedule_whose_answer_was_lost_is_found_among_the_tasks_and_not_sent_again(pinot: PinotCluster, fake: FakeTasks) -> None:
+def test_a_schedule_whose_answer_was_lost_is_found_among_the_tasks_and_not_sent_again(
+    pinot: PinotCluster, fake: FakeTasks
+) -> None:
     pinot.rest.faults[len(pinot.rest.changes) + 1] = Fault.LOSE_AFTER
     (made,) = changes.schedule_now(pinot.ctx, MERGE, TABLE, actor=ANN)
     assert list(fake.tasks[MERGE]) == [made]
     assert pinot.rest.changes.count("POST /tasks/schedule") == 1
 
 
-@pytest.mark.parametrize(("kind", "table", "error"), [("NopeTask", TABLE, NotFound), (MERGE, "t_OFFLINE", StateConflict)])
+@pytest.mark.parametrize(
+    ("kind", "table", "error"), [("NopeTask", TABLE, NotFound), (MERGE, "t_OFFLINE", StateConflict)]
+)
 def test_what_pinot_can_not_schedule_is_refused_with_its_cause(
     pinot: PinotCluster, fake: FakeTasks, kind: str, table: str, error: type[Exception]
 ) -> None:
@@ -175,7 +209,9 @@ def test_errors_of_a_newer_generator_are_told_when_no_task_came_of_it(pinot: Pin
 
 
 @pytest.mark.parametrize("fault", [None, Fault.LOSE_AFTER, Fault.ERROR_AFTER])
-def test_a_queue_is_stopped_and_resumed_whatever_becomes_of_the_answer(pinot: PinotCluster, fake: FakeTasks, fault: Fault | None) -> None:
+def test_a_queue_is_stopped_and_resumed_whatever_becomes_of_the_answer(
+    pinot: PinotCluster, fake: FakeTasks, fault: Fault | None
+) -> None:
     if fault:
         pinot.rest.faults[len(pinot.rest.changes) + 1] = fault
     changes.stop_queue(pinot.ctx, MERGE, actor=ANN)

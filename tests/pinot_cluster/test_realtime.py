@@ -1,4 +1,6 @@
-"""Consumption on a Pinot cluster: pause, resume, force commit by its REST; who, why and planned ends by us; gaps told with the reason."""
+"""Consumption on a Pinot cluster: pause, resume, force commit by its REST; who, why and planned ends by us; gaps told
+with the reason.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +144,9 @@ def test_a_pause_that_pinot_refuses_leaves_what_was_on_record(pinot: PinotCluste
     assert (kept.comment, kept.resume_at_ms) == ("first", pinot.inside.now + MINUTE)
 
 
-def test_a_pause_that_no_server_hears_of_is_set_and_a_force_commit_that_none_hears_of_is_told_at_once(pinot: PinotCluster) -> None:
+def test_a_pause_that_no_server_hears_of_is_set_and_a_force_commit_that_none_hears_of_is_told_at_once(
+    pinot: PinotCluster,
+) -> None:
     unheard = httpx.Response(500, json={"code": 500, "error": "No force commit message sent for table: t_REALTIME"})
     pinot.rest.answered_with["POST", "/tables/t/pauseConsumption"] = unheard
     assert consumption.pause_table(pinot.ctx, TABLE, actor=ANN)["pauseFlag"] is True
@@ -199,7 +203,9 @@ def test_where_a_version_keeps_no_job_the_segments_are_looked_at(old: PinotClust
     assert force_commit.job_status(old.ctx, job)["jobId"] == job
     fields = SegmentMetadata(SEGMENT, {"segment.realtime.status": "DONE"}).to_record()
     update_record(old.inside.memory, paths.segment(TABLE.typed, SEGMENT), lambda _: fields)
-    assert force_commit.job_status(old.ctx, job)["segmentsYetToBeCommitted"] == [SEGMENT]  # Pinot writes the ideal state after it
+    assert force_commit.job_status(old.ctx, job)["segmentsYetToBeCommitted"] == [
+        SEGMENT
+    ]  # Pinot writes the ideal state after it
     committed(old)
     assert force_commit.job_status(old.ctx, job)["numberOfSegmentsYetToBeCommitted"] == 0
     with pytest.raises(NotFound, match="keeps no job"):
@@ -222,7 +228,9 @@ def test_a_partition_that_stands_still_is_a_finding_and_nothing_is_repaired_from
     memory = pinot.inside.memory
     assert not any("Partition" in s for s in validation.run(pinot.ctx, TABLE))
     pinot.inside.now += 60 * MINUTE
-    fields = SegmentMetadata(SEGMENT, {"segment.realtime.status": "DONE", "segment.realtime.endOffset": "9"}).to_record()
+    fields = SegmentMetadata(
+        SEGMENT, {"segment.realtime.status": "DONE", "segment.realtime.endOffset": "9"}
+    ).to_record()
     update_record(memory, paths.segment(TABLE.typed, SEGMENT), lambda _: fields)
     committed(pinot)
     said = validation.run(pinot.ctx, TABLE)

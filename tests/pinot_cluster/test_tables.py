@@ -1,4 +1,6 @@
-"""Tables, schemas, instances and settings of a Pinot cluster go through its controller, are on record, and are looked for when unheard."""
+"""Tables, schemas, instances and settings of a Pinot cluster go through its controller, are on record, and are looked
+for when unheard.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ def test_checks_are_written_into_the_config_through_the_controller(cluster: Pino
 
 
 @pytest.mark.parametrize(("version", "said"), [("0.11.0", "2"), ("1.2.0", None)])
-def test_replicas_of_a_realtime_table_are_told_an_old_version_in_its_own_word(tmp_path: Path, version: str, said: str | None) -> None:
+def test_replicas_of_a_realtime_table_are_told_an_old_version_in_its_own_word(
+    tmp_path: Path, version: str, said: str | None
+) -> None:
     cluster = PinotCluster(tmp_path, inside=PushWorld(tmp_path / "pushes"), version=version)
     body = {"tableName": "t", "tableType": "REALTIME", "segmentsConfig": {"timeColumnName": "day", "replication": "2"}}
     with suppress(PinotAdminError):  # what this Pinot says of the stream that is missing is not the matter here
@@ -121,4 +125,6 @@ def test_instances_and_settings_go_to_the_controller(cluster: PinotCluster) -> N
     cluster_settings.set_settings(cluster.ctx, {"a": "b"}, actor=ANN)
     assert cluster.rest.changes == ["PUT /instances/Server_a_1/state", "POST /cluster/configs"]
     assert outcomes("setClusterConfigs") == ["done"]
-    assert AuditEvent.objects.get(action="setClusterConfigs").detail["diff"] == [{"path": "a", "before": "old", "after": "b"}]
+    assert AuditEvent.objects.get(action="setClusterConfigs").detail["diff"] == [
+        {"path": "a", "before": "old", "after": "b"}
+    ]

@@ -1,4 +1,6 @@
-"""Scheduled tasks over several clusters: what Pinot does itself is left to it, and one cluster's trouble stays its own."""
+"""Scheduled tasks over several clusters: what Pinot does itself is left to it, and one cluster's trouble
+stays its own.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,14 @@ def pinot() -> FakePinot:
 def ctx(pinot: FakePinot) -> Iterator[Context]:
     own = MemoryStore()
     made = Context(
-        "prod", OverlayStore(lambda: own, "prod", pinot.store), deep_store=None, clock=lambda: 0, new_id=lambda: "id",  # type: ignore[arg-type]
-        controller_url="http://controller:9000", pinot=controller(pinot),
-    )  # fmt: skip
+        "prod",
+        OverlayStore(lambda: own, "prod", pinot.store),
+        deep_store=None,
+        clock=lambda: 0,
+        new_id=lambda: "id",  # type: ignore[arg-type]
+        controller_url="http://controller:9000",
+        pinot=controller(pinot),
+    )
     home = replace(made, cluster="own", store=own, pinot=None, new_id=lambda: str(uuid.uuid4()))
     with wiring.use(home), wiring.use_cluster(made):
         yield made
@@ -69,7 +76,9 @@ def test_only_clusters_that_are_up_are_worked_on(sent: list[tuple[str, list[Any]
     assert all(more["expires"] for _, _, more in sent)
 
 
-def test_a_slow_cluster_keeps_no_second_slot_for_the_same_and_never_all(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_cluster_keeps_no_second_slot_for_the_same_and_never_all(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def slow(ctx: Context) -> list[str]:
@@ -130,7 +139,9 @@ def test_the_reaper_looks_at_tables_with_open_entries_only(ctx: Context, pinot: 
     assert pinot.calls.total() == 0
 
 
-def test_workers_are_told_of_which_cluster_an_end_is(ctx: Context, sent: list[tuple[str, list[Any], dict[str, Any]]]) -> None:
+def test_workers_are_told_of_which_cluster_an_end_is(
+    ctx: Context, sent: list[tuple[str, list[Any], dict[str, Any]]]
+) -> None:
     end_queue.enqueue_end("job", ctx)
     end_queue.enqueue_end("job")
     end_queue.enqueue_clean_up("flights_OFFLINE", ctx)

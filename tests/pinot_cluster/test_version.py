@@ -51,7 +51,13 @@ def test_a_capability_is_there_lacking_or_not_known(version: str, name: str, has
 
 def test_what_0_11_lacks_is_told_in_sentences() -> None:
     found = versions.all_lacking(parse_version("0.11.0"))
-    for name in (versions.PAUSELESS, versions.REINGESTION, versions.PAUSE_TOPICS, versions.PAUSE_PARTITIONS, versions.DELETE_GUARD):
+    for name in (
+        versions.PAUSELESS,
+        versions.REINGESTION,
+        versions.PAUSE_TOPICS,
+        versions.PAUSE_PARTITIONS,
+        versions.DELETE_GUARD,
+    ):
         assert found[name].startswith("Pinot 0.11.0 ")
         assert found[name].endswith(".")
     assert versions.PAUSE not in found

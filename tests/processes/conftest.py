@@ -113,7 +113,9 @@ class Tiny:
         return dict(json.loads(self.endpoints.read_text()))
 
     def running(self) -> list[int]:
-        """Pids of everything that runs with this folder on its command line, the supervisor and its guardian included."""
+        """Pids of everything that runs with this folder on its command line, the supervisor and its
+        guardian included.
+        """
         found = []
         for entry in os.listdir("/proc"):
             if entry.isdigit() and is_running(int(entry)):

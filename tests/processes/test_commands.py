@@ -13,7 +13,9 @@ from tests.processes.conftest import PROJECT
 
 def manage(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run manage.py to its end."""
-    return subprocess.run([sys.executable, "manage.py", *arguments], cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments], cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def test_a_second_up_says_who_runs_and_stops_with_status_1(tmp_path: Path) -> None:

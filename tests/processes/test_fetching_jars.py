@@ -1,4 +1,6 @@
-"""Jars of real parts that can not be fetched: the reason is told, nothing half is taken for whole, and CI goes on without them."""
+"""Jars of real parts that can not be fetched: the reason is told, nothing half is taken for whole, and CI goes on
+without them.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,10 @@ from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 #: What a fake Maven does first: find out where the jars go, and put half of them there.
-HALF = """for a do case "$a" in -DoutputDirectory=*) lib="${a#*=}";; esac; done; mkdir -p "$lib"; echo half > "$lib/half.jar"; """
-WORKS = """for a do case "$a" in -DoutputDirectory=*) lib="${a#*=}";; esac; done; mkdir -p "$lib"; echo whole > "$lib/whole.jar"; """
+HALF = """for a do case "$a" in -DoutputDirectory=*) lib="${a#*=}";; esac; done
+mkdir -p "$lib"; echo half > "$lib/half.jar"; """
+WORKS = """for a do case "$a" in -DoutputDirectory=*) lib="${a#*=}";; esac; done
+mkdir -p "$lib"; echo whole > "$lib/whole.jar"; """
 
 
 @pytest.fixture
@@ -53,8 +57,14 @@ FAILURES = {
         f"{HALF} echo '[ERROR] Could not transfer artifact x from central: Unknown host repo.maven.apache.org'; exit 1",
         "Unknown host",
     ),
-    "a broken repository": (f"{HALF} echo '[ERROR] Checksum validation failed, expected abc but is def'; exit 1", "Checksum validation"),
-    "a full disk": (f"{HALF} echo '[ERROR] Failed to copy x.jar: No space left on device'; exit 1", "No space left on device"),
+    "a broken repository": (
+        f"{HALF} echo '[ERROR] Checksum validation failed, expected abc but is def'; exit 1",
+        "Checksum validation",
+    ),
+    "a full disk": (
+        f"{HALF} echo '[ERROR] Failed to copy x.jar: No space left on device'; exit 1",
+        "No space left on device",
+    ),
     "no word at all": ("exit 3", "it ended with status 3"),
     "another text": ("echo 'JAVA_HOME is not defined correctly' >&2; exit 1", "JAVA_HOME is not defined"),
     "nothing fetched": ("exit 0", "not one jar"),
@@ -62,7 +72,9 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-def test_a_maven_that_fails_is_status_75_with_its_reason_and_nothing_counts_as_fetched(failure: str, bin_folder: Path, jars: Jars) -> None:
+def test_a_maven_that_fails_is_status_75_with_its_reason_and_nothing_counts_as_fetched(
+    failure: str, bin_folder: Path, jars: Jars
+) -> None:
     text, reason = FAILURES[failure]
     script(bin_folder / "mvn", text)
     done = command()
@@ -121,7 +133,9 @@ def _has_ended(pid: int) -> bool:
         return True
 
 
-def test_a_cache_that_can_not_be_written_is_a_reason_too(bin_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_can_not_be_written_is_a_reason_too(
+    bin_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script(bin_folder / "mvn", WORKS)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("PINOTADMIN_CACHE", str(tmp_path / "file"))
@@ -141,7 +155,9 @@ def test_without_maven_the_reason_is_that(jars: Jars, monkeypatch: pytest.Monkey
 
 
 def run_ci(folder: Path, **programs: str) -> tuple[int, str, list[str]]:
-    """Status, output and calls of ``make`` of a copy of ``.ci/run`` whose programs are these; ``python`` is the one of ``.venv``."""
+    """Status, output and calls of ``make`` of a copy of ``.ci/run`` whose programs are these; ``python`` is the one of
+    ``.venv``.
+    """
     (folder / ".ci").mkdir(parents=True)
     shutil.copy(ROOT / ".ci" / "run", folder / ".ci" / "run")
     (folder / "bin").mkdir()
@@ -152,7 +168,11 @@ def run_ci(folder: Path, **programs: str) -> tuple[int, str, list[str]]:
         noted = f'echo "$@" >> {folder}/calls\n{text}' if name == "make" else text
         script(folder / (".venv/bin" if name == "python" else "bin") / name, noted)
     done = subprocess.run(
-        ["/bin/sh", str(folder / ".ci" / "run")], capture_output=True, text=True, timeout=60, env={"PATH": str(folder / "bin")}
+        ["/bin/sh", str(folder / ".ci" / "run")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PATH": str(folder / "bin")},
     )
     return done.returncode, done.stdout + done.stderr, (folder / "calls").read_text().splitlines()
 
@@ -160,13 +180,18 @@ def run_ci(folder: Path, **programs: str) -> tuple[int, str, list[str]]:
 def test_ci_goes_on_without_real_parts_where_there_is_no_maven(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository")
     assert (status, made) == (0, ["test"])
-    assert "SKIPPED: tests with a real Apache Pinot and Kafka. Maven (mvn), which fetches them, is not on this machine." in said
+    assert (
+        "SKIPPED: tests with a real Apache Pinot and Kafka. Maven (mvn), which fetches them, is not on this machine."
+        in said
+    )
 
 
 def test_ci_goes_on_without_real_parts_where_they_can_not_be_fetched(tmp_path: Path) -> None:
     status, said, made = run_ci(tmp_path / "repository", mvn="", python=f"echo Unknown host; exit {CAN_NOT_BE_HAD}")
     assert (status, made) == (0, ["test"])
-    assert said.index("Unknown host") < said.index("SKIPPED: tests with a real Apache Pinot and Kafka. Maven could not fetch them")
+    assert said.index("Unknown host") < said.index(
+        "SKIPPED: tests with a real Apache Pinot and Kafka. Maven could not fetch them"
+    )
 
 
 def test_ci_fails_where_the_fetching_itself_is_broken(tmp_path: Path) -> None:

@@ -16,7 +16,9 @@ def fake_java(home: Path, version: str) -> Path:
     """A home whose ``bin/java`` answers as a Java of that version does."""
     program = home / "bin" / "java"
     program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\necho '    java.home = {home}' >&2\necho '    java.specification.version = {version}' >&2\n")
+    program.write_text(
+        f"#!/bin/sh\necho '    java.home = {home}' >&2\necho '    java.specification.version = {version}' >&2\n"
+    )
     program.chmod(0o755)
     return home
 

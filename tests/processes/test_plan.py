@@ -23,7 +23,9 @@ PORTS = Ports(9000, 2191, 6390, (ServerPorts(8098, 8097), ServerPorts(8096, 8095
 CREDENTIALS = Credentials("the password", "cluster secret", "django key", "redis-password", "zookeeper-password")
 
 
-def make_plan(folder: Path, environ: dict[str, str] | None = None, *, demo: bool = False, host: str = "127.0.0.1") -> Plan:
+def make_plan(
+    folder: Path, environ: dict[str, str] | None = None, *, demo: bool = False, host: str = "127.0.0.1"
+) -> Plan:
     """The plan of a cluster with two servers."""
     options = Options(folder, host, (folder / "extra",), demo=demo)
     return Planner(options, PORTS, CREDENTIALS, Java(Path("/java"), 17), environ or {}).plan()
@@ -31,7 +33,19 @@ def make_plan(folder: Path, environ: dict[str, str] | None = None, *, demo: bool
 
 def test_all_parts_are_there_and_know_what_they_need(tmp_path: Path) -> None:
     specs = {spec.name: spec for spec in make_plan(tmp_path).specs}
-    assert list(specs) == ["zookeeper", "redis", "setup", "server-1", "server-2", "web", "mirror", "worker", "repairs", "passes", "beat"]
+    assert list(specs) == [
+        "zookeeper",
+        "redis",
+        "setup",
+        "server-1",
+        "server-2",
+        "web",
+        "mirror",
+        "worker",
+        "repairs",
+        "passes",
+        "beat",
+    ]
     assert all(need in list(specs)[:position] for position, spec in enumerate(specs.values()) for need in spec.after)
     assert specs["server-2"].aliases == ("Server_127.0.0.1_8096",)
     assert specs["worker"].command.environment["JAVA_HOME"] == "/java"
@@ -49,7 +63,9 @@ def test_settings_reach_the_children_by_environment_only(tmp_path: Path) -> None
     assert "PINOTADMIN_ADMIN_PASSWORD" not in environment
     assert specs["setup"].command.environment["PINOTADMIN_ADMIN_PASSWORD"] == "the password"
     hidden = {"the password", "cluster secret", "django key", "redis-password", "zookeeper-password"}
-    assert not [word for spec in specs.values() for word in spec.command.arguments if any(secret in word for secret in hidden)]
+    assert not [
+        word for spec in specs.values() for word in spec.command.arguments if any(secret in word for secret in hidden)
+    ]
 
 
 def test_external_parts_are_not_started(tmp_path: Path) -> None:

@@ -22,8 +22,22 @@ def test_what_an_earlier_installation_left_open_is_closed(tmp_path: Path) -> Non
     folder, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o755)
     names = (
-        *("secrets.json", "db.sqlite3", "db.sqlite3-wal", "db.sqlite3-shm", "clusters.json", "logs/web.log", "run/java-home/bin/java"),
-        *("zookeeper/zoo.cfg", "zookeeper/data/version-2/log.1", "redis/redis.conf", "redis/appendonlydir/a.aof", "servers/x/table"),
+        *(
+            "secrets.json",
+            "db.sqlite3",
+            "db.sqlite3-wal",
+            "db.sqlite3-shm",
+            "clusters.json",
+            "logs/web.log",
+            "run/java-home/bin/java",
+        ),
+        *(
+            "zookeeper/zoo.cfg",
+            "zookeeper/data/version-2/log.1",
+            "redis/redis.conf",
+            "redis/appendonlydir/a.aof",
+            "servers/x/table",
+        ),
     )
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

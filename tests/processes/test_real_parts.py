@@ -22,7 +22,9 @@ pytestmark = pytest.mark.integration
 
 
 def answer(probe: Probe) -> bool:
-    """What a probe says, on a thread of its own: a browser test of the same run may have left an event loop on this one."""
+    """What a probe says, on a thread of its own: a browser test of the same run may have left an event loop on this
+    one.
+    """
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(lambda: asyncio.run(_once(probe))).result()
 
@@ -55,7 +57,10 @@ def test_redis_keeps_what_it_answered_for_over_kill_9(tmp_path: Path) -> None:
     port = PortChooser(preferred=False).any_port()
     command = redis_command(tmp_path / "with space", port, "secret")
     for round_number in (1, 2):
-        with Running(command, redis_probe(port, "secret")), redis.Redis(port=port, password="secret", protocol=2) as client:
+        with (
+            Running(command, redis_probe(port, "secret")),
+            redis.Redis(port=port, password="secret", protocol=2) as client,
+        ):
             assert client.incr("rounds") == round_number
             assert not answer(redis_probe(port, "wrong"))
 

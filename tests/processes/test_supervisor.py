@@ -52,7 +52,9 @@ def test_endpoints_name_all_processes_and_go_while_one_is_down(tiny: Tiny) -> No
     tiny.up({"name": "zookeeper", "code": STEADY}, {"name": "server-1", "code": STEADY})
     before = tiny.healthy()
     assert stat.S_IMODE(tiny.endpoints.stat().st_mode) == 0o600
-    assert before["servers"] == [{"instance": "Server_127.0.0.1_4", "admin": "http://127.0.0.1:5", "pid": before["servers"][0]["pid"]}]
+    assert before["servers"] == [
+        {"instance": "Server_127.0.0.1_4", "admin": "http://127.0.0.1:5", "pid": before["servers"][0]["pid"]}
+    ]
     assert list(before["pids"]) == ["zookeeper"]
     assert before["controller"] == before["broker"] == "http://127.0.0.1:1"
     os.kill(before["pids"]["zookeeper"], signal.SIGKILL)
@@ -127,7 +129,14 @@ def test_the_wall_clock_may_jump_under_a_beating_process(tmp_path: Path) -> None
     now, file = [0.0], tmp_path / "beat"
     probe = beat_probe(file, 10.0, lambda: now[0])
     assert not asyncio.run(probe())
-    for second, mtime, is_alive in ((1, 9_000, True), (10, 9_000, True), (12, 9_000, False), (13, 5, True), (22, 5, True), (24, 5, False)):
+    for second, mtime, is_alive in (
+        (1, 9_000, True),
+        (10, 9_000, True),
+        (12, 9_000, False),
+        (13, 5, True),
+        (22, 5, True),
+        (24, 5, False),
+    ):
         now[0] = second
         file.touch()
         os.utime(file, (mtime, mtime))
@@ -147,7 +156,9 @@ def test_a_child_that_keeps_dying_is_restarted_with_growing_delays(tiny: Tiny) -
     tiny.up({"name": "broken", "code": CRASHING})
     starts = tiny.folder / "starts"
     times = wait_until(
-        lambda: starts.exists() and len(lines := starts.read_text().split()) >= 5 and [float(t) for t in lines], 15, "5 starts"
+        lambda: starts.exists() and len(lines := starts.read_text().split()) >= 5 and [float(t) for t in lines],
+        15,
+        "5 starts",
     )
     gaps = [later - earlier for earlier, later in pairwise(times)]
     assert all(gap >= wanted for gap, wanted in zip(gaps, (0.1, 0.2, 0.4, 0.4), strict=False)), gaps
@@ -243,7 +254,9 @@ def test_a_second_supervisor_names_the_first_and_stops(tiny: Tiny) -> None:
 
 
 def test_a_failed_setup_stops_everything_with_status_1(tiny: Tiny) -> None:
-    process = tiny.up({"name": "redis", "code": STEADY}, {"name": "setup", "code": "raise SystemExit('no disk')", "once": True})
+    process = tiny.up(
+        {"name": "redis", "code": STEADY}, {"name": "setup", "code": "raise SystemExit('no disk')", "once": True}
+    )
     output, _ = process.communicate(timeout=15)
     assert process.returncode == 1
     assert "no disk" in output

@@ -28,7 +28,9 @@ def run(folder: Path, *arguments: str, **options: Any) -> None:
         call_command("up", "--data-dir", str(folder / "data"), *arguments, **options)
 
 
-def test_host_port_and_folders_of_the_environment_hold(tmp_path: Path, started: list[Request], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_port_and_folders_of_the_environment_hold(
+    tmp_path: Path, started: list[Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("PINOTADMIN_HOST", "127.0.0.2")

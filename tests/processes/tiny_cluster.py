@@ -65,7 +65,9 @@ def main(folder: Path) -> int:
         )
     terminal = Terminal()
     try:
-        return asyncio.run(Supervisor(folder, specs, EndpointsFile(folder / "endpoints.json", ENDPOINTS), terminal).run())
+        return asyncio.run(
+            Supervisor(folder, specs, EndpointsFile(folder / "endpoints.json", ENDPOINTS), terminal).run()
+        )
     finally:
         terminal.close()
         lock.release()

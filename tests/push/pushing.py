@@ -46,7 +46,9 @@ class PushWorld(World):
         super().__init__(folder / "store")
         node = self.memory.get(paths.table_config(TABLE.typed))
         assert node is not None
-        self.memory.replace(paths.table_config(TABLE.typed), parse_table_config(config(**more)).to_record(), node.version)
+        self.memory.replace(
+            paths.table_config(TABLE.typed), parse_table_config(config(**more)).to_record(), node.version
+        )
         self.memory.create(paths.schema("t"), schemas.parse_schema(SCHEMA).to_record())
         self.ctx = self.with_store(Serving(self))  # type: ignore[arg-type]
         self.folder = folder / "in"

@@ -1,4 +1,6 @@
-"""A push of ours whose worker died: what the schedules make of it, with the default limits, on a clock of the test (B5)."""
+"""A push of ours whose worker died: what the schedules make of it, with the default limits, on a clock of the test
+(B5).
+"""
 
 from __future__ import annotations
 
@@ -69,11 +71,18 @@ def wait_as_the_schedules_do(world: PushWorld, push: Push) -> int:
 
 
 @pytest.mark.parametrize("while_at", [Push.Stage.BUILD, Push.Stage.END])
-def test_b5_pinot_leaves_the_push_of_a_dead_driver_unfinished_until_somebody_pushes_again(world: PushWorld, while_at: Push.Stage) -> None:
+def test_b5_pinot_leaves_the_push_of_a_dead_driver_unfinished_until_somebody_pushes_again(
+    world: PushWorld, while_at: Push.Stage
+) -> None:
     push = died(world, while_at)
     assert world.visible == ["old"]
     assert wait_as_the_schedules_do(world, push) <= WITHIN_S
-    assert (push.state, world.state(push.entry_id), "old" in world.visible, len(world.visible)) == ("DONE", "COMPLETED", False, 2)
+    assert (push.state, world.state(push.entry_id), "old" in world.visible, len(world.visible)) == (
+        "DONE",
+        "COMPLETED",
+        False,
+        2,
+    )
 
 
 def test_b5_pinot_keeps_the_entry_of_a_push_that_can_not_go_on_for_a_day(world: PushWorld) -> None:

@@ -108,7 +108,9 @@ def test_cut_after_every_write_and_resumed_it_ends_the_same(tmp_path: Path, monk
         assert (push.segments_built, push.segments_uploaded, push.rows) == (3, 3, 3), due
 
 
-def test_cut_after_every_write_of_taking_back_it_still_fails_cleanly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cut_after_every_write_of_taking_back_it_still_fails_cleanly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise StateConflict("No.")
 

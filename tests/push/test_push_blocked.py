@@ -1,4 +1,6 @@
-"""A push that the table's checks refuse: blocked with its data hidden, then finished, cancelled, or settled by what became of its entry."""
+"""A push that the table's checks refuse: blocked with its data hidden, then finished, cancelled, or settled by what
+became of its entry.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class Counting:
     def __init__(self, world: PushWorld) -> None:
         self._world = world
 
-    def query(self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None) -> dict[str, Any]:
+    def query(
+        self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None
+    ) -> dict[str, Any]:
         nodes = [self._world.memory.get(paths.segment(TABLE.typed, s)) for s in segments or ()]
         rows = sum(int(n.record.simple["segment.total.docs"]) for n in nodes if n and n.record)
         return {"resultTable": {"rows": [[rows]]}, "exceptions": []}
@@ -48,7 +52,9 @@ def blocked(folder: Path, **more: Any) -> tuple[PushWorld, Push]:
     world.ctx = Context(**{**world.ctx.__dict__, "snapshots": lambda table: Counting(world)})
     world.file("a.csv", "Rome,1,19000", "Oslo,2,19001", "Bonn,3,19002", "Kiel,4,19003")
     assert world.run(world.create()).state == Push.State.DONE
-    check_settings.write_check_document(world.ctx, TABLE, {"checks": [{"kind": "rowCount", "minRatio": 0.8}]}, actor=ANN)
+    check_settings.write_check_document(
+        world.ctx, TABLE, {"checks": [{"kind": "rowCount", "minRatio": 0.8}]}, actor=ANN
+    )
     world.now += 1000
     world.file("a.csv", "Rome,1,19000", "Oslo,2,19001")
     push = create_push(world.ctx, world.spec(), ANN, roots=[str(world.folder)], **more)

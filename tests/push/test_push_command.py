@@ -41,9 +41,19 @@ def test_one_that_does_not_come_back_ends_the_command() -> None:
         look()
 
 
-def test_a_reason_to_pass_over_checks_is_sent_and_a_blocked_push_ends_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reason_to_pass_over_checks_is_sent_and_a_blocked_push_ends_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sent: list[dict[str, str]] = []
-    push = {"id": "p1", "tableName": "t", "state": "BLOCKED", "stage": "END", "error": "too few rows", "rows": 1, "bytes": 1}
+    push = {
+        "id": "p1",
+        "tableName": "t",
+        "state": "BLOCKED",
+        "stage": "END",
+        "error": "too few rows",
+        "rows": 1,
+        "bytes": 1,
+    }
     push |= dict.fromkeys(("filesTotal", "filesDone", "segmentsTotal", "segmentsBuilt", "segmentsUploaded"), 1)
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -60,5 +70,13 @@ def test_a_reason_to_pass_over_checks_is_sent_and_a_blocked_push_ends_the_comman
     (tmp_path / "spec.yaml").write_text("jobType: x")
     monkeypatch.setattr("segments.management.commands.push._Remote", made)
     with pytest.raises(CommandError, match="BLOCKED: too few rows"):
-        call_command("push", str(tmp_path / "spec.yaml"), "--data-dir", str(tmp_path), "--override-checks", "known", stdout=io.StringIO())
+        call_command(
+            "push",
+            str(tmp_path / "spec.yaml"),
+            "--data-dir",
+            str(tmp_path),
+            "--override-checks",
+            "known",
+            stdout=io.StringIO(),
+        )
     assert sent == [{"spec": "jobType: x", "reason": "", "overrideChecks": "known", "overwrite": False}]

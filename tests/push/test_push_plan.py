@@ -27,7 +27,14 @@ from segments.errors import InvalidInput
 DAY_MS = 86_400_000
 
 
-def rule(kind: str | None = None, table: str = "myTable_OFFLINE", *, start_ms: int | None = None, append: bool = False, **more: Any) -> Any:
+def rule(
+    kind: str | None = None,
+    table: str = "myTable_OFFLINE",
+    *,
+    start_ms: int | None = None,
+    append: bool = False,
+    **more: Any,
+) -> Any:
     return make_rule(
         kind,
         table,
@@ -42,13 +49,19 @@ def rule(kind: str | None = None, table: str = "myTable_OFFLINE", *, start_ms: i
 
 def test_a_consistent_push_names_its_segments_by_its_start() -> None:
     assert segment_name(rule(start_ms=1_756_000_000_000), Facts(0, "/a.csv")) == "myTable_OFFLINE_1756000000000_0"
-    assert segment_name(rule(start_ms=5, configs={"segment.name.postfix": "x"}), Facts(3, "/a.csv")) == "myTable_OFFLINE_x_5_3"
+    assert (
+        segment_name(rule(start_ms=5, configs={"segment.name.postfix": "x"}), Facts(3, "/a.csv"))
+        == "myTable_OFFLINE_x_5_3"
+    )
 
 
 def test_simple_names_hold_the_time_unless_excluded() -> None:
     facts = Facts(1, "/a.csv", 17000, 17003)
     assert segment_name(rule(has_time=True), facts) == "myTable_OFFLINE_17000_17003_1"
-    assert segment_name(rule(has_time=True, configs={"exclude.time.in.segment.name": "true"}), facts) == "myTable_OFFLINE_1"
+    assert (
+        segment_name(rule(has_time=True, configs={"exclude.time.in.segment.name": "true"}), facts)
+        == "myTable_OFFLINE_1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,13 +69,23 @@ def test_simple_names_hold_the_time_unless_excluded() -> None:
     [
         ("DAILY", {}, True, "myTable_1970-01-02_1970-01-04_1"),
         ("hourly", {}, True, "myTable_1970-01-02-00_1970-01-04-00_1"),
-        ("DAILY", {"segment.name.prefix": "myTable_daily  ", "segment.name.postfix": "myPostfix  "}, False, "myTable_daily_myPostfix_1"),
+        (
+            "DAILY",
+            {"segment.name.prefix": "myTable_daily  ", "segment.name.postfix": "myPostfix  "},
+            False,
+            "myTable_daily_myPostfix_1",
+        ),
         ("DAILY", {"exclude.sequence.id": "true"}, False, "myTable"),
     ],
 )
-def test_normalized_dates_as_pinot_writes_them(frequency: str, configs: dict[str, str], append: bool, name: str) -> None:
+def test_normalized_dates_as_pinot_writes_them(
+    frequency: str, configs: dict[str, str], append: bool, name: str
+) -> None:
     facts = Facts(1, "/a.csv", 1, 3, DAY_MS, 3 * DAY_MS)
-    assert segment_name(rule("normalizedDate", "myTable", append=append, configs=configs, frequency=frequency), facts) == name
+    assert (
+        segment_name(rule("normalizedDate", "myTable", append=append, configs=configs, frequency=frequency), facts)
+        == name
+    )
 
 
 def test_normalized_dates_of_an_append_table_need_times() -> None:
@@ -71,7 +94,10 @@ def test_normalized_dates_of_an_append_table_need_times() -> None:
 
 
 def test_names_by_input_file() -> None:
-    configs = {"file.path.pattern": r".*/(\d{4})/(\w+)\.csv", "segment.name.template": r"s_${filePathPattern:\1}_${filePathPattern:\2}"}
+    configs = {
+        "file.path.pattern": r".*/(\d{4})/(\w+)\.csv",
+        "segment.name.template": r"s_${filePathPattern:\1}_${filePathPattern:\2}",
+    }
     assert segment_name(rule("inputFile", configs=configs), Facts(0, "/in/2009/input.csv")) == "s_2009_input"
     assert segment_name(rule("inputFile", configs=configs), Facts(0, "/in/x.csv")) == "in_x_csv"
 
@@ -95,7 +121,9 @@ def test_names_without_postfix_are_refused_for_a_consistent_push(kind: str) -> N
         rule(kind, start_ms=1, configs=configs)
 
 
-@pytest.mark.parametrize(("kind", "start"), [("simple", "myTable_OFFLINE_0_"), ("normalizedDate", "myTable_OFFLINE_0_")])
+@pytest.mark.parametrize(
+    ("kind", "start"), [("simple", "myTable_OFFLINE_0_"), ("normalizedDate", "myTable_OFFLINE_0_")]
+)
 def test_a_uuid_is_the_same_within_a_push_and_another_for_another_push_or_file(kind: str, start: str) -> None:
     configs = {"append.uuid.to.segment.name": "true"}
     names = [
@@ -134,7 +162,18 @@ def test_patterns_match_whole_paths_as_in_java(pattern: str, matching: list[str]
 
 
 @pytest.mark.parametrize(
-    "pattern", ["*.csv", "glob:{a", "glob:[a", "glob:a\\", "glob:{a{b}}", "regex:(", "glob:[z-a]", "glob:[a/]", "glob:" + "a" * 999]
+    "pattern",
+    [
+        "*.csv",
+        "glob:{a",
+        "glob:[a",
+        "glob:a\\",
+        "glob:{a{b}}",
+        "regex:(",
+        "glob:[z-a]",
+        "glob:[a/]",
+        "glob:" + "a" * 999,
+    ],
 )
 def test_patterns_that_java_refuses_are_refused(pattern: str) -> None:
     with pytest.raises(InvalidInput, match="is no file name pattern"):

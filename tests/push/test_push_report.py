@@ -1,4 +1,6 @@
-"""What a push finds in its files is kept with it: ignored columns, defaults, bad rows with file, line and value, and a limit for those."""
+"""What a push finds in its files is kept with it: ignored columns, defaults, bad rows with file, line and value, and a
+limit for those.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,13 @@ def test_unknown_keys_of_json_and_columns_of_parquet_are_told_too(world: PushWor
     world.now += 1000
     push = world.run(world.create(recordReaderSpec={"dataFormat": "parquet"}))
     (bad,) = found(push).bad
-    assert (push.state, dict(found(push).ignored), bad.row, bad.line, bad.value) == ("FAILED", {"extra": 1}, 1, None, "'x'")
+    assert (push.state, dict(found(push).ignored), bad.row, bad.line, bad.value) == (
+        "FAILED",
+        {"extra": 1},
+        1,
+        None,
+        "'x'",
+    )
 
 
 def test_a_push_that_fails_tells_every_bad_row_of_every_file_with_its_line(world: PushWorld) -> None:
@@ -81,7 +89,9 @@ def test_a_push_that_fails_tells_every_bad_row_of_every_file_with_its_line(world
 
 
 @pytest.mark.parametrize(("allowed", "state"), [(0.5, "DONE"), (0.49, "FAILED")])
-def test_so_many_rows_may_be_bad_and_are_left_out_else_it_fails_before_its_switch(world: PushWorld, allowed: float, state: str) -> None:
+def test_so_many_rows_may_be_bad_and_are_left_out_else_it_fails_before_its_switch(
+    world: PushWorld, allowed: float, state: str
+) -> None:
     world.upload("old")
     world.file("a.csv", "Rom,1,17000", "Bern,2,17001")
     world.file("b.csv", "Oslo,x,17000", "Oslo")
@@ -103,7 +113,13 @@ def test_a_bad_row_in_files_that_are_cut_counts_once_and_on_its_line(world: Push
 
 
 def test_lines_that_are_no_json_are_left_out_within_the_limit(world: PushWorld) -> None:
-    rows = ['{"city":"Rom","n":1,"day":17000}', "{", '{"city":"Rom","n":"x","day":17000}', "[1]", '{"city":"Rom","n":2,"day":17000}']
+    rows = [
+        '{"city":"Rom","n":1,"day":17000}',
+        "{",
+        '{"city":"Rom","n":"x","day":17000}',
+        "[1]",
+        '{"city":"Rom","n":2,"day":17000}',
+    ]
     (world.folder / "a.json").write_text("\n".join(rows))
     push = world.run(world.create(recordReaderSpec={"dataFormat": "json"}, **rate(0.6)))
     assert (push.state, push.rows) == ("DONE", 2)
@@ -146,7 +162,9 @@ def test_a_limit_that_is_none_is_refused_by_its_key(world: PushWorld, value: obj
         world.create(**rate(value))  # type: ignore[arg-type]
 
 
-def test_it_can_be_taken_along_as_json_and_csv_by_those_who_may_read_the_table(world: PushWorld, settings: object) -> None:
+def test_it_can_be_taken_along_as_json_and_csv_by_those_who_may_read_the_table(
+    world: PushWorld, settings: object
+) -> None:
     world.ctx = replace(world.ctx, cluster=CLUSTER)
     world.file("a.csv", 'Rom,"=1+1",17000')
     push = world.create()

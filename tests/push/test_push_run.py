@@ -168,7 +168,9 @@ def test_a_queued_push_that_no_worker_took_is_queued_again_after_a_minute(world:
 def test_a_cancelled_push_stops_its_runner_and_leaves_nothing(world: PushWorld) -> None:
     world.upload("old")
     push = world.create()
-    world.builder.before = lambda part: None if part.ordinal == 0 else (cancel_push(world.ctx, str(push.pk), ANN), None)[1]
+    world.builder.before = lambda part: (
+        None if part.ordinal == 0 else (cancel_push(world.ctx, str(push.pk), ANN), None)[1]
+    )
     world.run(push)
     assert (push.state, push.error) == (Push.State.CANCELLED, "Cancelled by ann: because")
     assert "left to its new runner" in world.sentence
@@ -236,7 +238,9 @@ def test_only_configured_roots_are_read_also_through_links(world: PushWorld, tmp
 
 
 def test_nothing_found_names_the_folder_and_both_patterns(world: PushWorld) -> None:
-    with pytest.raises(NotFound, match=r"in/?' with includeFileNamePattern glob:\*\*/\*\.json and excludeFileNamePattern glob:\*\*/x"):
+    with pytest.raises(
+        NotFound, match=r"in/?' with includeFileNamePattern glob:\*\*/\*\.json and excludeFileNamePattern glob:\*\*/x"
+    ):
         world.create(includeFileNamePattern="glob:**/*.json", excludeFileNamePattern="glob:**/x")
     assert not Push.objects.exists()
 
@@ -256,8 +260,12 @@ def test_a_csv_without_one_known_column_is_refused(world: PushWorld) -> None:
     assert "line 1: no column of its header" in world.run(world.create()).error
 
 
-@pytest.mark.parametrize(("header", "row", "missing"), [("city,n", "Rom,1", "'day'"), ("day,other", "19000,1", "'city', 'n'")])
-def test_a_missing_column_fails_the_push_by_file_and_name(world: PushWorld, header: str, row: str, missing: str) -> None:
+@pytest.mark.parametrize(
+    ("header", "row", "missing"), [("city,n", "Rom,1", "'day'"), ("day,other", "19000,1", "'city', 'n'")]
+)
+def test_a_missing_column_fails_the_push_by_file_and_name(
+    world: PushWorld, header: str, row: str, missing: str
+) -> None:
     world.file("c.csv", row, header=header)
     assert f"c.csv' line 1: there is no column {missing} of schema 't'" in world.run(world.create()).error
 
@@ -277,7 +285,9 @@ def test_a_missing_column_with_a_default_of_its_own_is_filled(world: PushWorld) 
     node = world.memory.get(paths.schema("t"))
     assert node is not None
     fields = [SCHEMA["dimensionFieldSpecs"][0], {"name": "n", "dataType": "INT", "defaultNullValue": 7}]
-    world.memory.replace(paths.schema("t"), parse_schema({**SCHEMA, "dimensionFieldSpecs": fields}).to_record(), node.version)
+    world.memory.replace(
+        paths.schema("t"), parse_schema({**SCHEMA, "dimensionFieldSpecs": fields}).to_record(), node.version
+    )
     world.file("c.csv", "Rom,19000", header="city,day")
     assert world.run(world.create()).state == "DONE"
 
@@ -314,7 +324,9 @@ def test_a_push_computes_columns_and_drops_rows_as_the_table_says(tmp_path: Path
         "batchIngestionConfig": {"segmentIngestionType": "REFRESH", "consistentDataPush": True},
     }
     world = PushWorld(tmp_path, ingestionConfig=ingestion)
-    world.file("a.csv", "Rom,1468800000000,1,x", "Bern,1468886400000,2,test", "Oslo,1468886400000,3,", header="city,ms,a,kind")
+    world.file(
+        "a.csv", "Rom,1468800000000,1,x", "Bern,1468886400000,2,test", "Oslo,1468886400000,3,", header="city,ms,a,kind"
+    )
     push = world.run(world.create())
     assert (push.state, push.error, push.rows) == (Push.State.DONE, "", 2)
     assert world.visible == [f"t_OFFLINE_17000_17001_{world.now}_0"]
@@ -341,7 +353,8 @@ def test_a_function_that_is_not_there_is_refused_before_the_push_begins(tmp_path
 
 def test_a_value_that_an_expression_does_not_take_is_named_with_its_line(tmp_path: Path) -> None:
     world = PushWorld(
-        tmp_path, ingestionConfig={"transformConfigs": [{"columnName": "day", "transformFunction": "fromDateTime(d, 'yyyy')"}]}
+        tmp_path,
+        ingestionConfig={"transformConfigs": [{"columnName": "day", "transformFunction": "fromDateTime(d, 'yyyy')"}]},
     )
     world.file("a.csv", "Rom,1,2023", "Bern,2,soon", header="city,n,d")
     push = world.run(world.create())

@@ -43,7 +43,12 @@ def test_a_specification_for_pinot_is_taken_as_it_is() -> None:
         "glob:**/*.csv",
         None,
     )
-    assert (spec.reader.delimiter, spec.reader.null_string, spec.reader.multi_value, spec.reader.skip_header) == ("\t", "NA", "|", False)
+    assert (spec.reader.delimiter, spec.reader.null_string, spec.reader.multi_value, spec.reader.skip_header) == (
+        "\t",
+        "NA",
+        "|",
+        False,
+    )
     assert (spec.name_type, spec.name_configs, spec.target_rows, spec.atomic_append) == (None, {}, None, False)
     assert "authToken" not in spec.body
 
@@ -63,13 +68,22 @@ def test_json_and_values_give_the_same_as_yaml() -> None:
     ("change", "message"),
     [
         (("jobType: segmentcreationandtarpush", "jobType: Foo"), r"'jobType' 'Foo' does not exist. \(line 4\)"),
-        (("jobType: segmentcreationandtarpush", "jobType: SegmentTarPush"), "'jobType' 'SegmentTarPush' is not supported"),
+        (
+            ("jobType: segmentcreationandtarpush", "jobType: SegmentTarPush"),
+            "'jobType' 'SegmentTarPush' is not supported",
+        ),
         (("jobType: segmentcreationandtarpush\n", ""), "'jobType' is missing"),
         (("overwriteOutput", "overwriteoutput"), r"'overwriteoutput' is no key .*\(line 8\)"),
-        (("tableName: orders", "tablename: orders"), r"'tableSpec.tablename' is no key .*\(line 17\).*Write it 'tableSpec.tableName'"),
+        (
+            ("tableName: orders", "tablename: orders"),
+            r"'tableSpec.tablename' is no key .*\(line 17\).*Write it 'tableSpec.tableName'",
+        ),
         (("authToken: secret", "tlsSpec: {keyStorePath: x}"), r"'tlsSpec' is not supported: .*\(line 23\)"),
         (("orders_OFFLINE", "orders_REALTIME"), r"Only OFFLINE tables|'orders_REALTIME' is a REALTIME table"),
-        (("file:///data/my%20files", "s3://bucket/in"), r"'inputDirURI' 's3://bucket/in' is no local folder. \(line 5\)"),
+        (
+            ("file:///data/my%20files", "s3://bucket/in"),
+            r"'inputDirURI' 's3://bucket/in' is no local folder. \(line 5\)",
+        ),
         (("glob:**/*.csv", "**/*.csv"), r"'includeFileNamePattern' .* is no file name pattern"),
         (("glob:**/*.csv", "regex:(("), "is no file name pattern"),
         (("dataFormat: csv", "dataFormat: avro"), "'avro' is not supported"),
@@ -77,16 +91,43 @@ def test_json_and_values_give_the_same_as_yaml() -> None:
         (('delimiter: "\\t"', "delimiter: xx"), "must be one ASCII character"),
         (("authToken: secret", "jobType: again"), r"'jobType' is there twice in the job specification \(line 23\)"),
         (("pushAttempts: 2", "pushFileNamePattern: 'glob:*'"), "'pushJobSpec.pushFileNamePattern' is not supported"),
-        (("  - controllerURI: http://localhost:9000", "  - controllerURI: a\n  - controllerURI: b"), "'pinotClusterSpecs' must name one"),
-        (("name: spark", "extraConfigs: {segmentTargetRows: -1}"), r"segmentTargetRows' must be a whole number from 0 on"),
-        (("name: spark", "extraConfigs: {targetRows: 1}"), r"'executionFrameworkSpec.extraConfigs.targetRows' is no key .*\(line 2\)"),
-        (("tableName: orders_OFFLINE", "tableName: [orders]"), r"tableSpec.tableName: expected text, got a list .*\(line 17\)"),
-        (("overwriteOutput: true", "searchRecursively: perhaps"), r"searchRecursively: expected true or false, got 'perhaps' .*\(line 8\)"),
-        (("overwriteOutput: true", "segmentCreationJobParallelism: 1e99"), r"segmentCreationJobParallelism: expected a whole number"),
+        (
+            ("  - controllerURI: http://localhost:9000", "  - controllerURI: a\n  - controllerURI: b"),
+            "'pinotClusterSpecs' must name one",
+        ),
+        (
+            ("name: spark", "extraConfigs: {segmentTargetRows: -1}"),
+            r"segmentTargetRows' must be a whole number from 0 on",
+        ),
+        (
+            ("name: spark", "extraConfigs: {targetRows: 1}"),
+            r"'executionFrameworkSpec.extraConfigs.targetRows' is no key .*\(line 2\)",
+        ),
+        (
+            ("tableName: orders_OFFLINE", "tableName: [orders]"),
+            r"tableSpec.tableName: expected text, got a list .*\(line 17\)",
+        ),
+        (
+            ("overwriteOutput: true", "searchRecursively: perhaps"),
+            r"searchRecursively: expected true or false, got 'perhaps' .*\(line 8\)",
+        ),
+        (
+            ("overwriteOutput: true", "segmentCreationJobParallelism: 1e99"),
+            r"segmentCreationJobParallelism: expected a whole number",
+        ),
         (("pushAttempts: 2", "extraConfigs: 5"), r"pushJobSpec.extraConfigs: expected an object, got a"),
-        (("nullStringValue: NA", "skipHeader: [1]"), r"recordReaderSpec.configs.skipHeader: expected true or false, got a list"),
-        (("  - controllerURI: http://localhost:9000", "  - x"), r"pinotClusterSpecs\[0\]: expected an object, got text"),
-        (("tableSpec:\n", "segmentNameGeneratorSpec: {type: uploadedRealtime}\ntableSpec:\n"), "'uploadedRealtime' is not supported"),
+        (
+            ("nullStringValue: NA", "skipHeader: [1]"),
+            r"recordReaderSpec.configs.skipHeader: expected true or false, got a list",
+        ),
+        (
+            ("  - controllerURI: http://localhost:9000", "  - x"),
+            r"pinotClusterSpecs\[0\]: expected an object, got text",
+        ),
+        (
+            ("tableSpec:\n", "segmentNameGeneratorSpec: {type: uploadedRealtime}\ntableSpec:\n"),
+            "'uploadedRealtime' is not supported",
+        ),
     ],
 )
 def test_a_refusal_names_the_key_and_its_line(change: tuple[str, str], message: str) -> None:
@@ -103,6 +144,9 @@ def test_text_that_is_no_specification_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("path", ['"a\\0b"', "/" + "x" * 5000])
 def test_a_path_that_no_file_can_have_is_refused(path: str) -> None:
-    text = f"jobType: SegmentCreationAndTarPush\ninputDirURI: {path}\ntableSpec: {{tableName: t}}\nrecordReaderSpec: {{dataFormat: csv}}\n"
+    text = (
+        f"jobType: SegmentCreationAndTarPush\ninputDirURI: {path}\ntableSpec: {{tableName: t}}\nrecordReaderSpec: "
+        "{dataFormat: csv}\n"
+    )
     with pytest.raises(InvalidInput, match=r"inputDirURI|U\+0000"):
         parse_spec(text)

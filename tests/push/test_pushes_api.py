@@ -1,4 +1,6 @@
-"""Pushes over REST: the specification as YAML or JSON, progress, refusals that name their key, rights, and cancelling."""
+"""Pushes over REST: the specification as YAML or JSON, progress, refusals that name their key, rights,
+and cancelling.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ def test_changes_need_the_right_to_operate(world: PushWorld) -> None:
 
 
 @pytest.mark.parametrize("setting", ["PUSHES_PER_USER", "PUSHES_PER_TABLE"])
-def test_pushes_that_wait_or_run_are_bounded_by_user_and_table(world: PushWorld, client: APIClient, settings: Any, setting: str) -> None:
+def test_pushes_that_wait_or_run_are_bounded_by_user_and_table(
+    world: PushWorld, client: APIClient, settings: Any, setting: str
+) -> None:
     table, user = ("other", "ann") if setting == "PUSHES_PER_USER" else ("t", "bob")
     setattr(settings, setting, 2)
     for _ in range(2):

@@ -92,7 +92,9 @@ def test_timestamps_are_read_with_and_without_zone(tmp_path: Path) -> None:
         assert table_of["at"][0].isoformat()[:19] == "2013-01-01T10:00:00"
 
 
-def test_json_lines_keep_their_values_whatever_their_kinds_and_a_column_that_none_has_is_left_out(tmp_path: Path) -> None:
+def test_json_lines_keep_their_values_whatever_their_kinds_and_a_column_that_none_has_is_left_out(
+    tmp_path: Path,
+) -> None:
     text = '{"s": "2013-01-01", "n": 1, "tags": ["x"], "more": 1}\n\n{"s": 5, "n": "2", "tags": "y"}\n'
     assert read(tmp_path, text, ReaderSpec("json")) == {
         "s": ["2013-01-01", "5"],

@@ -1,4 +1,6 @@
-"""Building with a real Spark: the same segments as in this process, bad rows by file and line, and a JVM that is killed."""
+"""Building with a real Spark: the same segments as in this process, bad rows by file and line, and a JVM that is
+killed.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,11 @@ def spark() -> Iterator[Any]:
 
 def family(root: int) -> set[int]:
     """The process and all that came of it."""
-    parents = {int(p.name): _parent(p) for p in Path("/proc").iterdir() if p.name.isdigit() and session_of(int(p.name)) is not None}
+    parents = {
+        int(p.name): _parent(p)
+        for p in Path("/proc").iterdir()
+        if p.name.isdigit() and session_of(int(p.name)) is not None
+    }
     found, before = {root}, set[int]()
     while found != before:
         before, found = found, found | {pid for pid, parent in parents.items() if parent in found}
@@ -54,7 +58,9 @@ def listening(pids: set[int]) -> dict[int, tuple[str, int]]:
                 inodes[os.readlink(link).removeprefix("socket:[").rstrip("]")] = pid
             except OSError:
                 continue
-    lines = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
     found = {}
     for fields in lines:
         if fields[3] == _LISTENING and fields[9] in inodes:
@@ -103,7 +109,9 @@ def test_the_driver_talks_to_nobody_without_the_secret(spark: Any) -> None:
     jvm = spark._jvm
     conf, manager = jvm.org.apache.spark.SparkConf(False), jvm.org.apache.spark.SecurityManager
     defaults = [getattr(manager, f"$lessinit$greater$default${n}")() for n in (2, 3)]
-    stranger = jvm.org.apache.spark.rpc.RpcEnv.create("stranger", "127.0.0.1", "127.0.0.1", -1, conf, manager(conf, *defaults), 1, True)
+    stranger = jvm.org.apache.spark.rpc.RpcEnv.create(
+        "stranger", "127.0.0.1", "127.0.0.1", -1, conf, manager(conf, *defaults), 1, True
+    )
     try:
         with pytest.raises(Py4JJavaError):
             stranger.setupEndpointRefByURI(f"spark://HeartbeatReceiver@127.0.0.1:{driver_port(spark)}")

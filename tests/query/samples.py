@@ -49,16 +49,28 @@ SCHEMA = parse_schema(
 BASE = 1_709_210_096_789
 ROWS: list[dict[str, Any]] = [
     {
-        "v": f"s{i // 3}", "city": ["Berlin", "Paris", "berlin", "Rome's"][i % 4], "tags": [["x"], ["x", "y"], ["z"]][i % 3],
-        "nums": [i, i + 1], "ok": i % 2, "raw": bytes([i, 255]), "doc": f'{{"i":{i}}}', "big": f"{i}.50", "n": i, "l": 10**12 + i,
+        "v": f"s{i // 3}",
+        "city": ["Berlin", "Paris", "berlin", "Rome's"][i % 4],
+        "tags": [["x"], ["x", "y"], ["z"]][i % 3],
+        "nums": [i, i + 1],
+        "ok": i % 2,
+        "raw": bytes([i, 255]),
+        "doc": f'{{"i":{i}}}',
+        "big": f"{i}.50",
+        "n": i,
+        "l": 10**12 + i,
         "f": i / 10,
-        "d": i * 1.5, "ts": BASE + i * 3_600_000, "ms": BASE + i * 86_400_000,
+        "d": i * 1.5,
+        "ts": BASE + i * 3_600_000,
+        "ms": BASE + i * 86_400_000,
     }
     for i in range(12)
-]  # fmt: skip
+]
 
 
-def segments_for(plan: QueryPlan, rows: list[dict[str, Any]] | None = None, schema: Schema = SCHEMA) -> list[SegmentRows]:
+def segments_for(
+    plan: QueryPlan, rows: list[dict[str, Any]] | None = None, schema: Schema = SCHEMA
+) -> list[SegmentRows]:
     """Four segments of equal size on hosts h0 and h1, with just the columns the plan asks for."""
     rows = ROWS if rows is None else rows
     size = max(1, (len(rows) + 3) // 4)

@@ -1,4 +1,6 @@
-"""What one query may cost: rows, bytes of its answer, time and memory; beyond that it is refused and says what to change."""
+"""What one query may cost: rows, bytes of its answer, time and memory; beyond that it is refused and says what to
+change.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ from segments.dataplane.query_bounds import QueryBounds
 from segments.domain.tables.schema import parse_schema
 
 SCHEMA = parse_schema(
-    {"schemaName": "t", "dimensionFieldSpecs": [{"name": "city", "dataType": "STRING"}, {"name": "n", "dataType": "LONG"}]}
+    {
+        "schemaName": "t",
+        "dimensionFieldSpecs": [{"name": "city", "dataType": "STRING"}, {"name": "n", "dataType": "LONG"}],
+    }
 )
 
 
@@ -40,9 +45,13 @@ def _segment(rows: int, text: str) -> SegmentRows:
     return SegmentRows("s", "here", table, rows)
 
 
-@pytest.mark.parametrize("limit", ["LIMIT 2147483647", "LIMIT 1000001", "LIMIT 10 OFFSET 999991", "LIMIT 2147483647, 10"])
+@pytest.mark.parametrize(
+    "limit", ["LIMIT 2147483647", "LIMIT 1000001", "LIMIT 10 OFFSET 999991", "LIMIT 2147483647, 10"]
+)
 def test_a_limit_beyond_the_allowed_number_of_rows_is_refused_as_pinot_does(limit: str) -> None:
-    with pytest.raises(QueryRejected, match=r"exceeds maximum allowed value of 1000000.*PINOTADMIN_QUERY_MAX_ROWS") as refused:
+    with pytest.raises(
+        QueryRejected, match=r"exceeds maximum allowed value of 1000000.*PINOTADMIN_QUERY_MAX_ROWS"
+    ) as refused:
         answer(f"select city from t {limit}", 1)
     assert refused.value.error_code == QUERY_VALIDATION
 
@@ -77,7 +86,9 @@ def test_a_query_is_ended_when_its_time_is_over() -> None:
         engine.run("SELECT max(sin(a.c0 * b.c0)) AS x FROM rows AS a, rows AS b", "rows", rows)
     assert refused.value.error_code == EXECUTION_TIMEOUT
     assert time.monotonic() - began < 10
-    assert answer("select count(*) from t where n >= 0", 5) == [[5]], "the next query of this thread is not ended with it"
+    assert answer("select count(*) from t where n >= 0", 5) == [[5]], (
+        "the next query of this thread is not ended with it"
+    )
 
 
 def _limit(plan: QueryPlan) -> object:
@@ -98,7 +109,13 @@ def test_the_engine_refuses_what_does_not_fit_its_memory_and_writes_nothing_to_d
 
     def run() -> None:
         cursor = engine._cursor()
-        found.append(dict(cursor.execute("SELECT name, value FROM duckdb_settings() WHERE name LIKE '%temp_directory%'").fetchall()))
+        found.append(
+            dict(
+                cursor.execute(
+                    "SELECT name, value FROM duckdb_settings() WHERE name LIKE '%temp_directory%'"
+                ).fetchall()
+            )
+        )
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -112,6 +129,8 @@ def test_a_query_that_needs_more_memory_than_there_is_fails_alone(monkeypatch: p
     monkeypatch.setattr(engine, "_LOCAL", threading.local())
     query_bounds.use(QueryBounds(memory_bytes=20 << 20))
     with pytest.raises(QueryRejected, match="Out of Memory") as refused:
-        answer("select concat(city, n), count(*), mode(n) from t group by concat(city, n) limit 5", 300_000, text="x" * 100)
+        answer(
+            "select concat(city, n), count(*), mode(n) from t group by concat(city, n) limit 5", 300_000, text="x" * 100
+        )
     assert refused.value.error_code == QUERY_EXECUTION
     assert answer("select count(*) from t where n >= 0", 5) == [[5]]

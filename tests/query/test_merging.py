@@ -26,7 +26,11 @@ from segments.dataplane.query import (
 from tests.query.samples import ROWS, SCHEMA, over_one_server, over_two_servers, segments_for
 
 ROW = st.fixed_dictionaries(
-    {"v": st.sampled_from(["a", "b", "c", "ü"]), "n": st.integers(-5, 5), "tags": st.lists(st.sampled_from("xyz"), min_size=1, max_size=3)}
+    {
+        "v": st.sampled_from(["a", "b", "c", "ü"]),
+        "n": st.integers(-5, 5),
+        "tags": st.lists(st.sampled_from("xyz"), min_size=1, max_size=3),
+    }
 )
 
 
@@ -44,9 +48,14 @@ def test_random_group_bys_equal_plain_python(rows: list[dict[str, Any]], keep: i
     where = f"where n > {keep}" if filtered else ""
     groups = _groups(rows, keep if filtered else -100)
     simple = f"select v, count(*), sum(n), min(n), max(n), avg(n) from t {where} group by v order by v limit 100"
-    wanted = [[v, len(x), float(sum(x)), float(min(x)), float(max(x)), sum(x) / len(x)] for v, x in sorted(groups.items())]
+    wanted = [
+        [v, len(x), float(sum(x)), float(min(x)), float(max(x)), sum(x) / len(x)] for v, x in sorted(groups.items())
+    ]
     assert over_two_servers(simple, rows)[0].rows == wanted
-    rest = f"select v, distinctcount(n), percentile(n, 50), sum(n) + count(*) from t {where} group by v having count(*) > 1 order by v desc"
+    rest = (
+        f"select v, distinctcount(n), percentile(n, 50), sum(n) + count(*) from t {where} group by v having count(*) "
+        "> 1 order by v desc"
+    )
     some = {v: sorted(x) for v, x in groups.items() if len(x) > 1}
     assert over_two_servers(rest, rows)[0].rows == [
         [v, len(set(x)), float(x[len(x) // 2]), float(sum(x) + len(x))] for v, x in sorted(some.items(), reverse=True)
@@ -73,7 +82,10 @@ def test_groups_that_are_first_only_after_the_merge_are_not_lost() -> None:
 
 
 def test_a_constant_in_order_by_is_no_position() -> None:
-    assert over_two_servers("select v, count(*) from t group by v order by 3 + 4, v limit 2")[0].rows == [["s0", 3], ["s1", 3]]
+    assert over_two_servers("select v, count(*) from t group by v order by 3 + 4, v limit 2")[0].rows == [
+        ["s0", 3],
+        ["s1", 3],
+    ]
     assert over_two_servers("select n from t order by 3 + 4, n desc limit 2")[0].rows == [[11], [10]]
 
 
@@ -86,9 +98,16 @@ def test_a_selection_sends_no_more_rows_than_the_page_needs() -> None:
 
 def test_dictionary_and_large_columns_are_read_like_plain_ones() -> None:
     plan = plan_query("select v, count(*), max(n) from t group by v order by v", SCHEMA)
-    kinds = [pa.dictionary(pa.int32(), pa.string()), pa.large_string(), pa.string(), pa.dictionary(pa.int8(), pa.string())]
+    kinds = [
+        pa.dictionary(pa.int32(), pa.string()),
+        pa.large_string(),
+        pa.string(),
+        pa.dictionary(pa.int8(), pa.string()),
+    ]
     segments = [
-        SegmentRows(s.name, s.host, s.rows.set_column(s.rows.schema.get_field_index("v"), "v", s.rows.column("v").cast(kind)))
+        SegmentRows(
+            s.name, s.host, s.rows.set_column(s.rows.schema.get_field_index("v"), "v", s.rows.column("v").cast(kind))
+        )
         for s, kind in zip(segments_for(plan), kinds, strict=True)
     ]
     wanted = over_one_server("select v, count(*), max(n) from t group by v order by v").rows
@@ -156,14 +175,30 @@ def test_many_threads_query_at_once() -> None:
 def test_the_response_has_the_fields_that_clients_read() -> None:
     result = over_one_server("select v, count(*) from t group by v order by v limit 1")
     body = broker_response(
-        result, servers_queried=2, servers_responded=2, segments_queried=4, docs_scanned=12, total_docs=12, time_used_ms=3
+        result,
+        servers_queried=2,
+        servers_responded=2,
+        segments_queried=4,
+        docs_scanned=12,
+        total_docs=12,
+        time_used_ms=3,
     )
     assert body["resultTable"] == {
         "dataSchema": {"columnNames": ["v", "count(*)"], "columnDataTypes": ["STRING", "LONG"]},
         "rows": [["s0", 3]],
     }
-    assert (body["exceptions"], body["partialResult"], body["numRowsResultSet"], body["timeUsedMs"]) == ([], False, 1, 3)
-    assert (body["numServersQueried"], body["numServersResponded"], body["numSegmentsQueried"], body["totalDocs"]) == (2, 2, 4, 12)
+    assert (body["exceptions"], body["partialResult"], body["numRowsResultSet"], body["timeUsedMs"]) == (
+        [],
+        False,
+        1,
+        3,
+    )
+    assert (body["numServersQueried"], body["numServersResponded"], body["numSegmentsQueried"], body["totalDocs"]) == (
+        2,
+        2,
+        4,
+        12,
+    )
 
 
 def test_a_failed_query_has_exceptions_and_no_result_table() -> None:

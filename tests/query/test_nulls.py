@@ -32,11 +32,17 @@ def test_a_recorded_null_vector_counts_and_a_stored_default_beside_it_does_not()
 @pytest.mark.parametrize(
     ("column", "values"),
     [
-        ("city", ["null", "x", "null"]), ("n", [0, 5, 0]), ("f", [0.0, 1.5, 0.0]), ("ok", [0, 1, 0]), ("raw", [b"", b"1", b""]),
-        ("tags", [["null"], ["null", "x"], ["null"]]), ("nums", [[-(2**31)], [1, 2], [-(2**31)]]), ("big", ["0", "7", "0"]),
+        ("city", ["null", "x", "null"]),
+        ("n", [0, 5, 0]),
+        ("f", [0.0, 1.5, 0.0]),
+        ("ok", [0, 1, 0]),
+        ("raw", [b"", b"1", b""]),
+        ("tags", [["null"], ["null", "x"], ["null"]]),
+        ("nums", [[-(2**31)], [1, 2], [-(2**31)]]),
+        ("big", ["0", "7", "0"]),
         ("ts", [0, 1, 0]),
     ],
-)  # fmt: skip
+)
 def test_without_null_handling_every_default_counts_as_null(column: str, values: list[Any]) -> None:
     assert nulls(column, {column: values}) == [3, 2]
     assert nulls(column, {column: values}, recorded=True) == [3, 0]

@@ -105,9 +105,16 @@ def test_quotes_in_literals_stay_in_the_literal() -> None:
 
 @pytest.mark.parametrize(
     "sql",
-    ["SELECT * FROM read_csv('/etc/passwd')", "SELECT * FROM read_text('/etc/passwd')", "COPY (SELECT 1) TO '/tmp/never.csv'",
-     "SET enable_external_access = true", "ATTACH '/tmp/never.db'", "LOAD httpfs", "SELECT * FROM segments_for"],
-)  # fmt: skip
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "COPY (SELECT 1) TO '/tmp/never.csv'",
+        "SET enable_external_access = true",
+        "ATTACH '/tmp/never.db'",
+        "LOAD httpfs",
+        "SELECT * FROM segments_for",
+    ],
+)
 def test_the_engine_itself_refuses_files_and_settings(sql: str) -> None:
     plan = plan_query("select n from t", SCHEMA)
     with pytest.raises(QueryRejected) as refused:

@@ -1,4 +1,6 @@
-"""A query can not make texts that grow with every level of nesting; what keeps or shortens texts may be nested as before."""
+"""A query can not make texts that grow with every level of nesting; what keeps or shortens texts may be nested as
+before.
+"""
 
 from __future__ import annotations
 

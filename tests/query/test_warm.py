@@ -19,5 +19,7 @@ print(sorted(m for m in set(sys.modules) - before if not m.startswith("tests")))
 
 def test_after_the_warm_up_a_query_imports_nothing_heavy() -> None:
     root = Path(__file__).resolve().parents[2]
-    found = subprocess.run([sys.executable, "-c", _PROBE], cwd=root, capture_output=True, text=True, timeout=60, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", _PROBE], cwd=root, capture_output=True, text=True, timeout=60, check=True
+    )
     assert found.stdout.strip() == "[]"

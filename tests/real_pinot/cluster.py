@@ -1,4 +1,5 @@
-"""A real Apache Pinot 0.11.0 on loopback: ZooKeeper, controller, broker and two servers, each started here and ended by its id.
+"""A real Apache Pinot 0.11.0 on loopback: ZooKeeper, controller, broker and two servers, each started here and ended by
+its id.
 
 ``python -m tests.real_pinot.cluster`` starts one and stays in the foreground.
 """
@@ -37,20 +38,30 @@ _LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _PATIENCE = 180.0
 
 
-def java_command(jars: Jars | Sequence[Path | str], heap: str, main: str, *arguments: str, is_light: bool = True) -> list[str]:
-    """The command that runs a main class of ``jars``, or of a class path, with the options that Pinot needs on Java 17. Not ``is_light``:
-    it compiles and collects as Java does by itself, for who measures it."""
+def java_command(
+    jars: Jars | Sequence[Path | str], heap: str, main: str, *arguments: str, is_light: bool = True
+) -> list[str]:
+    """The command that runs a main class of ``jars``, or of a class path, with the options that Pinot needs on Java 17.
+    Not ``is_light``: it compiles and collects as Java does by itself, for who measures it.
+    """
     path = [f"{jars.lib}/*"] if isinstance(jars, Jars) else list(map(str, jars))
     opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS]
     java = str(find_java(os.environ).executable)
-    options = [f"-Xmx{heap}", "-Dpinot.admin.system.exit=true", *opens, "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED"]
+    options = [
+        f"-Xmx{heap}",
+        "-Dpinot.admin.system.exit=true",
+        *opens,
+        "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+    ]
     options += _LIGHT if is_light else ()
     return [java, *options, "-cp", os.pathsep.join(path), main, *arguments]
 
 
 @dataclass
 class RealPinot:
-    """A running Pinot. ``controller`` and ``broker`` are URLs, ``zookeeper`` an address; logs are ``<process>.out`` in ``folder``."""
+    """A running Pinot. ``controller`` and ``broker`` are URLs, ``zookeeper`` an address; logs are ``<process>.out`` in
+    ``folder``.
+    """
 
     folder: Path
     servers: int = 2
@@ -71,7 +82,9 @@ class RealPinot:
         """Start all processes and wait until each says that it is well."""
         zookeeper = free_port()
         self.zookeeper = f"127.0.0.1:{zookeeper}"
-        self._plan("zookeeper", "256m", "StartZookeeper", "-zkPort", str(zookeeper), "-dataDir", str(self.folder / "zk"))
+        self._plan(
+            "zookeeper", "256m", "StartZookeeper", "-zkPort", str(zookeeper), "-dataDir", str(self.folder / "zk")
+        )
         self._plan_controller()
         if self.has_broker:
             self._plan_broker()
@@ -106,15 +119,21 @@ class RealPinot:
         for name in reversed(list(self.processes)):
             self.kill(name)
 
-    def call(self, method: str, path: str, body: bytes | dict[str, Any] | None = None, kind: str = "application/json") -> Any:
-        """One request to the controller; the JSON of the answer, or its bytes. AssertionError with the text for any other status."""
+    def call(
+        self, method: str, path: str, body: bytes | dict[str, Any] | None = None, kind: str = "application/json"
+    ) -> Any:
+        """One request to the controller; the JSON of the answer, or its bytes. AssertionError with the text for any
+        other status.
+        """
         data = json.dumps(body).encode() if isinstance(body, dict) else body
         request = urllib.request.Request(self.controller + path, data, {"Content-Type": kind}, method=method)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 got = answer.read()
         except urllib.error.HTTPError as error:
-            raise AssertionError(f"{method} {path}: {error.code} {error.read().decode(errors='replace')[-2000:]}") from error
+            raise AssertionError(
+                f"{method} {path}: {error.code} {error.read().decode(errors='replace')[-2000:]}"
+            ) from error
         try:
             return json.loads(got)
         except ValueError:
@@ -153,40 +172,71 @@ class RealPinot:
         states = self.call("GET", f"/tables/{table}/externalview")
         log = "".join(p.read_text(errors="replace") for p in sorted(self.folder.glob("server*.out")))
         faults = [line for line in log.splitlines() if "ERROR" in line or "Exception" in line or "Caused by" in line]
-        raise AssertionError(f"{table} does not answer with {rows} rows but {seen}; external view {states}\n" + "\n".join(faults[:40]))
+        raise AssertionError(
+            f"{table} does not answer with {rows} rows but {seen}; external view {states}\n" + "\n".join(faults[:40])
+        )
 
     def _plan_controller(self) -> None:
         port = free_port()
         self.controller = f"http://127.0.0.1:{port}"
         self.health["controller"] = f"{self.controller}/health"
-        self._plan_configured("controller", "1g", "StartController", {
-            "controller.helix.cluster.name": CLUSTER, "controller.zk.str": self.zookeeper, "controller.host": "127.0.0.1",
-            "controller.data.dir": self.deep_store, "controller.local.temp.dir": self.folder / "controller-temp",
-            "controller.access.protocols": "http", "controller.access.protocols.http.host": "127.0.0.1",
-            "controller.access.protocols.http.port": port, "controller.port": port,
-        })  # fmt: skip
+        self._plan_configured(
+            "controller",
+            "1g",
+            "StartController",
+            {
+                "controller.helix.cluster.name": CLUSTER,
+                "controller.zk.str": self.zookeeper,
+                "controller.host": "127.0.0.1",
+                "controller.data.dir": self.deep_store,
+                "controller.local.temp.dir": self.folder / "controller-temp",
+                "controller.access.protocols": "http",
+                "controller.access.protocols.http.host": "127.0.0.1",
+                "controller.access.protocols.http.port": port,
+                "controller.port": port,
+            },
+        )
 
     def _plan_broker(self) -> None:
         port = free_port()
         self.broker = f"http://127.0.0.1:{port}"
         self.health["broker"] = f"{self.broker}/health"
-        self._plan_configured("broker", "512m", "StartBroker", {
-            "pinot.cluster.name": CLUSTER, "pinot.zk.server": self.zookeeper, "pinot.broker.hostname": "127.0.0.1",
-            "pinot.broker.client.queryPort": port, "pinot.broker.client.access.protocols": "http",
-            "pinot.broker.client.access.protocols.http.host": "127.0.0.1", "pinot.broker.client.access.protocols.http.port": port,
-        })  # fmt: skip
+        self._plan_configured(
+            "broker",
+            "512m",
+            "StartBroker",
+            {
+                "pinot.cluster.name": CLUSTER,
+                "pinot.zk.server": self.zookeeper,
+                "pinot.broker.hostname": "127.0.0.1",
+                "pinot.broker.client.queryPort": port,
+                "pinot.broker.client.access.protocols": "http",
+                "pinot.broker.client.access.protocols.http.host": "127.0.0.1",
+                "pinot.broker.client.access.protocols.http.port": port,
+            },
+        )
 
     def _plan_server(self, name: str) -> None:
         netty, admin, grpc = free_port(), free_port(), free_port()
         self.health[name] = f"http://127.0.0.1:{admin}/health"
-        self._plan_configured(name, "1g", "StartServer", {
-            "pinot.cluster.name": CLUSTER, "pinot.zk.server": self.zookeeper, "pinot.server.netty.host": "127.0.0.1",
-            "pinot.server.netty.port": netty, "pinot.server.adminapi.port": admin, "pinot.server.grpc.port": grpc,
-            "pinot.server.adminapi.access.protocols": "http", "pinot.server.adminapi.access.protocols.http.host": "127.0.0.1",
-            "pinot.server.adminapi.access.protocols.http.port": admin,
-            "pinot.server.instance.dataDir": self.folder / name / "data",
-            "pinot.server.instance.segmentTarDir": self.folder / name / "tar",
-        })  # fmt: skip
+        self._plan_configured(
+            name,
+            "1g",
+            "StartServer",
+            {
+                "pinot.cluster.name": CLUSTER,
+                "pinot.zk.server": self.zookeeper,
+                "pinot.server.netty.host": "127.0.0.1",
+                "pinot.server.netty.port": netty,
+                "pinot.server.adminapi.port": admin,
+                "pinot.server.grpc.port": grpc,
+                "pinot.server.adminapi.access.protocols": "http",
+                "pinot.server.adminapi.access.protocols.http.host": "127.0.0.1",
+                "pinot.server.adminapi.access.protocols.http.port": admin,
+                "pinot.server.instance.dataDir": self.folder / name / "data",
+                "pinot.server.instance.segmentTarDir": self.folder / name / "tar",
+            },
+        )
 
     def _plan_configured(self, name: str, heap: str, command: str, settings: dict[str, Any]) -> None:
         path = self.folder / f"{name}.conf"
@@ -198,7 +248,9 @@ class RealPinot:
 
     def _run(self, name: str) -> None:
         with (self.folder / f"{name}.out").open("ab") as out:
-            self.processes[name] = subprocess.Popen(self._commands[name], stdout=out, stderr=subprocess.STDOUT, cwd=self.folder)
+            self.processes[name] = subprocess.Popen(
+                self._commands[name], stdout=out, stderr=subprocess.STDOUT, cwd=self.folder
+            )
 
     def _wait(self, name: str, is_up: Any) -> None:
         deadline = time.monotonic() + _PATIENCE
@@ -213,7 +265,9 @@ class RealPinot:
 def running(
     has_failed: Callable[[], bool] = bool, *, servers: int = 2, has_broker: bool = True, is_light: bool = True
 ) -> Iterator[RealPinot]:
-    """A Pinot for the time of the block. Its folder, with the logs, is kept when it does not start or ``has_failed`` says so."""
+    """A Pinot for the time of the block. Its folder, with the logs, is kept when it does not start or ``has_failed``
+    says so.
+    """
     problem = PINOT.fetch()
     assert not problem, problem
     folder, is_kept = Path(tempfile.mkdtemp(prefix="realpinot-")), True
@@ -232,7 +286,13 @@ def running(
 
 def add_to(installation: Installation, pinot: RealPinot, name: str, *, has_zookeeper: bool) -> None:
     """Have an installation drive this Pinot as cluster ``name``, reading its ZooKeeper or over REST alone."""
-    options = ["--controller", pinot.controller, "--broker", pinot.broker, *(["--zookeeper", pinot.zookeeper] if has_zookeeper else [])]
+    options = [
+        "--controller",
+        pinot.controller,
+        "--broker",
+        pinot.broker,
+        *(["--zookeeper", pinot.zookeeper] if has_zookeeper else []),
+    ]
     done = installation.manage("cluster", "add", name, *options, seconds=120)
     assert done.returncode == 0, done.stdout + done.stderr
 

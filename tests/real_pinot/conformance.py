@@ -1,8 +1,8 @@
 """Runs the black-box suite against a real Apache Pinot 0.11.0, directly and through an installation that drives it.
 
-``python -m tests.real_pinot.conformance SUITE [--direct | --through-us] [FILE ...] [pytest options]``: one Pinot, one Kafka and one
-installation for all of it; both ways and every file unless told otherwise. Fails when the outcome of any test is another than
-``conformance_differences.toml`` says. The suite itself stays as it is.
+``python -m tests.real_pinot.conformance SUITE [--direct | --through-us] [FILE ...] [pytest options]``: one Pinot, one
+Kafka and one installation for all of it; both ways and every file unless told otherwise. Fails when the outcome of any
+test is another than ``conformance_differences.toml`` says. The suite itself stays as it is.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ _RAN = (0, 1, 5)
 
 @dataclass(frozen=True)
 class Target:
-    """What the suite runs against. ``stream`` is the Kafka's address; ``installation`` drives the Pinot, for the way through us."""
+    """What the suite runs against. ``stream`` is the Kafka's address; ``installation`` drives the Pinot, for the way
+    through us.
+    """
 
     pinot: RealPinot
     stream: str = ""
@@ -65,7 +67,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Result:
-    """One file in one way: what became of its tests, what is not as it is known to be, pytest's own words, and seconds."""
+    """One file in one way: what became of its tests, what is not as it is known to be, pytest's own
+    words, and seconds.
+    """
 
     name: str
     seen: Outcomes
@@ -77,7 +81,10 @@ class Result:
     def __str__(self) -> str:
         ran = len(self.seen.passed | self.seen.failed)
         more = f", {self.left_out} not run" if self.left_out else ""
-        return f"{self.name}: {len(self.seen.passed)} of {ran} pass, {len(self.seen.failed)} differ{more}; {self.seconds:.0f} s"
+        return (
+            f"{self.name}: {len(self.seen.passed)} of {ran} pass, {len(self.seen.failed)} differ{more}; "
+            f"{self.seconds:.0f} s"
+        )
 
 
 def files_of(suite: Path) -> list[str]:
@@ -94,8 +101,14 @@ def run(suite: Path, target: Target, way: Way, file: str, options: Sequence[str]
         arguments = ["-q", "--tb=short", f"--junitxml={report}", *_what_it_needs(way), *options, file]
         arguments += [f"--deselect={name.removesuffix('*')}" for name in sorted(left_out)]
         done = run_suite(
-            suite, target.endpoints(way), Path(folder), arguments, is_strict=way == "through", capture=True, more=_environment(target)
-        )  # fmt: skip
+            suite,
+            target.endpoints(way),
+            Path(folder),
+            arguments,
+            is_strict=way == "through",
+            capture=True,
+            more=_environment(target),
+        )
         seen = outcomes(report) if report.exists() else Outcomes()
     surprises = judge(seen, {name: why for name, why in known.items() if name not in left_out}, is_whole=not options)
     if done.returncode not in _RAN and not surprises:
@@ -107,9 +120,12 @@ def run(suite: Path, target: Target, way: Way, file: str, options: Sequence[str]
 
 def _environment(target: Target) -> Mapping[str, str]:
     return {
-        "STREAM": "kafka", "KAFKA_BOOTSTRAP": target.stream, "STREAM_CONFIG_EXTRA": json.dumps(_FACTORY), "PYTHONPATH": str(ROOT),
+        "STREAM": "kafka",
+        "KAFKA_BOOTSTRAP": target.stream,
+        "STREAM_CONFIG_EXTRA": json.dumps(_FACTORY),
+        "PYTHONPATH": str(ROOT),
         "FIXED_COMPLETION_TIME": "1",
-    }  # fmt: skip
+    }
 
 
 def _what_it_needs(way: Way) -> list[str]:
@@ -153,7 +169,9 @@ def main(arguments: list[str]) -> int:
             wrong += len(result.surprises)
             total[way] = total[way] + result.seen
     for way, seen in total.items():
-        sys.stdout.write(f"{way}: {len(seen.passed)} of {len(seen.passed | seen.failed)} pass, {len(seen.failed)} differ\n")
+        sys.stdout.write(
+            f"{way}: {len(seen.passed)} of {len(seen.passed | seen.failed)} pass, {len(seen.failed)} differ\n"
+        )
     sys.stdout.write(f"{wrong} outcomes are not as they are known to be; {time.monotonic() - began:.0f} s in all\n")
     return 1 if wrong else 0
 

@@ -1,4 +1,5 @@
-"""Real parts for these tests, each started once: Apache Pinot, Apache Kafka, and an installation of ours. Skipped unless asked for.
+"""Real parts for these tests, each started once: Apache Pinot, Apache Kafka, and an installation of ours. Skipped
+unless asked for.
 
 Where REAL_PARTS_SECONDS is set, tests that would begin later than so many seconds after the first one are skipped.
 """
@@ -42,7 +43,9 @@ def _has_time(_is_asked_for: None) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _leaves_nothing_open() -> Iterator[None]:
-    """A connection that a module's tests left open is told here, by a warning that is an error; else when all is over, by no test."""
+    """A connection that a module's tests left open is told here, by a warning that is an error; else when all is over,
+    by no test.
+    """
     yield
     gc.collect()
 
@@ -68,7 +71,9 @@ def input_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def installation(_is_asked_for: None, tmp_path_factory: pytest.TempPathFactory, input_root: Path) -> Iterator[Installation]:
+def installation(
+    _is_asked_for: None, tmp_path_factory: pytest.TempPathFactory, input_root: Path
+) -> Iterator[Installation]:
     """A whole installation of ours with two servers."""
     folder = tmp_path_factory.mktemp("installation") / "data"
     allowed = {"PINOTADMIN_URI_PUSH_ROOTS": f"file://{input_root}"}
@@ -86,7 +91,9 @@ def client(installation: Installation) -> Client:
 
 @pytest.fixture(scope="session")
 def clusters(pinot: RealPinot, installation: Installation) -> Installation:
-    """Our installation, which drives the real Pinot as cluster ``real`` (with its ZooKeeper) and as ``restonly`` (over REST alone)."""
+    """Our installation, which drives the real Pinot as cluster ``real`` (with its ZooKeeper) and as ``restonly`` (over
+    REST alone).
+    """
     for name in ("real", "restonly"):
         add_to(installation, pinot, name, has_zookeeper=name == "real")
     return installation

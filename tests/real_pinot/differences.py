@@ -1,8 +1,9 @@
 """Which tests of the black-box suite are known to fail on a real Apache Pinot 0.11.0, and what a run shows beside them.
 
-The file has a table for each way and file of the suite: ``[direct."test_lineage.py"]``, ``[through."..."]`` for the way through us, and
-``[both."..."]`` for what is the same. A key is a test, or the beginning of several when it ends in ``*``; its value says why. A reason that
-begins with "may:" allows both outcomes; one that begins with "not run:" is for tests that would only wait for what can not come.
+The file has a table for each way and file of the suite: ``[direct."test_lineage.py"]``, ``[through."..."]`` for the way
+through us, and ``[both."..."]`` for what is the same. A key is a test, or the beginning of several when it ends in
+``*``; its value says why. A reason that begins with "may:" allows both outcomes; one that begins with "not run:" is for
+tests that would only wait for what can not come.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Outcomes:
 def known_differences(way: Way, file: str, path: Path = DIFFERENCES) -> dict[str, str]:
     """{file::test: why it fails this way} of a file of the suite. AssertionError for a table that belongs to no way."""
     found = tomllib.loads(path.read_text())
-    assert set(found) <= {"direct", "through", "both"}, f"{path} has tables of {sorted(found)}; a table is of direct, through or both"
+    assert set(found) <= {"direct", "through", "both"}, (
+        f"{path} has tables of {sorted(found)}; a table is of direct, through or both"
+    )
     return {f"{file}::{test}": why for name in ("both", way) for test, why in found.get(name, {}).get(file, {}).items()}
 
 

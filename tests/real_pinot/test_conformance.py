@@ -1,4 +1,5 @@
-"""Parts of the black-box suite against real parts: a real Pinot directly and through us, and our own cluster on a real Kafka.
+"""Parts of the black-box suite against real parts: a real Pinot directly and through us, and our own cluster on a real
+Kafka.
 
 The whole of it is `make conformance-real`. The suite is not part of this repository.
 """
@@ -20,7 +21,8 @@ pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(600), needs_suite]
 
 
 @pytest.mark.parametrize(
-    ("way", "file"), [("direct", "test_tables.py"), ("through", "test_tables.py"), ("through", "realtime/test_force_commit.py")]
+    ("way", "file"),
+    [("direct", "test_tables.py"), ("through", "test_tables.py"), ("through", "realtime/test_force_commit.py")],
 )
 def test_a_part_of_the_suite_shows_the_known_differences_and_no_other(
     pinot: RealPinot, clusters: Installation, kafka: KafkaBroker, way: Way, file: str

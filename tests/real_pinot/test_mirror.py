@@ -1,4 +1,6 @@
-"""What a mirror is told of a real Pinot, over its ZooKeeper (3.5, which knows no lasting watches) and over REST alone."""
+"""What a mirror is told of a real Pinot, over its ZooKeeper (3.5, which knows no lasting watches) and
+over REST alone.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def store(request: pytest.FixtureRequest, pinot: RealPinot) -> Iterator[Store]:
         yield over_rest
 
 
-def test_a_segment_that_comes_is_told_and_one_that_is_uploaded_anew_too(pinot: RealPinot, direct: Client, store: Store, table: str) -> None:
+def test_a_segment_that_comes_is_told_and_one_that_is_uploaded_anew_too(
+    pinot: RealPinot, direct: Client, store: Store, table: str
+) -> None:
     told: list[str | None] = []
     typed = f"{table}_OFFLINE"
     for prefix in (paths.SEGMENTS, paths.IDEAL_STATES, paths.EXTERNAL_VIEWS):

@@ -56,7 +56,11 @@ def test_a_consistent_push_switches_and_is_rolled_back_without_a_stale_answer(ea
     assert each.counts(table) == {"a1": 10, "a2": 10}
     assert state_of(each, table, entry) == "REVERTED"
     events = each.call("GET", "/api/v1/audit").json()["events"]
-    mine = [e for e in events if e["target"] == f"{table}_OFFLINE" and e["action"] in ("endReplaceSegments", "revertReplaceSegments")]
+    mine = [
+        e
+        for e in events
+        if e["target"] == f"{table}_OFFLINE" and e["action"] in ("endReplaceSegments", "revertReplaceSegments")
+    ]
     assert [(e["action"], e["actor"], e["outcome"]) for e in mine] == [
         ("revertReplaceSegments", "admin", "done"), ("endReplaceSegments", "admin", "done"),
     ]  # fmt: skip
@@ -68,9 +72,13 @@ def test_what_pinot_answers_500_to_is_a_4xx_with_the_cause_here(each: Client) ->
     path, query = f"/segments/{table}", {"type": "OFFLINE", "segmentLineageEntryId": entry}
     early = each.call("POST", f"{path}/endReplaceSegments", 412, params=query)
     assert "b1" in early.json()["error"]
-    again = each.call("POST", f"{path}/startReplaceSegments", 409, params=query, json={"segmentsFrom": ["a1"], "segmentsTo": ["c1"]})
+    again = each.call(
+        "POST", f"{path}/startReplaceSegments", 409, params=query, json={"segmentsFrom": ["a1"], "segmentsTo": ["c1"]}
+    )
     assert entry in again.text
-    each.call("POST", f"{path}/startReplaceSegments", 404, params=query, json={"segmentsFrom": ["none"], "segmentsTo": ["c1"]})
+    each.call(
+        "POST", f"{path}/startReplaceSegments", 404, params=query, json={"segmentsFrom": ["none"], "segmentsTo": ["c1"]}
+    )
     each.call("POST", f"{path}/endReplaceSegments", 404, params={**query, "segmentLineageEntryId": "unknown"})
     each.call("POST", f"{path}/revertReplaceSegments", 409, params={**query, "forceRevert": "false"})
     assert "b1" in each.call("DELETE", f"{path}/b1", 409).json()["error"]
@@ -85,9 +93,12 @@ def test_a_push_with_spark_builds_uploads_and_switches(real: Client, clusters: I
     for name in ("x", "y"):
         (folder / f"{name}.csv").write_text("v,n,day\n" + "".join(f"{name},{i},19000\n" for i in range(30)))
     spec = {
-        "jobType": "SegmentCreationAndTarPush", "inputDirURI": folder.as_uri(), "includeFileNamePattern": "glob:**/*.csv",
-        "recordReaderSpec": {"dataFormat": "csv"}, "tableSpec": {"tableName": table},
-    }  # fmt: skip
+        "jobType": "SegmentCreationAndTarPush",
+        "inputDirURI": folder.as_uri(),
+        "includeFileNamePattern": "glob:**/*.csv",
+        "recordReaderSpec": {"dataFormat": "csv"},
+        "tableSpec": {"tableName": table},
+    }
     made = real.call("POST", "/api/v1/pushes", status=201, json={"spec": spec, "reason": "nightly"}).json()["id"]
     last: dict[str, Any] = {}
 
@@ -132,7 +143,11 @@ def test_columns_of_two_snapshots_come_from_pinots_servers(each: Client) -> None
     entry = each.start(table, ["a1", "a2"], ["b1"])
     each.upload(table, "b1", rows=7)
     params = {"type": "OFFLINE", "from": f"{entry}:from", "to": f"{entry}:to"}
-    poll(lambda: not each.call("GET", f"/api/v1/lineage/{table}/diff", params=params).json()["notes"], 60, "servers tell all columns")
+    poll(
+        lambda: not each.call("GET", f"/api/v1/lineage/{table}/diff", params=params).json()["notes"],
+        60,
+        "servers tell all columns",
+    )
     found = each.call("GET", f"/api/v1/lineage/{table}/diff", params=params).json()
     columns = {c["name"]: (c["changed"], c["from"], c["to"]) for c in found["columns"]}
     changed, before, after = columns["n"]
@@ -143,12 +158,22 @@ def test_columns_of_two_snapshots_come_from_pinots_servers(each: Client) -> None
 
 
 def test_minion_tasks_are_shown_scheduled_stopped_and_resumed_on_a_real_controller(real: Client, page: Page) -> None:
-    """Without a minion and with the scheduler off, as this Pinot runs: what is lacking is said, and a task that was made waits."""
+    """Without a minion and with the scheduler off, as this Pinot runs: what is lacking is said, and a task that was
+    made waits.
+    """
     name = f"merged_{next(_numbers)}"
     real.call("POST", "/schemas", json=schema_of(name))
-    merge = {"schedule": "0 0 3 * * ?", "1day.mergeType": "concat", "1day.bucketTimePeriod": "1d", "1day.bufferTimePeriod": "1d"}
+    merge = {
+        "schedule": "0 0 3 * * ?",
+        "1day.mergeType": "concat",
+        "1day.bucketTimePeriod": "1d",
+        "1day.bufferTimePeriod": "1d",
+    }
     config = config_of(name)
-    config["ingestionConfig"]["batchIngestionConfig"] = {"segmentIngestionType": "APPEND", "segmentIngestionFrequency": "DAILY"}
+    config["ingestionConfig"]["batchIngestionConfig"] = {
+        "segmentIngestionType": "APPEND",
+        "segmentIngestionFrequency": "DAILY",
+    }
     real.call("POST", "/tables", json={**config, "task": {"taskTypeConfigsMap": {"MergeRollupTask": merge}}})
     real.upload(name, "m1", "m2")
     expect_on_page(page, f"/console/c/real/tables/{name}_OFFLINE/", r"Rows visible\s*20\b")
@@ -163,7 +188,10 @@ def test_minion_tasks_are_shown_scheduled_stopped_and_resumed_on_a_real_controll
     expect(page.get_by_text(f"Pinot made 1 task of type MergeRollupTask for {name}_OFFLINE.")).to_be_visible()
     expect_on_page(page, "/console/c/real/passes/tasks/MergeRollupTask/", r"Task_MergeRollupTask_\S+")
     shoot(page, "pinot-tasks")
-    for button, pattern in (("Stop…", "Its queue is stopped"), ("Resume…", "Its queue takes tasks, but no minion is alive")):
+    for button, pattern in (
+        ("Stop…", "Its queue is stopped"),
+        ("Resume…", "Its queue takes tasks, but no minion is alive"),
+    ):
         page.goto("/console/c/real/passes/tasks/MergeRollupTask/")
         page.get_by_role("link", name=button).click()
         page.get_by_label("Reason").fill("a test")
@@ -197,7 +225,18 @@ def test_every_page_of_a_real_cluster_opens(real: Client, clusters: Installation
     """Whatever 0.11.0 lacks is said on the page; no page is a fault of ours."""
     table = f"{new_table(real)}_OFFLINE"
     expect_on_page(page, f"/console/c/real/tables/{table}/", r"Rows visible\s*20\b")
-    tails = ("", "segments/", "segments/a1/", "lineage/", "config/", "checks/", "passes/", "audit/", "deleted/", "diff/?from=current")
+    tails = (
+        "",
+        "segments/",
+        "segments/a1/",
+        "lineage/",
+        "config/",
+        "checks/",
+        "passes/",
+        "audit/",
+        "deleted/",
+        "diff/?from=current",
+    )
     paths = [f"tables/{table}/{tail}" for tail in tails] + [
         "",
         "pushes/",
@@ -223,7 +262,9 @@ def test_wrong_addresses_and_names_are_told_when_a_cluster_is_added(clusters: In
         return done.stdout + done.stderr
 
     assert re.search(r"(?i)not .*(reach|answer)|refused|down", add("nobody", "--controller", "http://127.0.0.1:9"))
-    assert re.search(r"(?i)no pinot|not .*controller|unexpected|404|not found", add("broker", "--controller", pinot.broker))
+    assert re.search(
+        r"(?i)no pinot|not .*controller|unexpected|404|not found", add("broker", "--controller", pinot.broker)
+    )
     other = add("other", "--controller", pinot.controller, "--zookeeper", clusters.endpoints["zookeeper"])
     assert "realpinot" in other
     assert re.search(r"(?i)FAILED|not|wrong|lacks", other)

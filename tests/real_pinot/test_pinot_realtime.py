@@ -1,4 +1,6 @@
-"""Consumption of a real Pinot from a real Kafka, driven through this installation; and our own servers on the same Kafka."""
+"""Consumption of a real Pinot from a real Kafka, driven through this installation; and our own servers on the same
+Kafka.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,12 @@ _DECODER = "org.apache.pinot.plugin.stream.kafka.KafkaJSONMessageDecoder"
 
 def schema_of(name: str) -> dict[str, Any]:
     return {
-        "schemaName": name, "dimensionFieldSpecs": [{"name": "id", "dataType": "INT"}, {"name": "v", "dataType": "STRING"}],
-        "dateTimeFieldSpecs": [{"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}],
-    }  # fmt: skip
+        "schemaName": name,
+        "dimensionFieldSpecs": [{"name": "id", "dataType": "INT"}, {"name": "v", "dataType": "STRING"}],
+        "dateTimeFieldSpecs": [
+            {"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}
+        ],
+    }
 
 
 def config_of(name: str, kafka: KafkaBroker, rows: int) -> dict[str, Any]:
@@ -104,7 +109,11 @@ def test_a_pause_of_a_real_table_holds_and_a_resume_goes_on_where_it_stopped(eac
     topic.shows_all()
     assert topic.status()["pauseFlag"] is False
     each.call("POST", f"/tables/{topic.name}/forceCommit")
-    poll(lambda: sum(s.split("__")[2] == "2" for s in segments_of(each, topic.name)) == 2, 90, "the next segments of both partitions")
+    poll(
+        lambda: sum(s.split("__")[2] == "2" for s in segments_of(each, topic.name)) == 2,
+        90,
+        "the next segments of both partitions",
+    )
     topic.shows_all()
     each.call("DELETE", f"/tables/{topic.name}")
 
@@ -131,7 +140,9 @@ def test_a_pause_with_a_reason_is_a_click_in_the_console(real: Client, kafka: Ka
 
 
 def test_our_own_servers_read_the_same_kafka_through_kills_and_commits(client: Client, kafka: KafkaBroker) -> None:
-    """No row is lost or doubled while segments are committed and the broker of the stream is killed and started again."""
+    """No row is lost or doubled while segments are committed and the broker of the stream is killed and
+    started again.
+    """
     topic = Topic(client, kafka, "own", rows=300)
     topic.send(1_000)
     topic.shows_all()
@@ -149,8 +160,12 @@ def test_our_own_servers_read_the_same_kafka_through_kills_and_commits(client: C
     client.call("DELETE", f"/tables/{topic.name}")
 
 
-def test_a_table_of_our_own_servers_goes_over_to_another_topic_with_other_offsets(client: Client, kafka: KafkaBroker) -> None:
-    """First to one whose offsets lie behind where the table stopped, its beginning gone; then to one that is shorter than that."""
+def test_a_table_of_our_own_servers_goes_over_to_another_topic_with_other_offsets(
+    client: Client, kafka: KafkaBroker
+) -> None:
+    """First to one whose offsets lie behind where the table stopped, its beginning gone; then to one that is shorter
+    than that.
+    """
     topic = Topic(client, kafka, "moves")  # no commit is under way at a pause: what has been seen is all committed
     at = f"/api/v1/tables/{topic.name}"
     topic.send(120)

@@ -1,4 +1,6 @@
-"""Segments built here load into a real Apache Pinot and answer the same; segments that it builds read here, byte for byte alike."""
+"""Segments built here load into a real Apache Pinot and answer the same; segments that it builds read here, byte for
+byte alike.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,35 @@ pytestmark = [pytest.mark.real_pinot, pytest.mark.timeout(400)]
 
 CREATED = 1_700_000_000_000
 ROWS = 3_000
-SINGLE = {"i": "INT", "l": "LONG", "f": "FLOAT", "d": "DOUBLE", "bo": "BOOLEAN", "ts": "TIMESTAMP", "s": "STRING", "by": "BYTES",
-          "js": "JSON", "bd": "BIG_DECIMAL"}  # fmt: skip
+SINGLE = {
+    "i": "INT",
+    "l": "LONG",
+    "f": "FLOAT",
+    "d": "DOUBLE",
+    "bo": "BOOLEAN",
+    "ts": "TIMESTAMP",
+    "s": "STRING",
+    "by": "BYTES",
+    "js": "JSON",
+    "bd": "BIG_DECIMAL",
+}
 MANY = {"im": "INT", "lm": "LONG", "fm": "FLOAT", "dm": "DOUBLE", "sm": "STRING"}
 #: Codecs of 0.11.0 for the raw twin of each column; BIG_DECIMAL and numbers take the default.
-CODECS = {"ri": "LZ4", "rl": "SNAPPY", "rf": "ZSTANDARD", "rd": "PASS_THROUGH", "rs": "ZSTANDARD", "rby": "SNAPPY", "rjs": "LZ4"}
+CODECS = {
+    "ri": "LZ4",
+    "rl": "SNAPPY",
+    "rf": "ZSTANDARD",
+    "rd": "PASS_THROUGH",
+    "rs": "ZSTANDARD",
+    "rby": "SNAPPY",
+    "rjs": "LZ4",
+}
 
 
 def _many(table: str) -> list[str]:
-    """Multi-value columns; raw ones only where Pinot builds: 0.11.0 does not read them in the version that Pinot writes since."""
+    """Multi-value columns; raw ones only where Pinot builds: 0.11.0 does not read them in the version that Pinot writes
+    since.
+    """
     return [p + n for n in MANY for p in (("", "r") if table == "theirs" else ("",))]
 
 
@@ -39,26 +61,36 @@ def schema_body(table: str) -> dict[str, Any]:
     dims = [{"name": p + n, "dataType": k} for n, k in SINGLE.items() for p in ("", "r") if k != "BIG_DECIMAL"]
     dims += [{"name": n, "dataType": MANY[n.removeprefix("r")], "singleValueField": False} for n in _many(table)]
     return {
-        "schemaName": table, "dimensionFieldSpecs": [*dims, {"name": "up", "dataType": "INT"}, {"name": "inv", "dataType": "STRING"}],
+        "schemaName": table,
+        "dimensionFieldSpecs": [*dims, {"name": "up", "dataType": "INT"}, {"name": "inv", "dataType": "STRING"}],
         "metricFieldSpecs": [
-            {"name": "m", "dataType": "DOUBLE"}, {"name": "rm", "dataType": "LONG"},
-            {"name": "bd", "dataType": "BIG_DECIMAL"}, {"name": "rbd", "dataType": "BIG_DECIMAL"},  # 0.11.0 knows them as metrics only
+            {"name": "m", "dataType": "DOUBLE"},
+            {"name": "rm", "dataType": "LONG"},
+            # 0.11.0 knows them as metrics only
+            {"name": "bd", "dataType": "BIG_DECIMAL"},
+            {"name": "rbd", "dataType": "BIG_DECIMAL"},
         ],
         "dateTimeFieldSpecs": [{"name": "day", "dataType": "INT", "format": "1:DAYS:EPOCH", "granularity": "1:DAYS"}],
-    }  # fmt: skip
+    }
 
 
 def config_body(table: str) -> dict[str, Any]:
     raw = ["r" + n for n in SINGLE] + [n for n in _many(table) if n.startswith("r")] + ["rm"]
     fields = [{"name": n, "encodingType": "RAW", "compressionCodec": c} for n, c in CODECS.items()]
     return {
-        "tableName": table, "tableType": "OFFLINE", "tenants": {}, "metadata": {},
+        "tableName": table,
+        "tableType": "OFFLINE",
+        "tenants": {},
+        "metadata": {},
         "segmentsConfig": {"timeColumnName": "day", "replication": "1", "schemaName": table},
         "tableIndexConfig": {
-            "loadMode": "MMAP", "noDictionaryColumns": raw, "invertedIndexColumns": ["inv"], "nullHandlingEnabled": True,
+            "loadMode": "MMAP",
+            "noDictionaryColumns": raw,
+            "invertedIndexColumns": ["inv"],
+            "nullHandlingEnabled": True,
         },
         "fieldConfigList": fields,
-    }  # fmt: skip
+    }
 
 
 def rows(seed: int, count: int = ROWS) -> dict[str, list[Any]]:
@@ -69,13 +101,20 @@ def rows(seed: int, count: int = ROWS) -> dict[str, list[Any]]:
         return None if source.random() < 0.05 else value
 
     single = {
-        "i": lambda: source.randrange(-500, 500), "l": lambda: source.randrange(-(2**40), 2**40), "f": lambda: source.randrange(64) / 4,
-        "d": lambda: source.randrange(4096) / 8, "bo": lambda: source.random() < 0.5, "ts": lambda: CREATED + source.randrange(10**6),
+        "i": lambda: source.randrange(-500, 500),
+        "l": lambda: source.randrange(-(2**40), 2**40),
+        "f": lambda: source.randrange(64) / 4,
+        "d": lambda: source.randrange(4096) / 8,
+        "bo": lambda: source.random() < 0.5,
+        "ts": lambda: CREATED + source.randrange(10**6),
         "s": lambda: source.choice(["", " lead", "a,b", "é", "漢字", "😀", "z"]) + str(source.randrange(40)),
-        "by": lambda: source.randbytes(source.randrange(1, 5)).hex(), "js": lambda: json.dumps({"k": source.randrange(9)}),
+        "by": lambda: source.randbytes(source.randrange(1, 5)).hex(),
+        "js": lambda: json.dumps({"k": source.randrange(9)}),
         "bd": lambda: str(source.randrange(10**20)) + ".25",
-    }  # fmt: skip
-    out: dict[str, list[Any]] = {p + n: [maybe(make()) for _ in range(count)] for n, make in single.items() for p in ("", "r")}
+    }
+    out: dict[str, list[Any]] = {
+        p + n: [maybe(make()) for _ in range(count)] for n, make in single.items() for p in ("", "r")
+    }
     for name, kind in MANY.items():
         make = single[{"INT": "i", "LONG": "l", "FLOAT": "f", "DOUBLE": "d", "STRING": "s"}[kind]]
         for p in ("", "r"):
@@ -193,7 +232,11 @@ def test_a_segment_that_pinot_builds_reads_here_and_has_our_bytes(pinot: RealPin
     lines = [json.dumps({k: v[i] for k, v in given.items() if v[i] is not None}) for i in range(500)]
     batch = json.dumps({"inputFormat": "json"})
     boundary = b"--b\r\n"
-    body = boundary + b'Content-Disposition: form-data; name="file"; filename="rows.json"\r\n\r\n' + "\n".join(lines).encode()
+    body = (
+        boundary
+        + b'Content-Disposition: form-data; name="file"; filename="rows.json"\r\n\r\n'
+        + "\n".join(lines).encode()
+    )
     path = f"/ingestFromFile?tableNameWithType=theirs_OFFLINE&batchConfigMapStr={quote(batch)}"
     pinot.call("POST", path, body + b"\r\n--b--\r\n", "multipart/form-data; boundary=b")
     pinot.wait_for_rows("theirs", 500)
@@ -206,13 +249,20 @@ def test_a_segment_that_pinot_builds_reads_here_and_has_our_bytes(pinot: RealPin
     theirs, ours = SegmentReader(made), SegmentReader(tmp_path / "ours" / name)
     names = list(ours.info.columns)
     assert theirs.table(names).equals(ours.table(names))
-    differing = [f"{c}.{kind}" for c in names for kind in ("dictionary", "forward_index", "inverted_index", "nullvalue_vector")
-                 if _bytes(theirs, c, kind) != _bytes(ours, c, kind)]  # fmt: skip
-    # 0.11.0 still writes raw columns in version 2 (ours is 4, today's default), and leaves the inverted index to the server.
+    differing = [
+        f"{c}.{kind}"
+        for c in names
+        for kind in ("dictionary", "forward_index", "inverted_index", "nullvalue_vector")
+        if _bytes(theirs, c, kind) != _bytes(ours, c, kind)
+    ]
+    # 0.11.0 still writes raw columns in version 2 (ours is 4, today's default), and leaves the inverted index to the
+    # server.
     assert sorted(differing) == sorted(
         [f"{n}.forward_index" for n in names if not ours.info.columns[n].has_dictionary] + ["inv.inverted_index"]
     )
-    raw = [found for n in names if not ours.info.columns[n].has_dictionary and (found := theirs.index(n, "forward_index"))]
+    raw = [
+        found for n in names if not ours.info.columns[n].has_dictionary and (found := theirs.index(n, "forward_index"))
+    ]
     assert {int.from_bytes(found.data[:4].tobytes(), "big") for found in raw} == {2}
 
 

@@ -26,7 +26,9 @@ def _controller_comes_back(pinot: RealPinot) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_controller_comes_back")
-def test_a_controller_killed_in_a_replacement_is_told_and_nothing_is_half_done(real: Client, page: Page, pinot: RealPinot) -> None:
+def test_a_controller_killed_in_a_replacement_is_told_and_nothing_is_half_done(
+    real: Client, page: Page, pinot: RealPinot
+) -> None:
     table = new_table(real)
     entry = real.start(table, ["a1", "a2"], ["b1", "b2"])
     real.upload(table, "b1", "b2", rows=7)
@@ -47,8 +49,12 @@ def test_a_controller_killed_in_a_replacement_is_told_and_nothing_is_half_done(r
 
 @pytest.mark.usefixtures("_controller_comes_back")
 @pytest.mark.parametrize("act", ["end", "revert"])
-def test_a_controller_killed_while_it_switches_leaves_one_snapshot_and_a_record(real: Client, pinot: RealPinot, act: str) -> None:
-    """Whichever moment the kill met: queries see one whole side, the answer is no success unless it is, and asking again finishes it."""
+def test_a_controller_killed_while_it_switches_leaves_one_snapshot_and_a_record(
+    real: Client, pinot: RealPinot, act: str
+) -> None:
+    """Whichever moment the kill met: queries see one whole side, the answer is no success unless it is, and asking
+    again finishes it.
+    """
     table = new_table(real)
     entry = real.start(table, ["a1", "a2"], ["b1", "b2"])
     real.upload(table, "b1", "b2", rows=7)
@@ -76,7 +82,8 @@ def test_a_controller_killed_while_it_switches_leaves_one_snapshot_and_a_record(
     pinot.restart("controller")
     wanted = "COMPLETED" if act == "end" else "REVERTED"
     poll(lambda: state_of(real, table, entry) in (wanted, "IN_PROGRESS", "COMPLETED"), 120, "the lineage is read again")
-    # What is over is asked for again, too: Pinot may have ended before it told its brokers. A second revert is refused, but tells them.
+    # What is over is asked for again, too: Pinot may have ended before it told its brokers. A second revert is refused,
+    # but tells them.
     is_over = state_of(real, table, entry) == wanted
     real.call("POST", path, 409 if act == "revert" and is_over else 200, params=query, timeout=120)
     poll(lambda: real.counts(table) == new, 60, "every query sees the wanted side")

@@ -1,4 +1,6 @@
-"""Decoders: what each message becomes, that a bad one never stops the others, and that both ways of reading JSON agree."""
+"""Decoders: what each message becomes, that a bad one never stops the others, and that both ways of
+reading JSON agree.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +28,22 @@ NOW = 1_700_000_000_000
 
 def schema_of(**columns: str) -> Schema:
     """Dimensions by name and type; ``INT[]`` is multi-valued; ``ts`` is the time column."""
-    fields = [{"name": n, "dataType": t.removesuffix("[]"), "singleValueField": not t.endswith("[]")} for n, t in columns.items()]
+    fields = [
+        {"name": n, "dataType": t.removesuffix("[]"), "singleValueField": not t.endswith("[]")}
+        for n, t in columns.items()
+    ]
     times = [{"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}]
     return parse_schema({"schemaName": "t", "dimensionFieldSpecs": fields, "dateTimeFieldSpecs": times})
 
 
 def decoder(schema: Schema, kind: str = "json", properties: dict[str, str] | None = None, **body: Any) -> Decoder:
     props = {f"stream.redis.decoder.prop.{k}": v for k, v in (properties or {}).items()}
-    stream = parse_stream_config({"streamType": "redis", "stream.redis.topic.name": "x", "stream.redis.decoder.class.name": kind, **props})
-    config = parse_table_config({"tableName": "t", "tableType": "REALTIME", "segmentsConfig": {"timeColumnName": "ts"}, **body})
+    stream = parse_stream_config(
+        {"streamType": "redis", "stream.redis.topic.name": "x", "stream.redis.decoder.class.name": kind, **props}
+    )
+    config = parse_table_config(
+        {"tableName": "t", "tableType": "REALTIME", "segmentsConfig": {"timeColumnName": "ts"}, **body}
+    )
     return open_decoder(stream, schema, config)
 
 
@@ -43,7 +52,9 @@ def rows(decoded: Decoded) -> list[dict[str, Any]]:
 
 
 def test_values_are_stored_as_a_batch_push_stores_them() -> None:
-    schema = schema_of(i="INT", l="LONG", f="FLOAT", d="DOUBLE", b="BOOLEAN", t="TIMESTAMP", s="STRING", j="JSON", m="INT[]")
+    schema = schema_of(
+        i="INT", l="LONG", f="FLOAT", d="DOUBLE", b="BOOLEAN", t="TIMESTAMP", s="STRING", j="JSON", m="INT[]"
+    )
     row = {
         "i": "7",
         "l": 5.9,
@@ -58,7 +69,18 @@ def test_values_are_stored_as_a_batch_push_stores_them() -> None:
     }
     found = decoder(schema).decode([json.dumps(row).encode()], now_ms=NOW)
     assert rows(found) == [
-        {"i": 7, "l": 5, "f": 0.5, "d": 3.0, "b": 1, "t": 1577836800000, "s": "12", "j": '{"b":1,"a":[2]}', "m": [1, 2], "ts": 5}
+        {
+            "i": 7,
+            "l": 5,
+            "f": 0.5,
+            "d": 3.0,
+            "b": 1,
+            "t": 1577836800000,
+            "s": "12",
+            "j": '{"b":1,"a":[2]}',
+            "m": [1, 2],
+            "ts": 5,
+        }
     ]
     assert not found.masks
     assert found.bad == 0
@@ -67,7 +89,11 @@ def test_values_are_stored_as_a_batch_push_stores_them() -> None:
 def test_what_is_missing_or_null_gets_its_default_and_a_mask() -> None:
     found = decoder(schema_of(i="INT", s="STRING")).decode([b'{"s":"x","ts":1}', b'{"i":1,"s":null}'], now_ms=NOW)
     assert rows(found) == [{"i": -(2**31), "s": "x", "ts": 1}, {"i": 1, "s": "null", "ts": NOW}]
-    assert {n: m.tolist() for n, m in found.masks.items()} == {"i": [True, False], "s": [False, True], "ts": [False, True]}
+    assert {n: m.tolist() for n, m in found.masks.items()} == {
+        "i": [True, False],
+        "s": [False, True],
+        "ts": [False, True],
+    }
 
 
 @pytest.mark.parametrize("filler", [0, 2 * FEW])
@@ -97,7 +123,10 @@ def test_a_batch_of_nothing_but_bad_messages_gives_an_empty_table_of_all_columns
 
 
 def test_transforms_and_filter_of_the_table_apply() -> None:
-    ingestion = {"transformConfigs": [{"columnName": "s", "transformFunction": "upper(city)"}], "filterConfig": {"filterFunction": "i = 2"}}
+    ingestion = {
+        "transformConfigs": [{"columnName": "s", "transformFunction": "upper(city)"}],
+        "filterConfig": {"filterFunction": "i = 2"},
+    }
     values = [b'{"i":%d,"city":"rome","ts":1}' % (n % 3) for n in range(300)]
     found = decoder(schema_of(i="INT", s="STRING"), ingestionConfig=ingestion).decode(values, now_ms=NOW)
     assert (found.table.num_rows, found.filtered, found.bad) == (200, 100, 0)
@@ -105,9 +134,20 @@ def test_transforms_and_filter_of_the_table_apply() -> None:
 
 
 def test_a_text_that_is_no_time_is_a_bad_message_because_it_would_stop_the_build() -> None:
-    body = {"schemaName": "t", "dateTimeFieldSpecs": [
-        {"name": "ts", "dataType": "STRING", "format": "1:DAYS:SIMPLE_DATE_FORMAT:yyyy-MM-dd", "granularity": "1:DAYS"}]}  # fmt: skip
-    found = decoder(parse_schema(body)).decode([b'{"ts":"2020-01-02"}', b'{"ts":"tomorrow"}', b'{"ts":"2020-01-03"}'], now_ms=NOW)
+    body = {
+        "schemaName": "t",
+        "dateTimeFieldSpecs": [
+            {
+                "name": "ts",
+                "dataType": "STRING",
+                "format": "1:DAYS:SIMPLE_DATE_FORMAT:yyyy-MM-dd",
+                "granularity": "1:DAYS",
+            }
+        ],
+    }
+    found = decoder(parse_schema(body)).decode(
+        [b'{"ts":"2020-01-02"}', b'{"ts":"tomorrow"}', b'{"ts":"2020-01-03"}'], now_ms=NOW
+    )
     assert found.table.column("ts").to_pylist() == ["2020-01-02", "2020-01-03"]
     assert [s.position for s in found.set_aside] == [1]
 
@@ -119,11 +159,22 @@ def test_messages_with_line_breaks_between_their_tokens_are_read() -> None:
 
 
 _ODD = [
-    b'{"i":1,"s":"a\nb","ts":1}', b'{"i":1,"d":NaN,"ts":1}', b'{"i":1,"ts":1,"other":[1, -Infinity]}', b'{"i":1,"s":"is NaN: yes","ts":1}',
-    b'{"i":1,"ts":1,}', b'{"i":1,"ts":1} x', b'{"i":01,"ts":1}', b'{"i":1,"i":2,"ts":1}', b'{"i":1,"s":"\\ud800","ts":1}',
-    b'{"i":1e2,"ts":1}', b'{"i":1,"d":1e999,"ts":1}', b'{"i":99999999999,"ts":1}', b'{"i":1,"ts":18446744073709551617}',
-    b'{"i":1,"s":1.10,"ts":1}', b'\n{"i":1,"ts":1}',
-]  # fmt: skip
+    b'{"i":1,"s":"a\nb","ts":1}',
+    b'{"i":1,"d":NaN,"ts":1}',
+    b'{"i":1,"ts":1,"other":[1, -Infinity]}',
+    b'{"i":1,"s":"is NaN: yes","ts":1}',
+    b'{"i":1,"ts":1,}',
+    b'{"i":1,"ts":1} x',
+    b'{"i":01,"ts":1}',
+    b'{"i":1,"i":2,"ts":1}',
+    b'{"i":1,"s":"\\ud800","ts":1}',
+    b'{"i":1e2,"ts":1}',
+    b'{"i":1,"d":1e999,"ts":1}',
+    b'{"i":99999999999,"ts":1}',
+    b'{"i":1,"ts":18446744073709551617}',
+    b'{"i":1,"s":1.10,"ts":1}',
+    b'\n{"i":1,"ts":1}',
+]
 
 
 @pytest.mark.parametrize("odd", [*([m] for m in _ODD), [b"  ", b'{"i":1,"ts":1}{"i":2,"ts":1}']])
@@ -139,7 +190,9 @@ def test_odd_messages_are_the_same_in_a_large_batch_and_alone(odd: list[bytes]) 
 
 def test_types_that_change_in_the_middle_of_a_stream_are_followed() -> None:
     reading = decoder(schema_of(i="INT", s="STRING"))
-    for number, spell in enumerate([b'{"i":%d,"s":"x","ts":1}', b'{"i":"%d","s":5,"ts":1}', b'{"i":%d,"s":true,"ts":1}'] * 3):
+    for number, spell in enumerate(
+        [b'{"i":%d,"s":"x","ts":1}', b'{"i":"%d","s":5,"ts":1}', b'{"i":%d,"s":true,"ts":1}'] * 3
+    ):
         found = reading.decode([spell % n for n in range(2 * FEW)], now_ms=NOW)
         assert found.table.column("i").to_pylist() == list(range(2 * FEW)), number
         assert found.bad == 0
@@ -150,7 +203,11 @@ _VALUES = {
     "d": st.one_of(st.floats(allow_nan=False, allow_infinity=False, width=32), st.integers(-1000, 1000), st.none()),
     "s": st.one_of(st.text(st.characters(codec="utf-8"), max_size=8), st.integers(-5, 5), st.booleans()),
     "m": st.one_of(st.lists(st.integers(-5, 5), max_size=3), st.none()),
-    "j": st.one_of(st.none(), st.text(st.characters(codec="utf-8"), max_size=4), st.dictionaries(st.sampled_from("ab"), st.integers(0, 3))),
+    "j": st.one_of(
+        st.none(),
+        st.text(st.characters(codec="utf-8"), max_size=4),
+        st.dictionaries(st.sampled_from("ab"), st.integers(0, 3)),
+    ),
     "ts": st.integers(0, 2**40),
 }
 
@@ -181,7 +238,9 @@ def avro(row: dict[str, Any]) -> bytes:
 
 def test_avro_of_one_schema() -> None:
     reading = decoder(schema_of(i="INT", s="STRING"), "avro", {"schema": json.dumps(AVRO)})
-    found = reading.decode([avro({"i": 5, "s": "x", "ts": 7}), b"\x02", avro({"i": None, "s": "y", "ts": 8}) + b"!"], now_ms=NOW)
+    found = reading.decode(
+        [avro({"i": 5, "s": "x", "ts": 7}), b"\x02", avro({"i": None, "s": "y", "ts": 8}) + b"!"], now_ms=NOW
+    )
     assert rows(found) == [{"i": 5, "s": "x", "ts": 7}]
     assert [s.position for s in found.set_aside] == [1, 2]
     with pytest.raises(InvalidInput, match="Avro schema"):

@@ -1,4 +1,6 @@
-"""The buffer of a consuming segment: snapshots that never change, few pieces, little memory, and the file it becomes."""
+"""The buffer of a consuming segment: snapshots that never change, few pieces, little memory, and the
+file it becomes.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,15 @@ NAME = "t__0__0__20231114T2213Z"
 
 
 def config_of(**body: Any) -> TableConfig:
-    return parse_table_config({"tableName": "t", "tableType": "REALTIME", "segmentsConfig": {"timeColumnName": "ts"}, **body})
+    return parse_table_config(
+        {"tableName": "t", "tableType": "REALTIME", "segmentsConfig": {"timeColumnName": "ts"}, **body}
+    )
 
 
 def messages(first: int, last: int) -> list[bytes]:
-    rows = ({"n": n, "s": f"text-{n % 50}", **({"m": [n, 1]} if n % 3 else {}), "ts": NOW + n} for n in range(first, last))
+    rows = (
+        {"n": n, "s": f"text-{n % 50}", **({"m": [n, 1]} if n % 3 else {}), "ts": NOW + n} for n in range(first, last)
+    )
     return [json.dumps(r).encode() for r in rows]
 
 
@@ -40,7 +46,9 @@ def all_rows() -> Decoded:
 def append(segment: MutableSegment, first: int, last: int) -> None:
     """Rows as one fetch brings them."""
     found = all_rows()
-    table = pa.Table.from_batches(found.table.slice(first, last - first).combine_chunks().to_batches(), found.table.schema)
+    table = pa.Table.from_batches(
+        found.table.slice(first, last - first).combine_chunks().to_batches(), found.table.schema
+    )
     segment.append(table, {name: mask[first:last] for name, mask in found.masks.items()})
 
 
@@ -78,7 +86,11 @@ def test_a_snapshot_stays_what_it_was_while_rows_come_in() -> None:
             snapshot = segment.snapshot()
             table = snapshot.table_of(["n", "s", "ts"])
             numbers = table.column("n").to_numpy()
-            if snapshot.num_docs < seen or table.num_rows != snapshot.num_docs or not np.array_equal(numbers, np.arange(snapshot.num_docs)):
+            if (
+                snapshot.num_docs < seen
+                or table.num_rows != snapshot.num_docs
+                or not np.array_equal(numbers, np.arange(snapshot.num_docs))
+            ):
                 faults.append((seen, snapshot.num_docs, table.num_rows))
             seen = snapshot.num_docs
 
@@ -114,8 +126,10 @@ def test_columns_and_nulls_are_given_as_a_held_segment_gives_them() -> None:
     append(segment, 3, 5)
     table = segment.snapshot().table_of(["m", "n", "nothing", "$isNull.m"])
     assert table.to_pydict() == {
-        "m": [[-(2**31)], [1, 1], [2, 1], [-(2**31)], [4, 1]], "n": [0, 1, 2, 3, 4], "$isNull.m": [True, False, False, True, False],
-    }  # fmt: skip
+        "m": [[-(2**31)], [1, 1], [2, 1], [-(2**31)], [4, 1]],
+        "n": [0, 1, 2, 3, 4],
+        "$isNull.m": [True, False, False, True, False],
+    }
     assert MutableSegment(NAME, SCHEMA, config_of()).snapshot().table_of(["$isNull.m"]).column_names == []
 
 
@@ -133,7 +147,10 @@ def test_the_file_is_the_same_however_the_rows_arrived(tmp_path: Path, steps: tu
     assert verify(tmp_path / "mutable" / NAME) == []
     reader = SegmentReader(tmp_path / "mutable" / NAME)
     assert reader.column("n").to_pylist() == list(range(1_000))
-    assert "segment.realtime.endOffset = 1005" in next((tmp_path / "mutable" / NAME).rglob("metadata.properties")).read_text()
+    assert (
+        "segment.realtime.endOffset = 1005"
+        in next((tmp_path / "mutable" / NAME).rglob("metadata.properties")).read_text()
+    )
 
 
 def test_a_segment_without_rows_and_one_with_an_impossible_time_are_built(tmp_path: Path) -> None:

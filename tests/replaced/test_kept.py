@@ -1,4 +1,6 @@
-"""A segment that is replaced by one of its name is kept as long as a deleted one, on both kinds of cluster, and goes back."""
+"""A segment that is replaced by one of its name is kept as long as a deleted one, on both kinds of cluster, and goes
+back.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,11 @@ def test_the_replaced_segment_is_listed_with_why_and_goes_back_and_forth_by_name
     (refusal,) = restore_segments(cluster.ctx, TABLE, ["s0"], actor=ANN)
     assert (refusal.outcome, "overwrite=true" in refusal.remedy) == ("refused", True)
     (preview,) = restore_segments(cluster.ctx, TABLE, ["s0"], dry_run=True, overwrite=True, actor=ANN)
-    assert ("3 rows" in preview.message, "instead of 9 rows" in preview.message, served(cluster, "s0")) == (True, True, new)
+    assert ("3 rows" in preview.message, "instead of 9 rows" in preview.message, served(cluster, "s0")) == (
+        True,
+        True,
+        new,
+    )
     for back in (old, new):
         assert restore_segments(cluster.ctx, TABLE, ["s0"], overwrite=True, actor=ANN)[0].outcome == "done"
         assert (served(cluster, "s0"), list(cluster.ideal), cluster.files) == (back, ["s0"], ["s0"])
@@ -83,14 +89,18 @@ def test_no_version_takes_the_place_of_another_and_each_can_be_chosen(cluster: A
     assert kept_rows(cluster) == [(3, "replaced"), (5, "deleted")]
 
 
-def test_a_deleted_segment_is_kept_though_its_name_comes_again_before_its_file_was_put_away(cluster: ApiCluster) -> None:
+def test_a_deleted_segment_is_kept_though_its_name_comes_again_before_its_file_was_put_away(
+    cluster: ApiCluster,
+) -> None:
     upload_tar(cluster.ctx, TABLE, cluster.build("s0"), actor=ANN)
     deletion.remove_segments(cluster.ctx, TABLE, ["s0"], actor=ANN)
     upload_tar(cluster.ctx, TABLE, cluster.build("s0", 9), actor=ANN)
     assert kept_rows(cluster) == [(3, "replaced")]
 
 
-def test_it_is_kept_as_long_as_deletions_are_and_not_at_all_where_those_are_not(cluster: ApiCluster, tmp_path: Path) -> None:
+def test_it_is_kept_as_long_as_deletions_are_and_not_at_all_where_those_are_not(
+    cluster: ApiCluster, tmp_path: Path
+) -> None:
     replaced(cluster)
     cluster.now += 8 * DAY_MS
     retention.run(cluster.ctx, TABLE)
@@ -115,12 +125,16 @@ def test_the_same_content_again_and_a_refused_upload_keep_nothing(cluster: ApiCl
     assert served(cluster, "s0") == file.read_bytes()
 
 
-def test_a_metadata_upload_whose_file_took_the_place_before_keeps_no_wrong_content_and_says_so(cluster: ApiCluster) -> None:
+def test_a_metadata_upload_whose_file_took_the_place_before_keeps_no_wrong_content_and_says_so(
+    cluster: ApiCluster,
+) -> None:
     upload_tar(cluster.ctx, TABLE, cluster.build("s0", 3), actor=ANN)
     new = cluster.build("s0", 9)
     place = cluster.ctx.deep_store.segment_path("t", "s0")
     cluster.ctx.deep_store.put(new, place)
-    result = upload_metadata(cluster.ctx, TABLE, [(read_info_from_tar(new), cluster.ctx.deep_store.uri(place), None)], actor=ANN)
+    result = upload_metadata(
+        cluster.ctx, TABLE, [(read_info_from_tar(new), cluster.ctx.deep_store.uri(place), None)], actor=ANN
+    )
     assert ("is not kept" in result.warnings[0], archive.list_kept(cluster.ctx, TABLE)[1]) == (True, 0)
 
 
@@ -133,7 +147,9 @@ def test_without_a_deep_store_nothing_is_kept_and_uploads_by_address_still_repla
 
 
 @pytest.mark.parametrize("fault", list(Fault))
-def test_cut_after_any_write_the_old_content_is_still_served_or_kept(tmp_path: Path, settings: object, fault: Fault) -> None:
+def test_cut_after_any_write_the_old_content_is_still_served_or_kept(
+    tmp_path: Path, settings: object, fault: Fault
+) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # type: ignore[attr-defined]
     for number in range(1, 10):
         cluster = made(tmp_path / f"{number}")
@@ -194,7 +210,9 @@ def test_a_file_is_copied_in_stores_of_every_kind(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr("os.link", refuse)
 
 
-def test_an_older_version_asked_for_by_its_file_is_not_mixed_up_with_the_one_that_waits_for_its_deletion(cluster: ApiCluster) -> None:
+def test_an_older_version_asked_for_by_its_file_is_not_mixed_up_with_the_one_that_waits_for_its_deletion(
+    cluster: ApiCluster,
+) -> None:
     old, _ = replaced(cluster)
     (kept,), _ = archive.list_kept(cluster.ctx, TABLE)
     assert kept.kept is not None

@@ -1,4 +1,6 @@
-"""A second push destroys nothing: names of its own where none were asked for, else a refusal that names what it would replace."""
+"""A second push destroys nothing: names of its own where none were asked for, else a refusal that names what it would
+replace.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def rows(world: PushWorld) -> int:
 
 
 @pytest.mark.parametrize("segments", [{"replication": "1"}, {"replication": "1", "timeColumnName": "day"}])
-def test_two_pushes_with_the_offered_specification_add_their_rows_even_within_a_millisecond(tmp_path: Path, segments: object) -> None:
+def test_two_pushes_with_the_offered_specification_add_their_rows_even_within_a_millisecond(
+    tmp_path: Path, segments: object
+) -> None:
     body = config(batch=APPEND, segmentsConfig=segments)
     world = PushWorld(tmp_path, batch=APPEND, segmentsConfig=segments)
     world.file("a.csv", "Rom,1,17000", "Bern,2,17001")
@@ -59,9 +63,13 @@ def test_two_pushes_with_the_offered_specification_add_their_rows_even_within_a_
     assert (rows(world), len(world.visible)) == (4, 2)
 
 
-def test_a_push_that_would_replace_by_name_is_refused_with_names_and_rows_before_anything_changes(world: PushWorld) -> None:
+def test_a_push_that_would_replace_by_name_is_refused_with_names_and_rows_before_anything_changes(
+    world: PushWorld,
+) -> None:
     assert push(world, **FIXED).state == "DONE"
-    with pytest.raises(StateConflict, match=r"replace 1 segment of table 't_OFFLINE' by name: 't_all' \(2 rows now\)") as refused:
+    with pytest.raises(
+        StateConflict, match=r"replace 1 segment of table 't_OFFLINE' by name: 't_all' \(2 rows now\)"
+    ) as refused:
         world.create(**FIXED)
     assert (refused.value.data["segments"], refused.value.data["rowsBefore"]) == (["t_all"], 2)
     assert "overwrite=true" in refused.value.remedy
@@ -114,7 +122,9 @@ def test_a_name_that_somebody_takes_right_before_the_registration_is_not_replace
     assert rows(world) == 10
 
 
-def test_on_a_pinot_cluster_it_is_refused_too_and_a_copy_is_kept_where_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_pinot_cluster_it_is_refused_too_and_a_copy_is_kept_where_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pinot_push, "_TOGETHER", 1)
     world = PushWorld(tmp_path / "pushes", batch=APPEND)
     pinot = PinotCluster(tmp_path, inside=world)
@@ -149,7 +159,9 @@ def test_on_a_pinot_cluster_it_is_refused_too_and_a_copy_is_kept_where_asked_for
         ({"consistentDataPush": False}, "simple", "refreshed by name"),
     ],
 )
-def test_the_offered_specification_is_the_one_for_the_table(batch: dict[str, object], kind: str | None, word: str) -> None:
+def test_the_offered_specification_is_the_one_for_the_table(
+    batch: dict[str, object], kind: str | None, word: str
+) -> None:
     text = offered_spec(parse_table_config(config(batch=batch)), "t", "/in")
     assert word in text
     assert parse_spec(text).name_type == kind

@@ -1,4 +1,6 @@
-"""Everything that can open a connection is known: what is new goes through the gate, or is listed here with the reason why it need not."""
+"""Everything that can open a connection is known: what is new goes through the gate, or is listed here with the reason
+why it need not.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,55 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: What opens a connection when it is called. ``from_uri`` and ``from_url`` read where to from their argument.
 _OPENING = {
-    "socket.socket", "socket.create_connection", "socket.getaddrinfo", "socket.gethostbyname",
-    "http.client.HTTPConnection", "http.client.HTTPSConnection",
-    "httpx.Client", "httpx.AsyncClient", "httpx.get", "httpx.post", "httpx.put", "httpx.delete", "httpx.request", "httpx.stream",
+    "socket.socket",
+    "socket.create_connection",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+    "http.client.HTTPConnection",
+    "http.client.HTTPSConnection",
+    "httpx.Client",
+    "httpx.AsyncClient",
+    "httpx.get",
+    "httpx.post",
+    "httpx.put",
+    "httpx.delete",
+    "httpx.request",
+    "httpx.stream",
     "httpx.head",
-    "urllib.request.urlopen", "urllib.request.Request", "urllib.request.build_opener", "urllib.request.urlretrieve",
-    "asyncio.open_connection", "asyncio.create_connection", "asyncio.open_unix_connection", "smtplib.SMTP", "ftplib.FTP",
-    "confluent_kafka.Consumer", "confluent_kafka.Producer", "confluent_kafka.DeserializingConsumer",
-    "confluent_kafka.admin.AdminClient", "confluent_kafka.schema_registry.SchemaRegistryClient",
-    "kazoo.client.KazooClient", "redis.Redis", "redis.StrictRedis", "redis.ConnectionPool", "redis.Connection", "redis.SSLConnection",
-    "redis.from_url", "redis.Sentinel", "redis.RedisCluster", "redis.asyncio.Redis",
-    "pyarrow.fs.S3FileSystem", "pyarrow.fs.GcsFileSystem", "pyarrow.fs.AzureFileSystem", "pyarrow.fs.HadoopFileSystem",
-    "pyarrow.flight.connect", "pyarrow.flight.FlightClient", "django.core.mail.send_mail", "subprocess.Popen", "subprocess.run",
-}  # fmt: skip
+    "urllib.request.urlopen",
+    "urllib.request.Request",
+    "urllib.request.build_opener",
+    "urllib.request.urlretrieve",
+    "asyncio.open_connection",
+    "asyncio.create_connection",
+    "asyncio.open_unix_connection",
+    "smtplib.SMTP",
+    "ftplib.FTP",
+    "confluent_kafka.Consumer",
+    "confluent_kafka.Producer",
+    "confluent_kafka.DeserializingConsumer",
+    "confluent_kafka.admin.AdminClient",
+    "confluent_kafka.schema_registry.SchemaRegistryClient",
+    "kazoo.client.KazooClient",
+    "redis.Redis",
+    "redis.StrictRedis",
+    "redis.ConnectionPool",
+    "redis.Connection",
+    "redis.SSLConnection",
+    "redis.from_url",
+    "redis.Sentinel",
+    "redis.RedisCluster",
+    "redis.asyncio.Redis",
+    "pyarrow.fs.S3FileSystem",
+    "pyarrow.fs.GcsFileSystem",
+    "pyarrow.fs.AzureFileSystem",
+    "pyarrow.fs.HadoopFileSystem",
+    "pyarrow.flight.connect",
+    "pyarrow.flight.FlightClient",
+    "django.core.mail.send_mail",
+    "subprocess.Popen",
+    "subprocess.run",
+}
 _METHODS = {"from_uri", "from_url", "urlopen", "create_connection", "open_connection"}
 _LIBRARIES = {
     "requests",
@@ -44,21 +82,28 @@ _LIBRARIES = {
 
 #: The gate itself.
 _GATE = {
-    "segments/gateways/outgoing/gate.py", "segments/gateways/outgoing/gated_http.py", "segments/gateways/outgoing/fetch.py",
-    "segments/gateways/streams/kafka_brokers.py", "segments/gateways/streams/kafka.py", "segments/gateways/streams/redis_connections.py",
-}  # fmt: skip
+    "segments/gateways/outgoing/gate.py",
+    "segments/gateways/outgoing/gated_http.py",
+    "segments/gateways/outgoing/fetch.py",
+    "segments/gateways/streams/kafka_brokers.py",
+    "segments/gateways/streams/kafka.py",
+    "segments/gateways/streams/redis_connections.py",
+}
 #: Who else opens connections or starts programs, and who says where to.
 _OTHERS = {
     "segments/wiring.py": "the installation's own Redis, from its settings",
     "segments/gateways/worker_board.py": "the installation's own Redis, from its settings",
     "segments/gateways/streams/redis.py": "over the pool that redis_connections.py makes",
-    "segments/gateways/deep_store/deepstore.py": "the deep store, from the installation's settings or those of an administrator of clusters",
+    "segments/gateways/deep_store/deepstore.py": "the deep store, from the installation's settings or those "
+    "of an administrator of clusters",
     "segments/gateways/servers.py": "servers that are registered in the cluster",
     "segments/gateways/controller_protocol.py": "the installation's own controllers, from its settings",
     "segments/gateways/set_aside_reports.py": "the installation's own web processes, from its settings",
-    "segments/gateways/pinot/client.py": "controllers and brokers of clusters that an administrator of the installation adds",
+    "segments/gateways/pinot/client.py": "controllers and brokers of clusters that an "
+    "administrator of the installation adds",
     "segments/store/on_zookeeper/client.py": "ZooKeepers of the installation's settings and of such clusters",
-    "segments/store/on_zookeeper/login.py": "a ZooKeeper of the installation's settings or of a cluster that an administrator adds",
+    "segments/store/on_zookeeper/login.py": "a ZooKeeper of the installation's settings or of a "
+    "cluster that an administrator adds",
     "segments/store/on_zookeeper/closed_tree.py": "the installation's own ZooKeeper, from its settings",
     "segments/dataplane/server/http/http_endpoint.py": "listens only",
     "segments/management/commands/push.py": "the installation that the person at the command line names",
@@ -82,7 +127,9 @@ def opened(source: str) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                names[alias.asname or alias.name.partition(".")[0]] = alias.name if alias.asname else alias.name.partition(".")[0]
+                names[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
                 found |= {alias.name} if alias.name.partition(".")[0] in _LIBRARIES else set()
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {node.module} if node.module.partition(".")[0] in _LIBRARIES else set()
@@ -112,7 +159,9 @@ def listed(name: str) -> bool:
 
 
 def modules() -> list[Path]:
-    return sorted(p for folder in ("segments", "pinotadmin") for p in (ROOT / folder).rglob("*.py") if "migrations" not in p.parts)
+    return sorted(
+        p for folder in ("segments", "pinotadmin") for p in (ROOT / folder).rglob("*.py") if "migrations" not in p.parts
+    )
 
 
 def test_only_the_gate_and_what_is_listed_opens_connections() -> None:
@@ -126,7 +175,11 @@ def test_only_the_gate_and_what_is_listed_opens_connections() -> None:
 
 def test_every_listed_module_still_opens_some() -> None:
     names = [str(p.relative_to(ROOT)) for p in modules() if opened_by(p)]
-    assert not [one for one in (*_GATE, *_OTHERS) if not any(n == one or (one.endswith("/") and n.startswith(one)) for n in names)]
+    assert not [
+        one
+        for one in (*_GATE, *_OTHERS)
+        if not any(n == one or (one.endswith("/") and n.startswith(one)) for n in names)
+    ]
 
 
 @pytest.mark.parametrize(

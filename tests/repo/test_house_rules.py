@@ -11,7 +11,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = sorted(
-    p for folder in ("segments", "pinotadmin", "tests", "bench") for p in (ROOT / folder).rglob("*.py") if "migrations" not in p.parts
+    p
+    for folder in ("segments", "pinotadmin", "tests", "bench")
+    for p in (ROOT / folder).rglob("*.py")
+    if "migrations" not in p.parts
 )
 OURS = [p for p in CODE if p.parts[len(ROOT.parts)] in ("segments", "pinotadmin")]
 
@@ -34,7 +37,10 @@ def test_no_function_is_longer_than_60_lines() -> None:
     long = []
     for path in CODE:
         for node in ast.walk(tree(path)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (node.end_lineno or 0) - node.lineno + 1 > 60:
+            if (
+                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                and (node.end_lineno or 0) - node.lineno + 1 > 60
+            ):
                 long.append(f"{name(path)}:{node.lineno} {node.name}")
     assert long == []
 
@@ -51,7 +57,9 @@ def test_every_public_function_and_class_has_a_docstring() -> None:
     bare = []
     for path in OURS:
         for node in tree(path).body:
-            public = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
+            public = isinstance(
+                node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef
+            ) and not node.name.startswith("_")
             if public and not ast.get_docstring(node):  # type: ignore[arg-type]  # narrowed by ``public``
                 bare.append(f"{name(path)}:{node.lineno} {node.name}")  # type: ignore[attr-defined]  # as above
     assert bare == []
@@ -95,7 +103,9 @@ def test_documents_name_only_files_that_exist(document: str) -> None:
 
 
 def test_every_management_command_stands_in_the_documents_or_the_makefile() -> None:
-    text = "".join((ROOT / f).read_text() for f in ("README.md", "docs/operations.md", "docs/architecture.md", "Makefile"))
+    text = "".join(
+        (ROOT / f).read_text() for f in ("README.md", "docs/operations.md", "docs/architecture.md", "Makefile")
+    )
     own = {p.stem for p in (ROOT / "segments/management/commands").glob("*.py")} - {"__init__"}
     inner = {c for c in own if c.startswith("run_")} | {"setup_database"}  # started by ``up`` only
     assert [c for c in sorted(own - inner) if not re.search(rf"\b{c}\b", text)] == []

@@ -42,7 +42,11 @@ def test_a_report_is_read_by_file_and_test_and_an_error_at_the_end_is_a_failure(
     (tmp_path / "report.xml").write_text(REPORT)
     found = outcomes(tmp_path / "report.xml")
     assert found.passed == {"test_a.py::test_good"}
-    assert found.failed == {"realtime/test_b.py::test_bad[x-1]", "realtime/test_b.py::test_setup", "test_a.py::test_end"}
+    assert found.failed == {
+        "realtime/test_b.py::test_bad[x-1]",
+        "realtime/test_b.py::test_setup",
+        "test_a.py::test_end",
+    }
     assert found.skipped == {"test_a.py::test_left"}
     assert found + seen("test_x") == Outcomes(found.passed | {"test_a.py::test_x"}, found.failed, found.skipped)
 
@@ -62,7 +66,12 @@ def test_each_way_has_its_own_differences_and_those_of_both(tmp_path: Path) -> N
 
 
 def test_what_is_as_it_is_known_to_be_is_not_told() -> None:
-    known = {"test_one": "it can not", "test_two": f"{MAY} its timing", "test_three": f"{MAY} its timing", "test_four*": "nor these"}
+    known = {
+        "test_one": "it can not",
+        "test_two": f"{MAY} its timing",
+        "test_three": f"{MAY} its timing",
+        "test_four*": "nor these",
+    }
     assert judged(seen("test_good test_two", "test_one test_three test_four[1] test_four[2]"), known) == []
 
 

@@ -44,7 +44,9 @@ def test_tests_run_with_the_versions_that_are_installed_for_use() -> None:
 def test_installing_takes_locks_only_and_builds_nothing_with_other_packages() -> None:
     text = (ROOT / "Makefile").read_text()
     assert "--require-hashes --no-build-isolation" in text
-    installs = [line for line in text.splitlines() if line.lstrip().startswith(("@$(PIP)", "$(PIP)")) or "pip install" in line]
+    installs = [
+        line for line in text.splitlines() if line.lstrip().startswith(("@$(PIP)", "$(PIP)")) or "pip install" in line
+    ]
     assert len(installs) == 5  # the definition, and one for each lock
     assert [line for line in installs[1:] if ".lock" not in line or "$(PIP)" not in line] == []
 
@@ -63,10 +65,14 @@ def test_the_database_is_read_with_its_ranges(tmp_path: Path) -> None:
     folder = tmp_path / "vulns" / "some-package"
     folder.mkdir(parents=True)
     events = "[{introduced: '1.0'}, {fixed: '1.4'}, {introduced: '2.0'}]"
-    affected_part = f"{{package: {{name: Some_Package, ecosystem: PyPI}}, ranges: [{{type: ECOSYSTEM, events: {events}}}]}}"
+    affected_part = (
+        f"{{package: {{name: Some_Package, ecosystem: PyPI}}, ranges: [{{type: ECOSYSTEM, events: {events}}}]}}"
+    )
     (folder / "A.yaml").write_text(f"id: A-1\naliases: [CVE-1]\naffected: [{affected_part}]\n")
     (folder / "B.yaml").write_text(f"id: B-1\nwithdrawn: 2024-01-01T00:00:00Z\naffected: [{affected_part}]\n")
     known = read_database(tmp_path, {"some-package": "1.0"})
-    assert known == {"some-package": [{"ids": ["A-1", "CVE-1"], "ranges": [["1.0", "1.4"], ["2.0", None]], "versions": []}]}
+    assert known == {
+        "some-package": [{"ids": ["A-1", "CVE-1"], "ranges": [["1.0", "1.4"], ["2.0", None]], "versions": []}]
+    }
     hit = {version: bool(affected({"some-package": version}, known)) for version in ("0.9", "1.0", "1.4", "2.5")}
     assert hit == {"0.9": False, "1.0": True, "1.4": False, "2.5": True}

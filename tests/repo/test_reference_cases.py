@@ -1,4 +1,6 @@
-"""The numbered cases of batch pushes and of storage: which test shows each, or why none does. A test that goes takes its case along."""
+"""The numbered cases of batch pushes and of storage: which test shows each, or why none does. A test that goes takes
+its case along.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ TESTS = Path(__file__).resolve().parents[1]
 
 #: Reasons for cases that no test of this repository can show.
 MINION = "no: there are no minions; pushes run in workers, and passes are periodic tasks"
-SESSIONS = "no: file ingestion sessions are a feature of a vendor's minion task; a push of ours is one session and is tested as such"
+SESSIONS = (
+    "no: file ingestion sessions are a feature of a vendor's minion task; a push of ours is one session and is "
+    "tested as such"
+)
 CLIENT = "no: the waits and retries of Pinot's own client jar; our push calls the use cases directly"
 MULTI = "no: one specification pushes to one cluster"
 

@@ -13,7 +13,11 @@ WORDS = {Has.YES: "yes", Has.NO: "no", Has.UNKNOWN: "?"}
 
 
 def test_every_capability_is_a_row_with_what_each_version_has_and_how_that_was_verified() -> None:
-    rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in DOCUMENT.read_text().splitlines() if line.startswith("| ")]
+    rows = [
+        [cell.strip() for cell in line.strip("|\n").split("|")]
+        for line in DOCUMENT.read_text().splitlines()
+        if line.startswith("| ")
+    ]
     head = next(i for i, row in enumerate(rows) if row[:4] == ["what", *(str(v) for v in VERSIONS)])
     told = {row[0]: row[1:] for row in rows[head + 1 :]}
     known = {c.title: [WORDS[c.in_version(v)] for v in VERSIONS] for c in CAPABILITIES}

@@ -1,6 +1,8 @@
-"""Generated requests over the whole OpenAPI document, and beyond what it says: odd names, mutated documents, raw bytes, headers, forms.
+"""Generated requests over the whole OpenAPI document, and beyond what it says: odd names, mutated documents, raw bytes,
+headers, forms.
 
-``python -m pytest tests/security/test_campaign.py`` sends 2,000; ``make fuzz`` sends 20,000. The seed is printed and chosen by FUZZ_SEED.
+``python -m pytest tests/security/test_campaign.py`` sends 2,000; ``make fuzz`` sends 20,000. The seed is printed and
+chosen by FUZZ_SEED.
 """
 
 from __future__ import annotations
@@ -26,7 +28,11 @@ from hypothesis import strategies as st
 from schemathesis import Case
 from schemathesis.checks import not_a_server_error
 from schemathesis.core.failures import FailureGroup
-from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 
 from segments import wiring
 from segments.models import Grant
@@ -110,7 +116,9 @@ class Campaign:
         folder.mkdir()
         made = ApiCluster(folder)
         made.as_user("operator")
-        Grant.objects.get_or_create(user=User.objects.get(username="operator"), cluster="", tables="t", defaults={"right": "administer"})
+        Grant.objects.get_or_create(
+            user=User.objects.get(username="operator"), cluster="", tables="t", defaults={"right": "administer"}
+        )
         if any(word in label for word in _REALTIME):
             world = RealtimeWorld(folder, partitions=2)
             with wiring.use(world.ctx, made.broker):
@@ -127,7 +135,13 @@ class Campaign:
         bodies = st.one_of(known_bodies(operation.label), odd_bodies())
 
         @seed(number)
-        @settings(max_examples=count, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+        @settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
         @given(case=operation.as_strategy(), data=st.data())
         def attack(case: Case, data: st.DataObject) -> None:
             is_plain = _make_odd(case, data)

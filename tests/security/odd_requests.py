@@ -1,4 +1,6 @@
-"""Strategies for requests that nobody sends by accident: odd names and numbers, documents with one value replaced, raw bytes, headers."""
+"""Strategies for requests that nobody sends by accident: odd names and numbers, documents with one value replaced, raw
+bytes, headers.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +136,8 @@ YAMLS: Final = [
     "null: 1\n",
     "a: 1e999\n",
     "!!set {a}\n",
-    'jobType: SegmentCreationAndTarPush\ninputDirURI: "a\\0b"\ntableSpec: {tableName: t}\nrecordReaderSpec: {dataFormat: csv}\n',
+    'jobType: SegmentCreationAndTarPush\ninputDirURI: "a\\0b"\ntableSpec: {tableName: t}\nrecordReaderSpec: '
+    "{dataFormat: csv}\n",
     "jobType: SegmentCreationAndTarPush\ninputDirURI: /"
     + "x" * 5000
     + "\ntableSpec: {tableName: t}\nrecordReaderSpec: {dataFormat: csv}\n",
@@ -264,7 +267,9 @@ def known_bodies(label: str) -> st.SearchStrategy[bytes]:
         places = list(paths(document))
         return st.one_of(
             st.just(document),
-            st.tuples(st.sampled_from(places), st.sampled_from(ODD)).map(lambda drawn: changed(document, drawn[0], drawn[1])),
+            st.tuples(st.sampled_from(places), st.sampled_from(ODD)).map(
+                lambda drawn: changed(document, drawn[0], drawn[1])
+            ),
         )
 
     return st.sampled_from(found).flatmap(mutated).map(lambda body: json.dumps(body).encode())

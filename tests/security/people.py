@@ -17,7 +17,9 @@ _ORDER = ("read", "operate", "administer")
 
 @dataclass(frozen=True)
 class Asker:
-    """``grants`` {tables: right}; ``permissions`` for the whole installation; ``scopes`` of a token, None: with a password."""
+    """``grants`` {tables: right}; ``permissions`` for the whole installation; ``scopes`` of a token, None: with a
+    password.
+    """
 
     name: str
     grants: dict[str, str] = field(default_factory=dict)
@@ -37,7 +39,9 @@ class Asker:
             Grant.objects.create(user=user, tables=tables, right=right)
         if self.scopes is None:
             return basic(self.name, PASSWORD)
-        return f"Bearer {create_token(user, TokenWish('t', self.scopes, tables=self.token_tables), Actor(self.name))[1]}"
+        return (
+            f"Bearer {create_token(user, TokenWish('t', self.scopes, tables=self.token_tables), Actor(self.name))[1]}"
+        )
 
     def may(self, need: str) -> bool:
         """Is one who is asked for ``need`` let in? Tables are ``t``."""
@@ -60,7 +64,9 @@ class Asker:
     def _token_allows(self, right: str, what: str) -> bool:
         if self.scopes is None:
             return True
-        allowed = {s for scope in self.scopes for s in ((scope,) if scope == "query" else _ORDER[: _ORDER.index(scope) + 1])}
+        allowed = {
+            s for scope in self.scopes for s in ((scope,) if scope == "query" else _ORDER[: _ORDER.index(scope) + 1])
+        }
         is_covered = self.token_tables == "*" or what == "any" or (what == "table" and self.token_tables == "t")
         return right in allowed and is_covered
 
@@ -87,5 +93,12 @@ ASKERS = [
     Asker("token_administer_of_no_rights", scopes=("administer",)),
 ]
 #: Those with a session, for whom pages are there; some of them, because a page costs more than an answer of REST.
-_WITH_SESSIONS = ("nobody", "no_rights", "operator_of_t", "administrator_of_t", "administrator_of_another", "administrator")
+_WITH_SESSIONS = (
+    "nobody",
+    "no_rights",
+    "operator_of_t",
+    "administrator_of_t",
+    "administrator_of_another",
+    "administrator",
+)
 PEOPLE = [asker for asker in ASKERS if asker.name in _WITH_SESSIONS]

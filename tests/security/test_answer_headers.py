@@ -1,4 +1,6 @@
-"""Every answer says what a browser may do with it: pages, data, errors, redirects, files, and what goes past Django's machinery."""
+"""Every answer says what a browser may do with it: pages, data, errors, redirects, files, and what goes past Django's
+machinery.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from segments.api import direct
 from segments.dataplane.server.http.http_endpoint import HttpEndpoint
 from tests.api.cluster import ApiCluster, basic
 
-ALWAYS = ("X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Permissions-Policy", "Referrer-Policy", "Cross-Origin-Opener-Policy")
+ALWAYS = (
+    "X-Content-Type-Options",
+    "Cross-Origin-Resource-Policy",
+    "Permissions-Policy",
+    "Referrer-Policy",
+    "Cross-Origin-Opener-Policy",
+)
 NEVER = ("'unsafe-inline'", "'unsafe-eval'", "http:", "https:", "*")
 HTML = {"Accept": "text/html"}
 
@@ -29,7 +37,15 @@ def at_root() -> Client:
 
 
 @pytest.mark.parametrize(
-    "path", ["/login/", "/", "/console/query/", "/console/nothing/", "/console/tables/missing_OFFLINE/", "/console/audit/?page=x"]
+    "path",
+    [
+        "/login/",
+        "/",
+        "/console/query/",
+        "/console/nothing/",
+        "/console/tables/missing_OFFLINE/",
+        "/console/audit/?page=x",
+    ],
 )
 def test_our_own_pages_run_and_load_only_files_of_ours(cluster: ApiCluster, path: str) -> None:
     client = at_root()
@@ -39,7 +55,13 @@ def test_our_own_pages_run_and_load_only_files_of_ours(cluster: ApiCluster, path
     policy = answer["Content-Security-Policy"]
     assert answer["Content-Type"].startswith("text/html")
     assert not any(word in policy for word in NEVER)
-    for needed in ("default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'", "object-src 'none'"):
+    for needed in (
+        "default-src 'none'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "object-src 'none'",
+    ):
         assert needed in policy
     assert all(answer.get(name) for name in ALWAYS)
     assert "no-store" in answer["Cache-Control"]
@@ -47,9 +69,13 @@ def test_our_own_pages_run_and_load_only_files_of_ours(cluster: ApiCluster, path
 
 @pytest.mark.parametrize(
     ("path", "extra"),
-    [("/admin/", {"'unsafe-eval'", "'unsafe-inline'"}), ("/admin/segments/table/", {"'unsafe-eval'", "'unsafe-inline'"}),
-     ("/admin/nothing/", {"'unsafe-eval'", "'unsafe-inline'"}), ("/api/docs/", {"'unsafe-inline'"})],
-)  # fmt: skip
+    [
+        ("/admin/", {"'unsafe-eval'", "'unsafe-inline'"}),
+        ("/admin/segments/table/", {"'unsafe-eval'", "'unsafe-inline'"}),
+        ("/admin/nothing/", {"'unsafe-eval'", "'unsafe-inline'"}),
+        ("/api/docs/", {"'unsafe-inline'"}),
+    ],
+)
 def test_the_admin_and_the_explorer_get_only_what_their_look_needs_and_no_inline_script(
     cluster: ApiCluster, path: str, extra: set[str]
 ) -> None:
@@ -62,9 +88,17 @@ def test_the_admin_and_the_explorer_get_only_what_their_look_needs_and_no_inline
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("get", "/tables"), ("get", "/tables/missing"), ("get", "/api/schema/"), ("get", "/health"), ("get", "/metrics"), ("get", "/nothing"),
-     ("get", "/console/audit/csv/"), ("put", "/health")],
-)  # fmt: skip
+    [
+        ("get", "/tables"),
+        ("get", "/tables/missing"),
+        ("get", "/api/schema/"),
+        ("get", "/health"),
+        ("get", "/metrics"),
+        ("get", "/nothing"),
+        ("get", "/console/audit/csv/"),
+        ("put", "/health"),
+    ],
+)
 def test_data_may_run_and_load_nothing(cluster: ApiCluster, method: str, path: str) -> None:
     answer = getattr(at_root(), method)(path)
     assert answer["Content-Security-Policy"] == DATA_POLICY
@@ -88,7 +122,13 @@ def test_a_static_file_may_be_kept_but_not_run_as_a_document(db: None) -> None:
 
 def test_the_short_way_has_the_same_headers(cluster: ApiCluster) -> None:
     headers = [(b"authorization", basic("root", "a long enough secret").encode()), (b"host", b"testserver")]
-    scope = {"method": "POST", "path": "/query/sql", "headers": headers, "client": ("127.0.0.1", 1), "query_string": b""}
+    scope = {
+        "method": "POST",
+        "path": "/query/sql",
+        "headers": headers,
+        "client": ("127.0.0.1", 1),
+        "query_string": b"",
+    }
     answer = direct.answer(scope, b'{"sql": "select 1 from t"}')
     assert answer is not None
     found = {name.decode(): value.decode() for name, value in answer.headers}
@@ -106,7 +146,9 @@ def test_liveness_on_the_event_loop_has_them(db: None) -> None:
     async def receive() -> Any:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    asyncio.run(application({"type": "http", "path": "/health/liveness", "method": "GET", "headers": []}, receive, send))
+    asyncio.run(
+        application({"type": "http", "path": "/health/liveness", "method": "GET", "headers": []}, receive, send)
+    )
     assert (b"content-security-policy", DATA_POLICY.encode()) in sent[0]["headers"]
 
 

@@ -1,4 +1,6 @@
-"""A campaign of generated requests over every operation: no answer of 5xx, none that the OpenAPI document does not describe, none slow."""
+"""A campaign of generated requests over every operation: no answer of 5xx, none that the OpenAPI document does not
+describe, none slow.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ SEED = int(os.environ.get("FUZZ_SEED", "20"))
 
 
 @pytest.mark.timeout(3600)
-def test_no_generated_request_meets_a_fault_of_ours(tmp_path: Path, db: None, tasks: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_generated_request_meets_a_fault_of_ours(
+    tmp_path: Path, db: None, tasks: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(wiring, "servers", Servers)
     monkeypatch.setattr("segments.services.tables.table_removal._LET_GO_S", 0.1)
     found = Campaign(tmp_path, SEED).run(REQUESTS, os.environ.get("FUZZ_ONLY", ""))

@@ -29,7 +29,11 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return run
 
-    for place in ("segments.api.pushes.parse_spec", "segments.api.base.parse_json", "segments.console.views.push.pushes.parse_spec"):
+    for place in (
+        "segments.api.pushes.parse_spec",
+        "segments.api.base.parse_json",
+        "segments.console.views.push.pushes.parse_spec",
+    ):
         module, name = place.rsplit(".", 1)
         monkeypatch.setattr(place, noted(place, getattr(__import__(module, fromlist=[name]), name)))
     return seen
@@ -37,7 +41,9 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("path", ["/api/v1/pushes", "/tables", "/schemas"])
 @pytest.mark.parametrize("body", [aliases(7), _DEEP, "{" * 400, '{"a": ' + _DEEP])
-def test_the_body_of_a_login_without_rights_is_not_parsed(cluster: ApiCluster, parsed: list[str], path: str, body: str) -> None:
+def test_the_body_of_a_login_without_rights_is_not_parsed(
+    cluster: ApiCluster, parsed: list[str], path: str, body: str
+) -> None:
     client = cluster.as_user("nobody")
     took = seconds(lambda text: client.post(path, text, JSON), body)
     assert client.post(path, body, JSON).status_code == 403
@@ -64,9 +70,13 @@ def test_the_push_form_of_a_login_without_rights_is_not_parsed(cluster: ApiClust
         ("/tables", '{"a": 1e999}'),
     ],
 )
-def test_a_grant_on_one_table_makes_such_a_body_a_bad_request_at_once(cluster: ApiCluster, path: str, body: str) -> None:
+def test_a_grant_on_one_table_makes_such_a_body_a_bad_request_at_once(
+    cluster: ApiCluster, path: str, body: str
+) -> None:
     client = cluster.as_user("ann")
-    Grant.objects.create(user=User.objects.get(username="ann"), tables="sales_*", right="administer", cluster="pinotadmin")
+    Grant.objects.create(
+        user=User.objects.get(username="ann"), tables="sales_*", right="administer", cluster="pinotadmin"
+    )
     took = min(seconds(lambda text: client.post(path, text, JSON), body) for _ in range(2))
     assert client.post(path, body, JSON).status_code in (400, 403)
     assert took < 1
@@ -74,7 +84,9 @@ def test_a_grant_on_one_table_makes_such_a_body_a_bad_request_at_once(cluster: A
 
 def test_a_grant_on_one_table_does_not_open_another_that_the_body_names(cluster: ApiCluster) -> None:
     client = cluster.as_user("ann")
-    Grant.objects.create(user=User.objects.get(username="ann"), tables="sales_*", right="administer", cluster="pinotadmin")
+    Grant.objects.create(
+        user=User.objects.get(username="ann"), tables="sales_*", right="administer", cluster="pinotadmin"
+    )
     assert client.post("/schemas", schema_of("sales_x"), JSON).status_code == 200
     assert client.post("/schemas", schema_of("other"), JSON).status_code == 403
     assert client.post("/tables", config_of("other"), JSON).status_code == 403

@@ -1,4 +1,6 @@
-"""Every route x every method x everybody who could ask, against ``expectations.txt``. A new route without an expectation fails."""
+"""Every route x every method x everybody who could ask, against ``expectations.txt``. A new route without an
+expectation fails.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,22 @@ REACHED = 299
 BODY = {"tableName": "t", "tableType": "OFFLINE", "schemaName": "t"}
 #: Names that addresses are filled with.
 NAMES = {
-    "table": "t", "schema": "t", "typed": "t_OFFLINE", "segment": "s", "entry": "e", "entry_id": "e", "job": "j",
-    "instance": "Server_127.0.0.1_8098", "key": "k", "name": "n", "tenant": "x", "task_type": "x", "token": "1", "number": "1", "hook": "1",
-}  # fmt: skip
+    "table": "t",
+    "schema": "t",
+    "typed": "t_OFFLINE",
+    "segment": "s",
+    "entry": "e",
+    "entry_id": "e",
+    "job": "j",
+    "instance": "Server_127.0.0.1_8098",
+    "key": "k",
+    "name": "n",
+    "tenant": "x",
+    "task_type": "x",
+    "token": "1",
+    "number": "1",
+    "hook": "1",
+}
 
 
 def pages() -> list[Route]:
@@ -50,7 +65,9 @@ def test_every_route_has_an_expectation_and_every_expectation_a_route() -> None:
 
 
 def test_below_clusters_are_the_same_views() -> None:
-    below = {(r.path.removeprefix("/clusters/<cluster>"), r.view) for r in all_routes() if r.path.startswith("/clusters/")}
+    below = {
+        (r.path.removeprefix("/clusters/<cluster>"), r.view) for r in all_routes() if r.path.startswith("/clusters/")
+    }
     own = {(r.path, r.view) for r in own_rest_routes()}
     assert {(p, v) for p, v in below if v is not PassThrough} <= own
 
@@ -62,7 +79,9 @@ def reached(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> ApiCluster:
         for method in ("get", "post", "put", "delete"):
             if hasattr(view, method):
                 monkeypatch.setattr(view, method, lambda self, request, *a, **k: HttpResponse(status=REACHED))
-    monkeypatch.setattr("segments.api.replacement.lineage.find_job", lambda ctx, job: SimpleNamespace(table="t_OFFLINE"))
+    monkeypatch.setattr(
+        "segments.api.replacement.lineage.find_job", lambda ctx, job: SimpleNamespace(table="t_OFFLINE")
+    )
     monkeypatch.setattr("segments.api.tokens.revoke_token", lambda *_: [])
     return cluster
 
@@ -72,7 +91,9 @@ TABLE_ELSEWHERE = ("/api/v1/jobs/<job>", "/api/v1/pushes/<push_id>", "/tables/va
 
 
 def what_is_needed(route: Route, method: str) -> str:
-    """Of a read, too, with what it is asked for: the table of the address, the cluster as a whole, or nothing of any table."""
+    """Of a read, too, with what it is asked for: the table of the address, the cluster as a whole, or nothing of any
+    table.
+    """
     need = expected.of_web()[method, route.path]
     if need.partition(" ")[0] not in ("read", "query"):
         return need
@@ -104,22 +125,33 @@ def test_the_short_way_lets_in_nobody_whom_the_long_one_does_not(reached: ApiClu
         path = pattern.pattern.replace("(?P<table>[^/]+)", "<table>").replace("(?:query/sql|query|sql)", "sql")
         need = expected.of_web()[method, path]
         scope = {
-            "method": method, "path": path.replace("<table>", "t"), "query_string": b"type=OFFLINE", "client": ("127.0.0.1", 1),
-            "headers": [(b"authorization", authorization.encode()), (b"host", b"127.0.0.1"), (b"content-length", b"%d" % len(body))],
-        }  # fmt: skip
+            "method": method,
+            "path": path.replace("<table>", "t"),
+            "query_string": b"type=OFFLINE",
+            "client": ("127.0.0.1", 1),
+            "headers": [
+                (b"authorization", authorization.encode()),
+                (b"host", b"127.0.0.1"),
+                (b"content-length", b"%d" % len(body)),
+            ],
+        }
         answer = direct.answer(scope, body)
         is_in = answer is not None and answer.status == REACHED
         assert is_in == asker.may(need), (method, path, need)
 
 
-@pytest.mark.parametrize(("reader", "is_let_in"), [({}, False), ({"other": "administer"}, False), ({"t": "read"}, True)])
+@pytest.mark.parametrize(
+    ("reader", "is_let_in"), [({}, False), ({"other": "administer"}, False), ({"t": "read"}, True)]
+)
 def test_where_reading_takes_a_grant_an_address_of_a_table_opens_to_its_readers_only(
     reached: ApiCluster, settings: Any, reader: dict[str, str], is_let_in: bool
 ) -> None:
     settings.READ_BY_GRANT = True
     client = Client(headers={"Authorization": Asker("rita", reader).make()})
     for route in own_rest_routes():
-        if {"table", "schema"} & set(route.parameters) and expected.of_web().get(("GET", route.path), "").startswith("read"):
+        if {"table", "schema"} & set(route.parameters) and expected.of_web().get(("GET", route.path), "").startswith(
+            "read"
+        ):
             status = client.get(route.address(**NAMES), {"type": "OFFLINE"}).status_code
             assert status == (REACHED if is_let_in else 403), route.path
 
@@ -138,7 +170,9 @@ def world(cluster: ApiCluster, tasks: list[Any]) -> Iterator[dict[str, Any]]:
 
     cluster.create()
     cluster.push("s")
-    started = cluster.http.post("/segments/t/startReplaceSegments?type=OFFLINE", {"segmentsTo": ["x"]}, "application/json").json()
+    started = cluster.http.post(
+        "/segments/t/startReplaceSegments?type=OFFLINE", {"segmentsTo": ["x"]}, "application/json"
+    ).json()
     with wiring.use(replace(cluster.ctx, cluster=CLUSTER), cluster.broker):
         table = make_table("t_OFFLINE")
         make_table("t_REALTIME")
@@ -159,11 +193,22 @@ def outcome(answer: Any) -> str:
     return "missing" if answer.status_code == 404 else "in"
 
 
-#: What these pages are about is made by something that is not there here; then they say so before they ask for the right.
+#: What these pages are about is made by something that is not there here; then they say so before they ask for the
+#: right.
 ABSENT = (
-    "/end/cancel/", "/end/progress/", "/rollback/carry-on/", "/rollback/give-up/", "/deleted/<segment>/cancel/", "/cluster/check/",
-    "/consumption/commit/", "/consumption/", "/set-aside/export/", "/set-aside/replay/", "/set-aside/delete/", "/set-aside/<number>/",
-)  # fmt: skip
+    "/end/cancel/",
+    "/end/progress/",
+    "/rollback/carry-on/",
+    "/rollback/give-up/",
+    "/deleted/<segment>/cancel/",
+    "/cluster/check/",
+    "/consumption/commit/",
+    "/consumption/",
+    "/set-aside/export/",
+    "/set-aside/replay/",
+    "/set-aside/delete/",
+    "/set-aside/<number>/",
+)
 
 
 @pytest.mark.parametrize("asker", PEOPLE, ids=lambda a: a.name)
@@ -210,7 +255,13 @@ def test_every_model_of_the_admin_has_an_expectation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "flags"), [("nobody", None), ("person", {}), ("staff", {"is_staff": True}), ("root", {"is_staff": True, "is_superuser": True})]
+    ("kind", "flags"),
+    [
+        ("nobody", None),
+        ("person", {}),
+        ("staff", {"is_staff": True}),
+        ("root", {"is_staff": True, "is_superuser": True}),
+    ],
 )
 def test_the_admin_is_for_staff_with_djangos_permission_and_writes_only_where_expected(
     db: None, kind: str, flags: dict[str, bool] | None
@@ -239,8 +290,12 @@ def test_every_route_of_a_server_has_an_expectation() -> None:
 
 
 @pytest.mark.parametrize("asker", ASKERS, ids=lambda a: a.name)
-def test_a_servers_port_lets_in_exactly_who_may(cluster: ApiCluster, asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("segments.services.access.server_people.close_old_connections", lambda: None)  # which would be the test's own
+def test_a_servers_port_lets_in_exactly_who_may(
+    cluster: ApiCluster, asker: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "segments.services.access.server_people.close_old_connections", lambda: None
+    )  # which would be the test's own
     authorization = asker.make()
     gate, wrong = Authorization(None, ServerPeople("test")), []  # type: ignore[arg-type]  # nobody signs here
     for route in ROUTES:

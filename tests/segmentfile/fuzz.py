@@ -1,7 +1,8 @@
 """Damages segments at random and reads them: ``python -m tests.segmentfile.fuzz --mutations 20000 [--seed 1]``.
 
-Allowed outcomes are SegmentCorrupt, a fault that ``verify`` tells (the CRC finds what reading can not), and the same rows as before.
-Everything else is a failure: another exception, other rows without a fault, more than 10 s, or much more memory than the file has bytes.
+Allowed outcomes are SegmentCorrupt, a fault that ``verify`` tells (the CRC finds what reading can not), and the same
+rows as before. Everything else is a failure: another exception, other rows without a fault, more than 10 s, or much
+more memory than the file has bytes.
 """
 
 from __future__ import annotations
@@ -58,7 +59,13 @@ def subjects(folder: Path) -> list[Subject]:
         fields = [{"name": n, "encodingType": "RAW", "compressionCodec": codec} for n in rows]
         build(rows, schema, config_of(fields=fields), folder, codec)
         found.append(_subject(folder / codec))
-    build(rows, schema, config_of(useVarLengthDictionary=True, invertedIndexColumns=list(rows), nullHandlingEnabled=True), folder, "dict")
+    build(
+        rows,
+        schema,
+        config_of(useVarLengthDictionary=True, invertedIndexColumns=list(rows), nullHandlingEnabled=True),
+        folder,
+        "dict",
+    )
     found.append(_subject(folder / "dict"))
     for name in ("all_0", "tiny_0_v1"):
         write_tar(FIXTURES / name, folder / "tar")
@@ -67,7 +74,9 @@ def subjects(folder: Path) -> list[Subject]:
 
 
 def campaign(mutations: int, seed: int) -> tuple[collections.Counter[str], list[str]]:
-    """Damage and read that many times; (outcomes by kind, one line per failure). The same seed gives the same damage."""
+    """Damage and read that many times; (outcomes by kind, one line per failure). The same seed gives the
+    same damage.
+    """
     source = random.Random(seed)
     outcomes: collections.Counter[str] = collections.Counter()
     failures: list[str] = []
@@ -212,7 +221,9 @@ def main() -> int:
         sys.stdout.write(f"{count:8,} {outcome}\n")
     sys.stdout.write("".join(f"{line}\n" for line in failures[:50]))
     passed = time.monotonic() - begin
-    sys.stdout.write(f"{sum(outcomes.values()):,} mutations of seed {given.seed}, {len(failures)} failures, {math.ceil(passed)} s\n")
+    sys.stdout.write(
+        f"{sum(outcomes.values()):,} mutations of seed {given.seed}, {len(failures)} failures, {math.ceil(passed)} s\n"
+    )
     return 1 if failures else 0
 
 

@@ -34,7 +34,9 @@ def _spec(column: Any) -> dict[str, Any]:
     return {**spec, "format": rest[0], "granularity": "1:DAYS"} if rest else spec
 
 
-def config_of(time: str | None = None, ingestion: dict[str, Any] | None = None, fields: Iterable[Any] = (), **index: Any) -> TableConfig:
+def config_of(
+    time: str | None = None, ingestion: dict[str, Any] | None = None, fields: Iterable[Any] = (), **index: Any
+) -> TableConfig:
     """A table config with these ``tableIndexConfig`` keys."""
     return parse_table_config({
         "tableName": "t", "tableType": "OFFLINE", "segmentsConfig": {"timeColumnName": time} if time else {},
@@ -42,7 +44,9 @@ def config_of(time: str | None = None, ingestion: dict[str, Any] | None = None, 
     })  # fmt: skip
 
 
-def build(rows: dict[str, Any], schema: Schema, config: TableConfig, out: Path, name: str = "t_0", **options: Any) -> SegmentInfo:
+def build(
+    rows: dict[str, Any], schema: Schema, config: TableConfig, out: Path, name: str = "t_0", **options: Any
+) -> SegmentInfo:
     """Build ``out/<name>``."""
     return build_segment(pa.table(rows), schema, config, name, out, creation_time_ms=CREATED, **options)
 
@@ -78,7 +82,10 @@ def payloads(segment: Path) -> dict[str, str]:
     from segments.segmentfile import SegmentReader
 
     data = (segment / "v3" / "columns.psf").read_bytes()
-    return {f"{c}.{kind}": data[start + 8 : start + size].hex() for (c, kind), (start, size) in SegmentReader(segment).places().items()}
+    return {
+        f"{c}.{kind}": data[start + 8 : start + size].hex()
+        for (c, kind), (start, size) in SegmentReader(segment).places().items()
+    }
 
 
 def hexes(text: str) -> str:

@@ -1,4 +1,6 @@
-"""Damage is found: by verify, which says what is wrong, and by reading, which never fails in another way than SegmentCorrupt."""
+"""Damage is found: by verify, which says what is wrong, and by reading, which never fails in another way than
+SegmentCorrupt.
+"""
 
 import random
 import shutil
@@ -47,17 +49,42 @@ def test_case_8_one_flipped_bit_is_a_crc_mismatch(segment):
         ("columns.psf", bytes.fromhex("deadbeefdeafbead"), b"\0" * 8, "marker"),
         ("index_map", b"i.dictionary.size = 20", b"i.dictionary.size = 19", "dictionary has 11 bytes"),
         ("index_map", b"i.dictionary.startOffset", b"i.dictionary.endOffset", "neither a startOffset nor a size"),
-        ("index_map", b"d.forward_index.size = 9", b"d.forward_index.size = 12", "overlaps forward_index of column 'bd'"),
-        ("index_map", b"uuid.nullvalue_vector.size = 26", b"uuid.nullvalue_vector.size = 99", "does not fit into columns.psf of 2874"),
+        (
+            "index_map",
+            b"d.forward_index.size = 9",
+            b"d.forward_index.size = 12",
+            "overlaps forward_index of column 'bd'",
+        ),
+        (
+            "index_map",
+            b"uuid.nullvalue_vector.size = 26",
+            b"uuid.nullvalue_vector.size = 99",
+            "does not fit into columns.psf of 2874",
+        ),
         ("metadata.properties", b"column.i.cardinality = 3", b"column.i.cardinality = 4", "4 x 4 are needed"),
         ("metadata.properties", b"column.i.bitsPerElement = 2", b"column.i.bitsPerElement = 9", "too few"),
         ("metadata.properties", b"column.i.maxValue = 5", b"column.i.maxValue = 7", "maxValue is 7, the data say 5"),
-        ("metadata.properties", b"column.imv.maxNumberOfMultiValues = 3", b"column.imv.maxNumberOfMultiValues = 2", "is 2"),
-        ("metadata.properties", b"column.imv.totalNumberOfEntries = 6", b"column.imv.totalNumberOfEntries = 60", "few for 60 values"),
+        (
+            "metadata.properties",
+            b"column.imv.maxNumberOfMultiValues = 3",
+            b"column.imv.maxNumberOfMultiValues = 2",
+            "is 2",
+        ),
+        (
+            "metadata.properties",
+            b"column.imv.totalNumberOfEntries = 6",
+            b"column.imv.totalNumberOfEntries = 60",
+            "few for 60 values",
+        ),
         ("metadata.properties", b"segment.total.docs = 4", b"segment.total.docs = 5", "rows"),
-        ("columns.psf", bytes.fromhex("80000000fffffffd00000005"), bytes.fromhex("8000000000000005fffffffd"), "not in ascending order"),
+        (
+            "columns.psf",
+            bytes.fromhex("80000000fffffffd00000005"),
+            bytes.fromhex("8000000000000005fffffffd"),
+            "not in ascending order",
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_fault_is_told_with_its_place(segment, file, old, new, fault):
     _edit(segment, file, old, new)
     assert any(fault in line for line in verify(segment)), verify(segment)

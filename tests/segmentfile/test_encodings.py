@@ -7,7 +7,13 @@ import pyarrow as pa
 import pytest
 
 from segments.segmentfile import SegmentReader
-from segments.segmentfile.columns.javatext import decimal_bytes, decimal_from_bytes, java_double, java_float, parse_decimal
+from segments.segmentfile.columns.javatext import (
+    decimal_bytes,
+    decimal_from_bytes,
+    java_double,
+    java_float,
+    parse_decimal,
+)
 from segments.segmentfile.format.bits import bits_for, pack, unpack
 from segments.segmentfile.format.dictionary import distinct, payload
 from segments.segmentfile.format.forward import docs_per_chunk, roaring, sorted_pairs
@@ -53,12 +59,22 @@ def test_case_17_fixed_and_variable_length_strings():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("0", "000000"), ("1", "000001"), ("-1", "0000ff"), ("127", "00007f"), ("128", "00000080"),
-        ("-128", "000080"), ("-129", "0000ff7f"), ("255", "000000ff"), ("256", "00000100"), ("1.5", "00010f"), ("-0.001", "0003ff"),
+        ("0", "000000"),
+        ("1", "000001"),
+        ("-1", "0000ff"),
+        ("127", "00007f"),
+        ("128", "00000080"),
+        ("-128", "000080"),
+        ("-129", "0000ff7f"),
+        ("255", "000000ff"),
+        ("256", "00000100"),
+        ("1.5", "00010f"),
+        ("-0.001", "0003ff"),
         ("99999999999999999999.5", "00013635c9adc5de9ffffb"),
-        ("100", "fffe01"), ("1E-300", "012c01"),
+        ("100", "fffe01"),
+        ("1E-300", "012c01"),
     ],
-)  # fmt: skip
+)
 def test_case_21_decimal_bytes(text, expected):
     value = parse_decimal(text)
     assert decimal_bytes(value).hex() == expected
@@ -94,10 +110,16 @@ def test_the_fast_sort_agrees_with_the_plain_one(kind):
 @pytest.mark.parametrize(
     ("ids", "bits", "expected"),
     [
-        ([0, 1, 1, 0, 1], 1, "68"), ([0, 1, 2, 3, 3], 2, "1bc0"), ([0, 1, 2, 3, 4, 5], 3, "053940"), ([5, 0, 31, 16], 5, "283f00"),
-        ([0, 255, 128], 8, "00ff80"), ([8000, 1, 4095], 13, "fa00005ffe"), ([70000, 5], 17, "88b8000140"), ([4, 2, 3, 0, 1], 3, "8982"),
+        ([0, 1, 1, 0, 1], 1, "68"),
+        ([0, 1, 2, 3, 3], 2, "1bc0"),
+        ([0, 1, 2, 3, 4, 5], 3, "053940"),
+        ([5, 0, 31, 16], 5, "283f00"),
+        ([0, 255, 128], 8, "00ff80"),
+        ([8000, 1, 4095], 13, "fa00005ffe"),
+        ([70000, 5], 17, "88b8000140"),
+        ([4, 2, 3, 0, 1], 3, "8982"),
     ],
-)  # fmt: skip
+)
 def test_case_25_packing(ids, bits, expected):
     packed = pack(np.array(ids, np.uint32), bits)
     assert packed.hex() == expected
@@ -121,7 +143,9 @@ def test_case_26_bits_for_a_cardinality():
 
 
 def test_case_28_sorted_index():
-    assert sorted_pairs(np.array([0, 0, 1, 2], np.uint32), 3).hex() == hexes("00000000 00000001 00000002 00000002 00000003 00000003")
+    assert sorted_pairs(np.array([0, 0, 1, 2], np.uint32), 3).hex() == hexes(
+        "00000000 00000001 00000002 00000002 00000003 00000003"
+    )
     assert sorted_pairs(np.zeros(4, np.uint32), 1).hex() == hexes("00000000 00000003")
 
 
@@ -150,25 +174,33 @@ def _raw(tmp_path, kind, values, codec, **more):
 
 def test_case_32_raw_int(tmp_path):
     expected = (
-        "00000004 00000001 00000400 00000004 00000005 00000000 0000001c 0000000000000024 00000005 ffffffff 00000007 00000007 00000002"
+        "00000004 00000001 00000400 00000004 00000005 00000000 0000001c 0000000000000024 00000005 ffffffff 00000007 "
+        "00000007 00000002"
     )
     assert _raw(tmp_path, "INT", I, "PASS_THROUGH") == hexes(expected)
 
 
 def test_case_33_raw_string(tmp_path):
     expected = (
-        "00000004 00001000 00000000 00000018 00000000 00000000 05000000 18000000 1a000000 1b000000 1b000000 1e000000 6262 61 636363 6262"
+        "00000004 00001000 00000000 00000018 00000000 00000000 05000000 18000000 1a000000 1b000000 1b000000 1e000000 "
+        "6262 61 636363 6262"
     )
     assert _raw(tmp_path, "STRING", ["bb", "a", "", "ccc", "bb"], "PASS_THROUGH") == hexes(expected)
 
 
 def test_case_35_raw_multi_value_int(tmp_path):
-    expected = "00000004 00003e80 00000000 00000018 00000000 00000000 05000000 18000000 24000000 2c000000 34000000 40000000"
-    assert _raw(tmp_path, "INT[]", M, "PASS_THROUGH").startswith(hexes(expected + "00000002 00000001 00000002 00000001 00000003"))
+    expected = (
+        "00000004 00003e80 00000000 00000018 00000000 00000000 05000000 18000000 24000000 2c000000 34000000 40000000"
+    )
+    assert _raw(tmp_path, "INT[]", M, "PASS_THROUGH").startswith(
+        hexes(expected + "00000002 00000001 00000002 00000001 00000003")
+    )
 
 
 def test_case_36_raw_multi_value_string(tmp_path):
-    expected = "00000004 00003a98 00000000 00000018 00000000 00000000 05000000 18000000 27000000 2f000000 3a000000 43000000"
+    expected = (
+        "00000004 00003a98 00000000 00000018 00000000 00000000 05000000 18000000 27000000 2f000000 3a000000 43000000"
+    )
     rows = "00000002 00000001 00000002 78 7979 00000001 00000000"
     values = [["x", "yy"], [""], ["zzz"], ["x"], ["q", "r"]]
     assert _raw(tmp_path, "STRING[]", values, "PASS_THROUGH").startswith(hexes(expected + rows))
@@ -176,14 +208,16 @@ def test_case_36_raw_multi_value_string(tmp_path):
 
 def test_case_37_raw_long_lz4(tmp_path):
     expected = (
-        "00000004 00000001 00000400 00000008 00000005 00000003 0000001c 0000000000000024 120001002305ff0100020f002700070800500000000002"
+        "00000004 00000001 00000400 00000008 00000005 00000003 0000001c 0000000000000024 "
+        "120001002305ff0100020f002700070800500000000002"
     )
     assert _raw(tmp_path, "LONG", I, "LZ4") == hexes(expected)
 
 
 def test_case_41_raw_decimal(tmp_path):
     expected = (
-        "00000004 00002af8 00000004 00000018 00000000 00000000 28000000 f019 04000000 14000000 17000000 22000000 25000000 000285"
+        "00000004 00002af8 00000004 00000018 00000000 00000000 28000000 f019 04000000 14000000 17000000 22000000 "
+        "25000000 000285"
         "00013635c9adc5de9ffffb 000000 000000"
     )
     assert _raw(tmp_path, "BIG_DECIMAL", ["-1.23", "99999999999999999999.5", "0", None], "LZ4") == hexes(expected)
@@ -199,9 +233,12 @@ def test_case_43_chunk_sizes():
 def test_every_codec_round_trips_over_several_chunks(tmp_path, codec, kind):
     rows = 3000
     values = {
-        "INT": list(range(rows)), "STRING": ["x" * (i % 90) for i in range(rows)], "LONG[]": [[i] * (1 + i % 3) for i in range(rows)],
-        "STRING[]": [["v" * (i % 7), str(i)] for i in range(rows)], "BYTES": [bytes([i % 256]) * (i % 5) for i in range(rows)],
-    }[kind]  # fmt: skip
+        "INT": list(range(rows)),
+        "STRING": ["x" * (i % 90) for i in range(rows)],
+        "LONG[]": [[i] * (1 + i % 3) for i in range(rows)],
+        "STRING[]": [["v" * (i % 7), str(i)] for i in range(rows)],
+        "BYTES": [bytes([i % 256]) * (i % 5) for i in range(rows)],
+    }[kind]
     _raw(tmp_path, kind, values, codec)
     assert SegmentReader(tmp_path / "t_0").column("x").to_pylist() == values
 
@@ -213,9 +250,12 @@ def _bytes(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "00000002 00000001 000003e8 00000004 00000005 00000000 0000001c 00000020 00000005 ffffffff 00000007 00000007 00000002",
-        "00000003 00000001 000003e8 00000004 00000005 00000000 0000001c 0000000000000024 00000005 ffffffff 00000007 00000007 00000002",
-        "00000004 00000001 00000400 00000004 00000005 00000001 0000001c 0000000000000024 144c00000005ffffffff000000070000000700000002",
+        "00000002 00000001 000003e8 00000004 00000005 00000000 0000001c 00000020 00000005 ffffffff 00000007 "
+        "00000007 00000002",
+        "00000003 00000001 000003e8 00000004 00000005 00000000 0000001c 0000000000000024 00000005 ffffffff "
+        "00000007 00000007 00000002",
+        "00000004 00000001 00000400 00000004 00000005 00000001 0000001c 0000000000000024 "
+        "144c00000005ffffffff000000070000000700000002",
         "00000004 00000001 00000400 00000004 00000005 00000005 0000001c 0000000000000024"
         "789c63606060fd0f040c0c0cec50cc04003a930412 00000014",
         "00000004 00000001 00000400 00000004 00000005 00000007 0000001c 0000000000000024"
@@ -237,9 +277,12 @@ def test_case_40_delta_longs_read():
 @pytest.mark.parametrize(
     "text",
     [
-        "00000004 00001000 00000005 00000018 00000000 00000000 789c63656060900062292096866239204e4a4a4c4e4e4e4a020018d2039e 20000000",
-        "00000006 00001000 00000004 00000018 00000000 00000000 20000000 a2 05000000020000000100 0100 13 03 1000 80 6262616363636262",
-        "00000006 00001000 00000000 00000018 00000000 00000000 05000000 18000000 1a000000 1b000000 1b000000 1e000000 626261636363 6262",
+        "00000004 00001000 00000005 00000018 00000000 00000000 "
+        "789c63656060900062292096866239204e4a4a4c4e4e4e4a020018d2039e 20000000",
+        "00000006 00001000 00000004 00000018 00000000 00000000 20000000 a2 05000000020000000100 0100 13 03 1000 "
+        "80 6262616363636262",
+        "00000006 00001000 00000000 00000018 00000000 00000000 05000000 18000000 1a000000 1b000000 1b000000 "
+        "1e000000 626261636363 6262",
     ],
 )
 def test_cases_33_34_39_foreign_raw_strings_read(text):
@@ -250,7 +293,10 @@ def test_cases_33_34_39_foreign_raw_strings_read(text):
 
 @pytest.mark.parametrize("version", [5, 6])
 def test_case_35_multi_value_rows_without_counts_read(version):
-    head = f"{version:08x} 00002ee0 00000000 00000018 00000000 00000000 05000000 18000000 20000000 24000000 28000000 30000000"
+    head = (
+        f"{version:08x} 00002ee0 00000000 00000018 00000000 00000000 05000000 18000000 20000000 24000000 28000000 "
+        "30000000"
+    )
     body = "".join(f"{v:08x}" for row in M for v in row)
     offsets, data, found = read_rows(_bytes(head + body), 5)
     rows, values = read_lists(offsets, data, found, "INT")
@@ -263,16 +309,22 @@ def test_case_31_multi_value_entry_dictionary_reads(tmp_path):
     from segments.segmentfile.format.decode import multi_ids
 
     column = SegmentReader(tmp_path / "t_0").info.columns["m"]
-    offsets, ids = multi_ids(column, _bytes("ffabcdef 0001 02 02 00000004 00000007 0000001a 0000001c 18c0 09ce 19fc"), 5, 0, 5)
+    offsets, ids = multi_ids(
+        column, _bytes("ffabcdef 0001 02 02 00000004 00000007 0000001a 0000001c 18c0 09ce 19fc"), 5, 0, 5
+    )
     assert offsets.tolist() == [0, 2, 3, 4, 6, 9]
     assert ids.tolist() == [0, 1, 2, 1, 0, 1, 3, 3, 3]
-    offsets, ids = multi_ids(column, _bytes("ffabcdef 0001 02 02 00000004 00000007 0000001a 0000001c 18c0 09ce 19fc"), 5, 2, 4)
+    offsets, ids = multi_ids(
+        column, _bytes("ffabcdef 0001 02 02 00000004 00000007 0000001a 0000001c 18c0 09ce 19fc"), 5, 2, 4
+    )
     assert (offsets.tolist(), ids.tolist()) == ([0, 1, 3], [1, 0, 1])
 
 
 def test_case_45_a_huge_chunk_reads():
     value = b"v" * 6000
-    text = "00000004 00001000 00000000 00000020 00000000 00000000 80000001 00000000".replace("80000001 00000000", "01000080 09000000")
+    text = "00000004 00001000 00000000 00000020 00000000 00000000 80000001 00000000".replace(
+        "80000001 00000000", "01000080 09000000"
+    )
     small = "01000000 08000000 61"
     offsets, data, _ = read_rows(_bytes(text + small + value.hex()), 2)
     assert (np.diff(offsets).tolist(), data.tobytes()) == ([1, 6000], b"a" + value)
@@ -311,9 +363,20 @@ def test_case_50_non_null_columns_say_so_only_when_null_handling_is_on(tmp_path)
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(1e10, "1.0E10"), (0.001, "0.001"), (0.00012, "1.2E-4"), (1234567.0, "1234567.0"), (12345678.0, "1.2345678E7"), (-2.5, "-2.5"),
-     (0.0, "0.0"), (float("-inf"), "-Infinity"), (123.456, "123.456"), (1e-300, "1.0E-300"), (100.0, "100.0")],
-)  # fmt: skip
+    [
+        (1e10, "1.0E10"),
+        (0.001, "0.001"),
+        (0.00012, "1.2E-4"),
+        (1234567.0, "1234567.0"),
+        (12345678.0, "1.2345678E7"),
+        (-2.5, "-2.5"),
+        (0.0, "0.0"),
+        (float("-inf"), "-Infinity"),
+        (123.456, "123.456"),
+        (1e-300, "1.0E-300"),
+        (100.0, "100.0"),
+    ],
+)
 def test_doubles_print_as_in_java(value, text):
     assert java_double(value) == text
 

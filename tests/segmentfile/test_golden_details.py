@@ -1,4 +1,6 @@
-"""Single golden cases: checksums, old dictionaries, default codecs, long values, partition lines (segment-format-examples.md B to L)."""
+"""Single golden cases: checksums, old dictionaries, default codecs, long values, partition lines
+(segment-format-examples.md B to L).
+"""
 
 import numpy as np
 import pytest
@@ -20,8 +22,14 @@ def test_case_4_adler_32():
 
 def test_case_24_an_old_fixed_width_dictionary_reads_up_to_its_first_zero():
     column = ColumnInfo("name", "STRING", "DIMENSION", True, True, False, 2, 2, 1, 2, 0, entry_length=9)
-    assert decode_dictionary(column, _bytes("6c796e6461 00000000 6c796e646120322e30")).to_pylist() == ["lynda", "lynda 2.0"]
-    assert decode_dictionary(column, _bytes("6c796e6461 25252525 6c796e646120322e30")).to_pylist() == ["lynda%%%%", "lynda 2.0"]
+    assert decode_dictionary(column, _bytes("6c796e6461 00000000 6c796e646120322e30")).to_pylist() == [
+        "lynda",
+        "lynda 2.0",
+    ]
+    assert decode_dictionary(column, _bytes("6c796e6461 25252525 6c796e646120322e30")).to_pylist() == [
+        "lynda%%%%",
+        "lynda 2.0",
+    ]
 
 
 def test_case_27_text_ids_are_packed(tmp_path):
@@ -42,7 +50,12 @@ def test_case_46_values_longer_than_a_chunk_get_a_chunk_that_holds_them(tmp_path
     """So that no huge chunk is written, which Pinot reads wrongly the second time."""
     rows = ["x" * n for n in (10, 2_000_000, 5, 1_500_000, 3)]
     schema = schema_of({"name": "s", "dataType": "STRING", "maxLength": 3_000_000})
-    build({"s": rows}, schema, config_of(fields=[{"name": "s", "encodingType": "RAW", "compressionCodec": codec}]), tmp_path)
+    build(
+        {"s": rows},
+        schema,
+        config_of(fields=[{"name": "s", "encodingType": "RAW", "compressionCodec": codec}]),
+        tmp_path,
+    )
     data = bytes.fromhex(payloads(tmp_path / "t_0")["s.forward_index"])
     target, start = int.from_bytes(data[4:8], "big"), int.from_bytes(data[12:16], "big")
     assert target >= 2_000_008
@@ -62,8 +75,8 @@ def test_case_76_partition_lines_follow_the_maximum_and_ranges_read(tmp_path):
     path = tmp_path / "t_0" / "v3" / "metadata.properties"
     text = path.read_text()
     assert (
-        "column.s.maxValue = null\ncolumn.s.partitionFunction = Murmur\ncolumn.s.numPartitions = 4\ncolumn.s.partitionValues = 1,2,3\n"
-        in text
+        "column.s.maxValue = null\ncolumn.s.partitionFunction = Murmur\ncolumn.s.numPartitions = "
+        "4\ncolumn.s.partitionValues = 1,2,3\n" in text
     )
     path.write_text(text.replace("partitionValues = 1,2,3", "partitionValues = [0 2],[5 5]"))
     assert read_info(tmp_path / "t_0").columns["s"].partitions == (0, 1, 2, 5)

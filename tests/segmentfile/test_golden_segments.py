@@ -1,4 +1,6 @@
-"""Whole segments made by real Pinot are reproduced byte for byte and read back (segment-format-examples.md A, B, 58)."""
+"""Whole segments made by real Pinot are reproduced byte for byte and read back
+(segment-format-examples.md A, B, 58).
+"""
 
 import shutil
 from pathlib import Path
@@ -31,14 +33,18 @@ def test_case_3_a_segment_of_every_type_is_pinots_own_bytes(tmp_path):
 def test_case_3_the_same_rows_without_dictionaries_have_pinots_crcs(tmp_path):
     schema, body = all_schema(), all_config().body
     index = {k: v for k, v in body["tableIndexConfig"].items() if k != "segmentPartitionConfig"}
-    config = parse_table_config({**body, "tableIndexConfig": {**index, "noDictionaryColumns": [f.name for f in schema.fields]}})
+    config = parse_table_config(
+        {**body, "tableIndexConfig": {**index, "noDictionaryColumns": [f.name for f in schema.fields]}}
+    )
     info = build_segment(all_rows(), schema, config, "all_0", tmp_path, creation_time_ms=CREATED)
     assert (info.crc, info.data_crc) == (0x54388D5C, 0x9EA2D71B)
     assert info.columns["inv"].has_dictionary  # its inverted index forces one
 
 
 def test_case_58_an_empty_segment_is_pinots_own_bytes(tmp_path):
-    info = build_segment(pa.table({}), all_schema(), all_config(), "empty_0", tmp_path, creation_time_ms=CREATED, now_ms=20_778 * DAY_MS)
+    info = build_segment(
+        pa.table({}), all_schema(), all_config(), "empty_0", tmp_path, creation_time_ms=CREATED, now_ms=20_778 * DAY_MS
+    )
     assert _files(tmp_path / "empty_0") == _files(FIXTURES / "empty_0")
     assert (info.total_docs, info.data_crc) == (0, 1)
 
@@ -80,7 +86,13 @@ def test_the_description_says_what_the_metadata_say():
     assert (info.start_time, info.end_time, info.time_unit) == (19000, 19003, "DAYS")
     assert (info.start_time_ms, info.end_time_ms) == (19000 * DAY_MS, 19003 * DAY_MS)
     s = info.columns["s"]
-    assert (s.min_value, s.max_value, s.partition_function, s.num_partitions, s.partitions) == (" lead", "null", "Murmur", 4, (1, 2, 3))
+    assert (s.min_value, s.max_value, s.partition_function, s.num_partitions, s.partitions) == (
+        " lead",
+        "null",
+        "Murmur",
+        4,
+        (1, 2, 3),
+    )
     assert info.columns["js"].max_value == '{"b":[1,2]}'
     assert (info.columns["imv"].total_entries, info.columns["imv"].max_multi_values) == (6, 3)
 
@@ -104,7 +116,9 @@ def test_case_59_creation_meta_may_be_missing_or_short():
     assert parse_info(metadata, meta[:16]).data_crc is None
 
 
-@pytest.mark.parametrize("key", ["segment.total.docs", "column.c.columnType", "column.c.dataType", "column.c.cardinality"])
+@pytest.mark.parametrize(
+    "key", ["segment.total.docs", "column.c.columnType", "column.c.dataType", "column.c.cardinality"]
+)
 def test_case_51_a_missing_key_is_named(key):
     lines = (FIXTURES / "tiny_0_v3" / "v3" / "metadata.properties").read_text().splitlines(keepends=True)
     text = "".join(line for line in lines if not line.startswith(key + " "))
@@ -122,9 +136,19 @@ def test_custom_values_and_stream_offsets_come_back(tmp_path):
 
 
 NEEDED = {
-    "columnType", "dataType", "isSingleValues", "maxNumberOfMultiValues", "hasDictionary", "isSorted", "bitsPerElement", "cardinality",
-    "totalNumberOfEntries", "lengthOfEachEntry", "datetimeFormat", "datetimeGranularity",
-}  # fmt: skip
+    "columnType",
+    "dataType",
+    "isSingleValues",
+    "maxNumberOfMultiValues",
+    "hasDictionary",
+    "isSorted",
+    "bitsPerElement",
+    "cardinality",
+    "totalNumberOfEntries",
+    "lengthOfEachEntry",
+    "datetimeFormat",
+    "datetimeGranularity",
+}
 
 
 def test_case_52_a_segment_with_only_the_needed_keys_reads_the_same(tmp_path):

@@ -1,4 +1,6 @@
-"""The v1 layout is written as Pinot writes it, and segments move between the layouts without losing a byte (golden case 2)."""
+"""The v1 layout is written as Pinot writes it, and segments move between the layouts without losing a byte (golden case
+2).
+"""
 
 import shutil
 from pathlib import Path
@@ -9,7 +11,17 @@ from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, SegmentCorrupt
 from segments.segmentfile import SegmentReader, build_segment, convert_layout, read_info, verify
 from segments.segmentfile.format.crc import adler32, combine
-from tests.segmentfile.samples import CREATED, FIXTURES, all_config, all_rows, all_schema, build, config_of, schema_of, tiny
+from tests.segmentfile.samples import (
+    CREATED,
+    FIXTURES,
+    all_config,
+    all_rows,
+    all_schema,
+    build,
+    config_of,
+    schema_of,
+    tiny,
+)
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -18,7 +30,9 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 def _v1(config):
     body = config.body
-    return parse_table_config({**body, "tableIndexConfig": {**(body.get("tableIndexConfig") or {}), "segmentFormatVersion": "v1"}})
+    return parse_table_config(
+        {**body, "tableIndexConfig": {**(body.get("tableIndexConfig") or {}), "segmentFormatVersion": "v1"}}
+    )
 
 
 def test_case_2_tiny_in_the_v1_layout_is_pinots_own_bytes(tmp_path):
@@ -40,7 +54,9 @@ def test_every_type_survives_v1_and_back(tmp_path):
     convert_layout(FIXTURES / "all_0", tmp_path / "down", layout="v1")
     built, down = _files(tmp_path / "built" / "all_0"), _files(tmp_path / "down" / "all_0")
     metadata, meta = "metadata.properties", "creation.meta"
-    assert {k: v for k, v in built.items() if k not in (metadata, meta)} == {k: v for k, v in down.items() if k not in (metadata, meta)}
+    assert {k: v for k, v in built.items() if k not in (metadata, meta)} == {
+        k: v for k, v in down.items() if k not in (metadata, meta)
+    }
     convert_layout(tmp_path / "built" / "all_0", tmp_path / "up")
     assert _files(tmp_path / "up" / "all_0") == _files(FIXTURES / "all_0")
 

@@ -15,9 +15,12 @@ from tests.segmentfile.samples import FIXTURES, build, config_of, schema_of
 
 COMPARE = {"=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 VALUES = {
-    "LONG": st.integers(-50, 50), "DOUBLE": st.integers(-9, 9).map(lambda i: i / 4), "STRING": st.text("ab, é\uffff😀", max_size=3),
-    "BYTES": st.binary(max_size=2), "FLOAT": st.floats(-1, 1, width=32),
-}  # fmt: skip
+    "LONG": st.integers(-50, 50),
+    "DOUBLE": st.integers(-9, 9).map(lambda i: i / 4),
+    "STRING": st.text("ab, é\uffff😀", max_size=3),
+    "BYTES": st.binary(max_size=2),
+    "FLOAT": st.floats(-1, 1, width=32),
+}
 
 
 def _java(value):
@@ -27,7 +30,12 @@ def _java(value):
 @st.composite
 def _question(draw):
     kind = draw(st.sampled_from(sorted(VALUES)))
-    return kind, draw(st.lists(VALUES[kind], min_size=1, max_size=6)), draw(st.sampled_from(sorted(COMPARE))), draw(VALUES[kind])
+    return (
+        kind,
+        draw(st.lists(VALUES[kind], min_size=1, max_size=6)),
+        draw(st.sampled_from(sorted(COMPARE))),
+        draw(VALUES[kind]),
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -47,12 +55,19 @@ def test_a_segment_with_a_matching_row_is_never_left_out(question, raw):
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [
-        (Condition("day", "=", (19_000,)), True), (Condition("day", "=", (18_999,)), False), (Condition("day", "<", (19_000,)), False),
-        (Condition("day", ">", ("19003",)), False), (Condition("day", ">=", (19_003,)), True), (Condition("day", "IN", (1, 2)), False),
-        (Condition("day", "IN", (1, 19_001)), True), (Condition("missing", "=", (1,)), True), (Condition("bd", ">", ("500",)), False),
-        (Condition("s", "=", ("zebra",)), False), (Condition("uuid", "<", ("00000000-0000-0000-0000-000000000000",)), False),
+        (Condition("day", "=", (19_000,)), True),
+        (Condition("day", "=", (18_999,)), False),
+        (Condition("day", "<", (19_000,)), False),
+        (Condition("day", ">", ("19003",)), False),
+        (Condition("day", ">=", (19_003,)), True),
+        (Condition("day", "IN", (1, 2)), False),
+        (Condition("day", "IN", (1, 19_001)), True),
+        (Condition("missing", "=", (1,)), True),
+        (Condition("bd", ">", ("500",)), False),
+        (Condition("s", "=", ("zebra",)), False),
+        (Condition("uuid", "<", ("00000000-0000-0000-0000-000000000000",)), False),
     ],
-)  # fmt: skip
+)
 def test_metadata_decide(condition, expected):
     assert may_match(read_info(FIXTURES / "all_0"), condition) is expected
 
@@ -65,7 +80,9 @@ def test_the_dictionary_knows_what_lies_between_min_and_max():
 
 def test_partitions_rule_out_values_of_others(tmp_path):
     partition = {"columnPartitionMap": {"k": {"functionName": "Murmur", "numPartitions": 4}}}
-    info = build({"k": ["a", "hello"]}, schema_of(("k", "STRING")), config_of(segmentPartitionConfig=partition), tmp_path)
+    info = build(
+        {"k": ["a", "hello"]}, schema_of(("k", "STRING")), config_of(segmentPartitionConfig=partition), tmp_path
+    )
     assert info.columns["k"].partitions == (0, 1)
     inside = ["b", "c", "d", "e", "f", "g"]  # between min and max, so only the partition decides
     for value in inside:
@@ -80,7 +97,8 @@ def test_an_empty_segment_holds_nothing():
 
 
 @pytest.mark.parametrize(
-    "condition", [Condition("i", "=", ("abc",)), Condition("i", "=", ()), Condition("i", "<", (1, 2)), Condition("i", "~", (1,))]
+    "condition",
+    [Condition("i", "=", ("abc",)), Condition("i", "=", ()), Condition("i", "<", (1, 2)), Condition("i", "~", (1,))],
 )
 def test_a_condition_that_is_none_is_refused(condition):
     with pytest.raises(InvalidInput):

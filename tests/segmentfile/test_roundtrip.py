@@ -17,21 +17,35 @@ from segments.segmentfile import SegmentReader, build_segment, transform_table, 
 from tests.segmentfile.samples import CREATED, build, config_of, schema_of
 
 ARROW = {
-    "INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64(), "STRING": pa.string(), "BYTES": pa.binary(),
-    "BOOLEAN": pa.bool_(), "BIG_DECIMAL": pa.string(), "TIMESTAMP": pa.int64(), "UUID": pa.binary(), "JSON": pa.string(),
-}  # fmt: skip
+    "INT": pa.int32(),
+    "LONG": pa.int64(),
+    "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(),
+    "STRING": pa.string(),
+    "BYTES": pa.binary(),
+    "BOOLEAN": pa.bool_(),
+    "BIG_DECIMAL": pa.string(),
+    "TIMESTAMP": pa.int64(),
+    "UUID": pa.binary(),
+    "JSON": pa.string(),
+}
 #: Either side of the surrogates, beyond them, and what metadata must escape.
 EDGES = "\ud7ff\ue000\uffff\U00010000😀\0, "
 VALUES = {
-    "INT": st.integers(-(2**31), 2**31 - 1), "LONG": st.integers(-(2**63), 2**63 - 1), "FLOAT": st.floats(width=32),
+    "INT": st.integers(-(2**31), 2**31 - 1),
+    "LONG": st.integers(-(2**63), 2**63 - 1),
+    "FLOAT": st.floats(width=32),
     "DOUBLE": st.floats() | st.sampled_from([-0.0, float("nan"), float("inf"), 5e-324]),
     "STRING": st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.text(EDGES, max_size=4),
-    "BYTES": st.binary(max_size=5), "BOOLEAN": st.booleans(),
-    "BIG_DECIMAL": st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**25), max_value=10**25, places=3).map(str),
+    "BYTES": st.binary(max_size=5),
+    "BOOLEAN": st.booleans(),
+    "BIG_DECIMAL": st.decimals(
+        allow_nan=False, allow_infinity=False, min_value=-(10**25), max_value=10**25, places=3
+    ).map(str),
     "TIMESTAMP": st.integers(-(2**63), 2**63 - 1) | st.sampled_from([2**31 - 1, 2**31, -(2**31) - 1]),
     "UUID": st.binary(min_size=16, max_size=16),
     "JSON": st.text(max_size=8) | st.sampled_from(['{"a": [1, 2.5, null]}', '"\\ud83d\\ude00"', '"\\ud800"', "[]"]),
-}  # fmt: skip
+}
 
 
 @st.composite
@@ -71,7 +85,9 @@ def test_what_is_stored_is_what_is_read(column, null_handling, var_length):
 
 def test_many_threads_read_the_same_columns(tmp_path):
     rows = {"a": [str(i % 97) for i in range(5000)], "b": list(range(5000)), "c": [[i, i + 1] for i in range(5000)]}
-    build(rows, schema_of(("a", "STRING"), ("b", "LONG"), ("c", "INT[]")), config_of(noDictionaryColumns=["b"]), tmp_path)
+    build(
+        rows, schema_of(("a", "STRING"), ("b", "LONG"), ("c", "INT[]")), config_of(noDictionaryColumns=["b"]), tmp_path
+    )
     reader = SegmentReader(tmp_path / "t_0")
     with ThreadPoolExecutor(8) as pool:
         tables = list(pool.map(lambda _: reader.table(["a", "b", "c"]).to_pydict(), range(24)))
@@ -106,7 +122,10 @@ def test_a_bad_segment_name_is_refused(tmp_path):
 
 
 def test_importing_the_package_loads_no_heavy_parts():
-    code = "import sys, segments.segmentfile; print([m for m in ('duckdb', 'pyspark', 'django', 'pandas') if m in sys.modules])"
+    code = (
+        "import sys, segments.segmentfile; print([m for m in ('duckdb', 'pyspark', 'django', 'pandas') if m in "
+        "sys.modules])"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 
@@ -118,7 +137,10 @@ def test_empty_one_row_and_all_null_segments_of_every_type(tmp_path, kind, many,
     if many and kind == "JSON":
         kind = "STRING"
     arrow = pa.list_(ARROW[kind]) if many else ARROW[kind]
-    schema, config = schema_of(("x", kind + "[]" * many)), config_of(noDictionaryColumns=["x"] if raw else [], nullHandlingEnabled=True)
+    schema, config = (
+        schema_of(("x", kind + "[]" * many)),
+        config_of(noDictionaryColumns=["x"] if raw else [], nullHandlingEnabled=True),
+    )
     for rows in ([], [None], [[]] if many else [None, None]):
         given_rows = pa.table({"x": pa.array(rows, arrow)})
         expected, _ = transform_table(given_rows, schema, config, now_ms=CREATED)
@@ -135,13 +157,20 @@ def test_half_a_surrogate_pair_becomes_a_question_mark_as_in_java(tmp_path):
     assert SegmentReader(tmp_path / "t_0").column("j").to_pylist() == ['"?x"', '"😀"']
 
 
-@pytest.mark.parametrize("batches", [list, lambda b: iter(b), lambda b: pa.RecordBatchReader.from_batches(b[0].schema, b)])
+@pytest.mark.parametrize(
+    "batches", [list, lambda b: iter(b), lambda b: pa.RecordBatchReader.from_batches(b[0].schema, b)]
+)
 def test_record_batches_are_built_as_a_table_is(tmp_path, batches):
     table = pa.table({"b": list(range(1000)), "s": [str(i % 7) for i in range(1000)]})
     schema = schema_of(("b", "LONG"), ("s", "STRING"))
     whole = build_segment(table, schema, config_of(), "t_0", tmp_path / "a", creation_time_ms=CREATED)
     pieces = build_segment(
-        batches(table.to_batches(max_chunksize=170)), schema, config_of(), "t_0", tmp_path / "b", creation_time_ms=CREATED
+        batches(table.to_batches(max_chunksize=170)),
+        schema,
+        config_of(),
+        "t_0",
+        tmp_path / "b",
+        creation_time_ms=CREATED,
     )
     assert pieces == whole
 
@@ -154,7 +183,10 @@ def test_virtual_columns_are_left_out(tmp_path):
 
 def test_mostly_unique_columns_are_encoded_as_any_other(tmp_path):
     """They take another way to their dictionary than columns with few values."""
-    rows = {"s": [f"key-{i * 7919 % 60_013}" for i in range(60_000)] + ["key-5"] * 9, "d": [(i * 7919 % 60_013) / 8 for i in range(60_009)]}
+    rows = {
+        "s": [f"key-{i * 7919 % 60_013}" for i in range(60_000)] + ["key-5"] * 9,
+        "d": [(i * 7919 % 60_013) / 8 for i in range(60_009)],
+    }
     rows["b"] = [s.encode() + bytes(i % 2) for i, s in enumerate(rows["s"])]
     build(rows, schema_of(("s", "STRING"), ("d", "DOUBLE"), ("b", "BYTES")), config_of(), tmp_path)
     with SegmentReader(tmp_path / "t_0") as reader:

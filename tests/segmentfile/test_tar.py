@@ -1,4 +1,6 @@
-"""Tars are written as every Pinot reads them; foreign ones are unpacked safely or refused with the reason (format examples I)."""
+"""Tars are written as every Pinot reads them; foreign ones are unpacked safely or refused with the reason (format
+examples I).
+"""
 
 import gzip
 import io
@@ -103,7 +105,10 @@ def _link(kind: bytes) -> tarfile.TarInfo:
         ([("seg", None), ("other/x", b"x")], "outside of seg/"),
         ([("seg", None), ("seg/x.dict", b"1"), ("seg/x.dict", b"2")], "there twice"),
         ([("seg", None), ("seg/plugin.so", b"\x7fELF")], r"'seg/plugin\.so' is no file of a Pinot segment"),
-        ([("seg", None), ("seg/v3", None), ("seg/v3/run.sh", b"#!")], r"'seg/v3/run\.sh' is no file of a Pinot segment"),
+        (
+            [("seg", None), ("seg/v3", None), ("seg/v3/run.sh", b"#!")],
+            r"'seg/v3/run\.sh' is no file of a Pinot segment",
+        ),
         ([("seg", None), ("seg/bin", None)], "'seg/bin' is no folder of a Pinot segment"),
         ([("seg", None), ("seg/.lucene.index", None)], "no folder of a Pinot segment"),
         ([("seg", None), (_link(tarfile.SYMTYPE), None)], "link or special"),
@@ -126,7 +131,8 @@ def test_case_63_several_gzip_members_are_explained(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "reason"), [(_tar(_segment()), "without compression"), (b"PK\3\4 no tar", "no gzip, zstd or LZ4"), (b"", "no gzip")]
+    ("data", "reason"),
+    [(_tar(_segment()), "without compression"), (b"PK\3\4 no tar", "no gzip, zstd or LZ4"), (b"", "no gzip")],
 )
 def test_case_64_other_formats_are_refused(tmp_path, data, reason):
     with pytest.raises(SegmentCorrupt, match=reason):
@@ -169,7 +175,9 @@ def test_unpacked_files_are_never_executable(tmp_path):
 
 def test_a_small_tar_that_unpacks_to_very_much_is_refused_at_its_header(tmp_path, monkeypatch):
     monkeypatch.setattr("segments.segmentfile.packed.foreign_tar.FREE_BYTES", 1 << 20)
-    path = _write(tmp_path, gzip.compress(_tar([("seg", None), ("seg/a.dict", bytes(900_000)), ("seg/b.dict", bytes(2_000_000))])))
+    path = _write(
+        tmp_path, gzip.compress(_tar([("seg", None), ("seg/a.dict", bytes(900_000)), ("seg/b.dict", bytes(2_000_000))]))
+    )
     with pytest.raises(SegmentTooLarge, match="more than 1048576 bytes, or to more than 200 times"):
         extract_tar(path, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []

@@ -1,4 +1,6 @@
-"""The segment tool: ``python -m segments.segmentfile`` and ``manage.py segment`` say what is inside and write it elsewhere."""
+"""The segment tool: ``python -m segments.segmentfile`` and ``manage.py segment`` say what is inside and write it
+elsewhere.
+"""
 
 import csv
 import io
@@ -57,7 +59,12 @@ def test_the_module_runs_as_a_program():
 
 
 def test_rows_as_csv_are_what_pinots_csv_reader_takes(tmp_path, capfdbinary):
-    rows = {"n": [1, None, 3], "tags": [["a", "b"], ["c"], None], "ok": [True, False, None], "text": ['say "hi", you', "two\nlines", ""]}
+    rows = {
+        "n": [1, None, 3],
+        "tags": [["a", "b"], ["c"], None],
+        "ok": [True, False, None],
+        "text": ['say "hi", you', "two\nlines", ""],
+    }
     schema = schema_of(("n", "LONG"), ("tags", "STRING[]"), ("ok", "BOOLEAN"), ("text", "STRING"))
     build(rows, schema, config_of(nullHandlingEnabled=True), tmp_path)
     assert main(["rows", str(tmp_path / "t_0"), "--format", "csv"]) == 0
@@ -71,7 +78,12 @@ def test_rows_as_parquet_have_logical_types_and_nulls(tmp_path):
     assert main(["rows", str(FIXTURES / "all_0"), "--format", "parquet", "--output", str(out)]) == 0
     table = pyarrow.parquet.read_table(out)
     kinds = {f.name: str(f.type) for f in table.schema}
-    assert (kinds["bool"], kinds["ts"], kinds["imv"], kinds["by"]) == ("bool", "timestamp[ms]", "list<element: int32>", "binary")
+    assert (kinds["bool"], kinds["ts"], kinds["imv"], kinds["by"]) == (
+        "bool",
+        "timestamp[ms]",
+        "list<element: int32>",
+        "binary",
+    )
     assert table.column("i").to_pylist() == [5, -3, None, 5]
     assert table.column("ts").to_pylist()[0] == datetime(2023, 11, 14, 22, 13, 20)
 
@@ -86,7 +98,9 @@ def test_chosen_columns_and_rows_are_printed(capsys):
 def test_an_empty_segment_has_no_rows_but_columns(tmp_path, capsys):
     assert main(["rows", str(FIXTURES / "empty_0"), "--format", "csv"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 1
-    assert main(["rows", str(FIXTURES / "empty_0"), "--format", "parquet", "--output", str(tmp_path / "e.parquet")]) == 0
+    assert (
+        main(["rows", str(FIXTURES / "empty_0"), "--format", "parquet", "--output", str(tmp_path / "e.parquet")]) == 0
+    )
     assert pyarrow.parquet.read_table(tmp_path / "e.parquet").num_rows == 0
 
 

@@ -1,4 +1,6 @@
-"""A realtime table in memory for tests of use cases: fake streams whose offsets a test sets, servers that are only names or alive."""
+"""A realtime table in memory for tests of use cases: fake streams whose offsets a test sets, servers that are only
+names or alive.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,15 @@ ANN = Actor("ann", "because")
 SCHEMA: dict[str, Any] = {
     "schemaName": "t",
     "dimensionFieldSpecs": [{"name": "id", "dataType": "STRING"}],
-    "dateTimeFieldSpecs": [{"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}],
+    "dateTimeFieldSpecs": [
+        {"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}
+    ],
 }
 
 
-def config_of(replication: int = 2, topics: int = 1, stream: Mapping[str, str] | None = None, **more: Any) -> dict[str, Any]:
+def config_of(
+    replication: int = 2, topics: int = 1, stream: Mapping[str, str] | None = None, **more: Any
+) -> dict[str, Any]:
     """A REALTIME config that reads the topics ``a``, ``b`` ... from the beginning."""
     maps = [
         {
@@ -51,9 +57,15 @@ def config_of(replication: int = 2, topics: int = 1, stream: Mapping[str, str] |
     segments = {"timeColumnName": "ts", "replication": str(replication), **more.pop("segments", {})}
     streaming = {"streamConfigMaps": maps, **more.pop("streaming", {})}
     return {
-        "tableName": "t", "tableType": "REALTIME", "segmentsConfig": segments, "tenants": {}, "tableIndexConfig": {}, "metadata": {},
-        "ingestionConfig": {"streamIngestionConfig": streaming}, **more,
-    }  # fmt: skip
+        "tableName": "t",
+        "tableType": "REALTIME",
+        "segmentsConfig": segments,
+        "tenants": {},
+        "tableIndexConfig": {},
+        "metadata": {},
+        "ingestionConfig": {"streamIngestionConfig": streaming},
+        **more,
+    }
 
 
 class FakeStreams:
@@ -109,7 +121,16 @@ class FakeStream:
 class RealtimeWorld:
     """``ctx`` sees ``store``; the clock and the znodes' times stand still unless ``now`` is moved (epoch ms)."""
 
-    def __init__(self, folder: Path, *, partitions: int = 2, topics: int = 1, servers: int = 2, create: bool = True, **config: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        partitions: int = 2,
+        topics: int = 1,
+        servers: int = 2,
+        create: bool = True,
+        **config: Any,
+    ) -> None:
         self.now = 1_700_000_000_000
         self.memory = MemoryStore(MemoryTree(clock=lambda: self.now))
         folder.mkdir(parents=True, exist_ok=True)
@@ -207,7 +228,9 @@ class RealtimeWorld:
         node = self.memory.get(path)
         assert node is not None
         assert node.record is not None
-        self.memory.replace(path, node.record.with_simple_items({k.replace("_", "."): v for k, v in fields.items()}), node.version)
+        self.memory.replace(
+            path, node.record.with_simple_items({k.replace("_", "."): v for k, v in fields.items()}), node.version
+        )
         return self
 
     def done(self, segment: str, end: str) -> RealtimeWorld:

@@ -1,4 +1,6 @@
-"""Servers that exist only as names: a test says their completion messages to the services, as the conformance suite does over HTTP."""
+"""Servers that exist only as names: a test says their completion messages to the services, as the conformance suite
+does over HTTP.
+"""
 
 from __future__ import annotations
 
@@ -58,11 +60,15 @@ class Spoken:
     def start(self, server: int, offset: int | str) -> str:
         return self.say(Kind.COMMIT_START, server, offset).status.value
 
-    def end(self, server: int, offset: int | str, *, location: str | None = None, docs: int = 10, **more: object) -> str:
+    def end(
+        self, server: int, offset: int | str, *, location: str | None = None, docs: int = 10, **more: object
+    ) -> str:
         """A commit end; the peer indicator unless told otherwise."""
         more.setdefault("info", built(self.segment, docs))
         place = f"peer:///{self.segment}" if location is None else location
-        return self.say(Kind.COMMIT_END, server, offset, location=place, size_bytes=1000, rows=docs, **more).status.value
+        return self.say(
+            Kind.COMMIT_END, server, offset, location=place, size_bytes=1000, rows=docs, **more
+        ).status.value
 
     def uploading(self, server: int = 1, offset: int | str = 40) -> Spoken:
         """This server is the committer and about to end its commit."""

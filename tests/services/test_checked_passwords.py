@@ -1,4 +1,6 @@
-"""The slow check of a password happens once for all who ask at the same moment, and again only after it was not used for long."""
+"""The slow check of a password happens once for all who ask at the same moment, and again only after it was not used
+for long.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What people ask of a table with many thousands of segments is answered in seconds: no work for every pair of segments."""
+"""What people ask of a table with many thousands of segments is answered in seconds: no work for every pair of
+segments.
+"""
 
 from __future__ import annotations
 
@@ -67,5 +69,7 @@ def test_previews_explanations_and_refusals_of_ten_thousand_segments_take_second
 def test_the_record_of_fifty_thousand_pending_deletions_stays_below_zookeepers_limit() -> None:
     names = [f"flights_{19_000 + i % 365}_{19_001 + i % 365}_{i}_1700000000000" for i in range(50_000)]
     servers = [f"Server_10.0.0.{i}_8098" for i in range(10)]
-    items = [Pending(s, 1_700_000_000_000, None, servers=(servers[i % 10], servers[i % 7])) for i, s in enumerate(names)]
+    items = [
+        Pending(s, 1_700_000_000_000, None, servers=(servers[i % 10], servers[i % 7])) for i, s in enumerate(names)
+    ]
     assert len(encode(ZNRecord(TABLE.typed, maps={p.segment: p.to_map() for p in items}))) < SIZE_LIMIT

@@ -1,4 +1,6 @@
-"""Whether an installation is reached from other machines decides whether a user's text may name this machine's own addresses."""
+"""Whether an installation is reached from other machines decides whether a user's text may name this machine's own
+addresses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the audit keeps of a change of a table, a schema, its checks and the cluster's settings: before, after and the difference."""
+"""What the audit keeps of a change of a table, a schema, its checks and the cluster's settings: before, after and the
+difference.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,10 @@ def test_changed_and_removed_settings_are_on_record_with_what_they_were(cluster:
 
 def test_lists_of_one_length_are_compared_item_by_item_and_others_as_a_whole() -> None:
     change = recorded_change({"a": [1, {"b": 2}], "c": [1]}, {"a": [1, {"b": 3}], "c": [1, 2]})
-    assert change["diff"] == [{"path": "a[1].b", "before": 2, "after": 3}, {"path": "c", "before": [1], "after": [1, 2]}]
+    assert change["diff"] == [
+        {"path": "a[1].b", "before": 2, "after": 3},
+        {"path": "c", "before": [1], "after": [1, 2]},
+    ]
     assert recorded_change({"a": 1}, {"a": 1})["diff"] == []
 
 

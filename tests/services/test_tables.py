@@ -1,4 +1,6 @@
-"""Creating and dropping tables as use cases: born in one transaction, dropped so that a cut drop is finished by asking again."""
+"""Creating and dropping tables as use cases: born in one transaction, dropped so that a cut drop is finished by asking
+again.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,19 @@ def over(cluster: ApiCluster, store: FaultyStore) -> Context:
 
 
 def left(cluster: ApiCluster) -> list[str]:
-    places = (paths.table_config, paths.ideal_state, paths.external_view, paths.lineage, paths.segments, paths.pending_deletions)
-    found = [p(TABLE.typed) for p in (*places, paths.routing_acks, paths.upload_locks) if cluster.memory.exists(p(TABLE.typed)) is not None]
+    places = (
+        paths.table_config,
+        paths.ideal_state,
+        paths.external_view,
+        paths.lineage,
+        paths.segments,
+        paths.pending_deletions,
+    )
+    found = [
+        p(TABLE.typed)
+        for p in (*places, paths.routing_acks, paths.upload_locks)
+        if cluster.memory.exists(p(TABLE.typed)) is not None
+    ]
     return [*found, *cluster.record(paths.BROKER_RESOURCE).maps, *cluster.files]
 
 
@@ -50,7 +63,9 @@ def test_a_table_is_born_in_one_write(tmp_path: Path) -> None:
 
 def test_two_that_create_the_same_table_get_one_table_and_one_refusal(tmp_path: Path) -> None:
     cluster = made(tmp_path / "c")
-    store = FaultyStore(cluster.memory, Plan(before={1: lambda: tables.create_table(cluster.ctx, config_of(), actor=ANN)}))
+    store = FaultyStore(
+        cluster.memory, Plan(before={1: lambda: tables.create_table(cluster.ctx, config_of(), actor=ANN)})
+    )
     with pytest.raises(StateConflict, match="exists already"):
         tables.create_table(over(cluster, store), config_of(replication=2), actor=ANN)
     assert cluster.record(paths.ideal_state(TABLE.typed)).simple["REPLICAS"] == "1"
@@ -83,7 +98,9 @@ def test_a_drop_cut_anywhere_is_finished_by_asking_again(tmp_path: Path, fault: 
 
 def test_a_schema_is_not_deleted_under_a_table_that_is_just_created(tmp_path: Path) -> None:
     cluster = made(tmp_path / "c")
-    store = FaultyStore(cluster.memory, Plan(before={1: lambda: tables.create_table(cluster.ctx, config_of(), actor=ANN)}))
+    store = FaultyStore(
+        cluster.memory, Plan(before={1: lambda: tables.create_table(cluster.ctx, config_of(), actor=ANN)})
+    )
     with pytest.raises(StateConflict, match="t_OFFLINE"):
         schemas.delete_schema(over(cluster, store), "t", actor=ANN)
 

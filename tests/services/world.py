@@ -1,4 +1,6 @@
-"""A small cluster in memory for tests of use cases: one table, segments that are online at once, no brokers unless asked for."""
+"""A small cluster in memory for tests of use cases: one table, segments that are online at once, no brokers unless
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ class World:
     """``ctx`` sees ``store``; the clock stands still unless ``now`` is moved (epoch ms)."""
 
     def __init__(
-        self, folder: Path, store: Store | None = None, *, kind: str = "REFRESH", limits: Limits | None = None, memory: Any = None
+        self,
+        folder: Path,
+        store: Store | None = None,
+        *,
+        kind: str = "REFRESH",
+        limits: Limits | None = None,
+        memory: Any = None,
     ) -> None:
         self.memory = memory or MemoryStore()
         self.now = 1_700_000_000_000
@@ -63,7 +71,9 @@ class World:
             assert node is not None
             assert node.record is not None
             store.replace(
-                paths.ideal_state(TABLE.typed), ideal_state.with_rows(node.record, {name: {"Server_a_1": "ONLINE"}}), node.version
+                paths.ideal_state(TABLE.typed),
+                ideal_state.with_rows(node.record, {name: {"Server_a_1": "ONLINE"}}),
+                node.version,
             )
             root = self.ctx.deep_store.local_root
             assert root is not None

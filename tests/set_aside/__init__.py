@@ -1,1 +1,3 @@
-"""Stream messages that gave no row: from the server that meets them to the table that keeps them, and what people do with them."""
+"""Stream messages that gave no row: from the server that meets them to the table that keeps them, and what people do
+with them.
+"""

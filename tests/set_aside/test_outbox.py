@@ -69,7 +69,9 @@ def start(tmp_path: Path, web: Web) -> Iterator[Callable[[], Outbox]]:
         box.stop()
 
 
-def test_messages_arrive_in_order_and_nothing_is_left_on_disk(start: Callable[[], Outbox], web: Web, tmp_path: Path) -> None:
+def test_messages_arrive_in_order_and_nothing_is_left_on_disk(
+    start: Callable[[], Outbox], web: Web, tmp_path: Path
+) -> None:
     box = start()
     box.add("r_REALTIME", [message(n) for n in range(2_500)])
     box.settle("r_REALTIME", Settled("topic", 0, "0", "9", ["1"]))
@@ -79,7 +81,9 @@ def test_messages_arrive_in_order_and_nothing_is_left_on_disk(start: Callable[[]
     poll(lambda: not list((tmp_path / "box").glob("*/*.json")), what="an empty spool")
 
 
-def test_while_the_web_process_is_away_everything_waits_on_disk_and_survives_a_restart(start: Callable[[], Outbox], web: Web) -> None:
+def test_while_the_web_process_is_away_everything_waits_on_disk_and_survives_a_restart(
+    start: Callable[[], Outbox], web: Web
+) -> None:
     web.fault = away
     box = start()
     box.add("r_REALTIME", [message(1), message(2, b"\xff\x00binary")])
@@ -126,7 +130,9 @@ def test_a_report_that_is_refused_for_good_is_counted_and_stops_no_other(start: 
     poll(lambda: (web.offsets, web.dropped) == (["2"], 1), what="the next report, with the count")
 
 
-def test_a_disk_that_takes_nothing_stops_nothing(start: Callable[[], Outbox], web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_takes_nothing_stops_nothing(
+    start: Callable[[], Outbox], web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
     box = start()
 
     def full(*_: object) -> None:

@@ -71,10 +71,18 @@ def test_a_report_reaches_the_web_process_that_answers(web: Web, reports: HttpRe
     assert web.taken == [("/api/v1/tables/odd%20name_REALTIME/set-aside", b'{"id": "1"}')]
 
 
-@pytest.mark.parametrize(("status", "is_signed", "error"), [
-    (400, True, InvalidInput), (404, True, InvalidInput), (404, False, Unavailable), (200, False, Unavailable), (401, True, Unavailable),
-    (500, True, Unavailable), (503, False, Unavailable),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("status", "is_signed", "error"),
+    [
+        (400, True, InvalidInput),
+        (404, True, InvalidInput),
+        (404, False, Unavailable),
+        (200, False, Unavailable),
+        (401, True, Unavailable),
+        (500, True, Unavailable),
+        (503, False, Unavailable),
+    ],
+)
 def test_only_a_signed_refusal_is_one_for_good(
     web: Web, reports: HttpReports, status: int, is_signed: bool, error: type[Exception]
 ) -> None:

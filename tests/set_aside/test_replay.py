@@ -1,4 +1,6 @@
-"""Replay: what fits after a change of the schema becomes rows once, whatever ends in between; what does not stays set aside."""
+"""Replay: what fits after a change of the schema becomes rows once, whatever ends in between; what does not stays set
+aside.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ pytestmark = pytest.mark.django_db
 ALL = Which()
 KINDS = {
     "memory": ("7", {"streamType": "memory", "stream.memory.topic.name": "a"}),
-    "redis": ("1700000000000-3", {"streamType": "redis", "stream.redis.topic.name": "a", "stream.redis.decoder.class.name": "json"}),
+    "redis": (
+        "1700000000000-3",
+        {"streamType": "redis", "stream.redis.topic.name": "a", "stream.redis.decoder.class.name": "json"},
+    ),
     "kafka": ("7", {"streamType": "kafka", "stream.kafka.topic.name": "a", "stream.kafka.decoder.class.name": "json"}),
 }
 
@@ -58,16 +63,22 @@ def set_stream(world: RealtimeWorld, stream: dict[str, str]) -> None:
     node = world.ctx.store.get(paths.table_config(TABLE.typed))
     assert node is not None
     body = {
-        "tableName": "t", "tableType": "REALTIME", "segmentsConfig": {"timeColumnName": "ts", "replication": "2"}, "tenants": {},
-        "tableIndexConfig": {}, "metadata": {}, "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [stream]}},
-    }  # fmt: skip
+        "tableName": "t",
+        "tableType": "REALTIME",
+        "segmentsConfig": {"timeColumnName": "ts", "replication": "2"},
+        "tenants": {},
+        "tableIndexConfig": {},
+        "metadata": {},
+        "ingestionConfig": {"streamIngestionConfig": {"streamConfigMaps": [stream]}},
+    }
     world.ctx.store.replace(paths.table_config(TABLE.typed), parse_table_config(body).to_record(), node.version)
 
 
 def report(world: RealtimeWorld, *payloads: bytes, offset: str = "", segment: str = "gone", size: int = 0) -> None:
     """Set messages aside as a server does."""
     messages = [
-        Message("a", 0, offset or str(n), segment, 1, 1, "n", "Column 'n': wrong", size or len(p), p) for n, p in enumerate(payloads)
+        Message("a", 0, offset or str(n), segment, 1, 1, "n", "Column 'n': wrong", size or len(p), p)
+        for n, p in enumerate(payloads)
     ]
     keeping.keep_report(world.ctx, TABLE, Report(f"r{payloads}{segment}", "Server_1", messages, []))
 
@@ -81,7 +92,9 @@ def replayed_segments(world: RealtimeWorld) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_after_a_schema_change_what_fits_becomes_one_segment_and_the_rest_stays(world: RealtimeWorld, kind: str) -> None:
+def test_after_a_schema_change_what_fits_becomes_one_segment_and_the_rest_stays(
+    world: RealtimeWorld, kind: str
+) -> None:
     offset, stream = KINDS[kind]
     set_stream(world, {**stream, f"stream.{kind}.consumer.prop.auto.offset.reset": "smallest"})
     set_schema(world, "t", id="STRING", n="INT")
@@ -131,7 +144,9 @@ def test_a_replay_whose_process_ended_before_the_upload_is_finished_by_the_pass(
     assert replayed_segments(world) == [segment]
 
 
-def test_a_replay_whose_answer_was_lost_after_the_upload_makes_no_row_twice(world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replay_whose_answer_was_lost_after_the_upload_makes_no_row_twice(
+    world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     report(world, row(1, "x"))
     real, calls = uploads.upload_tar, []
 
@@ -160,7 +175,9 @@ def test_what_an_upload_refuses_for_good_waits_again(world: RealtimeWorld, monke
     assert AuditEvent.objects.get(outcome="failed").detail["error"] == "The table is full."
 
 
-def test_a_message_that_somebody_else_took_in_between_is_not_replayed_twice(world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_somebody_else_took_in_between_is_not_replayed_twice(
+    world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     report(world, row(1, "x"))
     real = replay._take
 
@@ -182,7 +199,9 @@ def servers(tmp_path: Path) -> Iterator[ConsumingWorld]:
     made.close()
 
 
-def test_queries_see_the_rows_of_a_replay_once_with_two_replicas_that_both_told_of_the_messages(servers: ConsumingWorld) -> None:
+def test_queries_see_the_rows_of_a_replay_once_with_two_replicas_that_both_told_of_the_messages(
+    servers: ConsumingWorld,
+) -> None:
     table = TableName("r", REALTIME)
     segment = servers.create_realtime(servers=(1, 2))
     for number in (1, 2):
@@ -199,8 +218,15 @@ def test_queries_see_the_rows_of_a_replay_once_with_two_replicas_that_both_told_
     assert SetAsideMessage.objects.count() == 2
     set_schema(servers, "r", id="STRING", n="STRING")
     assert replay.replay_messages(servers.ctx, table, ALL, actor=ANN)["rows"] == 2
-    poll(lambda: broker.query(f"select count(*) from {RT}")["resultTable"]["rows"] == [[5]], 20.0, "three rows and two replayed ones")
-    assert broker.query(f"select id from {RT} where id like 'bad%' order by id")["resultTable"]["rows"] == [["bad0"], ["bad1"]]
+    poll(
+        lambda: broker.query(f"select count(*) from {RT}")["resultTable"]["rows"] == [[5]],
+        20.0,
+        "three rows and two replayed ones",
+    )
+    assert broker.query(f"select id from {RT} where id like 'bad%' order by id")["resultTable"]["rows"] == [
+        ["bad0"],
+        ["bad1"],
+    ]
 
 
 def _killed(*_: Any, **__: Any) -> None:

@@ -1,4 +1,6 @@
-"""Messages that were set aside over REST: reported by servers once, seen by those who may, exported, deleted and revealed on record."""
+"""Messages that were set aside over REST: reported by servers once, seen by those who may, exported, deleted and
+revealed on record.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,22 @@ PASSWORD = "a long enough secret"
 SECRET = "the cluster's own"
 
 
-def message(offset: int | str, payload: bytes = b'{"id": 1', reason: str = "no JSON", partition: int = 0, **more: Any) -> dict[str, Any]:
+def message(
+    offset: int | str, payload: bytes = b'{"id": 1', reason: str = "no JSON", partition: int = 0, **more: Any
+) -> dict[str, Any]:
     return {
-        "topic": "a", "partition": partition, "offset": str(offset), "segment": "t__0__0__x", "noticedMs": 1_700_000_000_000, "sentMs": 5,
-        "column": "", "reason": reason, "size": len(payload), "payload": base64.b64encode(payload).decode(), **more,
-    }  # fmt: skip
+        "topic": "a",
+        "partition": partition,
+        "offset": str(offset),
+        "segment": "t__0__0__x",
+        "noticedMs": 1_700_000_000_000,
+        "sentMs": 5,
+        "column": "",
+        "reason": reason,
+        "size": len(payload),
+        "payload": base64.b64encode(payload).decode(),
+        **more,
+    }
 
 
 class Api:
@@ -45,12 +58,21 @@ class Api:
         User.objects.create_user("reader", password=PASSWORD)
         operator = User.objects.create_user("olga", password=PASSWORD)
         Grant.objects.create(user=operator, cluster="*", tables="t", right="operate")
-        self.root, self.reader, self.olga = (Client(headers={"Authorization": basic(n, PASSWORD)}) for n in ("root", "reader", "olga"))
+        self.root, self.reader, self.olga = (
+            Client(headers={"Authorization": basic(n, PASSWORD)}) for n in ("root", "reader", "olga")
+        )
         self.server = ClusterClient(SECRET)
 
     def report(self, *messages: dict[str, Any], server: str = "Server_1", **more: Any) -> Any:
         self.reports += 1
-        body = {"id": f"report-{self.reports}", "server": server, "messages": list(messages), "settled": [], "dropped": 0, **more}
+        body = {
+            "id": f"report-{self.reports}",
+            "server": server,
+            "messages": list(messages),
+            "settled": [],
+            "dropped": 0,
+            **more,
+        }
         return self.server.post(PATH, json.dumps(body), content_type="application/json")
 
     def listed(self, client: Client | None = None, **query: Any) -> list[dict[str, Any]]:
@@ -78,8 +100,13 @@ def test_a_message_is_kept_once_however_often_it_is_reported(api: Api) -> None:
     assert [m["offset"] for m in found["messages"]] == ["7", "10", "5"]
     assert (found["total"], found["next"]) == (3, None)
     assert found["totals"] == {
-        "waiting": 3, "replayed": 0, "newest": "2023-11-14T22:13:20+00:00", "droppedByServers": 3, "droppedOldest": 0, "partitions": [0],
-    }  # fmt: skip
+        "waiting": 3,
+        "replayed": 0,
+        "newest": "2023-11-14T22:13:20+00:00",
+        "droppedByServers": 3,
+        "droppedOldest": 0,
+        "partitions": [0],
+    }
 
 
 def test_only_processes_of_the_cluster_and_administrators_report(api: Api) -> None:
@@ -94,16 +121,22 @@ def test_only_processes_of_the_cluster_and_administrators_report(api: Api) -> No
 def test_payloads_are_seen_by_who_may_operate_the_table_and_secrets_are_masked(api: Api) -> None:
     secret = b'{"id": 1, "password": "hunter2", "n": "x"}'
     api.report(
-        message(1, secret, "value 'hunter2' does not convert"), message(2, b'{"apiKey": "hunter2", "cut'), message(3, b"\xff\xfe\x00")
+        message(1, secret, "value 'hunter2' does not convert"),
+        message(2, b'{"apiKey": "hunter2", "cut'),
+        message(3, b"\xff\xfe\x00"),
     )
     binary, cut, whole = api.listed(api.olga)
     assert whole["payload"] == '{"id":1,"password":"*****","n":"x"}'
     assert (cut["payload"], cut["isMasked"], binary["payload"]) == ('{"apiKey": "*****", "cut', True, None)
     assert "hunter2" not in json.dumps(api.listed(api.olga))
     assert [m["payload"] for m in api.listed(api.reader)] == [None, None, None]
-    made = api.olga.post("/api/v1/tokens", json.dumps({"name": "x", "scopes": ["operate"]}), content_type="application/json")
+    made = api.olga.post(
+        "/api/v1/tokens", json.dumps({"name": "x", "scopes": ["operate"]}), content_type="application/json"
+    )
     bearer = Client(headers={"Authorization": f"Bearer {made.json()['token']}"})
-    assert [m["payload"] for m in api.listed(bearer)] == [None, None, None], "a token that may not read the data of tables"
+    assert [m["payload"] for m in api.listed(bearer)] == [None, None, None], (
+        "a token that may not read the data of tables"
+    )
 
 
 def test_a_payload_is_revealed_to_administrators_for_a_reason_on_record(api: Api) -> None:
@@ -120,7 +153,9 @@ def test_a_payload_is_revealed_to_administrators_for_a_reason_on_record(api: Api
 
 
 def test_filters_by_partition_reason_and_number(api: Api) -> None:
-    api.report(message(1, reason="no JSON"), message(2, reason="Column 'n': wrong", column="n"), message(1, partition=1))
+    api.report(
+        message(1, reason="no JSON"), message(2, reason="Column 'n': wrong", column="n"), message(1, partition=1)
+    )
     assert [(m["partition"], m["offset"]) for m in api.listed(partition=0)] == [(0, "2"), (0, "1")]
     assert [m["offset"] for m in api.listed(contains="json", partition=0)] == ["1"]
     assert [m["offset"] for m in api.listed(contains="n", limit=1, offset=1)] == ["2"]
@@ -139,7 +174,9 @@ def test_a_search_does_not_find_what_the_mask_hides(api: Api) -> None:
 
 
 def test_exports_are_safe_for_spreadsheets_and_hold_what_the_list_holds(api: Api) -> None:
-    api.report(message(1, b"=1+1"), message(2, b'{"password": "hunter2"}'), *(message(n, partition=2) for n in range(250)))
+    api.report(
+        message(1, b"=1+1"), message(2, b'{"password": "hunter2"}'), *(message(n, partition=2) for n in range(250))
+    )
     sheet = b"".join(api.olga.get(f"{PATH}/export?kind=csv").streaming_content).decode()  # type: ignore[attr-defined]
     rows = list(csv.DictReader(io.StringIO(sheet)))
     assert len(rows) == 252
@@ -168,13 +205,17 @@ def test_a_replay_is_previewed_unless_it_says_otherwise_and_takes_the_right_to_o
     api.report(message(1, b'{"id": "a", "ts": 1700000000000}'), message(2, b"no json"))
 
     def replayed(client: Client, **body: Any) -> Any:
-        return client.post(f"{PATH}/replay", json.dumps(body), content_type="application/json", headers={"X-Reason": "mended"})
+        return client.post(
+            f"{PATH}/replay", json.dumps(body), content_type="application/json", headers={"X-Reason": "mended"}
+        )
 
     assert replayed(api.reader).status_code == 403
     preview = replayed(api.olga).json()
     assert (preview["dryRun"], preview["chosen"], preview["rows"], preview["fail"]) == (True, 2, 1, 1)
     assert "delete that segment" in preview["notes"][0]
-    assert api.olga.post(f"{PATH}/replay", '{"dryRun": false}', content_type="application/json").status_code == 400, "no reason"
+    assert api.olga.post(f"{PATH}/replay", '{"dryRun": false}', content_type="application/json").status_code == 400, (
+        "no reason"
+    )
     done = replayed(api.olga, dryRun=False).json()
     assert (done["dryRun"], done["rows"], done["decode"]) == (False, 1, 1)
     assert [(m["offset"], m["state"]) for m in api.listed(state="all")] == [("2", "waiting"), ("1", "replayed")]
@@ -203,7 +244,10 @@ def test_the_oldest_make_room_and_are_counted(api: Api, monkeypatch: pytest.Monk
 
 def test_the_table_has_a_finding_until_the_messages_are_dealt_with(api: Api) -> None:
     api.report(message(1), message(2, partition=3), dropped=1)
-    told = "2 messages of the stream gave no row and wait to be replayed or deleted (partitions 0, 3). 1 more were too many to keep."
+    told = (
+        "2 messages of the stream gave no row and wait to be replayed or deleted (partitions 0, 3). 1 more were too "
+        "many to keep."
+    )
     assert Finding.objects.get(code="messages-set-aside", closed_at=None).message == told
     assert told in validation.run(api.world.ctx, TABLE)
     api.root.delete(f"{PATH}?all=true&reason=x")

@@ -1,4 +1,6 @@
-"""Messages that gave no row leave the server with offset, reason and payload, before the commit that makes their neighbours final."""
+"""Messages that gave no row leave the server with offset, reason and payload, before the commit that makes their
+neighbours final.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def test_a_force_commit_leaves_nothing_behind_and_says_which_messages_gave_no_ro
     assert (settled.partition, settled.start, settled.end, settled.offsets) == (0, "0", "6", ["0", "1", "2"])
 
 
-def test_what_was_committed_while_the_web_process_was_away_comes_from_the_disk_of_the_restarted_server(world: ConsumingWorld) -> None:
+def test_what_was_committed_while_the_web_process_was_away_comes_from_the_disk_of_the_restarted_server(
+    world: ConsumingWorld,
+) -> None:
     world.reports.is_away = True
     world.create_realtime(rows=3)
     server = world.start_server()
@@ -60,7 +64,9 @@ def test_what_was_committed_while_the_web_process_was_away_comes_from_the_disk_o
     poll(lambda: [m.offset for m in world.reports.messages] == ["0"], what="the message")
 
 
-def test_a_segment_that_is_read_again_with_a_schema_that_fits_settles_that_nothing_is_wrong(world: ConsumingWorld) -> None:
+def test_a_segment_that_is_read_again_with_a_schema_that_fits_settles_that_nothing_is_wrong(
+    world: ConsumingWorld,
+) -> None:
     segment = world.create_realtime()
     server = world.start_server()
     world.stream.send("topic", 0, [wrong(0)], 1)
@@ -85,4 +91,8 @@ def test_a_hundred_thousand_bad_messages_hold_up_no_row(world: ConsumingWorld) -
     poll(lambda: sum(world.rows_of(1).values()) == 1_000, 60.0, "the rows behind the flood")
     assert time.monotonic() - began < 40
     dropped = sum(r.dropped for r in world.reports.taken)
-    poll(lambda: sum(r.dropped for r in world.reports.taken) + len(world.reports.messages) == 100_000, 30.0, f"all counted, {dropped}")
+    poll(
+        lambda: sum(r.dropped for r in world.reports.taken) + len(world.reports.messages) == 100_000,
+        30.0,
+        f"all counted, {dropped}",
+    )

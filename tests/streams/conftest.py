@@ -1,4 +1,6 @@
-"""Streams under test, each with the same few handles: in memory, a real Valkey, a real Kafka (skipped where its jars can not be had)."""
+"""Streams under test, each with the same few handles: in memory, a real Valkey, a real Kafka (skipped where its jars
+can not be had).
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,9 @@ class RedisWorld:
         self.client.xtrim(f"{topic}-{partition}", maxlen=left, approximate=False)
 
     def config(self, topic: str, **extra: str) -> StreamConfig:
-        return parse_stream_config({"streamType": "redis", "stream.redis.topic.name": topic, "stream.redis.url": self.url, **extra})
+        return parse_stream_config(
+            {"streamType": "redis", "stream.redis.topic.name": topic, "stream.redis.url": self.url, **extra}
+        )
 
     def open(self, topic: str, **extra: str) -> Stream:
         return open_stream(self.config(topic, **extra), ACCESS)
@@ -128,7 +132,18 @@ def valkey() -> Iterator[int]:
     """Port of a Valkey of its own."""
     with tempfile.TemporaryDirectory(prefix="valkey-") as folder:
         port = free_port()
-        options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder, "--logfile", str(Path(folder) / "log")]
+        options = [
+            "--port",
+            str(port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--dir",
+            folder,
+            "--logfile",
+            str(Path(folder) / "log"),
+        ]
         process = subprocess.Popen([str(redis_binary()), *options], stdout=subprocess.DEVNULL)
         client: Any = redis.Redis(port=port)
 

@@ -1,6 +1,7 @@
 """A real Kafka on loopback, from Maven's jars: broker and controller in one process, with kill -9 and restart.
 
-``python -m tests.streams.kafka_broker`` starts one and stays in the foreground. The jars (46 MB) are fetched once with ``mvn``.
+``python -m tests.streams.kafka_broker`` starts one and stays in the foreground. The jars (46 MB) are fetched once with
+``mvn``.
 """
 
 from __future__ import annotations
@@ -72,7 +73,9 @@ class KafkaBroker:
 
     def delete_before(self, topic: str, offsets: Mapping[int, int]) -> None:
         """Messages before these offsets, by partition, are gone."""
-        for future in self.admin.delete_records([TopicPartition(topic, p, offset) for p, offset in offsets.items()]).values():
+        for future in self.admin.delete_records(
+            [TopicPartition(topic, p, offset) for p, offset in offsets.items()]
+        ).values():
             future.result(30)
 
     def kill(self) -> None:

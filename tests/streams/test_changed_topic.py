@@ -1,4 +1,6 @@
-"""A table that really consumes is paused, made to read another topic with other offsets and resumed: no row skipped or doubled, no loss."""
+"""A table that really consumes is paused, made to read another topic with other offsets and resumed: no row skipped or
+doubled, no loss.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,10 @@ def test_a_table_goes_over_to_another_topic_whose_ids_lie_before_or_behind(
     poll(lambda: world.fields(world.chain()[0])["segment.realtime.status"] == "DONE", what="everything committed")
     add(redis, new, first_ms, rows(60, 40), removed)
     tables.update_table(world.ctx, "r", config_of(redis, new), actor=ANN)
-    for ask in (lambda: plan_resume(world.ctx, TABLE, StartFrom()), lambda: consumption.resume_table(world.ctx, TABLE, actor=ANN)):
+    for ask in (
+        lambda: plan_resume(world.ctx, TABLE, StartFrom()),
+        lambda: consumption.resume_table(world.ctx, TABLE, actor=ANN),
+    ):
         with pytest.raises(StateConflict, match=f"stopped in redis topic '{old}'"):
             ask()
     planned = plan_resume(world.ctx, TABLE, SMALLEST)[0]

@@ -34,7 +34,11 @@ def settings(*roots: str, **keys: str) -> dict[str, Any]:
 
 def test_a_java_login_becomes_user_and_password() -> None:
     found = settings(**{"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-256", "sasl.jaas.config": JAAS})
-    assert (found["sasl.username"], found["sasl.password"], found["sasl.mechanisms"]) == ("ann", 'a "b" c', "SCRAM-SHA-256")
+    assert (found["sasl.username"], found["sasl.password"], found["sasl.mechanisms"]) == (
+        "ann",
+        'a "b" c',
+        "SCRAM-SHA-256",
+    )
     assert found["security.protocol"] == "sasl_ssl"
     assert "sasl.jaas.config" not in found
 
@@ -68,7 +72,9 @@ def test_consumer_properties_are_passed_on_but_offsets_are_never_committed_there
         ("no.such.key", "1"),
     ],
 )
-def test_a_setting_that_is_not_on_the_list_is_refused_by_name_before_a_client_is_built(prefix: str, key: str, value: str) -> None:
+def test_a_setting_that_is_not_on_the_list_is_refused_by_name_before_a_client_is_built(
+    prefix: str, key: str, value: str
+) -> None:
     with pytest.raises(InvalidInput) as refused:
         check_client(config_of(**{prefix + key: value}))
     assert key in str(refused.value)
@@ -107,11 +113,15 @@ def test_a_login_without_a_mechanism_is_refused_because_the_default_would_run_a_
 
 
 @pytest.mark.parametrize("name", sorted(ALLOWED))
-def test_every_allowed_setting_is_one_that_the_client_takes_at_both_ends_of_its_range(name: str, tmp_path: Path) -> None:
+def test_every_allowed_setting_is_one_that_the_client_takes_at_both_ends_of_its_range(
+    name: str, tmp_path: Path
+) -> None:
     setting = ALLOWED[name]
     if setting.kind in ("file", "pem", "text"):
         return  # their content is judged when it is used
-    values = {"whole": [setting.low, setting.high], "flag": ["true", "FALSE"], "choice": list(setting.choices)}[setting.kind]
+    values = {"whole": [setting.low, setting.high], "flag": ["true", "FALSE"], "choice": list(setting.choices)}[
+        setting.kind
+    ]
     beside = {
         "security.protocol": {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"},
         "receive.message.max.bytes": {"fetch.max.bytes": "1000000", "message.max.bytes": "1000"},
@@ -142,9 +152,25 @@ def test_files_lie_below_a_configured_folder_after_links_are_followed(tmp_path: 
     good = settings(str(root), **{"ssl.truststore.location": f"{root}/ca.pem"})
     assert good["ssl.ca.location"] == f"{root}/ca.pem"
     told = set()
-    for path in (str(outside), f"{root}/link.pem", f"{root}/up/secret.pem", f"{root}/../secret.pem", "/etc/passwd", "/nothing/there.pem",
-                 "ca.pem", f"{root}", "probe", f"{root}/up/nothing.pem"):  # fmt: skip
-        for key in ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.crl.location", "ssl.keystore.location"):
+    for path in (
+        str(outside),
+        f"{root}/link.pem",
+        f"{root}/up/secret.pem",
+        f"{root}/../secret.pem",
+        "/etc/passwd",
+        "/nothing/there.pem",
+        "ca.pem",
+        f"{root}",
+        "probe",
+        f"{root}/up/nothing.pem",
+    ):
+        for key in (
+            "ssl.ca.location",
+            "ssl.certificate.location",
+            "ssl.key.location",
+            "ssl.crl.location",
+            "ssl.keystore.location",
+        ):
             with pytest.raises(InvalidInput, match=r"ssl\..*location") as refused:
                 settings(str(root), **{key: path, "ssl.keystore.type": "PKCS12"})
             told.add(re.sub(r"ssl\.\w+\.location", "KEY", str(refused.value)))
@@ -167,7 +193,10 @@ def test_key_stores_are_passed_on_where_they_can_be_read(tmp_path: Path) -> None
     [
         ("", {}),
         (JAAS, {"username": "ann", "password": 'a "b" c'}),
-        ("a.PlainLoginModule required\n username = ann\n password='it''s' debug=true;", {"username": "ann", "password": "it"}),
+        (
+            "a.PlainLoginModule required\n username = ann\n password='it''s' debug=true;",
+            {"username": "ann", "password": "it"},
+        ),
         ('PlainLoginModule required username="=;" password="" ;', {"username": "=;", "password": ""}),
     ],
 )

@@ -1,4 +1,6 @@
-"""Kafka: settings of the Java client in librdkafka's words, topics that are not there, a broker killed and started again."""
+"""Kafka: settings of the Java client in librdkafka's words, topics that are not there, a broker killed and started
+again.
+"""
 
 from __future__ import annotations
 

@@ -22,8 +22,12 @@ def forget() -> None:
     gateway._progress.clear()
 
 
-def test_messages_between_two_ids_are_counted_up_to_a_bound(world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ids do not number the entries: in the middle they are fetched in pages, of the whole stream its length is known."""
+def test_messages_between_two_ids_are_counted_up_to_a_bound(
+    world: RedisWorld, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids do not number the entries: in the middle they are fetched in pages, of the whole stream its
+    length is known.
+    """
     monkeypatch.setattr(gateway, "_PAGE", 3)
     world.create(topic, 1)
     stream = world.open(topic)
@@ -32,7 +36,12 @@ def test_messages_between_two_ids_are_counted_up_to_a_bound(world: RedisWorld, t
     world.send(topic, 0, [b"x"] * 10)
     end = stream.latest(0)
     middle = stream.consumer(0).fetch(start, max_messages=4, timeout_s=1).next_offset
-    assert [stream.count(0, a, b, 100) for a, b in ((start, end), (start, middle), (middle, end), (end, end))] == [10, 4, 6, 0]
+    assert [stream.count(0, a, b, 100) for a, b in ((start, end), (start, middle), (middle, end), (end, end))] == [
+        10,
+        4,
+        6,
+        0,
+    ]
     assert [stream.count(0, a, end, 5) for a in (start, middle)] == [None, None]
 
 
@@ -43,7 +52,9 @@ def test_trimming_what_was_read_loses_nothing(world: RedisWorld, topic: str) -> 
     end = stream.consumer(0).fetch(stream.earliest(0), max_messages=10, timeout_s=1).next_offset
     world.truncate(topic, 0, 3)
     world.send(topic, 0, [b"d"])
-    batch = stream.consumer(0).fetch(end, max_messages=10, timeout_s=1)  # another consumer of this process: the next segment's
+    batch = stream.consumer(0).fetch(
+        end, max_messages=10, timeout_s=1
+    )  # another consumer of this process: the next segment's
     assert (batch.values, batch.lost) == ([b"d"], None)
 
 
@@ -60,7 +71,9 @@ def test_trimming_beyond_what_was_read_is_a_loss_also_after_a_restart(world: Red
         assert (batch.values, batch.lost) == ([b"d"], (end, stream.earliest(0)))
 
 
-def test_a_stream_that_lost_everything_is_told_without_waiting_for_the_next_message(world: RedisWorld, topic: str) -> None:
+def test_a_stream_that_lost_everything_is_told_without_waiting_for_the_next_message(
+    world: RedisWorld, topic: str
+) -> None:
     world.create(topic, 1)
     world.send(topic, 0, [b"a", b"b", b"c"])
     stream = world.open(topic)
@@ -89,7 +102,9 @@ def test_messages_of_a_stream_that_does_not_exist_yet_are_waited_for(world: Redi
     assert consumer.fetch(start, max_messages=10, timeout_s=5).values == [b"a"]
 
 
-def test_the_value_is_found_beside_other_fields_and_an_entry_without_one_is_empty(world: RedisWorld, topic: str) -> None:
+def test_the_value_is_found_beside_other_fields_and_an_entry_without_one_is_empty(
+    world: RedisWorld, topic: str
+) -> None:
     world.client.xadd(f"{topic}-0", {"key": b"k", "value": b"v"})
     world.client.xadd(f"{topic}-0", {"other": b"x"})
     stream = world.open(topic)

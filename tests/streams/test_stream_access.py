@@ -1,4 +1,6 @@
-"""What a stream config may name: brokers, Redis and registries that are the installation's own, configured, or on a private machine."""
+"""What a stream config may name: brokers, Redis and registries that are the installation's own, configured, or on a
+private machine.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,16 @@ URL = "schema.registry.rest.url"
 
 
 def redis_config(url: str, **extra: str) -> StreamConfig:
-    return parse_stream_config({"streamType": "redis", "stream.redis.topic.name": "x", "stream.redis.url": url, **extra})
+    return parse_stream_config(
+        {"streamType": "redis", "stream.redis.topic.name": "x", "stream.redis.url": url, **extra}
+    )
 
 
 def kafka_config(brokers: str, **extra: str) -> StreamConfig:
     own = {"streamType": "kafka", "stream.kafka.topic.name": "x", "stream.kafka.decoder.class.name": "json"}
-    return parse_stream_config({**own, "stream.kafka.broker.list": brokers, "stream.kafka.connection.timeout.millis": "1000", **extra})
+    return parse_stream_config(
+        {**own, "stream.kafka.broker.list": brokers, "stream.kafka.connection.timeout.millis": "1000", **extra}
+    )
 
 
 @contextmanager
@@ -96,9 +102,22 @@ def test_a_redis_that_nothing_allows_is_refused_and_nobody_is_called(url: str) -
 
 @pytest.mark.parametrize(
     "brokers",
-    ["10.0.0.1:9092", "169.254.169.254:80", "[::ffff:a9fe:a9fe]:80", "0:9092", "localhost:1,10.0.0.1:22", "SSL://10.0.0.1:22",
-     "a@localhost:1", "localhost:99999", "localhost/x:1", "local host:1", ",", "localhost:1," * 200, "2130706434:1,167772161:1"],
-)  # fmt: skip
+    [
+        "10.0.0.1:9092",
+        "169.254.169.254:80",
+        "[::ffff:a9fe:a9fe]:80",
+        "0:9092",
+        "localhost:1,10.0.0.1:22",
+        "SSL://10.0.0.1:22",
+        "a@localhost:1",
+        "localhost:99999",
+        "localhost/x:1",
+        "local host:1",
+        ",",
+        "localhost:1," * 200,
+        "2130706434:1,167772161:1",
+    ],
+)
 def test_a_broker_that_nothing_allows_is_refused_and_nobody_is_called(brokers: str) -> None:
     for config in (kafka_config(brokers), kafka_config("", **{"bootstrap.servers": brokers})):
         with pytest.raises(InvalidInput):
@@ -111,7 +130,9 @@ def test_this_machine_is_allowed_only_when_nobody_else_reaches_the_installation_
         with pytest.raises(InvalidInput, match="nothing configured allows it"):
             check_stream(config, stream_access())
         with pytest.raises(InvalidInput):
-            check_stream(config, stream_access(loopback=True, kafka_roots=["kafka.example"], redis_roots=["redis.example"]))
+            check_stream(
+                config, stream_access(loopback=True, kafka_roots=["kafka.example"], redis_roots=["redis.example"])
+            )
 
 
 def test_the_installations_own_is_always_allowed() -> None:
@@ -193,7 +214,9 @@ def test_brokers_are_given_to_the_client_as_the_numbers_that_were_checked(monkey
 
 
 def test_a_cluster_may_not_send_its_clients_to_brokers_that_nothing_allows() -> None:
-    cluster = Consumer({"test.mock.num.brokers": 2, "group.id": "g", "log_level": 0})  # brokers of librdkafka's own in this process
+    cluster = Consumer(
+        {"test.mock.num.brokers": 2, "group.id": "g", "log_level": 0}
+    )  # brokers of librdkafka's own in this process
     try:
         ports = [broker.port for broker in cluster.list_topics(timeout=10).brokers.values()]
         config = kafka_config(f"localhost:{ports[0]}")  # its brokers call themselves 127.0.0.1
@@ -250,7 +273,9 @@ class Registry(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         Registry.seen.append((self.path, self.headers["Authorization"]))
         number = self.path.rpartition("/")[2]
-        body = {"7": json.dumps({"schema": '"int"'}), "11": json.dumps({"error_code": 40403})}.get(number, "SECRET-BANNER")
+        body = {"7": json.dumps({"schema": '"int"'}), "11": json.dumps({"error_code": 40403})}.get(
+            number, "SECRET-BANNER"
+        )
         self.send_response({"7": 200, "8": 302, "9": 200}.get(number, 404))
         if number == "8":
             self.send_header("Location", f"http://127.0.0.1:{self.server.server_address[1]}/schemas/ids/7")
@@ -294,7 +319,16 @@ def test_a_registry_is_asked_with_its_own_login_and_redirects_are_not_followed(r
 
 
 @pytest.mark.parametrize(
-    "url", ["http://10.0.0.1/", "http://169.254.169.254/", "file:///etc/passwd", "http://0/", "http://[::1", "ftp://localhost/", ""]
+    "url",
+    [
+        "http://10.0.0.1/",
+        "http://169.254.169.254/",
+        "file:///etc/passwd",
+        "http://0/",
+        "http://[::1",
+        "ftp://localhost/",
+        "",
+    ],
 )
 def test_a_registry_that_nothing_allows_is_refused_when_the_table_is_made(url: str) -> None:
     prop = {"stream.redis.decoder.class.name": "confluent-avro", f"stream.redis.decoder.prop.{URL}": url or " "}

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from segments.domain.realtime.streams.offset_criteria import LARGEST, SMALLEST
-from segments.domain.realtime.streams.stream_config import parse_size, parse_stream_config, split_partition_id, stream_configs, stream_of
+from segments.domain.realtime.streams.stream_config import (
+    parse_size,
+    parse_stream_config,
+    split_partition_id,
+    stream_configs,
+    stream_of,
+)
 from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput
 
@@ -37,7 +43,11 @@ def test_both_places_are_read_but_not_together() -> None:
 
 
 def test_partition_ids_name_stream_and_partition() -> None:
-    two = table(ingestionConfig={"streamIngestionConfig": {"streamConfigMaps": [KAFKA, {**KAFKA, "stream.kafka.topic.name": "u"}]}})
+    two = table(
+        ingestionConfig={
+            "streamIngestionConfig": {"streamConfigMaps": [KAFKA, {**KAFKA, "stream.kafka.topic.name": "u"}]}
+        }
+    )
     assert stream_configs(two)[1].partition_id(3) == 10_003
     assert split_partition_id(10_003) == (1, 3)
     assert (stream_of(two, 10_003).topic, stream_of(two, 7).topic) == ("u", "t")
@@ -45,11 +55,18 @@ def test_partition_ids_name_stream_and_partition() -> None:
         stream_of(two, 20_000)
 
 
-@pytest.mark.parametrize(("given", "kind"), [
-    ("org.apache.pinot.plugin.inputformat.json.JSONMessageDecoder", "json"), ("csv", "csv"),
-    ("org.apache.pinot.plugin.inputformat.avro.SimpleAvroMessageDecoder", "avro"),
-    ("org.apache.pinot.plugin.inputformat.avro.confluent.KafkaConfluentSchemaRegistryAvroMessageDecoder", "confluent-avro"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ("org.apache.pinot.plugin.inputformat.json.JSONMessageDecoder", "json"),
+        ("csv", "csv"),
+        ("org.apache.pinot.plugin.inputformat.avro.SimpleAvroMessageDecoder", "avro"),
+        (
+            "org.apache.pinot.plugin.inputformat.avro.confluent.KafkaConfluentSchemaRegistryAvroMessageDecoder",
+            "confluent-avro",
+        ),
+    ],
+)
 def test_decoders_are_known_by_pinots_class_names(given: str, kind: str) -> None:
     prop = "stream.kafka.decoder.prop."
     props = {f"{prop}schema": '"int"', f"{prop}schema.registry.rest.url": "http://r", f"{prop}header": "a"}
@@ -68,7 +85,12 @@ def test_older_spellings_of_the_flush_thresholds_count_and_newer_ones_win() -> N
     assert kafka(**{f"{FLUSH}threshold.time": "1d2h"}).flush.time_ms == 26 * 3_600_000
     assert kafka(**{f"{FLUSH}threshold.time": "3600000"}).flush.time_ms == 3_600_000
     default = kafka().flush
-    assert (default.rows, default.segment_rows, default.segment_bytes, default.time_ms) == (None, None, None, 6 * 3_600_000)
+    assert (default.rows, default.segment_rows, default.segment_bytes, default.time_ms) == (
+        None,
+        None,
+        None,
+        6 * 3_600_000,
+    )
 
 
 @pytest.mark.parametrize("keys", [
@@ -94,7 +116,9 @@ def test_where_to_begin() -> None:
 
 
 def test_settings_of_the_client_are_those_that_are_no_keys_of_pinot() -> None:
-    found = kafka(**{"security.protocol": "SSL", "stream.kafka.consumer.prop.fetch.max.bytes": 5, f"{FLUSH}threshold.rows": "5"})
+    found = kafka(
+        **{"security.protocol": "SSL", "stream.kafka.consumer.prop.fetch.max.bytes": 5, f"{FLUSH}threshold.rows": "5"}
+    )
     assert found.properties == {"security.protocol": "SSL", "fetch.max.bytes": "5"}
 
 

@@ -33,7 +33,9 @@ def read(consumer: PartitionConsumer, start: Offset, count: int, most: int = 100
     return found, start
 
 
-def test_messages_come_in_order_and_the_end_of_one_fetch_is_the_start_of_the_next(world: StreamWorld, topic: str) -> None:
+def test_messages_come_in_order_and_the_end_of_one_fetch_is_the_start_of_the_next(
+    world: StreamWorld, topic: str
+) -> None:
     world.create(topic, 2)
     world.send(topic, 1, messages(0, 100))
     stream = world.open(topic)

@@ -1,4 +1,6 @@
-"""The installation's Celery application with two more tasks, for a worker that a test starts: one that hangs, and one that does not."""
+"""The installation's Celery application with two more tasks, for a worker that a test starts: one that hangs, and one
+that does not.
+"""
 
 from __future__ import annotations
 

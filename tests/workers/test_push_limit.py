@@ -1,4 +1,6 @@
-"""A push that takes too long gives its slot to others and is carried on later; one whose deep store hangs waits for it."""
+"""A push that takes too long gives its slot to others and is carried on later; one whose deep store
+hangs waits for it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from tests.waiting import poll
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_an_attempt_that_hangs_is_given_up_and_the_next_one_finishes_the_push(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attempt_that_hangs_is_given_up_and_the_next_one_finishes_the_push(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world = PushWorld(tmp_path)
     world.upload("old")
     world.file("a.csv", "rome,1,19000")
@@ -31,7 +35,11 @@ def test_an_attempt_that_hangs_is_given_up_and_the_next_one_finishes_the_push(tm
     push.refresh_from_db()
     assert (push.state, push.stage, push.lease_owner) == (Push.State.RUNNING, Push.Stage.BUILD, "")
     leave.set()
-    poll(lambda: not [t for t in threading.enumerate() if t.name == f"push-{push.pk}"], 30, "the thread that was left behind ends")
+    poll(
+        lambda: not [t for t in threading.enumerate() if t.name == f"push-{push.pk}"],
+        30,
+        "the thread that was left behind ends",
+    )
     push.refresh_from_db()
     assert (push.state, push.stage) == (Push.State.RUNNING, Push.Stage.BUILD)
     world.builder.before = lambda part: None

@@ -68,7 +68,11 @@ def test_a_task_that_hangs_in_a_call_gives_its_slot_up_and_is_named(worker: str,
     board = WorkerBoard(Redis.from_url(worker), "pinotadmin")
     sender.send_task(HANG, args=[str(fifo)], queue=REPAIRS.queue)
     sender.send_task(GO_ON, args=[str(sign)], queue=REPAIRS.queue)
-    seen: Any = poll(lambda: [r for r in board.read(REPAIRS.name).running if r.task == HANG], 60, "the task that hangs is on the board")
+    seen: Any = poll(
+        lambda: [r for r in board.read(REPAIRS.name).running if r.task == HANG],
+        60,
+        "the task that hangs is on the board",
+    )
     assert seen[0].about == str(fifo)
     poll(sign.exists, 60, "the next task has the slot")
     ended = poll(lambda: board.read_ended(0), 30, "what was ended is written down")

@@ -40,7 +40,9 @@ def test_a_pass_does_not_go_over_a_table_on_which_it_is_at_work(ctx: Context, mo
         return passes.run_pass(ctx, "SegmentStatusChecker", table, SYSTEM)
 
     monkeypatch.setitem(passes.PASSES, "SegmentStatusChecker", run)
-    assert passes.run_pass(ctx, "SegmentStatusChecker", TABLE, SYSTEM) == [f"SegmentStatusChecker is at work on {TABLE} already."]
+    assert passes.run_pass(ctx, "SegmentStatusChecker", TABLE, SYSTEM) == [
+        f"SegmentStatusChecker is at work on {TABLE} already."
+    ]
     assert next(runs) == 1
     monkeypatch.setitem(passes.PASSES, "SegmentStatusChecker", lambda _ctx, _table: ["done"])
     assert passes.run_pass(ctx, "SegmentStatusChecker", TABLE, SYSTEM) == ["done"]
@@ -49,12 +51,18 @@ def test_a_pass_does_not_go_over_a_table_on_which_it_is_at_work(ctx: Context, mo
 
 def test_other_tables_and_other_passes_go_on_meanwhile(ctx: Context) -> None:
     other = TableName("other", REALTIME)
-    with turn_of_pass(ctx, "a", TABLE) as first, turn_of_pass(ctx, "a", other) as second, turn_of_pass(ctx, "b", TABLE) as third:
+    with (
+        turn_of_pass(ctx, "a", TABLE) as first,
+        turn_of_pass(ctx, "a", other) as second,
+        turn_of_pass(ctx, "b", TABLE) as third,
+    ):
         assert (first, second, third) == (True, True, True)
 
 
 @pytest.mark.django_db
-def test_a_scheduled_task_that_finds_itself_at_work_leaves_it_at_that(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduled_task_that_finds_itself_at_work_leaves_it_at_that(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("segments.tasks._elsewhere", lambda work: None)
     monkeypatch.setattr("segments.services.replacement.entry_reaper.run_all", lambda ctx: ["reaped"])
     with wiring.use(ctx):

@@ -1,4 +1,6 @@
-"""GET /brokers and /v2/brokers: where Pinot's query clients find a broker. The second form tells host and port apart."""
+"""GET /brokers and /v2/brokers: where Pinot's query clients find a broker. The second form tells host
+and port apart.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ class TablesBrokers(BrokerView):
 
     def get(self, request: Request) -> Response:
         """{raw table: brokers}."""
-        return Response(self.mapped(self.readable(request, brokers.brokers_by_table(self.ctx, text_param(request, "state")))))
+        return Response(
+            self.mapped(self.readable(request, brokers.brokers_by_table(self.ctx, text_param(request, "state"))))
+        )
 
 
 class TableBrokers(BrokerView):
@@ -98,7 +102,9 @@ class LiveBrokers(BrokerView):
 
     def get(self, request: Request) -> Response:
         """{typed table: brokers}."""
-        found = brokers.live_brokers(self.ctx, [t for t in request.query_params.getlist("tables") if self._may_read(request, t)])
+        found = brokers.live_brokers(
+            self.ctx, [t for t in request.query_params.getlist("tables") if self._may_read(request, t)]
+        )
         return Response(self.mapped(self.readable(request, found)))
 
     def _may_read(self, request: Request, table: str) -> bool:

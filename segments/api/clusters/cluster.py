@@ -39,8 +39,12 @@ class Instances(ApiView):
         body = read_body(request, InstanceBody)
         host, port, kind = body.host, body.port, body.type
         if not host or not kind or port is None or not 0 <= port < 1 << 16:
-            raise InvalidInput("An instance has a host, a port, a type and tags.", remedy='Send {"host", "port", "type", "tags"}.')
-        name = instances.add_instance(self.ctx, host=host, port=int(port), kind=kind, tags=body.tags or [], actor=self.actor)
+            raise InvalidInput(
+                "An instance has a host, a port, a type and tags.", remedy='Send {"host", "port", "type", "tags"}.'
+            )
+        name = instances.add_instance(
+            self.ctx, host=host, port=int(port), kind=kind, tags=body.tags or [], actor=self.actor
+        )
         return status(f"Added instance: {name}")
 
 
@@ -70,9 +74,13 @@ class InstanceState(ApiView):
 
     def put(self, request: Request, instance: str) -> Response:
         """``state`` (parameter, or the body's text): ``disable`` drains it, ``enable`` lets it serve again."""
-        word = (text_param(request, "state") or request._request.body.decode(errors="replace")).strip().strip('"').lower()
+        word = (
+            (text_param(request, "state") or request._request.body.decode(errors="replace")).strip().strip('"').lower()
+        )
         if word not in ("enable", "disable"):
-            raise InvalidInput("The state of an instance is set to enable or disable.", remedy="PUT .../state?state=disable")
+            raise InvalidInput(
+                "The state of an instance is set to enable or disable.", remedy="PUT .../state?state=disable"
+            )
         instances.set_instance_state(self.ctx, instance, is_enabled=word == "enable", actor=self.actor)
         return status(f"Request to {word} instance '{instance}' is successful")
 
@@ -92,7 +100,9 @@ class ClusterConfigs(ApiView):
     def post(self, request: Request) -> Response:
         """Set the keys of the body."""
         body = read_body(request, dict[str, Any])
-        cluster_settings.set_settings(self.ctx, {k: v if isinstance(v, str) else json.dumps(v) for k, v in body.items()}, actor=self.actor)
+        cluster_settings.set_settings(
+            self.ctx, {k: v if isinstance(v, str) else json.dumps(v) for k, v in body.items()}, actor=self.actor
+        )
         return status("Updated cluster config.")
 
 
@@ -153,7 +163,9 @@ class RunPeriodicTask(ApiView):
         if self.ctx.pinot is None:
             return self.get(request)
         name, *of = (text_param(request, key) for key in ("taskname", "tableName", "type"))
-        return Response(pinot_passes.run_of_pinot(self.ctx, name or need_text(request, "taskname"), *of, actor=self.actor))
+        return Response(
+            pinot_passes.run_of_pinot(self.ctx, name or need_text(request, "taskname"), *of, actor=self.actor)
+        )
 
     def table_asked(self, request: Request) -> str | None:
         """The table to run over; none: all."""

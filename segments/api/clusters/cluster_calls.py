@@ -1,6 +1,8 @@
-"""Requests of the cluster's own processes to the web process: checked by their signature, allowed for what a view names, answered signed.
+"""Requests of the cluster's own processes to the web process: checked by their signature, allowed for what a view
+names, answered signed.
 
-The head of a request is checked once, when it arrives (``receive``), so that neither a long body nor a second look at it counts against it.
+The head of a request is checked once, when it arrives (``receive``), so that neither a long body nor a second look at
+it counts against it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ _PIECE: Final = 1 << 20
 
 
 class ClusterUser:
-    """A process of the cluster. It is in no database and has no rights but those that views give to the cluster (``for_cluster``)."""
+    """A process of the cluster. It is in no database and has no rights but those that views give to the cluster
+    (``for_cluster``).
+    """
 
     username = "cluster"
     pk = None
@@ -56,7 +60,9 @@ class ClusterAuthentication(authentication.BaseAuthentication):
     """Signed requests (``segments.domain.access.cluster_signature``)."""
 
     def authenticate(self, request: Request) -> tuple[ClusterUser, None] | None:
-        """The cluster's user; None for other schemes; AuthenticationFailed for a wrong signature, or a body that is not the signed one."""
+        """The cluster's user; None for other schemes; AuthenticationFailed for a wrong signature, or a body that is not
+        the signed one.
+        """
         header = request.headers.get("Authorization", "")
         if not is_signed(header):
             return None
@@ -75,7 +81,9 @@ class ClusterAuthentication(authentication.BaseAuthentication):
 
 
 def receive(scope: MutableMapping[str, Any]) -> None:
-    """Check the head of a request that has just arrived, if it claims to come from the cluster. ``authenticate`` says what is wrong."""
+    """Check the head of a request that has just arrived, if it claims to come from the cluster. ``authenticate`` says
+    what is wrong.
+    """
     header = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"), "")
     if is_signed(header):
         path = scope.get("raw_path") or quote(scope["path"]).encode()
@@ -90,7 +98,9 @@ def is_from_cluster(scope: Mapping[str, Any]) -> bool:
 
 
 def without_body(scope: Mapping[str, Any]) -> dict[str, Any]:
-    """The scope for a decision before the body is read: who asks is known, and the body is held against the signature later."""
+    """The scope for a decision before the body is read: who asks is known, and the body is held against the signature
+    later.
+    """
     return {**scope, _NO_BODY_YET: True}
 
 

@@ -31,7 +31,9 @@ class TableStatus(ApiView):
     def get(self, request: Request, table: str) -> Response:
         """Size, ingestion, segments; null where its version does not tell."""
         if self.ctx.pinot is None:
-            raise StateConflict("This cluster has no controller of Pinot.", remedy="Its findings are what validation says of a table.")
+            raise StateConflict(
+                "This cluster has no controller of Pinot.", remedy="Its findings are what validation says of a table."
+            )
         found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
         return Response({each.typed: pinot_tasks.table_status(self.ctx, each) for each in found})
 

@@ -1,4 +1,6 @@
-"""/api/v1/clusters: the clusters that this installation drives; add, change, check and forget a real Pinot. Secrets go in, never out."""
+"""/api/v1/clusters: the clusters that this installation drives; add, change, check and forget a real Pinot. Secrets go
+in, never out.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,25 @@ from segments.services.clusters.clusters import ClusterSpec
 
 #: What a change keeps where its body does not name it. Secrets are kept elsewhere.
 _KEPT: Final = (
-    "controller_urls", "tls_insecure", "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "deep_store_url", "auth",
-    "auth_user", "tls_ca", "tls_cert", "tls_key",
-)  # fmt: skip
+    "controller_urls",
+    "tls_insecure",
+    "broker_url",
+    "zookeeper",
+    "zookeeper_cluster",
+    "zookeeper_user",
+    "deep_store_url",
+    "auth",
+    "auth_user",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+)
 
 
 class _ClustersView(ApiView):
-    """Reading is for all users; changes need ``administer`` for the whole installation: who says where a cluster is could read its data."""
+    """Reading is for all users; changes need ``administer`` for the whole installation: who says where a cluster is
+    could read its data.
+    """
 
     def needs(self, request: Request) -> tuple[Right | None, str | None]:
         """The right; that a grant for one cluster is not enough is checked on the way."""
@@ -48,9 +62,11 @@ class Clusters(_ClustersView):
         return Response({"clusters": [cluster_json(row) for row in clusters.list_clusters()]})
 
     def post(self, request: Request) -> Response:
-        """Add one: ``{"name", "controllerUrls": [...], "brokerUrl", "zookeeper", "auth": "basic", "authUser", "secret", ...}``.
+        """Add one: ``{"name", "controllerUrls": [...], "brokerUrl", "zookeeper", "auth": "basic", "authUser", "secret",
+        ...}``.
 
-        201; with check=true (the default) it is asked at once and the answer has what was found: that it does not answer refuses nothing.
+        201; with check=true (the default) it is asked at once and the answer has what was found: that it does not
+        answer refuses nothing.
         """
         spec = _spec(request, None)
         row = clusters.add_cluster(spec, self.actor)
@@ -66,7 +82,9 @@ class OneCluster(_ClustersView):
     def get(self, request: Request, name: str) -> Response:
         """As in the list, with what its version lacks and why."""
         row = _row(name)
-        return Response({**cluster_json(row), "lacking": all_lacking(parse_version(row.version)) if row.is_pinot else {}})
+        return Response(
+            {**cluster_json(row), "lacking": all_lacking(parse_version(row.version)) if row.is_pinot else {}}
+        )
 
     def put(self, request: Request, name: str) -> Response:
         """Change how it is reached. What the body leaves out stays as it is, the secret too."""
@@ -83,7 +101,9 @@ class CheckCluster(_ClustersView):
     """Ask a cluster now."""
 
     def post(self, request: Request, name: str) -> Response:
-        """Every question with its answer: reachable, credentials, certificate, version, ZooKeeper. 200 also when something is wrong."""
+        """Every question with its answer: reachable, credentials, certificate, version, ZooKeeper. 200 also when
+        something is wrong.
+        """
         return Response(clusters.check_cluster(name, self.actor).to_json())
 
 
@@ -96,14 +116,31 @@ def cluster_json(row: Cluster) -> dict[str, Any]:
         "mirrorErrorSince": row.mirror_error_since,
     }  # fmt: skip
     return {
-        "name": row.name, "kind": row.kind, "controllerUrls": row.controller_urls, "brokerUrl": row.broker_url, "zookeeper": row.zookeeper,
-        "zookeeperCluster": row.zookeeper_cluster or row.pinot_name, "zookeeperUser": row.zookeeper_user,
-        "zookeeperSecretSource": row.zookeeper_source, "deepStoreUrl": row.deep_store_url, "auth": row.auth,
-        "authUser": row.auth_user, "secretSource": row.auth_source, "tlsCa": row.tls_ca, "tlsCert": row.tls_cert, "tlsKey": row.tls_key,
-        "tlsInsecure": row.tls_insecure, "pinotName": row.pinot_name, "state": row.state, "stateText": row.get_state_display(),
-        "error": row.last_error, "version": row.version, "mirrorError": row.mirror_error, "callsPerMinute": row.calls_per_minute,
+        "name": row.name,
+        "kind": row.kind,
+        "controllerUrls": row.controller_urls,
+        "brokerUrl": row.broker_url,
+        "zookeeper": row.zookeeper,
+        "zookeeperCluster": row.zookeeper_cluster or row.pinot_name,
+        "zookeeperUser": row.zookeeper_user,
+        "zookeeperSecretSource": row.zookeeper_source,
+        "deepStoreUrl": row.deep_store_url,
+        "auth": row.auth,
+        "authUser": row.auth_user,
+        "secretSource": row.auth_source,
+        "tlsCa": row.tls_ca,
+        "tlsCert": row.tls_cert,
+        "tlsKey": row.tls_key,
+        "tlsInsecure": row.tls_insecure,
+        "pinotName": row.pinot_name,
+        "state": row.state,
+        "stateText": row.get_state_display(),
+        "error": row.last_error,
+        "version": row.version,
+        "mirrorError": row.mirror_error,
+        "callsPerMinute": row.calls_per_minute,
         **{key: at.isoformat() if at else None for key, at in times.items()},
-    }  # fmt: skip
+    }
 
 
 def _checked(view: ApiView, request: Request, row: Cluster) -> dict[str, Any]:
@@ -120,7 +157,9 @@ def _row(name: str) -> Cluster:
 
 
 def _spec(request: Request, row: Cluster | None) -> ClusterSpec:
-    """What the body asks for; of a cluster that is there, its name and what the body leaves out are those of its ``row``."""
+    """What the body asks for; of a cluster that is there, its name and what the body leaves out are those of its
+    ``row``.
+    """
     given = {k: v for k, v in msgspec.structs.asdict(read_body(request, ClusterBody)).items() if v is not None}
     stored = {name: getattr(row, name) for name in _KEPT} if row else {"name": "", "controller_urls": ()}
     wanted = stored | given | ({"name": row.name} if row else {})

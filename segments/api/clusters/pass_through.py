@@ -1,8 +1,10 @@
-"""Pinot's own paths of a real Pinot for which we have no use case: the request goes on to its controller, the answer comes back as it is.
+"""Pinot's own paths of a real Pinot for which we have no use case: the request goes on to its controller, the answer
+comes back as it is.
 
 Only secrets of configs are masked in it.
 
-Our credentials never go along, the cluster's never come back, redirects are not followed, what changes something is on the audit record.
+Our credentials never go along, the cluster's never come back, redirects are not followed, what changes something is on
+the audit record.
 """
 
 from __future__ import annotations
@@ -33,8 +35,11 @@ from segments.services.core.streaming import in_threads
 from segments.services.tables import schemas, tables
 
 _READS: Final = ("GET", "HEAD", "OPTIONS")
-#: Headers that go on to Pinot, beside those that begin with ``pinot-``. All else stays here: credentials, cookies, hosts.
-_SENT: Final = frozenset(("content-type", "accept", "if-match", "if-none-match", "database", "upload-type", "download-uri", "crypter"))
+#: Headers that go on to Pinot, beside those that begin with ``pinot-``. All else stays here: credentials, cookies,
+#: hosts.
+_SENT: Final = frozenset(
+    ("content-type", "accept", "if-match", "if-none-match", "database", "upload-type", "download-uri", "crypter")
+)
 #: Headers that come back. The length does not where the body was unpacked on the way.
 _RETURNED: Final = frozenset(("content-type", "content-disposition", "etag", "last-modified"))
 #: Sent with underscores, as Pinot's clients do; Django knows them with dashes only.
@@ -50,7 +55,9 @@ _POLICY: Final = "sandbox; default-src 'none'"
 
 
 class PassThrough(ApiView):
-    """Any other path of a cluster of kind pinot. 404 for the installation's own cluster, which answers all it has by itself."""
+    """Any other path of a cluster of kind pinot. 404 for the installation's own cluster, which answers all it has by
+    itself.
+    """
 
     schema = None  # type: ignore[assignment]  # as the framework documents it: not in the OpenAPI document
     on_pinot = frozenset(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"))
@@ -101,7 +108,9 @@ class PassThrough(ApiView):
     def _pass(self, request: Request, path: str) -> HttpResponseBase:
         controller = self.ctx.pinot
         if controller is None:
-            raise NotFound(f"There is nothing at /{path[:300]} of cluster '{self.ctx.cluster}'.", remedy="See /api/docs/.")
+            raise NotFound(
+                f"There is nothing at /{path[:300]} of cluster '{self.ctx.cluster}'.", remedy="See /api/docs/."
+            )
         parts = check_path(path)
         target = quoted_path(parts)
         if needed(str(request.method), parts, set(request.query_params)).right == "read":
@@ -111,7 +120,9 @@ class PassThrough(ApiView):
             answer = self._exchange(request, controller, parts)
         except PinotAdminError as error:
             outcome = "refused" if error.permanent else "failed"
-            audit.record(self.actor, action, cluster=self.ctx.cluster, target=target[:600], outcome=outcome, error=str(error))
+            audit.record(
+                self.actor, action, cluster=self.ctx.cluster, target=target[:600], outcome=outcome, error=str(error)
+            )
             raise
         outcome = "done" if answer.status_code < HTTPStatus.BAD_REQUEST else "refused"
         detail = {"status": answer.status_code, "parameters": sorted(request.query_params)}
@@ -138,7 +149,9 @@ class PassThrough(ApiView):
             return Response([name for name in schemas.list_schemas(self.ctx) if may_read(name)])
         typed = [t for kind in TABLE_TYPES for t in tables.list_tables(self.ctx, kind) if may_read(t)]
         kind = parse_table_type(request.query_params.get("type"))
-        names = [t for t in typed if t.endswith(f"_{kind}")] if kind else sorted({split_table_name(t)[0] for t in typed})
+        names = (
+            [t for t in typed if t.endswith(f"_{kind}")] if kind else sorted({split_table_name(t)[0] for t in typed})
+        )
         return Response({"tables": names})
 
     def _stored(self, raw: str, kind: str) -> dict[str, Any] | None:
@@ -146,9 +159,13 @@ class PassThrough(ApiView):
 
 
 def _in_database(table: str | None, request: Request) -> str | None:
-    """The table that Pinot takes a name for: header or parameter ``Database`` puts it into another database (``sales.orders``)."""
+    """The table that Pinot takes a name for: header or parameter ``Database`` puts it into another database
+    (``sales.orders``).
+    """
     database = (request.headers.get("Database") or request.query_params.get("database") or "").strip()
-    return f"{database}.{table}" if table is not None and database not in ("", "default") and "." not in table else table
+    return (
+        f"{database}.{table}" if table is not None and database not in ("", "default") and "." not in table else table
+    )
 
 
 def _is_sound(path: str) -> bool:
@@ -160,9 +177,14 @@ def _is_sound(path: str) -> bool:
 
 
 def _body(request: Request, parts: list[str], most: int) -> tuple[bytes | Iterator[bytes] | None, dict[str, str]]:
-    """What goes on, and the few headers that mean something to Pinot. Files go piece by piece; all else is read whole, since secrets that
-    it has masked are to be put in."""
-    headers = {_UNDERSCORED.get(k, k): v for name, v in request.headers.items() if (k := name.lower()) in _SENT or k.startswith("pinot-")}
+    """What goes on, and the few headers that mean something to Pinot. Files go piece by piece; all else is read whole,
+    since secrets that it has masked are to be put in.
+    """
+    headers = {
+        _UNDERSCORED.get(k, k): v
+        for name, v in request.headers.items()
+        if (k := name.lower()) in _SENT or k.startswith("pinot-")
+    }
     if request.method in _READS:
         headers.pop("content-type", None)
         return None, headers
@@ -174,7 +196,9 @@ def _body(request: Request, parts: list[str], most: int) -> tuple[bytes | Iterat
         return b"".join(_pieces(http, min(most, settings.MAX_BODY_BYTES))), headers
     if length.isdecimal():
         if int(length) > most:
-            raise PayloadTooLarge(f"{int(length):,} bytes are too many to be passed on.", remedy=f"Send at most {most:,}.")
+            raise PayloadTooLarge(
+                f"{int(length):,} bytes are too many to be passed on.", remedy=f"Send at most {most:,}."
+            )
         headers["Content-Length"] = length
     return _pieces(http, most), headers
 
@@ -205,13 +229,17 @@ def _answer(request: Request, reply: PinotReply, held: ExitStack, parts: list[st
             break
     answer: HttpResponseBase
     if size > whole and may_hold:
-        raise PayloadTooLarge(f"Pinot's answer has more than {whole:,} bytes; it is not passed on unread.", remedy="Ask for less.")
+        raise PayloadTooLarge(
+            f"Pinot's answer has more than {whole:,} bytes; it is not passed on unread.", remedy="Ask for less."
+        )
     if size <= whole:
         held.close()
         answer = HttpResponse(masked_answer(b"".join(first)), status=reply.status)
     else:
         pieces = _rest(first, source, held)
-        answer = StreamingHttpResponse(in_threads(pieces) if isinstance(request._request, ASGIRequest) else pieces, status=reply.status)
+        answer = StreamingHttpResponse(
+            in_threads(pieces) if isinstance(request._request, ASGIRequest) else pieces, status=reply.status
+        )
     return _with_headers(answer, reply.headers)
 
 

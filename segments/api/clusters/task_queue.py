@@ -21,9 +21,13 @@ def run_periodic(name: str, typed_table: str | None, cluster: str | None = None)
     """
     task_id = f"api-{uuid.uuid4().hex[:8]}"
     try:
-        current_app.send_task(RUN_PERIODIC, args=[name, typed_table], kwargs=_other(cluster), task_id=task_id, retry=False)
+        current_app.send_task(
+            RUN_PERIODIC, args=[name, typed_table], kwargs=_other(cluster), task_id=task_id, retry=False
+        )
     except (KombuError, RedisError, OSError) as error:
-        raise Unavailable(f"The task queue can not be reached: {error}.", remedy="Check that Redis runs (REDIS_URL).") from error
+        raise Unavailable(
+            f"The task queue can not be reached: {error}.", remedy="Check that Redis runs (REDIS_URL)."
+        ) from error
     return task_id
 
 

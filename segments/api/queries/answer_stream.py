@@ -1,4 +1,6 @@
-"""Writes a large query answer as JSON piece by piece, so that neither its text nor all its rows are in memory at once."""
+"""Writes a large query answer as JSON piece by piece, so that neither its text nor all its rows are in
+memory at once.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _MARK: Final = "\0rows\0"
 
 
 def encode(body: Any) -> bytes:
-    """orjson is ten times faster on large answers; what it can not write (integers beyond 64 bits) goes the plain way."""
+    """orjson is ten times faster on large answers; what it can not write (integers beyond 64 bits) goes
+    the plain way.
+    """
     try:
         return orjson.dumps(body)
     except TypeError:

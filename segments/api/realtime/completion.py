@@ -1,7 +1,8 @@
 """The segment completion protocol as Pinot's servers speak it, at the root (completion.md 3 and 4).
 
-A message that lacks a parameter is answered FAILED with status 200, as Pinot's servers expect; one that makes no sense is a 4xx, which
-they take for no answer and repeat. Neither changes anything. Messages are not audited one by one; the log tells of commits.
+A message that lacks a parameter is answered FAILED with status 200, as Pinot's servers expect; one that makes no sense
+is a 4xx, which they take for no answer and repeat. Neither changes anything. Messages are not audited one by one; the
+log tells of commits.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _LARGEST_PART: Final = 64 << 20
 
 
 class _OfServers(ApiView):
-    """What servers say of a commit. A commit end names any file, which is beyond one table: it takes the right for everything."""
+    """What servers say of a commit. A commit end names any file, which is beyond one table: it takes the right for
+    everything.
+    """
 
     def table_asked(self, request: Request) -> str | None:
         """None, whatever the parameters name: the handlers go by the segment's name."""

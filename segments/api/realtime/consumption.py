@@ -30,7 +30,9 @@ class PauseConsumption(ApiView):
     parameters = {"POST": ("comment", "resumeAfter", *_BATCH)}
 
     def post(self, request: Request, table: str) -> Response:
-        """The flag is set when this returns; poll pauseStatus until nothing consumes. ``resumeAfter`` (``30m``) plans the end."""
+        """The flag is set when this returns; poll pauseStatus until nothing consumes. ``resumeAfter`` (``30m``) plans
+        the end.
+        """
         _batch(request)
         period = text_param(request, "resumeAfter")
         length = parse_period(period)
@@ -38,7 +40,11 @@ class PauseConsumption(ApiView):
             raise InvalidInput(f"'resumeAfter' must be a period such as 30m, not '{period}'.")
         end = self.ctx.clock() + length if length else None
         name = realtime_table(table)
-        return Response(consumption.pause_table(self.ctx, name, comment=text_param(request, "comment"), resume_at_ms=end, actor=self.actor))
+        return Response(
+            consumption.pause_table(
+                self.ctx, name, comment=text_param(request, "comment"), resume_at_ms=end, actor=self.actor
+            )
+        )
 
 
 class ResumeConsumption(ApiView):
@@ -52,7 +58,9 @@ class ResumeConsumption(ApiView):
         """Flag and new consuming segments are one change; the answer lists what consumes then."""
         start = StartFrom(_word(request), is_chosen="consumeFrom" in request.query_params)
         comment = text_param(request, "comment")
-        return Response(consumption.resume_table(self.ctx, realtime_table(table), start=start, comment=comment, actor=self.actor))
+        return Response(
+            consumption.resume_table(self.ctx, realtime_table(table), start=start, comment=comment, actor=self.actor)
+        )
 
 
 class PauseStatus(ApiView):
@@ -87,7 +95,9 @@ class ResumeTopics(ApiView):
     def post(self, request: Request, table: str) -> Response:
         """``topicIndices`` are positions in streamConfigMaps."""
         start = StartFrom(_word(request), is_chosen="consumeFrom" in request.query_params)
-        return Response(consumption.resume_topics(self.ctx, realtime_table(table), _topics(request), start=start, actor=self.actor))
+        return Response(
+            consumption.resume_topics(self.ctx, realtime_table(table), _topics(request), start=start, actor=self.actor)
+        )
 
 
 class ForceCommit(ApiView):
@@ -104,7 +114,9 @@ class ForceCommit(ApiView):
             _numbers("partitions", partitions) if partitions else None,
             [s.strip() for s in segments.split(",") if s.strip()] if segments else None,
         )
-        return Response(force_commit.force_commit(self.ctx, realtime_table(table), wanted, _batch(request), actor=self.actor))
+        return Response(
+            force_commit.force_commit(self.ctx, realtime_table(table), wanted, _batch(request), actor=self.actor)
+        )
 
 
 class ForceCommitStatus(ApiView):

@@ -1,4 +1,6 @@
-"""What Pinot lacks for realtime tables: pause of partitions, resume from chosen offsets with a dry run, losses of stream data."""
+"""What Pinot lacks for realtime tables: pause of partitions, resume from chosen offsets with a dry run, losses of
+stream data.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ class PausePartitions(ApiView):
         """Body: ``{"partitions": [0], "comment": "..."}``."""
         body = read_body(request, PartitionsBody, optional=True)
         comment = body.comment
-        return Response(consumption.pause_partitions(self.ctx, realtime_table(table), _partitions(body), comment=comment, actor=self.actor))
+        return Response(
+            consumption.pause_partitions(
+                self.ctx, realtime_table(table), _partitions(body), comment=comment, actor=self.actor
+            )
+        )
 
 
 class ResumePartitions(ApiView):
@@ -41,7 +47,9 @@ class ResumePartitions(ApiView):
         """Body: ``{"partitions": [0], "consumeFrom": "lastConsumed"}``."""
         body = read_body(request, PartitionsBody, optional=True)
         return Response(
-            consumption.resume_partitions(self.ctx, realtime_table(table), _partitions(body), start=_start(body), actor=self.actor)
+            consumption.resume_partitions(
+                self.ctx, realtime_table(table), _partitions(body), start=_start(body), actor=self.actor
+            )
         )
 
 
@@ -54,7 +62,8 @@ class ResumeFromOffsets(ApiView):
     def post(self, request: Request, table: str) -> Response:
         """Body: ``{"offsets": {"0": "150"}, "consumeFrom": "lastConsumed", "comment": "...", "dryRun": true}``.
 
-        A dry run (the default) changes nothing and tells per partition where it would begin and which rows that skips or repeats.
+        A dry run (the default) changes nothing and tells per partition where it would begin and which rows that skips
+        or repeats.
         """
         body = read_body(request, PartitionsBody, optional=True)
         start, name = _start(body), realtime_table(table)
@@ -79,7 +88,10 @@ class DataLosses(ApiView):
     def get(self, request: Request, table: str) -> Response:
         """The last ones, oldest first."""
         losses = read_data_loss(self.ctx.store, realtime_table(table).typed)
-        rows = [{"partition": x.partition, "from": x.start, "to": x.end, "segment": x.segment, "atMs": x.at_ms} for x in losses]
+        rows = [
+            {"partition": x.partition, "from": x.start, "to": x.end, "segment": x.segment, "atMs": x.at_ms}
+            for x in losses
+        ]
         return Response({"losses": rows})
 
 

@@ -1,4 +1,6 @@
-"""/api/v1/tables/{table}/set-aside: stream messages that gave no row. Servers report them; people list, export and delete them."""
+"""/api/v1/tables/{table}/set-aside: stream messages that gave no row. Servers report them; people list, export and
+delete them.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class SetAside(ApiView):
         return _LARGEST_REPORT
 
     def get(self, request: Request, table: str) -> Response:
-        """Newest first, with the table's numbers. Payloads, secrets masked, only for those who may query and operate the table."""
+        """Newest first, with the table's numbers. Payloads, secrets masked, only for those who may query and operate
+        the table.
+        """
         found, which = realtime_table(table), read_which(request)
         offset, limit = _page(request)
         keeping.check_table(self.ctx, found)
@@ -70,11 +74,14 @@ class SetAside(ApiView):
         return Response({"status": "kept", "new": keeping.keep_report(self.ctx, realtime_table(table), report)})
 
     def delete(self, request: Request, table: str) -> Response:
-        """Delete those that ``ids``, ``partition`` and ``contains`` name, or with ``all=true`` all that wait. A reason is required."""
+        """Delete those that ``ids``, ``partition`` and ``contains`` name, or with ``all=true`` all that wait. A reason
+        is required.
+        """
         which = read_which(request)
         if which.ids is None and which.partition is None and not which.reason and not bool_param(request, "all"):
             raise InvalidInput(
-                "It is not said which messages to delete.", remedy="Name them by 'ids', 'partition' or 'contains', or add all=true."
+                "It is not said which messages to delete.",
+                remedy="Name them by 'ids', 'partition' or 'contains', or add all=true.",
             )
         deleted = changes.delete_messages(self.ctx, realtime_table(table), which, actor=self.actor)
         return Response({"status": f"Deleted {deleted} messages.", "deleted": deleted})
@@ -87,7 +94,9 @@ class ExportSetAside(ApiView):
     answers = {"GET": {200: "text"}}
 
     def get(self, request: Request, table: str) -> StreamingHttpResponse:
-        """``kind``: csv (cells that a spreadsheet would run are neutralised) or jsonl (default). Payloads as in the list."""
+        """``kind``: csv (cells that a spreadsheet would run are neutralised) or jsonl (default). Payloads as in the
+        list.
+        """
         found = realtime_table(table)
         return exported(self, request, found, listing.may_see_payloads(request.user, self.ctx.cluster, found))
 
@@ -113,7 +122,8 @@ class ReplaySetAside(ApiView):
     answers = {"POST": {200: "object"}}
 
     def post(self, request: Request, table: str) -> Response:
-        """Body: ``{"ids": [17], "partition": 0, "contains": "n", "dryRun": true}``; without ids and filters all that wait, oldest first.
+        """Body: ``{"ids": [17], "partition": 0, "contains": "n", "dryRun": true}``; without ids and filters all that
+        wait, oldest first.
 
         A dry run (the default) changes nothing and tells how many decode now, and of the others why not.
         """
@@ -124,7 +134,9 @@ class ReplaySetAside(ApiView):
         which = Which(body.partition, body.contains or "", ids=numbers)
         if body.dry_run is not False:
             return Response({"table": found.typed, "dryRun": True, **replay.preview_replay(self.ctx, found, which)})
-        return Response({"table": found.typed, "dryRun": False, **replay.replay_messages(self.ctx, found, which, actor=self.actor)})
+        return Response(
+            {"table": found.typed, "dryRun": False, **replay.replay_messages(self.ctx, found, which, actor=self.actor)}
+        )
 
 
 def exported(view: ApiView, request: Request, table: TableName, sees: bool) -> StreamingHttpResponse:
@@ -153,7 +165,9 @@ def _numbers(texts: list[str]) -> tuple[int, ...]:
     numbers = [whole_number(text.strip()) for text in texts]
     found = tuple(n for n in numbers if n is not None)
     if len(found) < len(numbers) or len(found) > _MOST_IDS:
-        raise InvalidInput(f"'ids' must be at most {_MOST_IDS} numbers with commas between them.", remedy="Write ids=17,18.")
+        raise InvalidInput(
+            f"'ids' must be at most {_MOST_IDS} numbers with commas between them.", remedy="Write ids=17,18."
+        )
     return found
 
 

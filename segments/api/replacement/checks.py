@@ -1,4 +1,6 @@
-"""Checks of a new snapshot over REST: the table's document, the result of a lineage entry, and a run without a switch (B11)."""
+"""Checks of a new snapshot over REST: the table's document, the result of a lineage entry, and a run without a switch
+(B11).
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,12 @@ class TableChecks(ApiView):
         return Response(read_check_document(self.ctx, _table(self, request, table)))
 
     def put(self, request: Request, table: str) -> Response:
-        """Make the body the table's checks; an empty list removes them. 400 names the field that is wrong, then nothing changes."""
-        return Response(write_check_document(self.ctx, _table(self, request, table), json_body(request), actor=self.actor))
+        """Make the body the table's checks; an empty list removes them. 400 names the field that is wrong, then nothing
+        changes.
+        """
+        return Response(
+            write_check_document(self.ctx, _table(self, request, table), json_body(request), actor=self.actor)
+        )
 
 
 class EntryChecks(ApiView):
@@ -41,7 +47,9 @@ class EntryChecks(ApiView):
         report = read_checks(self.ctx, found, entry)
         if report is None:
             raise NotFound(
-                f"The checks of table '{found}' never ran for lineage entry '{entry}'.", remedy="POST here to run them now.", entry=entry
+                f"The checks of table '{found}' never ran for lineage entry '{entry}'.",
+                remedy="POST here to run them now.",
+                entry=entry,
             )
         return Response(report.to_json())
 

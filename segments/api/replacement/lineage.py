@@ -1,4 +1,6 @@
-"""/api/v1/lineage and /api/v1/jobs: what Pinot lacks around a replacement (lease, background end, rollback, pin, explain, diff)."""
+"""/api/v1/lineage and /api/v1/jobs: what Pinot lacks around a replacement (lease, background end, rollback, pin,
+explain, diff).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Heartbeat(ApiView):
     def post(self, request: Request, table: str, entry: str) -> Response:
         """Until when the replacement stays open, and how often to send the next. 409 when it is no longer IN_PROGRESS.
 
-        From the first heartbeat on the client must go on: a replacement whose client falls silent is reverted within 90 seconds.
+        From the first heartbeat on the client must go on: a replacement whose client falls silent is reverted within 90
+        seconds.
         """
         return Response(entry_lease.heartbeat(self.ctx, table_of(self, request, table), entry, self.actor).to_json())
 
@@ -44,7 +47,8 @@ class EndInBackground(ApiView):
     parameters = {"POST": ("type", "cleanup", "overrideChecks")}
 
     def post(self, request: Request, table: str, entry: str) -> Response:
-        """202 with the job, which survives every restart; follow it at ``GET /api/v1/jobs/{id}``. The body may narrow ``segmentsTo``.
+        """202 with the job, which survives every restart; follow it at ``GET /api/v1/jobs/{id}``. The body may narrow
+        ``segmentsTo``.
 
         ``overrideChecks`` is the reason for which failed checks of the new data are passed over.
         """
@@ -93,15 +97,21 @@ class Rollback(ApiView):
     parameters = dict.fromkeys(("GET", "POST"), ("type", "to", "forceRevert", "dryRun", "reason"))
 
     def get(self, request: Request, table: str) -> Response:
-        """What going back to before entry ``to`` would do: entries, rows, segments, bytes before and after, what goes, what blocks it."""
+        """What going back to before entry ``to`` would do: entries, rows, segments, bytes before and after, what goes,
+        what blocks it.
+        """
         return self._preview(request, table)
 
     def post(self, request: Request, table: str) -> Response:
-        """Revert entry ``to`` and everything built on it, in one switch; with dryRun=true only tell what it would do."""
+        """Revert entry ``to`` and everything built on it, in one switch; with dryRun=true only tell what
+        it would do.
+        """
         if bool_param(request, "dryRun"):
             return self._preview(request, table)
         found, force = table_of(self, request, table), bool_param(request, "forceRevert")
-        return Response(rollback.roll_back(self.ctx, found, need_text(request, "to"), force=force, actor=self.actor).to_json())
+        return Response(
+            rollback.roll_back(self.ctx, found, need_text(request, "to"), force=force, actor=self.actor).to_json()
+        )
 
     def _preview(self, request: Request, table: str) -> Response:
         found, force = table_of(self, request, table), bool_param(request, "forceRevert")
@@ -115,10 +125,18 @@ class RollbackUnderWay(ApiView):
     parameters = dict.fromkeys(("GET", "POST", "DELETE"), ("type", "reason"))
 
     def get(self, request: Request, table: str) -> Response:
-        """The last one: its steps, what is reverted and what is left. 404 when there never was one; on the own cluster it is one switch."""
-        found = pinot_rollback.read_rollback(self.ctx, table_of(self, request, table)) if self.ctx.pinot is not None else None
+        """The last one: its steps, what is reverted and what is left. 404 when there never was one; on the own cluster
+        it is one switch.
+        """
+        found = (
+            pinot_rollback.read_rollback(self.ctx, table_of(self, request, table))
+            if self.ctx.pinot is not None
+            else None
+        )
         if found is None:
-            raise NotFound(f"No rollback of table '{table}' is on record.", remedy="Begin one with POST .../rollback?to=ENTRY.")
+            raise NotFound(
+                f"No rollback of table '{table}' is on record.", remedy="Begin one with POST .../rollback?to=ENTRY."
+            )
         return Response(found.to_json())
 
     def post(self, request: Request, table: str) -> Response:
@@ -156,8 +174,14 @@ class ExplainEntry(ApiView):
     parameters = {"GET": ("type",)}
 
     def get(self, request: Request, table: str, entry: str) -> Response:
-        """State, who and since when; what it hides and locks; what blocks its end and its revert; lease; what happens next and when."""
-        return Response(explain.explain_entry(self.ctx, table_of(self, request, table), entry, wiring.replica_errors(self.ctx)).to_json())
+        """State, who and since when; what it hides and locks; what blocks its end and its revert; lease; what happens
+        next and when.
+        """
+        return Response(
+            explain.explain_entry(
+                self.ctx, table_of(self, request, table), entry, wiring.replica_errors(self.ctx)
+            ).to_json()
+        )
 
 
 class DiffSnapshots(ApiView):
@@ -166,20 +190,25 @@ class DiffSnapshots(ApiView):
     parameters = {"GET": ("type", "from", "to")}
 
     def get(self, request: Request, table: str) -> Response:
-        """Segments, rows, bytes, and range and cardinality of every column. Snapshots are ``current``, ENTRY, ``ENTRY:from``, ``ENTRY:to``.
+        """Segments, rows, bytes, and range and cardinality of every column. Snapshots are ``current``, ENTRY,
+        ``ENTRY:from``, ``ENTRY:to``.
 
         ``to`` is ``current`` unless given.
         """
         found = table_of(self, request, table)
         old, new = need_text(request, "from"), text_param(request, "to") or "current"
-        return Response(snapshot_diff.diff_snapshots(self.ctx, found, old, new, wiring.column_profiles(self.ctx)).to_json())
+        return Response(
+            snapshot_diff.diff_snapshots(self.ctx, found, old, new, wiring.column_profiles(self.ctx)).to_json()
+        )
 
 
 def end_in_background(view: ApiView, request: Request, table: TableName, entry: str, new: list[str]) -> Response:
     """Note the end down, tell the workers, answer 202 with the job."""
     cleanup = parse_bool(text_param(request, "cleanup"), "cleanup", False)
     override = text_param(request, "overrideChecks") or ""
-    job = end_jobs.request_end(view.ctx, table, entry, segments_to=new, cleanup=cleanup, override=override, actor=view.actor)
+    job = end_jobs.request_end(
+        view.ctx, table, entry, segments_to=new, cleanup=cleanup, override=override, actor=view.actor
+    )
     if job.is_open:
         enqueue_end(job.id, view.ctx)
     return Response(JobStatus(job).to_json(), status=202, headers={"Location": f"/api/v1/jobs/{job.id}"})

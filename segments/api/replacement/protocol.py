@@ -32,7 +32,9 @@ class StartReplace(ApiView):
         found = _table(request, table)
         body, force = read_body(request, StartBody), bool_param(request, "forceCleanup")
         old, new, custom = body.segments_from or [], body.segments_to or [], custom_map(body)
-        entry = replacement.start_replace(self.ctx, found, old, new, force_cleanup=force, actor=self.actor, custom_map=custom)
+        entry = replacement.start_replace(
+            self.ctx, found, old, new, force_cleanup=force, actor=self.actor, custom_map=custom
+        )
         return Response({"segmentLineageEntryId": entry})
 
 
@@ -48,15 +50,20 @@ class EndReplace(ApiView):
     def post(self, request: Request, table: str) -> HttpResponse:
         """Empty answer once all live brokers serve the new side. cleanup=true also starts a retention pass.
 
-        412 when the table's checks refuse the new segments; overrideChecks=<reason> passes over them. With async=true 202 at once, with a
-        job to follow at ``GET /api/v1/jobs/{id}``.
+        412 when the table's checks refuse the new segments; overrideChecks=<reason> passes over them. With async=true
+        202 at once, with a job to follow at ``GET /api/v1/jobs/{id}``.
         """
         found = _table(request, table)
         entry, cleanup = need_text(request, "segmentLineageEntryId"), bool_param(request, "cleanup")
-        new, override = read_body(request, EndBody, optional=True).segments_to or [], text_param(request, "overrideChecks") or ""
+        new, override = (
+            read_body(request, EndBody, optional=True).segments_to or [],
+            text_param(request, "overrideChecks") or "",
+        )
         if bool_param(request, "async"):
             return end_in_background(self, request, found, entry, new)
-        replacement.end_replace(self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor, override=override)
+        replacement.end_replace(
+            self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor, override=override
+        )
         if cleanup:
             run_periodic("RetentionManager", found.typed, self.cluster)
         return HttpResponse(b"", content_type="application/json")

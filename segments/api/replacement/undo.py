@@ -22,13 +22,17 @@ class UndoRollback(ApiView):
     parameters = {"GET": ("type", "force"), "POST": ("type", "force", "dryRun", "reason")}
 
     def get(self, request: Request, table: str, entry: str) -> Response:
-        """What undoing it would do: rows, segments, bytes before and after, what comes back and goes, until when, what blocks it."""
+        """What undoing it would do: rows, segments, bytes before and after, what comes back and goes, until when, what
+        blocks it.
+        """
         return self._preview(request, table, entry)
 
     def post(self, request: Request, table: str, entry: str) -> Response:
-        """Bring back what the rollback of this entry took away, all of its steps in one switch; with dryRun=true only tell.
+        """Bring back what the rollback of this entry took away, all of its steps in one switch; with dryRun=true only
+        tell.
 
-        Possible while the files of deleted segments are kept. 409 when newer data would be seen beside it, unless force=true.
+        Possible while the files of deleted segments are kept. 409 when newer data would be seen beside it, unless
+        force=true.
         """
         reason = read_body(request, ReasonBody, optional=True).reason or ""
         if bool_param(request, "dryRun"):

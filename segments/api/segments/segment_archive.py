@@ -1,4 +1,6 @@
-"""/api/v1/segments/{table}/...: deleted segments listed and brought back, the deletion queue, and deletions of many told one by one."""
+"""/api/v1/segments/{table}/...: deleted segments listed and brought back, the deletion queue, and deletions of many
+told one by one.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,18 @@ class DeletedSegments(ApiView):
     parameters = {"GET": ("type", "offset", "limit", "prefix")}
 
     def get(self, request: Request, table: str) -> Response:
-        """Latest deletion first: name, bytes, when and by whom deleted, until when it is kept, whether it can be restored."""
+        """Latest deletion first: name, bytes, when and by whom deleted, until when it is kept, whether it can be
+        restored.
+        """
         offset, limit = _page(request, 100)
         found = _table(self, request, table)
-        kept, total = archive.list_kept(self.ctx, found, offset=offset, limit=limit, prefix=text_param(request, "prefix") or "")
+        kept, total = archive.list_kept(
+            self.ctx, found, offset=offset, limit=limit, prefix=text_param(request, "prefix") or ""
+        )
         following = _next(offset, limit, total)
-        return Response({"table": found.typed, "total": total, "next": following, "segments": [_kept_json(k) for k in kept]})
+        return Response(
+            {"table": found.typed, "total": total, "next": following, "segments": [_kept_json(k) for k in kept]}
+        )
 
 
 class RestoreSegments(ApiView):
@@ -48,11 +56,13 @@ class RestoreSegments(ApiView):
     parameters = {"POST": ("type", "dryRun", "includeHidden", "overwrite", "force", "switch")}
 
     def post(self, request: Request, table: str) -> Response:
-        """Body: {"segments": [names]}. Record, file and row come back; each name is answered with what became of it, and why.
+        """Body: {"segments": [names]}. Record, file and row come back; each name is answered with what became of it,
+        and why.
 
-        "files": kept files as listed, where another than the newest version is wanted. A name that exists again is refused, unless
-        "overwrite" says that the kept version takes its place; the present one is then kept in turn. What a replacement took away does not
-        come back beside what stands for it now: with "switch" that is hidden in the same step. "force" passes over newer other data.
+        "files": kept files as listed, where another than the newest version is wanted. A name that exists again is
+        refused, unless "overwrite" says that the kept version takes its place; the present one is then kept in turn.
+        What a replacement took away does not come back beside what stands for it now: with "switch" that is hidden in
+        the same step. "force" passes over newer other data.
         """
         names, body = _names(request, may_name_files=True)
         is_dry = bool_param(request, "dryRun", body.dry_run is True)
@@ -60,12 +70,23 @@ class RestoreSegments(ApiView):
         overwrite = bool_param(request, "overwrite", body.overwrite is True)
         found, force = _table(self, request, table), bool_param(request, "force", body.force is True)
         if bool_param(request, "switch", body.switch is True):
-            told = preview_switch(self.ctx, found, names) if is_dry else restore_switch(self.ctx, found, names, actor=self.actor)
+            told = (
+                preview_switch(self.ctx, found, names)
+                if is_dry
+                else restore_switch(self.ctx, found, names, actor=self.actor)
+            )
             return Response({"dryRun": is_dry, **told.to_json()})
         outcomes = restore.restore_segments(
-            self.ctx, found, names, dry_run=is_dry, include_hidden=hidden, actor=self.actor, overwrite=overwrite, files=body.files or (),
+            self.ctx,
+            found,
+            names,
+            dry_run=is_dry,
+            include_hidden=hidden,
+            actor=self.actor,
+            overwrite=overwrite,
+            files=body.files or (),
             force=force,
-        )  # fmt: skip
+        )
         return _outcomes(found, outcomes, is_dry)
 
 
@@ -83,7 +104,9 @@ class DeleteManySegments(ApiView):
         force = bool_param(request, "force", body.force is True)
         term = text_param(request, "retention") or body.retention
         found = _table(self, request, table)
-        outcomes = deletion.delete_segments(self.ctx, found, names, retention=term, dry_run=is_dry, force=force, actor=self.actor)
+        outcomes = deletion.delete_segments(
+            self.ctx, found, names, retention=term, dry_run=is_dry, force=force, actor=self.actor
+        )
         return _outcomes(found, outcomes, is_dry)
 
 
@@ -99,7 +122,9 @@ class PendingDeletions(ApiView):
         now = self.ctx.clock()
         items = sorted(read_queue(self.ctx, found).items.values(), key=lambda p: (p.requested_ms, p.segment))
         shown = [_pending_json(p, now) for p in items[offset : offset + limit]]
-        return Response({"table": found.typed, "total": len(items), "next": _next(offset, limit, len(items)), "segments": shown})
+        return Response(
+            {"table": found.typed, "total": len(items), "next": _next(offset, limit, len(items)), "segments": shown}
+        )
 
 
 class CancelDeletion(ApiView):
@@ -109,7 +134,9 @@ class CancelDeletion(ApiView):
     parameters = {"POST": ("type",)}
 
     def post(self, request: Request, table: str, segment: str) -> Response:
-        """The segment leaves the queue and is served again; 404 when it is not in the queue, 409 when it is too late."""
+        """The segment leaves the queue and is served again; 404 when it is not in the queue, 409 when it
+        is too late.
+        """
         found = _table(self, request, table)
         outcome = restore.cancel_deletion(self.ctx, found, check_segment_name(segment), actor=self.actor)
         return Response({"status": outcome.message})
@@ -142,7 +169,9 @@ def _names(request: Request, *, may_name_files: bool = False) -> tuple[list[str]
     if not listed and not (may_name_files and body.files):
         raise InvalidInput("The body must name at least one segment.", remedy='Send {"segments": ["name", ...]}.')
     if max(len(listed), len(body.files or ())) > _MOST:
-        raise InvalidInput(f"One request takes at most {_MOST} segments, not {len(listed)}.", remedy="Send several requests.")
+        raise InvalidInput(
+            f"One request takes at most {_MOST} segments, not {len(listed)}.", remedy="Send several requests."
+        )
     return [check_segment_name(n) for n in listed], body
 
 
@@ -153,7 +182,14 @@ def _outcomes(table: TableName, outcomes: list[Outcome], is_dry: bool) -> Respon
             "dryRun": is_dry,
             "summary": summary(outcomes),
             "segments": [
-                {"segment": o.segment, "outcome": o.outcome, "message": o.message, "remedy": o.remedy, "bytes": o.bytes, "crc": o.crc}
+                {
+                    "segment": o.segment,
+                    "outcome": o.outcome,
+                    "message": o.message,
+                    "remedy": o.remedy,
+                    "bytes": o.bytes,
+                    "crc": o.crc,
+                }
                 for o in outcomes
             ],
         }
@@ -164,18 +200,31 @@ def _kept_json(one: KeptFile) -> dict[str, Any]:
     kept = one.kept
     can = kept is not None and (kept.bytes is None or kept.bytes == one.bytes)
     return {
-        "segment": one.segment, "file": one.file if one.is_there else None, "bytes": one.bytes,
-        "deletedAt": _time(one.deleted_ms), "deletedBy": kept.deleted_by if kept else None, "reason": kept.reason if kept else None,
-        "expiresAt": _time(one.expires_ms), "restorable": can, "why": one.why, "replacedByCrc": kept.replaced_by if kept else None,
-        "crc": kept.metadata.crc if kept else None, "rows": kept.metadata.total_docs if kept else None,
-    }  # fmt: skip
+        "segment": one.segment,
+        "file": one.file if one.is_there else None,
+        "bytes": one.bytes,
+        "deletedAt": _time(one.deleted_ms),
+        "deletedBy": kept.deleted_by if kept else None,
+        "reason": kept.reason if kept else None,
+        "expiresAt": _time(one.expires_ms),
+        "restorable": can,
+        "why": one.why,
+        "replacedByCrc": kept.replaced_by if kept else None,
+        "crc": kept.metadata.crc if kept else None,
+        "rows": kept.metadata.total_docs if kept else None,
+    }
 
 
 def _pending_json(one: Pending, now_ms: int) -> dict[str, Any]:
     return {
-        "segment": one.segment, "requestedAt": _time(one.requested_ms), "by": one.by, "reason": one.reason, "retention": one.retention,
-        "doing": "restore" if one.restores else "delete", "cancellable": not one.restores and not one.is_claimed(now_ms),
-    }  # fmt: skip
+        "segment": one.segment,
+        "requestedAt": _time(one.requested_ms),
+        "by": one.by,
+        "reason": one.reason,
+        "retention": one.retention,
+        "doing": "restore" if one.restores else "delete",
+        "cancellable": not one.restores and not one.is_claimed(now_ms),
+    }
 
 
 def _time(at_ms: int) -> str:

@@ -24,7 +24,9 @@ class ResetSegment(ApiView):
     def post(self, request: Request, table: str, segment: str) -> Response:
         """On all its replicas, or one."""
         found = tables.one_table(self.ctx, table, None)
-        segment_reset.reset_segment(self.ctx, found, segment, target=text_param(request, "targetInstance"), actor=self.actor)
+        segment_reset.reset_segment(
+            self.ctx, found, segment, target=text_param(request, "targetInstance"), actor=self.actor
+        )
         return status(f"Successfully reset segment: {segment} of table: {found}")
 
 
@@ -38,7 +40,9 @@ class ResetSegments(ApiView):
     def post(self, request: Request, table: str) -> Response:
         """``errorSegmentsOnly``: just the replicas in ERROR."""
         found, errors = tables.one_table(self.ctx, table, None), bool_param(request, "errorSegmentsOnly")
-        segment_reset.reset_table(self.ctx, found, errors_only=errors, target=text_param(request, "targetInstance"), actor=self.actor)
+        segment_reset.reset_table(
+            self.ctx, found, errors_only=errors, target=text_param(request, "targetInstance"), actor=self.actor
+        )
         return status(f"Successfully reset {'error ' if errors else 'all '}segments of table: {found}")
 
 
@@ -90,10 +94,14 @@ class UploadFromServers(ApiView):
         if split_table_name(table)[1] != REALTIME:
             raise InvalidInput(f"'{table}' is no REALTIME table.", remedy=f"Use {split_table_name(table)[0]}_REALTIME.")
         found = tables.one_table(self.ctx, table, None)
-        names = [s.strip() for text in request.query_params.getlist("segmentNames") for s in text.split(",") if s.strip()]
+        names = [
+            s.strip() for text in request.query_params.getlist("segmentNames") for s in text.split(",") if s.strip()
+        ]
         if not names:
             return status(f"No segments to upload for table: {found}")
-        done = deep_store_upload.upload_segments(self.ctx, found, names, is_forced=bool_param(request, "forceMode"), actor=self.actor)
+        done = deep_store_upload.upload_segments(
+            self.ctx, found, names, is_forced=bool_param(request, "forceMode"), actor=self.actor
+        )
         return status(f"Uploaded {len(done)} segment(s) to deep store for table: {found}")
 
 

@@ -1,4 +1,6 @@
-"""POST /v2/segments, /segments, /segments/batchUpload, /segments/reingested: segments come in, in every mode of Pinot's clients."""
+"""POST /v2/segments, /segments, /segments/batchUpload, /segments/reingested: segments come in, in every mode of Pinot's
+clients.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ class UploadView(ApiView):
 
     on_pinot = frozenset(("POST",))
 
-    #: The table that the request names, once it was looked for; the right is asked for it, and it is the one that is changed.
+    #: The table that the request names, once it was looked for; the right is asked for it, and it is the one that is
+    #: changed.
     _named: TableName | None = None
 
     def table_asked(self, request: Request) -> str | None:
@@ -60,7 +63,9 @@ class UploadView(ApiView):
         return named.typed if named is not None else None
 
     def table_named(self, request: Request) -> TableName | None:
-        """The table by tableName and tableType (default OFFLINE), or of a URI push by its small body. Raises InvalidInput."""
+        """The table by tableName and tableType (default OFFLINE), or of a URI push by its small body. Raises
+        InvalidInput.
+        """
         if self._named is None:
             name = text_param(request, "tableName")
             if name is None and (_header(request, "UPLOAD_TYPE") or "").upper() == "URI":
@@ -94,7 +99,9 @@ class UploadView(ApiView):
 
     @contextmanager
     def one_part(self, request: Request) -> Iterator[Path]:
-        """The file of the only part of a multipart body. Raises InvalidInput for none, several, or one that is too large."""
+        """The file of the only part of a multipart body. Raises InvalidInput for none, several, or one that is too
+        large.
+        """
         if not (request.content_type or "").startswith("multipart/form-data"):
             raise InvalidInput("This upload must be multipart/form-data with the file as its one part.")
         self._check_length(request)
@@ -102,7 +109,10 @@ class UploadView(ApiView):
         files = [f for _, listed in request.FILES.lists() for f in listed]
         try:
             if len(files) + sum(1 for key in data if key not in request.FILES) != 1 or not files:
-                raise InvalidInput("Invalid multi-part form: exactly one part with a file is allowed.", remedy="Send one request per file.")
+                raise InvalidInput(
+                    "Invalid multi-part form: exactly one part with a file is allowed.",
+                    remedy="Send one request per file.",
+                )
             file = cast(TemporaryUploadedFile, files[0])
             if (file.size or 0) > self.ctx.limits.upload_bytes:
                 raise _too_large(f"The file has {file.size} bytes", self.ctx.limits.upload_bytes)
@@ -114,7 +124,11 @@ class UploadView(ApiView):
     def how(self, request: Request) -> _How:
         """Conditions, actor and lineage entry of the upload."""
         entry = text_param(request, "segmentLineageEntryId") or _header(request, _ENTRY)
-        return {"options": replace(_options(request), began_ms=self.began_ms), "actor": self.actor, "lineage_entry": entry}
+        return {
+            "options": replace(_options(request), began_ms=self.began_ms),
+            "actor": self.actor,
+            "lineage_entry": entry,
+        }
 
     def _check_length(self, request: Request) -> None:
         length = str(request.META.get("CONTENT_LENGTH") or "0")
@@ -124,7 +138,8 @@ class UploadView(ApiView):
 
 def _too_large(what: str, most: int) -> PayloadTooLarge:
     return PayloadTooLarge(
-        f"{what}, more than the {most} that are taken in.", remedy="Split the segment, or raise PINOTADMIN_MAX_UPLOAD_BYTES."
+        f"{what}, more than the {most} that are taken in.",
+        remedy="Split the segment, or raise PINOTADMIN_MAX_UPLOAD_BYTES.",
     )
 
 
@@ -171,7 +186,10 @@ class UploadBatch(UploadView):
             parts = read_batch(tar)
             result = uploads.upload_metadata(self.ctx, self.table_of(request), parts, **self.how(request))
         names = ", ".join(result.segments)
-        return _answer(f"Successfully uploaded segments: [{names}] of table: {result.table} in {self.ctx.clock() - started} ms", result)
+        return _answer(
+            f"Successfully uploaded segments: [{names}] of table: {result.table} in {self.ctx.clock() - started} ms",
+            result,
+        )
 
 
 class UploadReingested(UploadView):
@@ -205,7 +223,8 @@ def _upload_type(request: Request) -> str:
 def _header(request: Request, name: str) -> str | None:
     """A header that Pinot's clients spell with underscores, or with dashes as some proxies make it.
 
-    Django drops names with underscores under ASGI (they could pass for others); these few are read from the connection itself.
+    Django drops names with underscores under ASGI (they could pass for others); these few are read from the connection
+    itself.
     """
     plain = request._request
     value = request.headers.get(name.replace("_", "-"))
@@ -218,7 +237,9 @@ def _header(request: Request, name: str) -> str | None:
 def _download_uri(request: Request) -> str:
     uri = _header(request, "DOWNLOAD_URI")
     if uri is None:
-        raise InvalidInput("Header DOWNLOAD_URI is required for this UPLOAD_TYPE.", remedy="Send the address of the segment's tar.")
+        raise InvalidInput(
+            "Header DOWNLOAD_URI is required for this UPLOAD_TYPE.", remedy="Send the address of the segment's tar."
+        )
     return uri
 
 
@@ -228,7 +249,9 @@ def _copies(request: Request) -> bool:
 
 def _options(request: Request) -> UploadOptions:
     if _header(request, "CRYPTER"):
-        raise InvalidInput("Encrypted segments are not supported by this cluster.", remedy="Upload without the header CRYPTER.")
+        raise InvalidInput(
+            "Encrypted segments are not supported by this cluster.", remedy="Upload without the header CRYPTER."
+        )
     conditions = Conditions(
         allow_refresh=bool_param(request, "allowRefresh", True),
         refresh_only=parse_bool(_header(request, "REFRESH_ONLY"), "REFRESH_ONLY", False),
@@ -246,7 +269,9 @@ def _resolved(name: str, request: Request) -> TableName:
 
 
 def _table_in_body(request: Request) -> str | None:
-    """Pinot's own URI push has the parameters in its body, as a form that calls itself JSON (Apache's HttpClient does that)."""
+    """Pinot's own URI push has the parameters in its body, as a form that calls itself JSON (Apache's HttpClient does
+    that).
+    """
     plain = request._request
     length = str(plain.META.get("CONTENT_LENGTH") or "")
     if not length.isdigit() or int(length) > _SMALL_BODY:

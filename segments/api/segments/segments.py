@@ -33,7 +33,10 @@ class TableSegments(ApiView):
     on_pinot = frozenset(("DELETE",))
     where_lacking = {"GET": pinot_version.SEGMENT_LIST}
     rights = {"DELETE": "administer"}
-    parameters = {"GET": ("type", "excludeReplacedSegments", *_TIMES), "DELETE": ("type", "retention", "force", "segments")}
+    parameters = {
+        "GET": ("type", "excludeReplacedSegments", *_TIMES),
+        "DELETE": ("type", "retention", "force", "segments"),
+    }
 
     def get(self, request: Request, table: str) -> Response:
         """One object per type that exists: [{"OFFLINE": [names]}]."""
@@ -168,7 +171,9 @@ class SegmentServers(ApiView):
     def get(self, request: Request, table: str) -> Response:
         """One object per type: table name and {server: [segments]}."""
         found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
-        return Response([{"tableName": t.typed, "serverToSegmentsMap": segments.segments_by_server(self.ctx, t)} for t in found])
+        return Response(
+            [{"tableName": t.typed, "serverToSegmentsMap": segments.segments_by_server(self.ctx, t)} for t in found]
+        )
 
 
 def _lists(view: ApiView, request: Request, table: str, *, exclude_replaced: bool) -> list[dict[str, list[str]]]:
@@ -183,7 +188,9 @@ def _window(request: Request, *, exclude_overlapping: bool) -> TimeWindow:
 
 
 def _checked(names: Sequence[str]) -> list[str]:
-    """Names as given; one with a comma is refused: some clients join names, and nothing would be deleted (lineage.md 13)."""
+    """Names as given; one with a comma is refused: some clients join names, and nothing would be deleted (lineage.md
+    13).
+    """
     return [check_segment_name(name) for name in names]
 
 

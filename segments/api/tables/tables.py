@@ -36,7 +36,9 @@ class Tables(ApiView):
         if reads_all(request.user):
             return Response({"tables": tables.list_tables(self.ctx, kind)})
         may_read = readable(request.user, self.cluster_name)
-        typed = [t for each in ([kind] if kind else TABLE_TYPES) for t in tables.list_tables(self.ctx, each) if may_read(t)]
+        typed = [
+            t for each in ([kind] if kind else TABLE_TYPES) for t in tables.list_tables(self.ctx, each) if may_read(t)
+        ]
         return Response({"tables": typed if kind else sorted({split_table_name(t)[0] for t in typed})})
 
     def table_asked(self, request: Request) -> str | None:
@@ -102,7 +104,9 @@ class TableSecrets(ApiView):
     parameters = {"POST": ("type", "reason")}
 
     def post(self, request: Request, table: str) -> Response:
-        """{type: [{"path": ..., "value": ...}]}. The reason is required (``X-Reason`` or ``reason``); it goes into the audit record."""
+        """{type: [{"path": ..., "value": ...}]}. The reason is required (``X-Reason`` or ``reason``); it goes into the
+        audit record.
+        """
         found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
         shown = {t.type: reveal_secrets(self.ctx, t, actor=self.actor) for t in found}
         return Response(shown, headers={"Cache-Control": "no-store"})

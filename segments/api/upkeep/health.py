@@ -77,9 +77,14 @@ def _cluster(row: Cluster, now: datetime) -> dict[str, Any]:
     age = None if row.mirrored_at is None else round((now - row.mirrored_at).total_seconds(), 1)
     since = row.state_since.isoformat() if row.state_since else None
     return {
-        "name": row.name, "ok": not row.is_trouble, "state": row.state, "since": since, "error": row.last_error or row.mirror_error,
-        "version": row.version, "mirrorAgeSeconds": age,
-    }  # fmt: skip
+        "name": row.name,
+        "ok": not row.is_trouble,
+        "state": row.state,
+        "since": since,
+        "error": row.last_error or row.mirror_error,
+        "version": row.version,
+        "mirrorAgeSeconds": age,
+    }
 
 
 def _ask(checks: dict[str, Callable[[], object]]) -> dict[str, dict[str, Any]]:

@@ -33,8 +33,12 @@ class ClusterStates(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Up or not, the age of the mirror, and what the mirror asks of the controller."""
-        up = GaugeMetricFamily("pinotadmin_cluster_up", "1 when the controller of a Pinot answers as it should.", labels=["cluster"])
-        age = GaugeMetricFamily("pinotadmin_cluster_mirror_age_seconds", "Age of what is shown of a Pinot cluster.", labels=["cluster"])
+        up = GaugeMetricFamily(
+            "pinotadmin_cluster_up", "1 when the controller of a Pinot answers as it should.", labels=["cluster"]
+        )
+        age = GaugeMetricFamily(
+            "pinotadmin_cluster_mirror_age_seconds", "Age of what is shown of a Pinot cluster.", labels=["cluster"]
+        )
         calls = GaugeMetricFamily(
             "pinotadmin_cluster_mirror_calls", "Requests of the mirror to its controller a minute.", labels=["cluster"]
         )
@@ -68,9 +72,13 @@ class FindingCounts(Collector):
         labels = ["cluster", "kind", "severity"]
         found = GaugeMetricFamily("pinotadmin_findings", "Open findings.", labels=labels)
         still_open = Finding.objects.filter(closed_at=None).order_by()
-        for cluster, kind, severity, count in still_open.values_list("cluster", "code", "severity").annotate(n=Count("pk")):
+        for cluster, kind, severity, count in still_open.values_list("cluster", "code", "severity").annotate(
+            n=Count("pk")
+        ):
             found.add_metric([cluster, kind, severity], float(count))
-        waiting = GaugeMetricFamily("pinotadmin_alerts_waiting", "Messages that a receiver has not taken yet.", labels=["receiver"])
+        waiting = GaugeMetricFamily(
+            "pinotadmin_alerts_waiting", "Messages that a receiver has not taken yet.", labels=["receiver"]
+        )
         messages = AlertDelivery.objects.filter(state=AlertDelivery.State.WAITING).order_by()
         for receiver, count in messages.values_list("webhook__name").annotate(n=Count("pk")):
             waiting.add_metric([receiver or "mail"], float(count))
@@ -84,7 +92,9 @@ _shared.register(FindingCounts())
 
 
 class Metrics(ApiView):
-    """Counters and timings of this process, the state of every Pinot cluster and of every pool of workers, open findings."""
+    """Counters and timings of this process, the state of every Pinot cluster and of every pool of workers, open
+    findings.
+    """
 
     answers = {"GET": {200: "text"}}
 

@@ -1,4 +1,6 @@
-"""/api/v1/webhooks: receivers of alerts. For administrators of the installation; a secret is shown once, when it is made."""
+"""/api/v1/webhooks: receivers of alerts. For administrators of the installation; a secret is shown once, when it is
+made.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _LISTED = 200
 
 
 class _WebhooksView(ApiView):
-    """All of it takes ``administer`` for the whole installation: an address may hold a secret, and events concern every table."""
+    """All of it takes ``administer`` for the whole installation: an address may hold a secret, and events concern every
+    table.
+    """
 
     def needs(self, request: Request) -> tuple[Right | None, str | None]:
         """The right; that a grant for one cluster is not enough is checked on the way."""
@@ -41,9 +45,11 @@ class Webhooks(_WebhooksView):
         return Response({"webhooks": [webhook_json(row) for row in webhooks.list_webhooks()]})
 
     def post(self, request: Request) -> Response:
-        """Add one: ``{"name", "url", "tables": "sales_*", "cluster": "*", "severity": "error", "enabled": true, "secret"}``.
+        """Add one: ``{"name", "url", "tables": "sales_*", "cluster": "*", "severity": "error", "enabled": true,
+        "secret"}``.
 
-        201 with ``secret``, which signs what is sent: the one given, or one that is made. It is shown here and never again.
+        201 with ``secret``, which signs what is sent: the one given, or one that is made. It is shown here and never
+        again.
         """
         row, secret = webhooks.add_webhook(wiring.webhooks(), _spec(read_body(request, WebhookBody), None), self.actor)
         headers = {"Location": f"/api/v1/webhooks/{row.pk}", "Cache-Control": "no-store"}
@@ -95,22 +101,38 @@ class Deliveries(_WebhooksView):
 def webhook_json(row: Webhook) -> dict[str, Any]:
     """A webhook without its secret."""
     return {
-        "id": row.pk, "name": row.name, "url": row.url, "tables": row.tables, "cluster": row.cluster, "severity": row.severity,
-        "enabled": row.is_enabled, "secret": "*****",
-    }  # fmt: skip
+        "id": row.pk,
+        "name": row.name,
+        "url": row.url,
+        "tables": row.tables,
+        "cluster": row.cluster,
+        "severity": row.severity,
+        "enabled": row.is_enabled,
+        "secret": "*****",
+    }
 
 
 def delivery_json(message: AlertDelivery) -> dict[str, Any]:
     """One message on its way."""
     times = {"createdAt": message.created_at, "dueAt": message.due_at, "doneAt": message.done_at}
     return {
-        "event": message.event, "state": message.state, "failures": message.failures, "status": message.status, "error": message.error,
+        "event": message.event,
+        "state": message.state,
+        "failures": message.failures,
+        "status": message.status,
+        "error": message.error,
         **{key: at.isoformat() if at else None for key, at in times.items()},
-    }  # fmt: skip
+    }
 
 
 def _spec(body: WebhookBody, row: Webhook | None) -> WebhookSpec:
     """What the body asks for; what it leaves out is as it is, or the default."""
-    given = {("is_enabled" if k == "enabled" else k): v for k, v in msgspec.structs.asdict(body).items() if v is not None}
-    kept = {n: getattr(row, n) for n in ("name", "url", "tables", "cluster", "severity", "is_enabled")} if row else {"name": "", "url": ""}
+    given = {
+        ("is_enabled" if k == "enabled" else k): v for k, v in msgspec.structs.asdict(body).items() if v is not None
+    }
+    kept = (
+        {n: getattr(row, n) for n in ("name", "url", "tables", "cluster", "severity", "is_enabled")}
+        if row
+        else {"name": "", "url": ""}
+    )
     return WebhookSpec(**{**kept, **given})

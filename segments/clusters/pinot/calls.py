@@ -1,4 +1,6 @@
-"""Asking a real Pinot: its refusals become our errors, and a change whose answer is in doubt is looked for before it is sent again."""
+"""Asking a real Pinot: its refusals become our errors, and a change whose answer is in doubt is looked for before it is
+sent again.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def refusals_told(*, is_change: bool = True) -> Iterator[None]:
 
 
 def read_object(ctx: Context, path: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The JSON object of an answer, empty for an empty one. ControllerFault (unexpected) for any other JSON; refusals as our errors."""
+    """The JSON object of an answer, empty for an empty one. ControllerFault (unexpected) for any other JSON; refusals
+    as our errors.
+    """
     with refusals_told(is_change=False):
         found = controller(ctx).get(path, params)
     if found is None:
@@ -64,7 +68,9 @@ def read_object(ctx: Context, path: str, params: Mapping[str, Any] | None = None
 def odd_answer(path: str, what: str) -> ControllerFault:
     """To raise for an answer that no Pinot gives: what it says is not known, so nothing is decided by it."""
     remedy = "Check that the address is that of a Pinot controller, and its version."
-    return ControllerFault(UNEXPECTED, f"The controller answered {path} with {what}, which no known Pinot does.", remedy=remedy)
+    return ControllerFault(
+        UNEXPECTED, f"The controller answered {path} with {what}, which no known Pinot does.", remedy=remedy
+    )
 
 
 def version(ctx: Context) -> PinotVersion | None:
@@ -88,7 +94,9 @@ def require(ctx: Context, name: str) -> None:
 
 
 class Answering:
-    """Asks now and then whether the controller is there while something waits for what only it can bring about (segments online)."""
+    """Asks now and then whether the controller is there while something waits for what only it can bring about
+    (segments online).
+    """
 
     def __init__(self, pinot: PinotController, clock: Callable[[], float] = time.monotonic) -> None:
         self._pinot, self._clock = pinot, clock
@@ -117,12 +125,16 @@ class Doubt:
     attempt: int
 
 
-def settled(send: Callable[[], T], look: Callable[[Doubt], T | None], *, sleep: Callable[[float], None] = time.sleep) -> T:
-    """``send``, once; when its outcome is in doubt ``look`` tells the result if the change is there, or None if it is not.
+def settled(
+    send: Callable[[], T], look: Callable[[Doubt], T | None], *, sleep: Callable[[float], None] = time.sleep
+) -> T:
+    """``send``, once; when its outcome is in doubt ``look`` tells the result if the change is there, or None if it is
+    not.
 
-    Only a change that was looked for and is not there is sent again. ``look`` may raise: then the reason it finds ends the matter. When
-    nothing can be looked at any more the doubt itself is raised (OutcomeUnknown): whoever comes back has to look first. What Pinot refuses
-    for a known reason is raised at once on the first attempt; later it may be the echo of an attempt that did arrive, so it is looked at.
+    Only a change that was looked for and is not there is sent again. ``look`` may raise: then the reason it finds ends
+    the matter. When nothing can be looked at any more the doubt itself is raised (OutcomeUnknown): whoever comes back
+    has to look first. What Pinot refuses for a known reason is raised at once on the first attempt; later it may be the
+    echo of an attempt that did arrive, so it is looked at.
     """
     doubted: PinotAdminError | None = None
     for attempt in range(1, ATTEMPTS + 1):
@@ -162,5 +174,7 @@ def _looked(look: Callable[[Doubt], T | None], doubt: Doubt, sleep: Callable[[fl
         except (Unavailable, OutcomeUnknown) as error:
             if time.monotonic() > deadline:
                 text = f"{doubt.error.message} It could not be looked for: {error.message}"
-                raise OutcomeUnknown(text, remedy="Look at the table before trying again.", **doubt.error.data) from error
+                raise OutcomeUnknown(
+                    text, remedy="Look at the table before trying again.", **doubt.error.data
+                ) from error
             sleep(_LOOK_AGAIN_S)

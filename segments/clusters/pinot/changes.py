@@ -29,10 +29,12 @@ def change(
     halfway: str = "",
     **detail: Any,
 ) -> Any:
-    """Send ``request`` (method, path); returns Pinot's answer, None when it was lost and ``is_done`` says that the change is there.
+    """Send ``request`` (method, path); returns Pinot's answer, None when it was lost and ``is_done`` says that the
+    change is there.
 
-    What ``is_done`` does not find is sent again, so it must be a change that may be made twice. ``halfway``: the rule of a refusal that
-    Pinot answers after it made the change, so that ``is_done`` decides. The outcome is on record in any case.
+    What ``is_done`` does not find is sent again, so it must be a change that may be made twice. ``halfway``: the rule
+    of a refusal that Pinot answers after it made the change, so that ``is_done`` decides. The outcome is on record in
+    any case.
     """
 
     def send() -> tuple[Any]:

@@ -1,4 +1,5 @@
-"""Ranges and numbers of values of columns of a real Pinot's segments: its servers know them, and its controller asks them for us.
+"""Ranges and numbers of values of columns of a real Pinot's segments: its servers know them, and its controller asks
+them for us.
 
 Old controllers are asked about one segment at a time, newer ones about many; ``MOST`` segments in all, on request only.
 """
@@ -31,7 +32,9 @@ _WAIT_S: Final = 20.0
 
 
 class PinotColumns:
-    """Reads columns of segments of one table; remembers what was not told. ``wanted`` are all that may be asked about, by importance."""
+    """Reads columns of segments of one table; remembers what was not told. ``wanted`` are all that may be asked about,
+    by importance.
+    """
 
     def __init__(self, ctx: Context, table: TableName, *wanted: Sequence[str]) -> None:
         self._ctx, self._table = ctx, table
@@ -58,11 +61,14 @@ class PinotColumns:
         told = []
         if self._all > MOST:
             told.append(
-                f"The columns of {MOST} of {self._all:,} segments were looked at, those that differ first: ranges and numbers are of these."
+                f"The columns of {MOST} of {self._all:,} segments were looked at, those that differ first: "
+                "ranges and numbers are of these."
             )
         if self._untold:
             why = f" {self._why}" if self._why else " No server that is alive serves them."
-            told.append(f"The columns of {len(self._untold)} segments are not counted, e.g. of '{self._untold[0]}'.{why}")
+            told.append(
+                f"The columns of {len(self._untold)} segments are not counted, e.g. of '{self._untold[0]}'.{why}"
+            )
         return told
 
     def _ask(self, names: Sequence[str]) -> dict[str, list[ColumnProfile]]:
@@ -74,7 +80,11 @@ class PinotColumns:
             log.warning("the columns of %s of %s are not told: %s", names, self._table, error)
             self._why = self._why or error.message
             return {}
-        return {name: list(_profiles(body)) for name, body in bodies.items() if isinstance(body, dict) and body.get("columns")}
+        return {
+            name: list(_profiles(body))
+            for name, body in bodies.items()
+            if isinstance(body, dict) and body.get("columns")
+        }
 
     def _one(self, name: str) -> dict[str, Any]:
         path = f"/segments/{quoted(self._table.typed)}/{quoted(name)}/metadata"
@@ -87,7 +97,9 @@ class PinotColumns:
 
 
 def _in_turns(groups: Sequence[Sequence[str]]) -> list[str]:
-    """The first of each group, then the second of each: a long one takes nothing from the others. The last group only after them all."""
+    """The first of each group, then the second of each: a long one takes nothing from the others. The last group only
+    after them all.
+    """
     *first, last = groups
     turns = [name for row in zip_longest(*first) for name in row if name is not None]
     return list(dict.fromkeys([*turns, *last]))
@@ -99,9 +111,14 @@ def _profiles(body: Mapping[str, Any]) -> Iterator[ColumnProfile]:
             kind = str(column.get("dataType") or "")
             docs, cardinality = column.get("totalDocs"), column.get("cardinality")
             yield profile_of(
-                str(column["columnName"]), kind, STORED_TYPES.get(kind, kind), low=_text(column.get("minValue")),
-                high=_text(column.get("maxValue")), cardinality=cardinality if isinstance(cardinality, int) else 0, has_rows=docs != 0,
-            )  # fmt: skip
+                str(column["columnName"]),
+                kind,
+                STORED_TYPES.get(kind, kind),
+                low=_text(column.get("minValue")),
+                high=_text(column.get("maxValue")),
+                cardinality=cardinality if isinstance(cardinality, int) else 0,
+                has_rows=docs != 0,
+            )
 
 
 def _text(value: Any) -> str | None:

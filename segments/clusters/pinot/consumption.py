@@ -1,7 +1,8 @@
-"""Consumption of a real Pinot's tables: pause, resume, force commit through its REST; who and why, and planned ends, are kept by us.
+"""Consumption of a real Pinot's tables: pause, resume, force commit through its REST; who and why, and planned ends,
+are kept by us.
 
-What a version lacks is said with the reason before anything is sent. A pause whose answer is lost or a 500 is looked for in the pause
-status: Pinot answers 500 when no server could be told although the pause is set (realtime-ops.md 3).
+What a version lacks is said with the reason before anything is sent. A pause whose answer is lost or a 500 is looked
+for in the pause status: Pinot answers 500 when no server could be told although the pause is set (realtime-ops.md 3).
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ _ASK_AGAIN_MS: Final = 60_000
 
 @dataclass(frozen=True)
 class OurPause:
-    """What we know of a table's pause beyond Pinot. Times in epoch milliseconds; ``asked_ms``: when Pinot was asked last."""
+    """What we know of a table's pause beyond Pinot. Times in epoch milliseconds; ``asked_ms``: when Pinot was asked
+    last.
+    """
 
     actor: str
     comment: str
@@ -51,7 +54,9 @@ class OurPause:
 
 
 def pause_status(ctx: Context, table: TableName) -> dict[str, Any]:
-    """Pinot's document, with who paused it, why, and the planned end where we know. NotFound; InvalidInput for a disabled table."""
+    """Pinot's document, with who paused it, why, and the planned end where we know. NotFound; InvalidInput for a
+    disabled table.
+    """
     return _with_ours(read_object(ctx, f"/tables/{quoted(table.raw)}/pauseStatus"), read_pause(ctx, table))
 
 
@@ -64,7 +69,9 @@ def pause_table(
     expected: Callable[[PauseState], bool] | None,
     actor: Actor,
 ) -> dict[str, Any]:
-    """Pause the table; Pinot's document with ours. Raises as ``consumption.pause_table``, StateConflict where the version can not."""
+    """Pause the table; Pinot's document with ours. Raises as ``consumption.pause_table``, StateConflict where the
+    version can not.
+    """
     require(ctx, pinot_version.PAUSE)
     now = ctx.clock()
     if resume_at_ms is not None and resume_at_ms <= now:
@@ -90,15 +97,26 @@ def resume_table(
     expected: Callable[[PauseState], bool] | None,
     actor: Actor,
 ) -> dict[str, Any]:
-    """Let the table go on. Offsets of the caller's choice are refused with the reason: Pinot takes only its three words."""
+    """Let the table go on. Offsets of the caller's choice are refused with the reason: Pinot takes only its three
+    words.
+    """
     require(ctx, pinot_version.PAUSE)
     _check_expected(ctx, table, expected)
     said = comment if comment is not None else actor.reason
-    params = {"consumeFrom": _word(ctx, start), **({"comment": said or None} if has(version(ctx), pinot_version.PAUSE_COMMENT) else {})}
+    params = {
+        "consumeFrom": _word(ctx, start),
+        **({"comment": said or None} if has(version(ctx), pinot_version.PAUSE_COMMENT) else {}),
+    }
     change(
-        ctx, actor, "resumeConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/resumeConsumption"), params=params,
-        is_done=lambda: not _is_paused(ctx, table), comment=said,
-    )  # fmt: skip
+        ctx,
+        actor,
+        "resumeConsumption",
+        table.typed,
+        ("POST", f"/tables/{quoted(table.raw)}/resumeConsumption"),
+        params=params,
+        is_done=lambda: not _is_paused(ctx, table),
+        comment=said,
+    )
     ctx.store.delete(paths.pause(table.typed))
     return pause_status(ctx, table)
 
@@ -108,7 +126,9 @@ def pause_topics(ctx: Context, table: TableName, indices: Collection[int], *, ac
     return _topics(ctx, table, "pauseTopicConsumption", indices, None, actor)
 
 
-def resume_topics(ctx: Context, table: TableName, indices: Collection[int], *, start: StartFrom | None, actor: Actor) -> dict[str, Any]:
+def resume_topics(
+    ctx: Context, table: TableName, indices: Collection[int], *, start: StartFrom | None, actor: Actor
+) -> dict[str, Any]:
     """Let them go on."""
     return _topics(ctx, table, "resumeTopicConsumption", indices, start, actor)
 
@@ -156,7 +176,14 @@ def _look_after(ctx: Context, table: TableName) -> list[str]:
         ctx.store.delete(paths.pause(table.typed))
         return [f"{table} was resumed elsewhere; its planned end is void."] if ours.resume_at_ms is not None else []
     if ours.resume_at_ms is not None and now >= ours.resume_at_ms:
-        resume_table(ctx, table, start=None, comment="The planned end of the pause has come.", expected=lambda s: s.paused, actor=SYSTEM)
+        resume_table(
+            ctx,
+            table,
+            start=None,
+            comment="The planned end of the pause has come.",
+            expected=lambda s: s.paused,
+            actor=SYSTEM,
+        )
         return [f"{table} goes on: the planned end of its pause has come."]
     waiting = status.get("consumingSegments") or []
     if not waiting or now - ours.asked_ms < _ASK_AGAIN_MS:
@@ -164,13 +191,22 @@ def _look_after(ctx: Context, table: TableName) -> list[str]:
     _keep(ctx, table, OurPause(ours.actor, ours.comment, ours.at_ms, ours.resume_at_ms, now))
     takes_comment = has(version(ctx), pinot_version.PAUSE_COMMENT)
     change(
-        ctx, SYSTEM, "pauseConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
-        params={"comment": ours.comment or None} if takes_comment else None, is_done=lambda: True, halfway=NO_SERVER_TOLD, again=True,
-    )  # fmt: skip
+        ctx,
+        SYSTEM,
+        "pauseConsumption",
+        table.typed,
+        ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
+        params={"comment": ours.comment or None} if takes_comment else None,
+        is_done=lambda: True,
+        halfway=NO_SERVER_TOLD,
+        again=True,
+    )
     return [f"{table} is paused and {len(waiting)} segments still consume; Pinot was asked again."]
 
 
-def _topics(ctx: Context, table: TableName, action: str, indices: Collection[int], start: StartFrom | None, actor: Actor) -> dict[str, Any]:
+def _topics(
+    ctx: Context, table: TableName, action: str, indices: Collection[int], start: StartFrom | None, actor: Actor
+) -> dict[str, Any]:
     require(ctx, pinot_version.PAUSE_TOPICS)
     wanted, is_paused = set(indices), action.startswith("pause")
 
@@ -178,11 +214,21 @@ def _topics(ctx: Context, table: TableName, action: str, indices: Collection[int
         off = set(pause_status(ctx, table).get("indexOfInactiveTopics") or _inactive(ctx, table))
         return wanted <= off if is_paused else not wanted & off
 
-    params = {"topicIndices": ",".join(map(str, sorted(wanted))), **({} if is_paused else {"consumeFrom": _word(ctx, start)})}
+    params = {
+        "topicIndices": ",".join(map(str, sorted(wanted))),
+        **({} if is_paused else {"consumeFrom": _word(ctx, start)}),
+    }
     answer = change(
-        ctx, actor, action, table.typed, ("POST", f"/tables/{quoted(table.raw)}/{action}"), params=params, is_done=is_done,
-        halfway=NO_SERVER_TOLD, topics=sorted(wanted),
-    )  # fmt: skip
+        ctx,
+        actor,
+        action,
+        table.typed,
+        ("POST", f"/tables/{quoted(table.raw)}/{action}"),
+        params=params,
+        is_done=is_done,
+        halfway=NO_SERVER_TOLD,
+        topics=sorted(wanted),
+    )
     return answer if isinstance(answer, dict) else pause_status(ctx, table)
 
 
@@ -216,7 +262,9 @@ def _check_expected(ctx: Context, table: TableName, expected: Callable[[PauseSta
 
 
 def _with_ours(found: dict[str, Any], ours: OurPause | None) -> dict[str, Any]:
-    """Pinot's document with what is kept here. Versions that take no comment tell only the flag and the segments: the rest is added."""
+    """Pinot's document with what is kept here. Versions that take no comment tell only the flag and the segments: the
+    rest is added.
+    """
     state = PauseState(paused=bool(found.get("pauseFlag")))
     if ours is not None and state.paused:
         state = replace(state, time_text=time_text(ours.at_ms))

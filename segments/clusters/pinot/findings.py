@@ -1,4 +1,5 @@
-"""What a look at a real Pinot's table finds beyond a table of ours: partitions that stand still, and rollbacks that stopped half-way.
+"""What a look at a real Pinot's table finds beyond a table of ours: partitions that stand still, and rollbacks that
+stopped half-way.
 
 Nothing is repaired from here: Pinot's own validation does that, an hour apart by default, and can be asked to run now.
 """
@@ -42,13 +43,18 @@ def rollback_findings(ctx: Context, table: TableName) -> list[Found]:
     if job is None or not (job.state == FAILED or (job.state == RUNNING and ctx.clock() - job.at_ms > _ROLLBACK_MS)):
         return []
     left = len(job.steps) - len(job.done)
-    text = f"A rollback to before lineage entry {job.target} stopped with {left} of {len(job.steps)} steps left. {job.error}".rstrip()
+    text = (
+        f"A rollback to before lineage entry {job.target} stopped with {left} of {len(job.steps)} steps left. "
+        f"{job.error}".rstrip()
+    )
     remedy = "Begin it again, or stay at the snapshot that queries see now."
     return [Found("rollback-stopped", job.id, "error", f"{text} {remedy}")] if left else []
 
 
 def consumption_findings(ctx: Context, table: TableName) -> list[Found]:
-    """Partitions of a REALTIME table that should consume and do not. A table that is paused or disabled needs nothing."""
+    """Partitions of a REALTIME table that should consume and do not. A table that is paused or disabled
+    needs nothing.
+    """
     if table.type != REALTIME:
         return []
     state = observe_realtime(ctx, table)

@@ -1,4 +1,6 @@
-"""Force commit on a real Pinot, and how far it is: Pinot's own job where the version keeps one, else our look at the segments."""
+"""Force commit on a real Pinot, and how far it is: Pinot's own job where the version keeps one, else our look at the
+segments.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ _FIELD: Final = "forceCommit"
 
 
 def force_commit(
-    ctx: Context, table: TableName, *, partitions: list[int] | None, segments: list[str] | None, batch: BatchSettings, actor: Actor
+    ctx: Context,
+    table: TableName,
+    *,
+    partitions: list[int] | None,
+    segments: list[str] | None,
+    batch: BatchSettings,
+    actor: Actor,
 ) -> dict[str, Any]:
     """Ask Pinot to commit consuming segments; its answer, always with an id that ``job_status`` knows.
 
@@ -44,8 +52,10 @@ def force_commit(
     }
     if batch.size < MAX_BATCH:
         params |= {
-            "batchSize": batch.size, "batchStatusCheckIntervalSec": batch.interval_s, "batchStatusCheckTimeoutSec": batch.timeout_s
-        }  # fmt: skip
+            "batchSize": batch.size,
+            "batchStatusCheckIntervalSec": batch.interval_s,
+            "batchStatusCheckTimeoutSec": batch.timeout_s,
+        }
     answer = change(
         ctx, actor, "forceCommit", table.typed, ("POST", f"/tables/{quoted(table.raw)}/forceCommit"), params=params,
         is_done=lambda: not set(targets) & set(_consuming(ctx, table)), segments=targets[:100], count=len(targets),
@@ -104,14 +114,20 @@ def _submitted(ctx: Context, job_id: str) -> int:
 
 
 def _looked_at(ctx: Context, job: ZNRecord) -> dict[str, Any]:
-    """A segment is left until its record is done and the ideal state, which Pinot writes after it, consumes it no more."""
+    """A segment is left until its record is done and the ideal state, which Pinot writes after it,
+    consumes it no more.
+    """
     body = json.loads(job.simple[_FIELD])
-    ideal, *nodes = ctx.store.get_many([paths.ideal_state(body["table"]), *(paths.segment(body["table"], s) for s in body["segments"])])
+    ideal, *nodes = ctx.store.get_many(
+        [paths.ideal_state(body["table"]), *(paths.segment(body["table"], s) for s in body["segments"])]
+    )
     consuming = set(consuming_segments(ideal.record)) if ideal is not None and ideal.record is not None else set()
     left = [
         s
         for s, n in zip(body["segments"], nodes, strict=True)
-        if n is not None and n.record is not None and (s in consuming or from_record(n.record).status not in COMPLETED_STATUSES)
+        if n is not None
+        and n.record is not None
+        and (s in consuming or from_record(n.record).status not in COMPLETED_STATUSES)
     ]
     return {
         "jobId": job.id, "tableName": body["table"], "jobType": "FORCE_COMMIT", "submissionTimeMs": str(body["at"]),

@@ -27,7 +27,16 @@ def add_instance(ctx: Context, *, host: str, port: int, kind: str, tags: Sequenc
     """Register an instance; returns its name. StateConflict when it is known."""
     name = f"{kind.capitalize()}_{host}_{port}"
     body = {"host": host, "port": port, "type": kind.upper(), "tags": list(tags)}
-    change(ctx, actor, "addInstance", name, ("POST", "/instances"), body=body, is_done=lambda: _is_known(ctx, name), tags=list(tags))
+    change(
+        ctx,
+        actor,
+        "addInstance",
+        name,
+        ("POST", "/instances"),
+        body=body,
+        is_done=lambda: _is_known(ctx, name),
+        tags=list(tags),
+    )
     return name
 
 
@@ -45,7 +54,14 @@ def set_instance_state(ctx: Context, name: str, *, is_enabled: bool, actor: Acto
 
 def drop_instance(ctx: Context, name: str, *, actor: Actor) -> None:
     """Forget an instance. NotFound; StateConflict while it is alive or in use."""
-    change(ctx, actor, "dropInstance", name, ("DELETE", f"/instances/{quoted(name)}"), is_done=lambda: not _is_known(ctx, name))
+    change(
+        ctx,
+        actor,
+        "dropInstance",
+        name,
+        ("DELETE", f"/instances/{quoted(name)}"),
+        is_done=lambda: not _is_known(ctx, name),
+    )
 
 
 def read_settings(ctx: Context) -> dict[str, str]:
@@ -61,9 +77,16 @@ def set_settings(ctx: Context, changes: Mapping[str, str], *, before: Mapping[st
         return all(now.get(k) == v for k, v in changes.items())
 
     change(
-        ctx, actor, "setClusterConfigs", "", ("POST", "/cluster/configs"), body=dict(changes), is_done=is_done, changes=dict(changes),
+        ctx,
+        actor,
+        "setClusterConfigs",
+        "",
+        ("POST", "/cluster/configs"),
+        body=dict(changes),
+        is_done=is_done,
+        changes=dict(changes),
         **recorded_change(dict(before), dict(changes)),
-    )  # fmt: skip
+    )
 
 
 def remove_setting(ctx: Context, key: str, *, actor: Actor) -> None:
@@ -72,17 +95,35 @@ def remove_setting(ctx: Context, key: str, *, actor: Actor) -> None:
     if not before:
         raise NotFound(f"Cluster setting '{key}' is not set.", remedy="List them with GET /cluster/configs.")
     request = ("DELETE", f"/cluster/configs/{quoted(key)}")
-    change(ctx, actor, "deleteClusterConfig", key, request, is_done=lambda: key not in read_settings(ctx), **recorded_change(before, {}))
+    change(
+        ctx,
+        actor,
+        "deleteClusterConfig",
+        key,
+        request,
+        is_done=lambda: key not in read_settings(ctx),
+        **recorded_change(before, {}),
+    )
 
 
 def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str | None, actor: Actor) -> int:
-    """Begin a segment anew on its replicas, or on ``target``; returns how many that are. A reset may be asked for twice."""
+    """Begin a segment anew on its replicas, or on ``target``; returns how many that are. A reset may be asked for
+    twice.
+    """
     replicas = _replicas(ctx, table, [segment], target)
     request = ("POST", f"/segments/{quoted(table.typed)}/{quoted(segment)}/reset")
     change(
-        ctx, actor, "resetSegment", table.typed, request, params={"targetInstance": target}, is_done=lambda: False, segment=segment,
-        instance=target or "", replicas=replicas,
-    )  # fmt: skip
+        ctx,
+        actor,
+        "resetSegment",
+        table.typed,
+        request,
+        params={"targetInstance": target},
+        is_done=lambda: False,
+        segment=segment,
+        instance=target or "",
+        replicas=replicas,
+    )
     return replicas
 
 
@@ -97,22 +138,39 @@ def reset_table(ctx: Context, table: TableName, *, errors_only: bool, target: st
     params = {"targetInstance": target, "errorSegmentsOnly": errors_only}
     request = ("POST", f"/segments/{quoted(table.typed)}/reset")
     change(
-        ctx, actor, "resetSegments", table.typed, request, params=params, is_done=lambda: False, errorsOnly=errors_only, replicas=count
-    )  # fmt: skip
+        ctx,
+        actor,
+        "resetSegments",
+        table.typed,
+        request,
+        params=params,
+        is_done=lambda: False,
+        errorsOnly=errors_only,
+        replicas=count,
+    )
     return count
 
 
 def reload_segments(
     ctx: Context, table: TableName, *, segments: Collection[str] | None, force_download: bool, actor: Actor
 ) -> dict[str, Any]:
-    """Have servers load segments, or all of the table, again; Pinot's answer, of the last segment when several are named."""
+    """Have servers load segments, or all of the table, again; Pinot's answer, of the last segment when several are
+    named.
+    """
     params = {"type": table.type, "forceDownload": force_download}
     answer: Any = None
     for segment in [None] if segments is None else sorted(segments):
         where = f"/segments/{quoted(table.typed)}/" + (f"{quoted(segment)}/reload" if segment else "reload")
         answer = change(
-            ctx, actor, "reloadSegments", table.typed, ("POST", where), params=params, is_done=lambda: False, segment=segment or ""
-        )  # fmt: skip
+            ctx,
+            actor,
+            "reloadSegments",
+            table.typed,
+            ("POST", where),
+            params=params,
+            is_done=lambda: False,
+            segment=segment or "",
+        )
     return _reload_answer(answer)
 
 
@@ -122,9 +180,11 @@ def _reload_answer(answer: Any) -> dict[str, Any]:
     sent, job = _SENT.search(text), _JOB.search(text)
     stored = "FAILED" if "FAILED" in text else "SUCCESS"
     return {
-        "numMessagesSent": next((g for g in sent.groups() if g), "") if sent else "", "reloadJobId": job.group(1) if job else "",
-        "reloadJobMetaZKStorageStatus": stored, "status": text,
-    }  # fmt: skip
+        "numMessagesSent": next((g for g in sent.groups() if g), "") if sent else "",
+        "reloadJobId": job.group(1) if job else "",
+        "reloadJobMetaZKStorageStatus": stored,
+        "status": text,
+    }
 
 
 def _replicas(ctx: Context, table: TableName, segments: Sequence[str] | None, target: str | None) -> int:
@@ -132,7 +192,10 @@ def _replicas(ctx: Context, table: TableName, segments: Sequence[str] | None, ta
     rows = ideal.record.maps if ideal and ideal.record else {}
     chosen = rows if segments is None else {s: rows[s] for s in segments if s in rows}
     if segments and not chosen:
-        raise NotFound(f"Segment '{segments[0]}' is not assigned in table '{table}'.", remedy="List them with GET /segments/{table}.")
+        raise NotFound(
+            f"Segment '{segments[0]}' is not assigned in table '{table}'.",
+            remedy="List them with GET /segments/{table}.",
+        )
     return sum(1 for row in chosen.values() for i in row if target in (None, i))
 
 

@@ -23,17 +23,23 @@ def ask_pinot(ctx: Context, name: str, table: TableName | None) -> list[str]:
         answer = controller(ctx).send("GET", "/periodictask/run", params)
     where = f" over {table}" if table else ""
     if isinstance(answer, dict) and answer.get("Controllers notified") is False:
-        raise Unavailable(f"No controller of cluster '{ctx.cluster}' took up {name}{where}.", remedy="Check that one is the leader.")
+        raise Unavailable(
+            f"No controller of cluster '{ctx.cluster}' took up {name}{where}.", remedy="Check that one is the leader."
+        )
     request = answer.get("Log Request Id") if isinstance(answer, dict) else None
     known = f" (request {request} in their logs)" if request else ""
     return [f"Pinot's own controllers were asked to run {name}{where}{known}."]
 
 
 def run_of_pinot(ctx: Context, name: str, table: str | None, table_type: str | None, *, actor: Actor) -> Any:
-    """Start any pass of Pinot's controllers, for versions that take no POST; their answer. NotFound for a name that is none."""
+    """Start any pass of Pinot's controllers, for versions that take no POST; their answer. NotFound for a name that is
+    none.
+    """
     target = f"{table or ''}{f' {table_type}' if table_type else ''}"
     with refusals_told():
-        answer = controller(ctx).send("GET", "/periodictask/run", {"taskname": name, "tableName": table, "type": table_type})
+        answer = controller(ctx).send(
+            "GET", "/periodictask/run", {"taskname": name, "tableName": table, "type": table_type}
+        )
     audit.record(actor, f"start {name}", cluster=ctx.cluster, target=target)
     return answer
 

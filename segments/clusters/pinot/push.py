@@ -1,7 +1,9 @@
-"""The Spark push onto a real Pinot: built and staged here, sent by tar, or by metadata where its deep store is ours to fill.
+"""The Spark push onto a real Pinot: built and staged here, sent by tar, or by metadata where its deep store is ours to
+fill.
 
-What differs from our own cluster: Pinot names the lineage entry when it makes it, staged files stay until the push is over, and
-forceCleanup is only given when a start needs it, since with it Pinot deletes the snapshot before the present one at once (B4).
+What differs from our own cluster: Pinot names the lineage entry when it makes it, staged files stay until the push is
+over, and forceCleanup is only given when a start needs it, since with it Pinot deletes the snapshot before the present
+one at once (B4).
 """
 
 from __future__ import annotations
@@ -49,7 +51,9 @@ def needs_cleanup(ctx: Context, config: TableConfig, segments_from: Sequence[str
 
 
 def find_entry(session: Session, table: TableName) -> None:
-    """Learn Pinot's id of the push's entry if its start arrived and the answer was lost; nothing when it is known or never arrived."""
+    """Learn Pinot's id of the push's entry if its start arrived and the answer was lost; nothing when it is known or
+    never arrived.
+    """
     intent = find_intent(session.ctx, table, session.push.entry_id)
     if intent is None:
         return
@@ -60,7 +64,9 @@ def find_entry(session: Session, table: TableName) -> None:
 
 
 def register(session: Session, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
-    """Send what Pinot does not have with the same content. StateConflict when the lineage entry is no longer IN_PROGRESS."""
+    """Send what Pinot does not have with the same content. StateConflict when the lineage entry is no longer
+    IN_PROGRESS.
+    """
     entry = session.push.entry_id if session.push.plan["replaces"] else None
     is_shared = Cluster.objects.filter(name=session.ctx.cluster).exclude(deep_store_url="").exists()
     done = 0
@@ -105,7 +111,9 @@ def _send(session: Session, table: TableName, one: Built, entry: str | None, act
 
 
 def _conditions(session: Session, one: Built, before: int | None) -> UploadOptions:
-    """Pinot, too, decides on what is there when the segment comes in. StateConflict: it would replace one, which was not asked for."""
+    """Pinot, too, decides on what is there when the segment comes in. StateConflict: it would replace one, which was
+    not asked for.
+    """
     overwrite = bool(session.push.plan.get("overwrite"))
     if before is not None and not overwrite:
         check_names(session.ctx, parse_table_config(session.push.plan["config"]), {one.name: (one.crc, one.rows)})

@@ -1,7 +1,9 @@
-"""Reads exactly the named segments of a real Pinot, hidden ones too: its brokers answer from visible ones only, and its servers only them.
+"""Reads exactly the named segments of a real Pinot, hidden ones too: its brokers answer from visible ones only, and its
+servers only them.
 
-Files come through the controller, once per check run, into a folder of their own; SQL runs here over our reader. A count of all rows needs
-no file. What is read is checked against the CRC on record, so that a switch is decided from the segments that servers have.
+Files come through the controller, once per check run, into a folder of their own; SQL runs here over our reader. A
+count of all rows needs no file. What is read is checked against the CRC on record, so that a switch is decided from the
+segments that servers have.
 """
 
 from __future__ import annotations
@@ -49,11 +51,15 @@ class PinotSnapshots:
     def __enter__(self) -> PinotSnapshots:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._held.clear()
         self._folder.cleanup()
 
-    def query(self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None) -> dict[str, Any]:
+    def query(
+        self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None
+    ) -> dict[str, Any]:
         """Pinot's broker response over these segments; what goes wrong is in its ``exceptions``."""
         try:
             return self._answer(sql, {**(options or {}), "now": str(self._ctx.clock())}, list(segments or ()))
@@ -69,12 +75,18 @@ class PinotSnapshots:
         records = read_records(self._ctx, self._table, segments)
         missing = [s for s in segments if s not in records]
         if missing:
-            raise SegmentCorrupt(f"Segment '{missing[0]}' of table '{self._table}' has no record.", remedy="Upload it again.")
+            raise SegmentCorrupt(
+                f"Segment '{missing[0]}' of table '{self._table}' has no record.", remedy="Upload it again."
+            )
         part = engine.execute_partial(plan, [self._rows(records[s], plan.columns) for s in segments])
         return engine.broker_response(
-            engine.merge(plan, [part]), segments_queried=len(segments), segments_processed=part.segments, docs_scanned=part.docs_scanned,
-            total_docs=part.total_docs, time_used_ms=round((time.monotonic() - started) * 1000),
-        )  # fmt: skip
+            engine.merge(plan, [part]),
+            segments_queried=len(segments),
+            segments_processed=part.segments,
+            docs_scanned=part.docs_scanned,
+            total_docs=part.total_docs,
+            time_used_ms=round((time.monotonic() - started) * 1000),
+        )
 
     def _rows(self, record: SegmentMetadata, columns: Sequence[str]) -> engine.SegmentRows:
         if not columns:
@@ -84,7 +96,9 @@ class PinotSnapshots:
 
     def _hold(self, record: SegmentMetadata) -> HeldSegment:
         """The segment's file, fetched and unpacked when first needed."""
-        from segments.dataplane.server.held.column_cache import ColumnCache  # only who checks snapshots needs a server's parts
+        from segments.dataplane.server.held.column_cache import (
+            ColumnCache,
+        )  # only who checks snapshots needs a server's parts
         from segments.dataplane.server.held.held_segment import HeldSegment
 
         if record.name not in self._held:
@@ -97,7 +111,8 @@ class PinotSnapshots:
             held = HeldSegment(record.name, folder, record.crc or 0, ColumnCache(_CACHE_BYTES))
             if record.crc is not None and held.info.crc != record.crc:
                 raise SegmentCorrupt(
-                    f"The file of segment '{record.name}' has CRC {held.info.crc}, its record says {record.crc}.", remedy="Upload it again."
+                    f"The file of segment '{record.name}' has CRC {held.info.crc}, its record says {record.crc}.",
+                    remedy="Upload it again.",
                 )
             self._held[record.name] = held
         return self._held[record.name]

@@ -1,4 +1,6 @@
-"""Tables and schemas of a real Pinot: its controller decides what is right, and what it refuses is told with the cause."""
+"""Tables and schemas of a real Pinot: its controller decides what is right, and what it refuses is told
+with the cause.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ _ONE_REPLICATION: Final = PinotVersion(1, 2)
 
 
 def parse_foreign_config(body: Any) -> TableConfig:
-    """Name and type of a table config; everything else is Pinot's to judge. InvalidInput when these two are not there."""
+    """Name and type of a table config; everything else is Pinot's to judge. InvalidInput when these two
+    are not there.
+    """
     if not isinstance(body, dict) or not isinstance(body.get("tableName"), str):
         raise InvalidInput("A table config is an object with a tableName and a tableType.")
     raw, suffix = split_table_name(body["tableName"])
@@ -78,7 +82,9 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
     if raw != table.raw or suffix not in (None, table.type):
         raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
     before = read_config(ctx, table)
-    body = _for_version(ctx, TableConfig(table, keep_secrets(config.body, before or {}) if has_mask(body) else config.body))
+    body = _for_version(
+        ctx, TableConfig(table, keep_secrets(config.body, before or {}) if has_mask(body) else config.body)
+    )
     change(
         ctx, actor, "updateTable", table.typed, ("PUT", f"/tables/{quoted(table.typed)}"), body=body,
         is_done=lambda: _holds(read_config(ctx, table), body), timeout=_ANSWER_S, **recorded_change(before, body),
@@ -86,8 +92,12 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
     return config
 
 
-def edit_config(ctx: Context, table: TableName, edit: Callable[[dict[str, Any]], dict[str, Any]], *, actor: Actor) -> None:
-    """Change the config as it is now. NotFound. Two that edit at the same moment: the later one wins, as with Pinot's own console."""
+def edit_config(
+    ctx: Context, table: TableName, edit: Callable[[dict[str, Any]], dict[str, Any]], *, actor: Actor
+) -> None:
+    """Change the config as it is now. NotFound. Two that edit at the same moment: the later one wins, as with Pinot's
+    own console.
+    """
     before = read_config(ctx, table)
     if before is None:
         raise NotFound(f"Table '{table}' does not exist.", remedy="List the tables with GET /tables.")
@@ -116,10 +126,17 @@ def set_table_enabled(ctx: Context, table: TableName, enabled: bool, *, actor: A
 
 
 def _for_version(ctx: Context, config: TableConfig) -> dict[str, Any]:
-    """The config as the cluster's version takes it: an old one refuses a REALTIME table that says only ``replication``."""
+    """The config as the cluster's version takes it: an old one refuses a REALTIME table that says only
+    ``replication``.
+    """
     settings, found = config.body.get("segmentsConfig"), version(ctx)
     is_old = found is None or found < _ONE_REPLICATION
-    if config.table.type != REALTIME or not is_old or not isinstance(settings, dict) or settings.get("replicasPerPartition") is not None:
+    if (
+        config.table.type != REALTIME
+        or not is_old
+        or not isinstance(settings, dict)
+        or settings.get("replicasPerPartition") is not None
+    ):
         return config.body
     return {**config.body, "segmentsConfig": {**settings, "replicasPerPartition": str(settings.get("replication", 1))}}
 
@@ -147,7 +164,9 @@ def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema
     """Change an existing schema: columns may be added only. NotFound, InvalidInput."""
     schema = schemas.new_schema(body)
     if schema.name != name:
-        raise InvalidInput(f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same.")
+        raise InvalidInput(
+            f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same."
+        )
     change(
         ctx, actor, "updateSchema", name, ("PUT", f"/schemas/{quoted(name)}"), body=body,
         is_done=lambda: _has_columns(_schema_body(ctx, name), schema), columns=len(schema.fields),
@@ -157,11 +176,24 @@ def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema
 
 
 def delete_schema(ctx: Context, name: str, *, actor: Actor) -> None:
-    """Delete a schema that no table uses. NotFound; StateConflict naming the tables, which old versions do not look for."""
-    users = [t for t in (f"{name}_{kind}" for kind in TABLE_TYPES) if ctx.store.exists(paths.table_config(t)) is not None]
+    """Delete a schema that no table uses. NotFound; StateConflict naming the tables, which old versions do not look
+    for.
+    """
+    users = [
+        t for t in (f"{name}_{kind}" for kind in TABLE_TYPES) if ctx.store.exists(paths.table_config(t)) is not None
+    ]
     if users:
-        raise StateConflict(f"Schema '{name}' is used by table {', '.join(users)}.", remedy="Delete the table first.", tables=users)
-    change(ctx, actor, "deleteSchema", name, ("DELETE", f"/schemas/{quoted(name)}"), is_done=lambda: _schema_body(ctx, name) is None)
+        raise StateConflict(
+            f"Schema '{name}' is used by table {', '.join(users)}.", remedy="Delete the table first.", tables=users
+        )
+    change(
+        ctx,
+        actor,
+        "deleteSchema",
+        name,
+        ("DELETE", f"/schemas/{quoted(name)}"),
+        is_done=lambda: _schema_body(ctx, name) is None,
+    )
 
 
 def _schema_body(ctx: Context, name: str) -> dict[str, Any] | None:
@@ -177,7 +209,9 @@ def _has_columns(body: dict[str, Any] | None, wanted: Schema) -> bool:
 
 def _holds(found: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
     """Has the table every setting of ``wanted``? Pinot adds defaults to what it is given."""
-    return found is not None and all(_is_within(value, found.get(key)) for key, value in wanted.items() if key != "tableName")
+    return found is not None and all(
+        _is_within(value, found.get(key)) for key, value in wanted.items() if key != "tableName"
+    )
 
 
 def _is_within(value: Any, found: Any) -> bool:

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from segments.console.presenters.tones import Mark, mark
-from segments.domain.replacement.checks import Check, CheckPlan, CheckReport, NullShare, RowCount, SampleSql, TimeRange, UniqueKey
+from segments.domain.replacement.checks import (
+    Check,
+    CheckPlan,
+    CheckReport,
+    NullShare,
+    RowCount,
+    SampleSql,
+    TimeRange,
+    UniqueKey,
+)
 from segments.errors import PinotAdminError
 from segments.models import LineageEntry, Table
 from segments.names import TableName

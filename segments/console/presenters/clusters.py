@@ -28,7 +28,9 @@ _OWN: Final = Mark("own", "idle", "dot")
 
 @dataclass(frozen=True)
 class ClusterLine:
-    """One cluster: its row, its state as a badge, the address of its pages. ``key`` changes when there is something new to tell."""
+    """One cluster: its row, its state as a badge, the address of its pages. ``key`` changes when there is something new
+    to tell.
+    """
 
     row: Cluster
     mark: Mark

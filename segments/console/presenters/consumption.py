@@ -1,5 +1,6 @@
-"""The consumption of a realtime table: one line per partition with its segments, replicas, lag and the history of its lag; messages
-that were set aside, and ranges that the stream had dropped."""
+"""The consumption of a realtime table: one line per partition with its segments, replicas, lag and the history of its
+lag; messages that were set aside, and ranges that the stream had dropped.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class Gap:
-    """A range of the stream that was gone before it was read. ``count``: messages in it, None where offsets do not count them."""
+    """A range of the stream that was gone before it was read. ``count``: messages in it, None where offsets do not
+    count them.
+    """
 
     loss: DataLoss
     count: int | None
@@ -42,8 +45,9 @@ class Gap:
 
 @dataclass(frozen=True)
 class Line:
-    """One partition. ``chart`` are the points of a polyline in a box of WIDTH by HEIGHT, from ``since`` on; ``most`` the largest lag in
-    it: messages, or with ``is_time`` milliseconds, where offsets do not count messages."""
+    """One partition. ``chart`` are the points of a polyline in a box of WIDTH by HEIGHT, from ``since`` on; ``most``
+    the largest lag in it: messages, or with ``is_time`` milliseconds, where offsets do not count messages.
+    """
 
     partition: int
     mark: Mark
@@ -104,7 +108,9 @@ def gaps(losses: Sequence[DataLoss]) -> list[Gap]:
 def lines(
     table: Table, lags: Sequence[PartitionLag], paused: Sequence[int], now: datetime, consumers: Sequence[Consumer] = ()
 ) -> list[Line]:
-    """Every partition that has a segment, in order. The newest segment of each, from the mirror; lag and counts as servers told."""
+    """Every partition that has a segment, in order. The newest segment of each, from the mirror; lag and counts as
+    servers told.
+    """
     newest: dict[int, Segment] = {}
     for segment in Segment.objects.filter(table=table, is_consuming=True):
         newest[segment.partition or 0] = segment
@@ -115,12 +121,21 @@ def lines(
     samples: dict[int, list[LagSample]] = {}
     for sample in LagSample.objects.filter(table=table, at__gte=now - KEPT):
         samples.setdefault(sample.partition, []).append(sample)
-    found = [_line(table, p, newest.get(p), by_partition.get(p), p in paused, samples.get(p, []), now) for p in sorted(newest)]
+    found = [
+        _line(table, p, newest.get(p), by_partition.get(p), p in paused, samples.get(p, []), now)
+        for p in sorted(newest)
+    ]
     return [replace(line, consumers=tuple(c for c in consumers if c.partition == line.partition)) for line in found]
 
 
 def _line(
-    table: Table, partition: int, segment: Segment | None, lag: PartitionLag | None, paused: bool, samples: list[LagSample], now: datetime
+    table: Table,
+    partition: int,
+    segment: Segment | None,
+    lag: PartitionLag | None,
+    paused: bool,
+    samples: list[LagSample],
+    now: datetime,
 ) -> Line:
     is_time = any(s.messages is None for s in samples)
     values = [(s.at, (s.behind_ms if is_time else s.messages) or 0) for s in samples]

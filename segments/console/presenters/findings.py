@@ -49,9 +49,14 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "consumption-uploads": ("Clean-up failed", "passes"),
 }
 _LINKS: Final = {
-    "segment": "Segment", "segments": "Segments", "entry": "Replacement", "consumption": "Consumption", "servers": "Servers",
-    "passes": "Passes", "push": "Push",
-}  # fmt: skip
+    "segment": "Segment",
+    "segments": "Segments",
+    "entry": "Replacement",
+    "consumption": "Consumption",
+    "servers": "Servers",
+    "passes": "Passes",
+    "push": "Push",
+}
 #: Runs looked at for what was done about the findings of a page.
 _RUNS: Final = 200
 _DEEDS: Final = 3
@@ -66,7 +71,9 @@ SORTS: Final[dict[str, tuple[str, list[str]]]] = {
 
 @dataclass(frozen=True)
 class Item:
-    """One finding. ``link`` and ``link_text`` lead to what it is about; ``deeds`` is what the pass that last saw it, or closed it, did."""
+    """One finding. ``link`` and ``link_text`` lead to what it is about; ``deeds`` is what the pass that last saw it, or
+    closed it, did.
+    """
 
     finding: Finding
     kind: str
@@ -134,7 +141,8 @@ def _deeds(finding: Finding, runs: Sequence[PassRun]) -> list[str]:
     said = [
         sentence
         for run in runs
-        if (run.cluster, run.table_name) == (finding.cluster, finding.table_name) and run.started_at <= at <= run.finished_at
+        if (run.cluster, run.table_name) == (finding.cluster, finding.table_name)
+        and run.started_at <= at <= run.finished_at
         for sentence in run.sentences
         if sentence != finding.message and any(words in sentence for words in _subjects(finding))
     ]
@@ -150,5 +158,9 @@ def _subjects(finding: Finding) -> list[str]:
     if not subject:
         return []
     if is_llc_name(subject):
-        return [subject, f"artition {parse_llc_name(subject).partition} ", f"artition {parse_llc_name(subject).partition}:"]
+        return [
+            subject,
+            f"artition {parse_llc_name(subject).partition} ",
+            f"artition {parse_llc_name(subject).partition}:",
+        ]
     return [f"artition {subject} ", f"artition {subject}:"] if subject.isdecimal() else [subject]

@@ -28,7 +28,8 @@ _ACTIONS = ("startReplaceSegments", "endReplaceSegments", "revertReplaceSegments
 
 @dataclass(frozen=True)
 class Step:
-    """One entry of the timeline. ``why_not`` is empty when it can be taken back until ``until`` (None: no deadline known).
+    """One entry of the timeline. ``why_not`` is empty when it can be taken back until ``until`` (None: no deadline
+    known).
 
     ``undo_until``: until when its rollback can be undone; None: there is none to undo.
     """
@@ -50,7 +51,8 @@ class Step:
 
 
 def timeline(table: Table, entries: Sequence[LineageEntry], undos: Sequence[RolledBack] = ()) -> list[Step]:
-    """Steps for a page of entries. Blockers are judged on the whole lineage as mirrored; the preview looks at the truth.
+    """Steps for a page of entries. Blockers are judged on the whole lineage as mirrored; the preview looks at the
+    truth.
 
     ``undos``: rollbacks that can be undone.
     """
@@ -77,7 +79,14 @@ def timeline(table: Table, entries: Sequence[LineageEntry], undos: Sequence[Roll
 
 
 def _value(row: LineageEntry) -> Entry:
-    return Entry(row.entry_id, tuple(row.segments_from), tuple(row.segments_to), State(row.state), row.timestamp_ms, notes=row.notes)
+    return Entry(
+        row.entry_id,
+        tuple(row.segments_from),
+        tuple(row.segments_to),
+        State(row.state),
+        row.timestamp_ms,
+        notes=row.notes,
+    )
 
 
 def _serving(table: Table, entries: Iterable[LineageEntry]) -> dict[str, bool]:
@@ -103,9 +112,13 @@ def _why_not(lineage: Lineage, entry: Entry, serving: dict[str, bool]) -> str:
 
 
 def _shown(lineage: Lineage) -> set[str]:
-    """Ids of the entries whose new side queries see, at least in part: after a rollback not simply the newest that is completed."""
+    """Ids of the entries whose new side queries see, at least in part: after a rollback not simply the newest that is
+    completed.
+    """
     hidden = lineage.hidden()
-    return {e.id for e in lineage.entries.values() if e.state is State.COMPLETED and not hidden.issuperset(e.segments_to)}
+    return {
+        e.id for e in lineage.entries.values() if e.state is State.COMPLETED and not hidden.issuperset(e.segments_to)
+    }
 
 
 def _deadlines(table: Table, lineage: Lineage) -> Callable[[Entry], datetime | None]:

@@ -41,7 +41,9 @@ class TaskLine:
 def type_line(task_type: TaskType) -> TypeLine:
     """A type's line."""
     return TypeLine(
-        task_type, queue_mark(task_type.queue, has_queue=task_type.has_queue), [(mark(s), n) for s, n in task_type.counts.items()]
+        task_type,
+        queue_mark(task_type.queue, has_queue=task_type.has_queue),
+        [(mark(s), n) for s, n in task_type.counts.items()],
     )
 
 

@@ -1,4 +1,6 @@
-"""What became of a push since it was done: its page says what queries see now, not what they saw then; and which pages there are of it."""
+"""What became of a push since it was done: its page says what queries see now, not what they saw then; and which pages
+there are of it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ def table_of(push: Push) -> Table | None:
 
 def entry_of(push: Push, table: Table | None) -> LineageEntry | None:
     """The row of its replacement; None when it began none, or retention has dropped it since."""
-    return LineageEntry.objects.filter(table=table, entry_id=push.entry_id).first() if table is not None and push.entry_id else None
+    return (
+        LineageEntry.objects.filter(table=table, entry_id=push.entry_id).first()
+        if table is not None and push.entry_id
+        else None
+    )
 
 
 def fate(context_of: Callable[[str], Context], push: Push) -> str:
@@ -38,5 +44,7 @@ def fate(context_of: Callable[[str], Context], push: Push) -> str:
     if shown == len(names):
         return "Queries see the new snapshot." if push.plan.get("replaces") else f"Queries see its {shown} segments."
     if shown:
-        return f"It was done; queries see {shown} of its {len(names)} segments, the others were replaced or removed since."
+        return (
+            f"It was done; queries see {shown} of its {len(names)} segments, the others were replaced or removed since."
+        )
     return "It was done; queries see none of its segments any more: they were replaced or removed since."

@@ -1,4 +1,6 @@
-"""How many rows of a realtime table queries see: those of committed segments, and those that servers are consuming just now."""
+"""How many rows of a realtime table queries see: those of committed segments, and those that servers are consuming just
+now.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from segments.services.segments.segments import read_records
 
 
 def visible_rows(ctx: Context, table: Table, name: TableName) -> int | None:
-    """The sum; None when the servers can not be asked. The mirror knows no rows of a segment before it has seen its commit: what is
-    committed since is read from its record."""
+    """The sum; None when the servers can not be asked. The mirror knows no rows of a segment before it has seen its
+    commit: what is committed since is read from its record.
+    """
     try:
         told: dict[str, int] = {}
         for consumer in read_consumers(ctx, name):
@@ -22,6 +25,8 @@ def visible_rows(ctx: Context, table: Table, name: TableName) -> int | None:
         since = read_records(ctx, name, sorted(consuming - told.keys())) if consuming - told.keys() else {}
     except PinotAdminError:
         return None
-    committed = set(Segment.objects.filter(table=table, name__in=told, is_consuming=False).values_list("name", flat=True))
+    committed = set(
+        Segment.objects.filter(table=table, name__in=told, is_consuming=False).values_list("name", flat=True)
+    )
     rows = sum(count for segment, count in told.items() if segment not in committed)
     return table.rows_visible + rows + sum(m.total_docs or 0 for m in since.values() if m.status in COMPLETED_STATUSES)

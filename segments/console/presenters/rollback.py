@@ -70,7 +70,10 @@ def warnings(preview: RevertPreview | RollbackPreview) -> list[str]:
 def way_back(until_ms: int | None) -> str:
     """Whether, and until when, a rollback can be undone."""
     if until_ms is None:
-        return "This can not be undone: no files are kept of the segments that it deletes. Only another push brings the data back."
+        return (
+            "This can not be undone: no files are kept of the segments that it deletes. Only another push brings the "
+            "data back."
+        )
     return f"The new side is deleted; its files are kept until {minute(until_ms)}, and until then this can be undone."
 
 
@@ -80,7 +83,9 @@ def minute(at_ms: int) -> str:
 
 
 def fingerprint(preview: RevertPreview) -> str:
-    """Stands for what the person saw, so that a confirmation of something else is noticed. Deadlines do not count: they move."""
+    """Stands for what the person saw, so that a confirmation of something else is noticed. Deadlines do not count: they
+    move.
+    """
     seen = {k: v for k, v in asdict(preview).items() if not k.endswith("_until_ms")}
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -19,7 +19,9 @@ _KINDS: Final = ("Server", "Broker", "Controller", "Minion")
 
 @dataclass(frozen=True)
 class InstanceRow:
-    """One instance. ``tables``: typed names of what it holds, None when it does not say; ``process``: pid@host, empty while it is away."""
+    """One instance. ``tables``: typed names of what it holds, None when it does not say; ``process``: pid@host, empty
+    while it is away.
+    """
 
     name: str
     kind: str
@@ -40,7 +42,8 @@ class InstanceRow:
 
 
 def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[InstanceRow]:
-    """Every instance that ever joined; servers first, by name. Live servers of our own are asked what they hold, all at once.
+    """Every instance that ever joined; servers first, by name. Live servers of our own are asked what they hold, all at
+    once.
 
     Tables are named as far as ``may_read`` says yes to them.
     """
@@ -54,7 +57,11 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
         tables = sorted(filter(may_read, told["tables"])) if told else None
         is_away = name not in live
         is_silent = name in asked and told is None
-        rows.append(InstanceRow(name, _kind(name), _mark(ctx, configs[name], is_away, is_silent), configs[name], process, tables))
+        rows.append(
+            InstanceRow(
+                name, _kind(name), _mark(ctx, configs[name], is_away, is_silent), configs[name], process, tables
+            )
+        )
     return rows
 
 
@@ -78,4 +85,8 @@ def _rank(name: str) -> int:
 
 
 def _is_told(answer: Any) -> bool:
-    return isinstance(answer, dict) and isinstance(answer.get("tables"), list) and all(isinstance(t, str) for t in answer["tables"])
+    return (
+        isinstance(answer, dict)
+        and isinstance(answer.get("tables"), list)
+        and all(isinstance(t, str) for t in answer["tables"])
+    )

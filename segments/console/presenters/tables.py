@@ -29,7 +29,9 @@ class TableRow:
     snapshot_at: datetime | None
 
 
-def table_rows(search: str = "", pk: int | None = None, cluster: str | None = None, reader: Any = None) -> list[TableRow]:
+def table_rows(
+    search: str = "", pk: int | None = None, cluster: str | None = None, reader: Any = None
+) -> list[TableRow]:
     """All tables of the cluster (None: of all) whose name contains ``search``, those in trouble first. One query.
 
     ``reader``: only those that this user may read.
@@ -47,8 +49,12 @@ def table_rows(search: str = "", pk: int | None = None, cluster: str | None = No
 
 
 def _annotated() -> QuerySet[Table, Any]:
-    findings = Finding.objects.filter(cluster=OuterRef("cluster__name"), table_name=OuterRef("name"), closed_at=None).order_by()
-    pushes = Push.objects.filter(cluster=OuterRef("cluster__name"), table_name=OuterRef("raw_name")).order_by("-created_at")
+    findings = Finding.objects.filter(
+        cluster=OuterRef("cluster__name"), table_name=OuterRef("name"), closed_at=None
+    ).order_by()
+    pushes = Push.objects.filter(cluster=OuterRef("cluster__name"), table_name=OuterRef("raw_name")).order_by(
+        "-created_at"
+    )
     snapshot = LineageEntry.objects.filter(table=OuterRef("pk"), state="COMPLETED").order_by("-timestamp_ms")
 
     def count(severity: str) -> Coalesce:
@@ -65,7 +71,9 @@ def _annotated() -> QuerySet[Table, Any]:
     )
     down = Q(errors__gt=0) | Q(replicas_wanted__gt=0, replicas_online=0)
     rank = Case(
-        When(down, then=Value(0)), When(Q(warnings__gt=0) | Q(replicas_online__lt=F("replicas_wanted")), then=Value(1)), default=Value(2)
+        When(down, then=Value(0)),
+        When(Q(warnings__gt=0) | Q(replicas_online__lt=F("replicas_wanted")), then=Value(1)),
+        default=Value(2),
     )
     return query.annotate(rank=rank).order_by("rank", "name")
 
@@ -100,6 +108,12 @@ def schema_columns(schema: dict[str, Any]) -> list[dict[str, Any]]:
         for spec in schema.get(key) or []:
             is_multi = spec.get("singleValueField") is False
             columns.append(
-                {"name": spec.get("name"), "kind": kind, "type": spec.get("dataType"), "is_multi": is_multi, "format": spec.get("format")}
+                {
+                    "name": spec.get("name"),
+                    "kind": kind,
+                    "type": spec.get("dataType"),
+                    "is_multi": is_multi,
+                    "format": spec.get("format"),
+                }
             )
     return columns

@@ -19,24 +19,50 @@ _OK, _WARN, _BAD, _BUSY, _IDLE = ("ok", "check"), ("warn", "alert"), ("bad", "cr
 
 _MARKS: Final = {
     # lineage
-    "IN_PROGRESS": _BUSY, "COMPLETED": _OK, "REVERTED": ("idle", "undo"),
+    "IN_PROGRESS": _BUSY,
+    "COMPLETED": _OK,
+    "REVERTED": ("idle", "undo"),
     # pushes
-    "QUEUED": ("idle", "clock"), "RUNNING": _BUSY, "DONE": _OK, "FAILED": _BAD, "CANCELLED": ("idle", "cross"),
+    "QUEUED": ("idle", "clock"),
+    "RUNNING": _BUSY,
+    "DONE": _OK,
+    "FAILED": _BAD,
+    "CANCELLED": ("idle", "cross"),
     "BLOCKED": _WARN,
     # checks
-    "passed": _OK, "warned": _WARN, "blocked": _BAD, "overridden": _WARN,
+    "passed": _OK,
+    "warned": _WARN,
+    "blocked": _BAD,
+    "overridden": _WARN,
     # audit
-    "done": _OK, "refused": _WARN, "failed": _BAD,
+    "done": _OK,
+    "refused": _WARN,
+    "failed": _BAD,
     # findings
-    "error": _BAD, "warning": _WARN,
+    "error": _BAD,
+    "warning": _WARN,
     # replicas
-    "ONLINE": _OK, "CONSUMING": _BUSY, "OFFLINE": _WARN, "ERROR": _BAD, "DROPPED": _IDLE,
+    "ONLINE": _OK,
+    "CONSUMING": _BUSY,
+    "OFFLINE": _WARN,
+    "ERROR": _BAD,
+    "DROPPED": _IDLE,
     # minion tasks and their sub-tasks
-    "NOT_STARTED": ("idle", "clock"), "INIT": ("idle", "clock"), "STOPPED": ("warn", "clock"), "STOPPING": _BUSY, "ABORTED": _BAD,
-    "TIMED_OUT": _BAD, "TIMING_OUT": _BAD, "FAILING": _BAD, "TASK_ERROR": _BAD, "TASK_ABORTED": _BAD,
+    "NOT_STARTED": ("idle", "clock"),
+    "INIT": ("idle", "clock"),
+    "STOPPED": ("warn", "clock"),
+    "STOPPING": _BUSY,
+    "ABORTED": _BAD,
+    "TIMED_OUT": _BAD,
+    "TIMING_OUT": _BAD,
+    "FAILING": _BAD,
+    "TASK_ERROR": _BAD,
+    "TASK_ABORTED": _BAD,
     # segments of a push
-    "PLANNED": ("idle", "clock"), "STAGED": ("idle", "check"), "UPLOADED": _OK,
-}  # fmt: skip
+    "PLANNED": ("idle", "clock"),
+    "STAGED": ("idle", "check"),
+    "UPLOADED": _OK,
+}
 
 
 def mark(state: str) -> Mark:

@@ -1,4 +1,6 @@
-"""Tells services which lineage this broker serves: an ephemeral znode per table, written after the routing was published."""
+"""Tells services which lineage this broker serves: an ephemeral znode per table, written after the routing was
+published.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Served:
 
 
 class Acknowledgements:
-    """One thread that writes what was put, newest only, a changed lineage before a changed ideal state. ``put`` never blocks."""
+    """One thread that writes what was put, newest only, a changed lineage before a changed ideal state. ``put`` never
+    blocks.
+    """
 
     def __init__(self, store: Store, broker: str) -> None:
         self._store, self._broker = store, broker

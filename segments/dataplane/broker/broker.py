@@ -1,7 +1,8 @@
-"""The embedded broker: one routing snapshot per query, every visible segment asked once, an answer that is whole or an exception.
+"""The embedded broker: one routing snapshot per query, every visible segment asked once, an answer that is whole or an
+exception.
 
-It lives inside the web process. It joins as ``Broker_<host>_<port>``, follows ZooKeeper (``follower``), acknowledges the lineage it
-serves (``acknowledgements``) and asks servers (``fan_out``).
+It lives inside the web process. It joins as ``Broker_<host>_<port>``, follows ZooKeeper (``follower``), acknowledges
+the lineage it serves (``acknowledgements``) and asks servers (``fan_out``).
 """
 
 from __future__ import annotations
@@ -38,13 +39,16 @@ log = logging.getLogger(__name__)
 
 TAGS: Final = ("DefaultTenant_BROKER",)
 DEFAULT_TIMEOUT_MS: Final = 10_000
-#: Seconds in which a query may start anew because the routing changed under it, or wait for a change that is sure to come.
+#: Seconds in which a query may start anew because the routing changed under it, or wait for a change that is sure to
+#: come.
 _RERUN_S: Final = 1.0
 
 
 @dataclass(frozen=True)
 class _Question:
-    """A query as asked. ``segments``: only these, hidden or not; None: the visible ones. ``deadline`` is of ``time.monotonic``."""
+    """A query as asked. ``segments``: only these, hidden or not; None: the visible ones. ``deadline`` is of
+    ``time.monotonic``.
+    """
 
     sql: str
     request_id: str
@@ -65,7 +69,9 @@ class _Answered:
 
 
 class _Failed(Exception):
-    """The query ends with this exception entry; never leaves this module. ``is_outdated``: a fresh routing is sure to come."""
+    """The query ends with this exception entry; never leaves this module. ``is_outdated``: a fresh routing is sure to
+    come.
+    """
 
     def __init__(self, code: int, message: str, gathered: Gathered | None = None, *, is_outdated: bool = False) -> None:
         super().__init__(message)
@@ -73,7 +79,9 @@ class _Failed(Exception):
 
 
 class Broker:
-    """``broker_id`` is ``Broker_<host>_<port>``; ``clock`` gives epoch milliseconds. The store is shared with the process's services."""
+    """``broker_id`` is ``Broker_<host>_<port>``; ``clock`` gives epoch milliseconds. The store is shared with the
+    process's services.
+    """
 
     def __init__(self, store: Store, broker_id: str, servers: Servers, clock: Callable[[], int]) -> None:
         self._store, self._clock = store, clock
@@ -88,10 +96,11 @@ class Broker:
         self._membership: Membership | None = None
 
     def start(self, timeout_s: float = 30.0) -> None:
-        """Join and follow; returns when all tables' routings are there. Unavailable when ZooKeeper does not answer in time.
+        """Join and follow; returns when all tables' routings are there. Unavailable when ZooKeeper does not answer in
+        time.
 
-        Watches first, then the announcement, then the reading: from the moment that services see this broker they wait for its
-        acknowledgement, and nothing that they wrote before can have been missed.
+        Watches first, then the announcement, then the reading: from the moment that services see this broker they wait
+        for its acknowledgement, and nothing that they wrote before can have been missed.
         """
         _, host, port = self.broker_id.split("_", 1)[0], *self.broker_id.split("_", 1)[1].rsplit("_", 1)
         engine.warm_up_soon()
@@ -102,7 +111,9 @@ class Broker:
         self._tables.start()
         self._follower.start()
         if not self._follower.wait_first(timeout_s):
-            raise Unavailable(f"The routing could not be read within {timeout_s:g} s.", remedy="Check ZooKeeper and the log.")
+            raise Unavailable(
+                f"The routing could not be read within {timeout_s:g} s.", remedy="Check ZooKeeper and the log."
+            )
 
     def stop(self) -> None:
         """Leave the cluster and end all threads; the store is the caller's."""
@@ -123,18 +134,23 @@ class Broker:
         return self._follower.routing(table)
 
     def wait_for(self, table: str, zxid: int, timeout_s: float) -> bool:
-        """Wait until this broker serves the table with a lineage at least as new as ``zxid``; False when time is up first."""
+        """Wait until this broker serves the table with a lineage at least as new as ``zxid``; False when time is up
+        first.
+        """
         return self._follower.wait_for(table, zxid, timeout_s)
 
     def settle(self, timeout_s: float) -> bool:
         """Wait until every acknowledgement is written; False when time is up first."""
         return self._acks.settle(timeout_s)
 
-    def query(self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None) -> dict[str, Any]:
+    def query(
+        self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None
+    ) -> dict[str, Any]:
         """Pinot's broker response; whatever goes wrong is in its ``exceptions``, nothing is raised.
 
-        ``options``: Pinot's query options, of which ``timeoutMs`` counts here. ``segments`` asks exactly these segments of the ideal
-        state, hidden ones too (for checks of a new snapshot before the switch), instead of the visible ones.
+        ``options``: Pinot's query options, of which ``timeoutMs`` counts here. ``segments`` asks exactly these segments
+        of the ideal state, hidden ones too (for checks of a new snapshot before the switch), instead of the visible
+        ones.
         """
         started, request_id = time.monotonic(), uuid.uuid4().hex[:16]
         try:
@@ -160,7 +176,9 @@ class Broker:
         return self._failure(request_id, started, code, message, gathered)
 
     def _answer(self, question: _Question) -> dict[str, Any]:
-        """Run it; again on a fresh snapshot when the old one could not be served any more. Two snapshots are never mixed."""
+        """Run it; again on a fresh snapshot when the old one could not be served any more. Two snapshots are never
+        mixed.
+        """
         while True:
             sides = self._sides(question)
             try:
@@ -215,7 +233,11 @@ class Broker:
         """One table's parts, whole, from one snapshot."""
         routing = side.routing
         if routing.schema is None:
-            raise _Failed(answers.QUERY_EXECUTION, f"Table '{routing.table}' has no schema '{routing.table.raw}'.", is_outdated=True)
+            raise _Failed(
+                answers.QUERY_EXECUTION,
+                f"Table '{routing.table}' has no schema '{routing.table.raw}'.",
+                is_outdated=True,
+            )
         plan = engine.plan_query(question.sql, routing.schema, options=question.options, time_filter=side.time_filter)
         replicas = self._replicas(question, routing)
         request = {
@@ -252,7 +274,9 @@ class Broker:
             unknown = [s for s in wanted if s not in routing.replicas]
             if unknown:
                 raise _Failed(
-                    answers.SEGMENTS_UNAVAILABLE, f"Table '{routing.table}' has no segment {answers.name_some(unknown)}.", is_outdated=True
+                    answers.SEGMENTS_UNAVAILABLE,
+                    f"Table '{routing.table}' has no segment {answers.name_some(unknown)}.",
+                    is_outdated=True,
                 )
         replicas = replicas_of(routing, wanted)
         nowhere = [s for s, servers in replicas.items() if not servers]
@@ -264,7 +288,9 @@ class Broker:
             )
         return replicas
 
-    def _failure(self, request_id: str, started: float, code: int, message: str, gathered: Gathered | None) -> dict[str, Any]:
+    def _failure(
+        self, request_id: str, started: float, code: int, message: str, gathered: Gathered | None
+    ) -> dict[str, Any]:
         return engine.broker_response(
             None,
             exceptions=[answers.exception_entry(code, message)],
@@ -286,10 +312,15 @@ def _check_whole(gathered: Gathered, routing: Routing) -> None:
         return
     names = sorted(gathered.lost)
     if gathered.is_late:
-        raise _Failed(answers.BROKER_TIMEOUT, f"Table '{routing.table}' was not read in time. Ask for less, or raise timeoutMs.", gathered)
+        raise _Failed(
+            answers.BROKER_TIMEOUT,
+            f"Table '{routing.table}' was not read in time. Ask for less, or raise timeoutMs.",
+            gathered,
+        )
     raise _Failed(
         answers.SEGMENTS_UNAVAILABLE,
-        f"{len(names)} segments of table '{routing.table}' could not be read: {answers.name_some(names)}. {gathered.lost[names[0]]}",
+        f"{len(names)} segments of table '{routing.table}' could not be read: {answers.name_some(names)}. "
+        f"{gathered.lost[names[0]]}",
         gathered,
         is_outdated=gathered.is_behind,
     )

@@ -1,7 +1,7 @@
 """A broker that belongs to no cluster: it reads one table's routing when asked, answers queries from it, and is gone.
 
-For checks of a new snapshot, which run wherever a switch runs: web, worker or a command. It does not join, follow or acknowledge, so no
-switch waits for it and nothing depends on whether a web process is up.
+For checks of a new snapshot, which run wherever a switch runs: web, worker or a command. It does not join, follow or
+acknowledge, so no switch waits for it and nothing depends on whether a web process is up.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class DetachedBroker(Broker):
     def __enter__(self) -> DetachedBroker:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._fan_out.close()
         self._pool.shutdown(wait=True, cancel_futures=True)
 

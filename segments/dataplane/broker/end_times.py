@@ -1,4 +1,6 @@
-"""Newest end time of an OFFLINE table's segments, for the time boundary of hybrid tables; records are read once and again when written."""
+"""Newest end time of an OFFLINE table's segments, for the time boundary of hybrid tables; records are read once and
+again when written.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ class EndTimes:
         self._writes = 0
 
     def mark_stale(self, table: str | None, segment: str = "") -> bool:
-        """A record was written (no segment: any of the table; no table: any at all). True when it counts for a boundary."""
+        """A record was written (no segment: any of the table; no table: any at all). True when it counts for a
+        boundary.
+        """
         with self._lock:
             self._writes += 1
             if table is None:

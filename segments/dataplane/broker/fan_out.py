@@ -19,7 +19,8 @@ from segments.gateways.answer_room import AnswerRoom
 from segments.gateways.servers import QueryReply, Servers
 
 _PROBE_S: Final = 2.0
-#: All parts of one query may have so many times the bytes that its answer may: what is merged is smaller than its parts.
+#: All parts of one query may have so many times the bytes that its answer may: what is merged is smaller than its
+#: parts.
 _PARTS: Final = 4
 
 
@@ -31,9 +32,9 @@ Chooser = Callable[[str, Sequence[ServerRef]], ServerRef]
 class Gathered:
     """What came back. The answer is whole only when ``lost`` is empty.
 
-    ``lost``: {segment: why no replica could answer}. ``is_behind``: a server lacked
-    a segment, so the routing is behind what servers do. ``is_late``: the time was over. ``parts`` are encoded partial results that
-    cover every other segment exactly once.
+    ``lost``: {segment: why no replica could answer}. ``is_behind``: a server lacked a segment, so the routing is behind
+    what servers do. ``is_late``: the time was over. ``parts`` are encoded partial results that cover every other
+    segment exactly once.
     """
 
     parts: list[bytes] = field(default_factory=list)
@@ -45,13 +46,18 @@ class Gathered:
 
 
 def _room() -> AnswerRoom:
-    remedy = "Ask for fewer rows, columns or groups, or raise PINOTADMIN_QUERY_MAX_ANSWER_BYTES, of which all parts may have four times."
+    remedy = (
+        "Ask for fewer rows, columns or groups, or raise PINOTADMIN_QUERY_MAX_ANSWER_BYTES, of which all parts may "
+        "have four times."
+    )
     return AnswerRoom(_PARTS * query_bounds.current().answer_bytes, remedy)
 
 
 @dataclass
 class _Open:
-    """Segments still to be had, and which servers can not give them. Those of ``least`` are read where ``choose`` says."""
+    """Segments still to be had, and which servers can not give them. Those of ``least`` are read where
+    ``choose`` says.
+    """
 
     least: Least
     choose: Chooser
@@ -64,7 +70,9 @@ class _Open:
 
 
 class FanOut:
-    """Runs the requests of a query, in parallel when there are several servers. Rejected by a server is raised: all would refuse."""
+    """Runs the requests of a query, in parallel when there are several servers. Rejected by a server is raised: all
+    would refuse.
+    """
 
     def __init__(self, servers: Servers, health: ServerHealth, threads: int = 32) -> None:
         self._servers, self._health = servers, health
@@ -83,8 +91,10 @@ class FanOut:
         least: Least,
         choose: Chooser,
     ) -> Gathered:
-        """Ask for all segments of ``replicas`` until ``deadline`` (``time.monotonic``). ``schema`` in the request goes to servers that
-        do not know it yet. ``least``: rows that consuming segments must have; they are read where ``choose`` says."""
+        """Ask for all segments of ``replicas`` until ``deadline`` (``time.monotonic``). ``schema`` in the request goes
+        to servers that do not know it yet. ``least``: rows that consuming segments must have; they are read where
+        ``choose`` says.
+        """
         gathered, still = Gathered(), _Open(least, choose, replicas, defaultdict(set))
         waiting = list(replicas)
         while waiting:
@@ -139,10 +149,14 @@ class FanOut:
         """All servers at once; the last of them on this very thread."""
         *others, (last, last_segments) = plan.items()
         futures: list[tuple[ServerRef, list[str], Future[QueryReply | Unavailable]]] = [
-            (server, segments, self._pool.submit(self._ask_one, request, server, segments, deadline, still)) for server, segments in others
+            (server, segments, self._pool.submit(self._ask_one, request, server, segments, deadline, still))
+            for server, segments in others
         ]
         own = self._ask_one(request, last, last_segments, deadline, still)
-        return [*((server, segments, future.result()) for server, segments, future in futures), (last, last_segments, own)]
+        return [
+            *((server, segments, future.result()) for server, segments, future in futures),
+            (last, last_segments, own),
+        ]
 
     def _ask_one(
         self, request: Mapping[str, Any], server: ServerRef, segments: list[str], deadline: float, still: _Open
@@ -164,11 +178,15 @@ class FanOut:
                 return reply
             # Once per schema, table and life of a server.
             asked["schema"] = schema
-            return self._servers.query(server.url, asked, max(0.1, deadline - time.monotonic()), is_patient=patient, room=still.room)
+            return self._servers.query(
+                server.url, asked, max(0.1, deadline - time.monotonic()), is_patient=patient, room=still.room
+            )
         except Unavailable as error:
             return error
 
-    def _take(self, server: ServerRef, segments: list[str], reply: QueryReply | Unavailable, still: _Open, gathered: Gathered) -> list[str]:
+    def _take(
+        self, server: ServerRef, segments: list[str], reply: QueryReply | Unavailable, still: _Open, gathered: Gathered
+    ) -> list[str]:
         """Book one reply; returns the segments that have to be asked for again."""
         if isinstance(reply, Unavailable):
             if reply.data.get("is_dead"):

@@ -1,4 +1,6 @@
-"""Keeps every table's routing: watches mark what changed, one thread reads it by the consistency rule, publishes, acknowledges."""
+"""Keeps every table's routing: watches mark what changed, one thread reads it by the consistency rule, publishes,
+acknowledges.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ from typing import Final
 
 from segments.dataplane.broker.acknowledgements import Acknowledgements, Served
 from segments.dataplane.broker.end_times import EndTimes
-from segments.dataplane.broker.routing import Hosting, Observed, Routing, ServerRef, build_routing, find_hosting, is_first_load, observe
+from segments.dataplane.broker.routing import (
+    Hosting,
+    Observed,
+    Routing,
+    ServerRef,
+    build_routing,
+    find_hosting,
+    is_first_load,
+    observe,
+)
 from segments.errors import PinotAdminError
 from segments.names import OFFLINE, REALTIME, TABLE_TYPES, split_table_name, typed_names
 from segments.store import paths
@@ -23,7 +34,8 @@ log = logging.getLogger(__name__)
 
 _BY_TABLE: Final = (paths.LINEAGE, paths.IDEAL_STATES, paths.EXTERNAL_VIEWS, paths.TABLE_CONFIGS)
 _OF_SERVERS: Final = (paths.LIVE_INSTANCES, paths.PARTICIPANT_CONFIGS)
-#: Seconds between two looks at everything, watches or not; before a failed read is repeated; that a first load may take.
+#: Seconds between two looks at everything, watches or not; before a failed read is repeated; that a first load may
+#: take.
 _SWEEP_S: Final = 60.0
 _RETRY_S: Final = 0.5
 #: Seconds between the end of a read and the next one.
@@ -34,7 +46,9 @@ FIRST_LOAD_S: Final = 300.0
 class Follower:
     """The routings of all tables, replaced whole. ``routing`` may be called from any thread and never blocks."""
 
-    def __init__(self, store: Store, acknowledgements: Acknowledgements, tell_tables: Callable[[Collection[str]], None]) -> None:
+    def __init__(
+        self, store: Store, acknowledgements: Acknowledgements, tell_tables: Callable[[Collection[str]], None]
+    ) -> None:
         self._store, self._acks, self._tell_tables = store, acknowledgements, tell_tables
         self._wake = threading.Condition()
         self._dirty: set[str] = set()
@@ -101,12 +115,16 @@ class Follower:
     def wait_change(self, known: Sequence[Routing], timeout_s: float) -> bool:
         """Wait until one of these tables has another routing than the one given."""
         with self._published:
-            return self._published.wait_for(lambda: any(self._routings.get(r.table.typed) is not r for r in known), timeout_s)
+            return self._published.wait_for(
+                lambda: any(self._routings.get(r.table.typed) is not r for r in known), timeout_s
+            )
 
     def wait_known(self, name: str, timeout_s: float) -> bool:
         """Wait until a raw or typed table name has a routing; False when time is up first."""
         with self._published:
-            return self._published.wait_for(lambda: any(table in self._routings for table in typed_names(name)), timeout_s)
+            return self._published.wait_for(
+                lambda: any(table in self._routings for table in typed_names(name)), timeout_s
+            )
 
     def acknowledge_all(self) -> None:
         """Have every acknowledgement written again, in the present session."""
@@ -163,7 +181,9 @@ class Follower:
     def _take(self) -> tuple[bool, bool, set[str]]:
         with self._wake:
             patience = max(0.0, self._retry_at - time.monotonic()) if self._failed else _SWEEP_S
-            changed = self._wake.wait_for(lambda: self._dirty or self._everything or self._servers_changed or self._is_stopped, patience)
+            changed = self._wake.wait_for(
+                lambda: self._dirty or self._everything or self._servers_changed or self._is_stopped, patience
+            )
             due = self._failed if self._failed and time.monotonic() >= self._retry_at else set()
             # Many writers at once: what they change meanwhile is read together.
             self._wake.wait_for(lambda: self._is_stopped, self._read_at + _SPACING_S - time.monotonic())
@@ -222,7 +242,11 @@ class Follower:
     def _with_end_time(self, routing: Routing) -> Routing:
         """Only a hybrid table needs it; it changes together with what is visible, in one published routing."""
         is_hybrid = routing.table.type == OFFLINE and f"{routing.table.raw}_{REALTIME}" in self._routings
-        return replace(routing, end_time_ms=self._end_times.newest(routing.table.typed, routing.wanted)) if is_hybrid else routing
+        return (
+            replace(routing, end_time_ms=self._end_times.newest(routing.table.typed, routing.wanted))
+            if is_hybrid
+            else routing
+        )
 
     def _publish(self, table: str, routing: Routing | None) -> bool:
         """Swap it in; False when nothing changed."""
@@ -244,7 +268,9 @@ class Follower:
         """
         served, first_seen, now = self._served[seen.table], self._first_seen[seen.table], time.monotonic()
         served &= set(seen.ideal)
-        served.update(s for s, states in seen.view.items() if "ONLINE" in states.values() or "CONSUMING" in states.values())
+        served.update(
+            s for s, states in seen.view.items() if "ONLINE" in states.values() or "CONSUMING" in states.values()
+        )
         if not self._has_looked:
             served.update(seen.ideal)
         loading = [s for s in seen.ideal if is_first_load(seen, s, served)]

@@ -1,11 +1,12 @@
 """Remembers how far this broker has read each consuming partition, so that no later query of it sees fewer rows (B25).
 
-Replicas consume on their own, one may be ahead of another. Two things keep answers from going back: queries of a partition stay with
-one server while it is up, and each request says how many rows were seen before; a server that is behind waits a moment for them. When
-the only replica left can not get there (the one that was ahead is dead), what it has is the truth from then on.
+Replicas consume on their own, one may be ahead of another. Two things keep answers from going back: queries of a
+partition stay with one server while it is up, and each request says how many rows were seen before; a server that is
+behind waits a moment for them. When the only replica left can not get there (the one that was ahead is dead), what it
+has is the truth from then on.
 
-A partition's newest segment is *open*: while it is being committed, servers answer it together with rows that they have read behind its
-end, its tail. Once the next segment is routed these rows are that segment's first ones.
+A partition's newest segment is *open*: while it is being committed, servers answer it together with rows that they have
+read behind its end, its tail. Once the next segment is routed these rows are that segment's first ones.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 
 @dataclass(frozen=True)
 class Least:
-    """What an answer must have at least: rows of growing segments, and rows behind the end of open ones; 0: any number."""
+    """What an answer must have at least: rows of growing segments, and rows behind the end of open ones;
+    0: any number.
+    """
 
     docs: Mapping[str, int] = field(default_factory=dict)
     tails: Mapping[str, int] = field(default_factory=dict)
@@ -35,7 +38,9 @@ class Least:
 
 @dataclass
 class _Table:
-    """``docs``: rows seen of growing segments; ``tails``: {partition: (sequence of the open segment, rows seen behind it)}."""
+    """``docs``: rows seen of growing segments; ``tails``: {partition: (sequence of the open segment, rows seen behind
+    it)}.
+    """
 
     docs: dict[str, int] = field(default_factory=dict)
     tails: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -56,11 +61,15 @@ class Progress:
         with self._lock:
             known = self._tables[routing.table.typed]
             docs = {s: max(known.docs.get(s, 0), _tail_before(known, s)) for s in routing.growing}
-            tails = {s: rows if sequence == _sequence(s) else 0 for s in routing.open for sequence, rows in [_tail(known, s)]}
+            tails = {
+                s: rows if sequence == _sequence(s) else 0 for s in routing.open for sequence, rows in [_tail(known, s)]
+            }
         return Least(docs, tails)
 
     def note(self, routing: Routing, asked: Least, docs: Mapping[str, int], tails: Mapping[str, int]) -> None:
-        """A query that asked for at least ``asked`` was answered from so many rows of growing segments, and behind open ones."""
+        """A query that asked for at least ``asked`` was answered from so many rows of growing segments, and behind open
+        ones.
+        """
         with self._lock:
             known = self._tables[routing.table.typed]
             for segment in [s for s in known.docs if s not in routing.growing]:
@@ -75,8 +84,9 @@ class Progress:
                     known.tails[_partition(segment)] = (_sequence(segment), rows)
 
     def choose(self, segment: str, choice: Sequence[ServerRef]) -> ServerRef:
-        """The server of ``choice`` (not empty) that this segment's partition was read from before; else one by its name, so that
-        partitions spread."""
+        """The server of ``choice`` (not empty) that this segment's partition was read from before; else one by its
+        name, so that partitions spread.
+        """
         partition = _partition(segment)
         with self._lock:
             before = self._server.get(partition)

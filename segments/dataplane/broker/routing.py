@@ -1,19 +1,22 @@
-"""One table's routing: which segments a query sees and which live servers hold them, read from ZooKeeper as ONE snapshot.
+"""One table's routing: which segments a query sees and which live servers hold them, read from ZooKeeper as ONE
+snapshot.
 
-THE CONSISTENCY RULE (B25, lineage.md 2). A query must see exactly one side of every replacement, so lineage and ideal state have to
-belong together. They are two znodes. They are read in this order, and the first is read again at the end:
+THE CONSISTENCY RULE (B25, lineage.md 2). A query must see exactly one side of every replacement, so lineage and ideal
+state have to belong together. They are two znodes. They are read in this order, and the first is read again at the end:
 
     lineage (with its zxid) -> ideal state -> external view -> live instances -> lineage again
 
-If the lineage is the same both times (same zxid, or absent both times), there was a moment during the reads at which the lineage held
-and the ideal state read was the current one; if not, everything is read anew. That is enough, because writers keep their order:
-a replacement's new segments enter the ideal state only after the entry that hides them was written, and its old ones leave only
-after brokers acknowledged the entry that hides them. So with a lineage that holds, every visible segment is in the ideal state and
-every segment that must not be seen is hidden. The external view is read after the ideal state: it may lack a row, never know more.
-What lives is only a hint whom to ask: a server that can not answer is found out by asking.
+If the lineage is the same both times (same zxid, or absent both times), there was a moment during the reads at which
+the lineage held and the ideal state read was the current one; if not, everything is read anew. That is enough, because
+writers keep their order: a replacement's new segments enter the ideal state only after the entry that hides them was
+written, and its old ones leave only after brokers acknowledged the entry that hides them. So with a lineage that holds,
+every visible segment is in the ideal state and every segment that must not be seen is hidden. The external view is read
+after the ideal state: it may lack a row, never know more. What lives is only a hint whom to ask: a server that can not
+answer is found out by asking.
 
-Visible = ``lineage.visible(rows of the ideal state)``. A visible segment that nobody serves makes the query fail by name, it is never
-left out silently; the one exception is a segment that is just being loaded for the first time (see ``is_first_load``).
+Visible = ``lineage.visible(rows of the ideal state)``. A visible segment that nobody serves makes the query fail by
+name, it is never left out silently; the one exception is a segment that is just being loaded for the first time (see
+``is_first_load``).
 """
 
 from __future__ import annotations
@@ -57,11 +60,12 @@ class ServerRef:
 class Routing:
     """What queries of one table are answered from; immutable. Two queries with the same routing see the same segments.
 
-    ``lineage_zxid`` and ``ideal_zxid`` are the mzxids of the records it was made of (0: there is none). ``replicas`` has every segment
-    of the ideal state, hidden ones too, with the servers that serve it. ``first_loads`` are visible segments that are left out because no
-    server ever finished loading them. ``growing`` are segments that some replica still consumes, ``open`` the newest wanted one of each
-    partition; ``ended`` {growing segment that was committed: instances that hold its file}. ``end_time_ms`` is the newest end time of the
-    wanted segments (milliseconds); only of an OFFLINE table with a REALTIME sibling, else None.
+    ``lineage_zxid`` and ``ideal_zxid`` are the mzxids of the records it was made of (0: there is none). ``replicas``
+    has every segment of the ideal state, hidden ones too, with the servers that serve it. ``first_loads`` are visible
+    segments that are left out because no server ever finished loading them. ``growing`` are segments that some replica
+    still consumes, ``open`` the newest wanted one of each partition; ``ended`` {growing segment that was committed:
+    instances that hold its file}. ``end_time_ms`` is the newest end time of the wanted segments (milliseconds); only of
+    an OFFLINE table with a REALTIME sibling, else None.
     """
 
     table: TableName
@@ -84,8 +88,9 @@ class Routing:
         return [s for s in self.visible if s not in self.first_loads]
 
     def sure(self, segment: str, choice: Sequence[ServerRef]) -> Sequence[ServerRef]:
-        """Those of ``choice`` that can not show rows of the next segment in this one, as a replica does that read past the committed end
-        and has not heard of it; all of them when nobody is sure, or the next segment is not read yet."""
+        """Those of ``choice`` that can not show rows of the next segment in this one, as a replica does that read past
+        the committed end and has not heard of it; all of them when nobody is sure, or the next segment is not read yet.
+        """
         if segment in self.open:
             return choice
         held = self.ended.get(segment, frozenset())
@@ -99,7 +104,9 @@ class Routing:
 
 @dataclass(frozen=True)
 class Observed:
-    """The records of one table, lineage proven unchanged while the others were read. ``live``: instances whose node was there."""
+    """The records of one table, lineage proven unchanged while the others were read. ``live``: instances whose node was
+    there.
+    """
 
     table: str
     lineage: Lineage
@@ -121,8 +128,9 @@ class Observed:
 def observe(store: Store, table: str, servers: Collection[str]) -> Observed | None:
     """Read a table by the rule above; None when it has no ideal state. ``servers``: instances whose liveness matters.
 
-    One round trip when nothing interferes: the store sends the reads together and answers them in order. Raises Conflict when the
-    lineage changed during every attempt, RecordCorrupt for what can not be read (a damaged lineage must not count as none).
+    One round trip when nothing interferes: the store sends the reads together and answers them in order. Raises
+    Conflict when the lineage changed during every attempt, RecordCorrupt for what can not be read (a damaged lineage
+    must not count as none).
     """
     raw, _ = split_table_name(table)
     names = sorted(servers)
@@ -161,7 +169,8 @@ def observe(store: Store, table: str, servers: Collection[str]) -> Observed | No
 class Hosting:
     """Where every segment of a table is served: what of a routing does not depend on the lineage.
 
-    ``shown``: segments that are not switched OFF; ``growing`` as in ``Routing``. Made of exactly these ``ideal`` and ``view`` rows.
+    ``shown``: segments that are not switched OFF; ``growing`` as in ``Routing``. Made of exactly these ``ideal`` and
+    ``view`` rows.
     """
 
     ideal: Rows
@@ -173,7 +182,9 @@ class Hosting:
 
 
 def find_hosting(seen: Observed, servers: Mapping[str, ServerRef], before: Hosting | None = None) -> Hosting:
-    """Pure. ``before`` itself when it was made of the very same records: a switch of 50,000 segments changes the lineage only."""
+    """Pure. ``before`` itself when it was made of the very same records: a switch of 50,000 segments changes the
+    lineage only.
+    """
     live = {name: ref for name, ref in servers.items() if name in seen.live}
     if before is not None and before.ideal is seen.ideal and before.view is seen.view and before.live == live:
         return before
@@ -182,10 +193,13 @@ def find_hosting(seen: Observed, servers: Mapping[str, ServerRef], before: Hosti
         view=seen.view,
         live=live,
         replicas={
-            s: _preferred([live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row]) for s, row in seen.ideal.items()
+            s: _preferred([live[i] for i in serving(seen.view.get(s, {})) if i in live and i in row])
+            for s, row in seen.ideal.items()
         },
         shown=[s for s, row in seen.ideal.items() if any(state != OFFLINE for state in row.values()) or not row],
-        growing=frozenset(s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values())),
+        growing=frozenset(
+            s for s, row in seen.ideal.items() if CONSUMING in (*row.values(), *seen.view.get(s, {}).values())
+        ),
     )
 
 
@@ -233,9 +247,9 @@ def _newest(segments: Iterable[str]) -> frozenset[str]:
 def is_first_load(seen: Observed, segment: str, served_before: Collection[str]) -> bool:
     """Is the segment new and just being loaded, so that no answer ever held it?
 
-    Then it is not part of the table yet, as in Pinot: an upload does not make queries fail for the moment that the load takes.
-    Never true for segments of a lineage entry (the switch waits for them, so a missing one is missing), for what was served before,
-    and when no live server is on its way to serve it.
+    Then it is not part of the table yet, as in Pinot: an upload does not make queries fail for the moment that the load
+    takes. Never true for segments of a lineage entry (the switch waits for them, so a missing one is missing), for what
+    was served before, and when no live server is on its way to serve it.
     """
     if segment in served_before or segment in seen.in_lineage:
         return False

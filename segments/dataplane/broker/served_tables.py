@@ -1,4 +1,5 @@
-"""The external view of ``brokerResource``: which tables this broker answers for, where Pinot's clients that know ZooKeeper look.
+"""The external view of ``brokerResource``: which tables this broker answers for, where Pinot's clients that know
+ZooKeeper look.
 
 Pinot's Java client (``ConnectionFactory.fromZookeeper``) reads nothing else to find a broker.
 """
@@ -26,7 +27,9 @@ _PATH: Final = paths.external_view("brokerResource")
 
 
 def with_broker(record: ZNRecord, broker: str, tables: Collection[str], live: Collection[str]) -> ZNRecord:
-    """The view with ``broker`` at exactly these tables; brokers that are not alive, and tables without a broker, leave it."""
+    """The view with ``broker`` at exactly these tables; brokers that are not alive, and tables without a broker, leave
+    it.
+    """
     names = set(record.maps) | set(tables)
     kept = {t: {b: s for b, s in record.maps.get(t, {}).items() if b in live and b != broker} for t in names}
     rows = {t: row | {broker: _ONLINE} if t in tables else row for t, row in kept.items()}

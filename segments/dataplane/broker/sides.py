@@ -1,4 +1,6 @@
-"""Which tables a name in a query means: a typed name one, a raw name the OFFLINE and the REALTIME side with their time boundary."""
+"""Which tables a name in a query means: a typed name one, a raw name the OFFLINE and the REALTIME side with their time
+boundary.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def boundary_of(offline: Routing) -> TimeBoundary | None:
 
 
 def is_created(store: Store, name: str) -> bool:
-    """Whether ZooKeeper has a table of this raw or typed name. One that was created this moment may not be in the routings yet."""
+    """Whether ZooKeeper has a table of this raw or typed name. One that was created this moment may not be in the
+    routings yet.
+    """
     try:
         check_raw_table_name(split_table_name(name)[0])
         return any(store.exists(paths.ideal_state(table)) is not None for table in typed_names(name))

@@ -1,4 +1,6 @@
-"""Pinot's SQL over Arrow: planned alike by broker and servers, run in parts by servers, merged by the broker. No network here."""
+"""Pinot's SQL over Arrow: planned alike by broker and servers, run in parts by servers, merged by the broker. No
+network here.
+"""
 
 from segments.dataplane.query.merge import ResultTable, merge
 from segments.dataplane.query.partial import PartialResult, execute_partial
@@ -11,6 +13,18 @@ from segments.dataplane.query.warm import warm_up, warm_up_soon
 from segments.dataplane.query.wire import decode_partial, encode_partial
 
 __all__ = [
-    "PartialResult", "QueryPlan", "QueryRejected", "ResultTable", "SegmentRows", "broker_response", "decode_partial", "encode_partial",
-    "execute_partial", "merge", "plan_query", "table_of", "warm_up", "warm_up_soon",
-]  # fmt: skip
+    "PartialResult",
+    "QueryPlan",
+    "QueryRejected",
+    "ResultTable",
+    "SegmentRows",
+    "broker_response",
+    "decode_partial",
+    "encode_partial",
+    "execute_partial",
+    "merge",
+    "plan_query",
+    "table_of",
+    "warm_up",
+    "warm_up_soon",
+]

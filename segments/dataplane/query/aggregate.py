@@ -1,4 +1,6 @@
-"""Aggregation functions, each split into parts the servers compute and a final value the broker makes of the merged parts."""
+"""Aggregation functions, each split into parts the servers compute and a final value the broker makes of the merged
+parts.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ _MINUS_INFINITY: Final = "CAST('-inf' AS DOUBLE)"
 
 @dataclass(frozen=True)
 class Part:
-    """One value a server computes per group: DuckDB text, how two of them merge, and the plain form of it if it is that simple.
+    """One value a server computes per group: DuckDB text, how two of them merge, and the plain form of it if it is that
+    simple.
 
     ``plain`` is (Arrow aggregation, expression) for count, sum, min and max of one number without FILTER.
     """
@@ -54,7 +57,9 @@ def is_aggregation(name: str) -> bool:
 
 
 def aggregation(name: str, args: Sequence[Expr], *, distinct: bool, star: bool) -> Aggregation:
-    """One aggregation over compiled arguments. Raises QueryRejected naming the function and what is wrong with its arguments."""
+    """One aggregation over compiled arguments. Raises QueryRejected naming the function and what is wrong with its
+    arguments.
+    """
     key = canonical(name)
     if distinct:
         if key not in _WITH_DISTINCT or len(args) != 1:
@@ -97,15 +102,25 @@ def _number_part(function: Literal["sum", "min", "max"], arg: Expr) -> Part:
 
 
 def _sum(key: str, arg: Expr) -> Aggregation:
-    return Aggregation("DOUBLE", f"{key}({arg.name})", (_number_part("sum", arg),), "coalesce({0}, CAST(0 AS DOUBLE))", (0.0,))
+    return Aggregation(
+        "DOUBLE", f"{key}({arg.name})", (_number_part("sum", arg),), "coalesce({0}, CAST(0 AS DOUBLE))", (0.0,)
+    )
 
 
 def _min(key: str, arg: Expr) -> Aggregation:
-    return Aggregation("DOUBLE", f"{key}({arg.name})", (_number_part("min", arg),), f"coalesce({{0}}, {_INFINITY})", (float("inf"),))
+    return Aggregation(
+        "DOUBLE", f"{key}({arg.name})", (_number_part("min", arg),), f"coalesce({{0}}, {_INFINITY})", (float("inf"),)
+    )
 
 
 def _max(key: str, arg: Expr) -> Aggregation:
-    return Aggregation("DOUBLE", f"{key}({arg.name})", (_number_part("max", arg),), f"coalesce({{0}}, {_MINUS_INFINITY})", (float("-inf"),))
+    return Aggregation(
+        "DOUBLE",
+        f"{key}({arg.name})",
+        (_number_part("max", arg),),
+        f"coalesce({{0}}, {_MINUS_INFINITY})",
+        (float("-inf"),),
+    )
 
 
 def _avg(key: str, arg: Expr) -> Aggregation:
@@ -133,7 +148,9 @@ def _distinct_number(key: str, arg: Expr) -> Aggregation:
     if arg.type not in NUMERIC:
         raise QueryRejected(f"'{arg.name}' of type {arg.result_type} is no number.")
     function, empty = ("list_sum", "CAST(0 AS DOUBLE)") if "sum" in key else ("list_avg", _MINUS_INFINITY)
-    return Aggregation("DOUBLE", f"{key}({arg.name})", (_distinct_part(arg),), f"coalesce(CAST({function}({{0}}) AS DOUBLE), {empty})")
+    return Aggregation(
+        "DOUBLE", f"{key}({arg.name})", (_distinct_part(arg),), f"coalesce(CAST({function}({{0}}) AS DOUBLE), {empty})"
+    )
 
 
 def _values_part(arg: Expr) -> Part:
@@ -143,7 +160,9 @@ def _values_part(arg: Expr) -> Part:
 
 
 def _percentile(found: re.Match[str], args: Sequence[Expr]) -> Aggregation:
-    """``percentile95(x)`` or ``percentile(x, 95)``: the exact value at that rank, which the approximate variants give too."""
+    """``percentile95(x)`` or ``percentile(x, 95)``: the exact value at that rank, which the approximate variants give
+    too.
+    """
     function, fixed, mv = found.groups(default="")
     if len(args) != (1 if fixed else 2):
         raise QueryRejected(f"{found[0]}() takes a column{'' if fixed else ' and a percentage'}.")
@@ -179,10 +198,19 @@ def _mode(args: Sequence[Expr]) -> Aggregation:
 
 _WITH_DISTINCT: Final = {"count": "distinctcount", "sum": "distinctsum", "avg": "distinctavg"}
 _PLAIN: Final[dict[str, Callable[[str, Expr], Aggregation]]] = {
-    "count": _count_mv, "sum": _sum, "min": _min, "max": _max, "avg": _avg, "minmaxrange": _range, "distinctcount": _distinct,
-    "distinctcounthll": _distinct, "distinctcounthllplus": _distinct, "distinctcountbitmap": _distinct, "distinctsum": _distinct_number,
+    "count": _count_mv,
+    "sum": _sum,
+    "min": _min,
+    "max": _max,
+    "avg": _avg,
+    "minmaxrange": _range,
+    "distinctcount": _distinct,
+    "distinctcounthll": _distinct,
+    "distinctcounthllplus": _distinct,
+    "distinctcountbitmap": _distinct,
+    "distinctsum": _distinct_number,
     "distinctavg": _distinct_number,
-}  # fmt: skip
+}
 _BUILDERS: Final[dict[str, Callable[[str, Expr], Aggregation]]] = {
     **_PLAIN, **{f"{name}mv": build for name, build in _PLAIN.items()},
     "mode": lambda _key, arg: _mode([arg]),

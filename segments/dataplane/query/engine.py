@@ -14,11 +14,17 @@ from segments.dataplane import query_bounds
 from segments.dataplane.query import time_limit
 from segments.dataplane.query.sql.rejected import EXECUTION_TIMEOUT, QUERY_EXECUTION, QueryRejected
 
-#: Nothing outside of the registered Arrow tables can be read, nothing is written to disk, and the text of a query can not change that.
+#: Nothing outside of the registered Arrow tables can be read, nothing is written to disk, and the text of a query can
+#: not change that.
 _SETTINGS: Final[dict[str, Any]] = {
-    "threads": 2, "enable_external_access": "false", "python_enable_replacements": "false",
-    "autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "temp_directory": "", "max_temp_directory_size": "0B",
-}  # fmt: skip
+    "threads": 2,
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "temp_directory": "",
+    "max_temp_directory_size": "0B",
+}
 _BATCH_ROWS: Final = 100_000
 _ROOT_LOCK: Final = threading.Lock()
 _ROOTS: Final[dict[int, Any]] = {}
@@ -26,8 +32,9 @@ _LOCAL: Final = threading.local()
 
 
 def run(sql: str, name: str, table: pa.Table) -> pa.Table:
-    """Run our own text over one Arrow table, which it knows as ``name``. Raises QueryRejected: (200) when DuckDB gives up, (250) when the
-    thread's ``time_limit`` is over, (700) when the result has more bytes than an answer may."""
+    """Run our own text over one Arrow table, which it knows as ``name``. Raises QueryRejected: (200) when DuckDB gives
+    up, (250) when the thread's ``time_limit`` is over, (700) when the result has more bytes than an answer may.
+    """
     cursor = _cursor()
     cursor.register(name, table)
     is_watched = time_limit.begin(cursor)
@@ -36,7 +43,9 @@ def run(sql: str, name: str, table: pa.Table) -> pa.Table:
     except (duckdb.Error, pa.ArrowException, OSError) as error:  # the latter two: while the result is read
         if is_watched and time_limit.end(cursor):
             raise QueryRejected(
-                "The query took longer than its time.", error_code=EXECUTION_TIMEOUT, remedy="Ask for less, or raise timeoutMs."
+                "The query took longer than its time.",
+                error_code=EXECUTION_TIMEOUT,
+                remedy="Ask for less, or raise timeoutMs.",
             ) from error
         raise QueryRejected(f"The query failed: {_short(error)}", error_code=QUERY_EXECUTION) from error
     finally:

@@ -14,9 +14,13 @@ _WHOLE: Final[dict[str, Any]] = {"sum": pc.sum, "min": pc.min, "max": pc.max}
 
 
 def group(table: pa.Table, keys: Sequence[str], parts: Sequence[tuple[str, str]]) -> pa.Table:
-    """Group by columns; ``parts`` are (aggregation, column): count, sum, min, max. Result columns are ``k0..., p0...``."""
+    """Group by columns; ``parts`` are (aggregation, column): count, sum, min, max. Result columns are
+    ``k0..., p0...``.
+    """
     if not keys:
-        values = [pa.scalar(table.num_rows, pa.int64()) if f == "count" else _WHOLE[f](table.column(c)) for f, c in parts]
+        values = [
+            pa.scalar(table.num_rows, pa.int64()) if f == "count" else _WHOLE[f](table.column(c)) for f, c in parts
+        ]
         return pa.table({f"p{i}": pa.array([v.as_py()], v.type) for i, v in enumerate(values)})
     wanted: list[Any] = [([], "count_all") if f == "count" else (c, f) for f, c in parts]
     found = table.group_by(list(keys), use_threads=False).aggregate(wanted)

@@ -26,10 +26,18 @@ class ResultTable:
 
 
 def merge(plan: QueryPlan, partials: Sequence[PartialResult]) -> ResultTable:
-    """The answer from the servers' parts; from none of them Pinot's answer for an empty table. Raises QueryRejected (200)."""
-    parts = pa.concat_tables([p.rows for p in partials], promote_options="permissive") if partials else execute_partial(plan, []).rows
+    """The answer from the servers' parts; from none of them Pinot's answer for an empty table. Raises QueryRejected
+    (200).
+    """
+    parts = (
+        pa.concat_tables([p.rows for p in partials], promote_options="permissive")
+        if partials
+        else execute_partial(plan, []).rows
+    )
     if plan.kind == "selection":
-        found = groups.ordered(parts, [(parts.column(f"o{i}"), o) for i, o in enumerate(plan.order)], plan.limit, plan.offset)
+        found = groups.ordered(
+            parts, [(parts.column(f"o{i}"), o) for i, o in enumerate(plan.order)], plan.limit, plan.offset
+        )
     elif _is_simple(plan, parts):
         found = _merge_simple(plan, parts)
     else:

@@ -1,8 +1,9 @@
-"""Virtual columns ``$isNull.<column>``: which rows were null, from the null vector of a segment or else from the default null value.
+"""Virtual columns ``$isNull.<column>``: which rows were null, from the null vector of a segment or else from the
+default null value.
 
-A segment that was built with null handling records its nulls; one built without only holds the default in their place, so there every
-default counts as null. The query option ``nullsAreRecorded=true`` says that all segments were built with null handling: one without a
-null vector for a column then has no null in it.
+A segment that was built with null handling records its nulls; one built without only holds the default in their place,
+so there every default counts as null. The query option ``nullsAreRecorded=true`` says that all segments were built with
+null handling: one without a null vector for a column then has no null in it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def are_recorded(options: Mapping[str, str]) -> bool:
 
 
 def equals_default(values: Any, default: Any) -> Any:
-    """Boolean Arrow array: which of a column's values (chunked; dictionaries and lists too) are the ``default`` (a scalar)."""
+    """Boolean Arrow array: which of a column's values (chunked; dictionaries and lists too) are the ``default`` (a
+    scalar).
+    """
     kind = values.type
     if pa.types.is_dictionary(kind):
         return pc.equal(values.cast(kind.value_type), default)

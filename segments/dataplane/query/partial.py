@@ -16,7 +16,8 @@ from segments.dataplane.query.scan import SEGMENT, SegmentRows, scan_table
 from segments.dataplane.query.time_limit import time_limit
 
 _COLUMN: Final = re.compile(r"c\d+\Z")
-#: DuckDB has 64 bits for marking the segments that matched; with more segments they are counted by a query of their own.
+#: DuckDB has 64 bits for marking the segments that matched; with more segments they are counted by a query of their
+#: own.
 _MARKED_SEGMENTS: Final = 64
 
 
@@ -24,8 +25,9 @@ _MARKED_SEGMENTS: Final = 64
 class PartialResult:
     """What one server found: ``rows`` for the merge, and the statistics of Pinot's response.
 
-    ``segments`` were read, ``segments_matched`` of them have a row that matches; ``docs_scanned`` are the rows that matched.
-    ``growing``: rows of each segment that was still consuming when it was read; ``tails``: rows read behind segments (B25).
+    ``segments`` were read, ``segments_matched`` of them have a row that matches; ``docs_scanned`` are the rows that
+    matched. ``growing``: rows of each segment that was still consuming when it was read; ``tails``: rows read behind
+    segments (B25).
     """
 
     rows: pa.Table
@@ -38,9 +40,13 @@ class PartialResult:
 
 
 def execute_partial(plan: QueryPlan, segments: Sequence[SegmentRows]) -> PartialResult:
-    """Run the servers' part over these segments (none: an empty result of the right columns). Raises QueryRejected (200)."""
+    """Run the servers' part over these segments (none: an empty result of the right columns). Raises QueryRejected
+    (200).
+    """
     total = sum(s.num_docs for s in segments)
-    read = _first_rows(plan, segments) if plan.kind == "selection" and plan.where is None and not plan.order else segments
+    read = (
+        _first_rows(plan, segments) if plan.kind == "selection" and plan.where is None and not plan.order else segments
+    )
     with time_limit(plan.timeout_s):
         rows, docs, matched = _select(plan, read) if plan.kind == "selection" else _group(plan, read)
     growing = {s.name: s.num_docs for s in segments if s.is_growing and not s.is_tail}
@@ -66,7 +72,9 @@ def _first_rows(plan: QueryPlan, segments: Sequence[SegmentRows]) -> list[Segmen
 def _select(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table, int, int]:
     mark = plan.where is not None and not plan.order
     table = scan_table(plan, segments, number_segments=plan.where is not None)
-    items = [f"{e.sql} AS s{i}" for i, e in enumerate(plan.select)] + [f"{o.sql} AS o{i}" for i, o in enumerate(plan.order)]
+    items = [f"{e.sql} AS s{i}" for i, e in enumerate(plan.select)] + [
+        f"{o.sql} AS o{i}" for i, o in enumerate(plan.order)
+    ]
     if plan.where is None and not plan.order and all(_COLUMN.match(e.sql) for e in plan.select):
         return _plain(table, [(e.sql, f"s{i}") for i, e in enumerate(plan.select)]), table.num_rows, _filled(segments)
     text = f"SELECT {', '.join(items + [SEGMENT] * mark)} FROM rows{_where(plan)}"  # noqa: S608  # our own templates only
@@ -112,7 +120,9 @@ def _group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> tuple[pa.Table, 
 
 
 def _simple_group(plan: QueryPlan, segments: Sequence[SegmentRows]) -> pa.Table | None:
-    """count, sum, min and max of columns by columns without WHERE: Arrow does it in a tenth of DuckDB's start. None for other plans."""
+    """count, sum, min and max of columns by columns without WHERE: Arrow does it in a tenth of DuckDB's start. None for
+    other plans.
+    """
     if plan.where is not None or any(p.plain is None for p in plan.parts) or not (plan.parts or plan.keys):
         return None
     if plan.kind == "distinct" and any(o.sql not in plan.simple for o in plan.order):

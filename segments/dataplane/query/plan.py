@@ -23,7 +23,8 @@ from segments.domain.tables.time_boundary import TimeFilter
 from segments.names import shown
 
 DEFAULT_LIMIT = 10
-#: A column of the merged groups for the path without DuckDB: ("key", i), ("part", i, default when empty) or ("avg", sum, count).
+#: A column of the merged groups for the path without DuckDB: ("key", i), ("part", i, default when empty) or ("avg",
+#: sum, count).
 Simple = tuple[Any, ...]
 
 
@@ -43,7 +44,8 @@ class Ordering:
 class QueryPlan:
     """What servers and broker need to answer one query; both make it from the same text and schema.
 
-    ``reads`` names the columns in the order of ``c0, c1...``, virtual ones included; ``columns`` are the physical ones among them.
+    ``reads`` names the columns in the order of ``c0, c1...``, virtual ones included; ``columns`` are the physical ones
+    among them.
     """
 
     table: str
@@ -81,11 +83,13 @@ class QueryPlan:
         return self.limit + self.offset
 
 
-def plan_query(sql: str, schema: Schema, *, options: Mapping[str, str] | None = None, time_filter: TimeFilter | None = None) -> QueryPlan:
+def plan_query(
+    sql: str, schema: Schema, *, options: Mapping[str, str] | None = None, time_filter: TimeFilter | None = None
+) -> QueryPlan:
     """Plan one query; raises QueryRejected with Pinot's error code.
 
-    ``options`` go before those in the text; ``now`` (milliseconds) makes now() and ago() the same on the broker and all servers.
-    ``time_filter`` is one side's share of a hybrid table, beside the query's own WHERE.
+    ``options`` go before those in the text; ``now`` (milliseconds) makes now() and ago() the same on the broker and all
+    servers. ``time_filter`` is one side's share of a hybrid table, beside the query's own WHERE.
     """
     statement = parse_select(sql)
     merged = {**statement.options, **(options or {})}
@@ -125,7 +129,9 @@ class PostCompiler(Compiler):
         raise QueryRejected(f"'{self.row.column(node).name}' should appear in GROUP BY clause.", error_code=SQL_PARSING)
 
     def _aggregates(self, node: exp.Expression) -> bool:
-        """As ``has_aggregation``, for every part of one tree after walking it once; the nodes are kept, so that no id is another's."""
+        """As ``has_aggregation``, for every part of one tree after walking it once; the nodes are kept, so that no id
+        is another's.
+        """
         if id(node) not in self._aggregating:
             calls: set[int] = set()
             for call in node.find_all(exp.Anonymous):
@@ -143,7 +149,9 @@ class PostCompiler(Compiler):
         distinct = len(raw) == 1 and isinstance(raw[0], exp.Distinct)
         raw = list(raw[0].expressions) if distinct else raw
         star = len(raw) == 1 and isinstance(raw[0], exp.Star)
-        found = aggregation(str(node.this), [] if star else [self.row.compile(a) for a in raw], distinct=distinct, star=star)
+        found = aggregation(
+            str(node.this), [] if star else [self.row.compile(a) for a in raw], distinct=distinct, star=star
+        )
         parts = [p.filtered(where.sql) for p in found.parts] if where else found.parts
         at = [self.parts.setdefault(part, len(self.parts)) for part in parts]
         final = found.final.format(*(f"p{i}" for i in at))
@@ -193,7 +201,9 @@ class _Planner:
         aggregates = group or having or any(has_aggregation(node) for node, _ in self.items)
         if self.tree.args.get("distinct"):
             if aggregates:
-                raise QueryRejected("SELECT DISTINCT together with aggregation is not supported.", error_code=SQL_PARSING)
+                raise QueryRejected(
+                    "SELECT DISTINCT together with aggregation is not supported.", error_code=SQL_PARSING
+                )
             return self._distinct()
         return self._group(group, having) if aggregates else self._selection()
 
@@ -213,7 +223,15 @@ class _Planner:
     def _selection(self) -> dict[str, Any]:
         select, names = self._selected()
         order = tuple(self._ordering(self.row.compile(node), down) for node, down in self._order_nodes())
-        return {"kind": "selection", "keys": (), "parts": (), "select": select, "names": names, "having": None, "order": order}
+        return {
+            "kind": "selection",
+            "keys": (),
+            "parts": (),
+            "select": select,
+            "names": names,
+            "having": None,
+            "order": order,
+        }
 
     def _distinct(self) -> dict[str, Any]:
         select, names = self._selected()
@@ -222,13 +240,21 @@ class _Planner:
         for node, down in self._order_nodes():
             found = self.row.compile(node)
             if found.name not in places:
-                raise QueryRejected(f"ORDER BY '{found.name}' must be selected, because of DISTINCT.", error_code=SQL_PARSING)
+                raise QueryRejected(
+                    f"ORDER BY '{found.name}' must be selected, because of DISTINCT.", error_code=SQL_PARSING
+                )
             order.append(self._ordering(Expr(f"k{places[found.name]}", found.type, found.name), down))
         keys = tuple(Expr(f"k{i}", e.type, e.name) for i, e in enumerate(select))
         return {
-            "kind": "distinct", "keys": select, "parts": (), "select": keys, "names": names, "having": None, "order": tuple(order),
+            "kind": "distinct",
+            "keys": select,
+            "parts": (),
+            "select": keys,
+            "names": names,
+            "having": None,
+            "order": tuple(order),
             "simple": {f"k{i}": ("key", i) for i in range(len(keys))},
-        }  # fmt: skip
+        }
 
     def _group(self, group: exp.Expression | None, having: exp.Expression | None) -> dict[str, Any]:
         keys = tuple(self.row.compile(self._key(node)) for node in group.expressions) if group else ()
@@ -293,7 +319,9 @@ class _Planner:
 
     def _limit(self) -> tuple[int, int]:
         limit, offset = self.tree.args.get("limit"), self.tree.args.get("offset")
-        if limit is not None and (not isinstance(limit, exp.Limit) or any(v for part, v in limit.args.items() if part != "expression")):
+        if limit is not None and (
+            not isinstance(limit, exp.Limit) or any(v for part, v in limit.args.items() if part != "expression")
+        ):
             raise QueryRejected("Only LIMIT n, LIMIT n OFFSET m and LIMIT m, n are supported.", error_code=SQL_PARSING)
         rows = _whole(limit.expression, "LIMIT") if limit is not None else DEFAULT_LIMIT
         skipped = _whole(offset.expression, "OFFSET") if offset is not None else 0

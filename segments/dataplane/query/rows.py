@@ -1,5 +1,6 @@
-"""The rows of a large answer as values of JSON, made piece by piece when somebody reads them: as Python lists all of them would fill the
-memory, in columns they take a tenth."""
+"""The rows of a large answer as values of JSON, made piece by piece when somebody reads them: as Python lists all of
+them would fill the memory, in columns they take a tenth.
+"""
 
 from __future__ import annotations
 

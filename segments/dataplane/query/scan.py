@@ -27,7 +27,8 @@ class SegmentRows:
     """The columns of one segment that a plan asks for, in stored types; the row's position is its docId.
 
     ``num_docs`` is needed when the plan reads no column (``rows`` has no rows then); otherwise it may be left out.
-    ``is_growing``: a consuming segment; the rows are those of one moment. ``is_tail``: rows that were read behind the segment's end.
+    ``is_growing``: a consuming segment; the rows are those of one moment. ``is_tail``: rows that were read behind the
+    segment's end.
     """
 
     name: str

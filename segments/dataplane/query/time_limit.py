@@ -13,7 +13,9 @@ _LOCAL: Final = threading.local()
 
 
 class _Watch:
-    """Looks at the running statements of this process from a thread of its own, which ends when there is nothing to look at."""
+    """Looks at the running statements of this process from a thread of its own, which ends when there is nothing to
+    look at.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -31,7 +31,11 @@ def timestamp_text(millis: int) -> str:
     except OverflowError:
         return str(millis)
     fraction = f"{moment.microsecond // 1000:03d}".rstrip("0") or "0"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{fraction}" if moment.year >= 1000 else f"{moment.year:04d}-{moment:%m-%d %H:%M:%S}.{fraction}"
+    return (
+        f"{moment:%Y-%m-%d %H:%M:%S}.{fraction}"
+        if moment.year >= 1000
+        else f"{moment.year:04d}-{moment:%m-%d %H:%M:%S}.{fraction}"
+    )
 
 
 def _double(value: float) -> float | str:

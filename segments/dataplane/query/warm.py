@@ -1,4 +1,6 @@
-"""Takes the cost of a process's first query before somebody asks one: imports, DuckDB's start, the kernels of Arrow and the parser."""
+"""Takes the cost of a process's first query before somebody asks one: imports, DuckDB's start, the kernels of Arrow and
+the parser.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from segments.dataplane.query.scan import SegmentRows
 from segments.dataplane.query.wire import decode_partial, encode_partial
 from segments.domain.tables.schema import parse_schema
 
-_SCHEMA: Final = {"schemaName": "warm", "dimensionFieldSpecs": [{"name": "s", "dataType": "STRING"}, {"name": "n", "dataType": "INT"}]}
+_SCHEMA: Final = {
+    "schemaName": "warm",
+    "dimensionFieldSpecs": [{"name": "s", "dataType": "STRING"}, {"name": "n", "dataType": "INT"}],
+}
 #: The first two take the way through Arrow alone, the others through DuckDB, as aggregation and as selection.
 _QUERIES: Final = (
     "SELECT COUNT(*), SUM(n) FROM warm",
@@ -28,7 +33,12 @@ _QUERIES: Final = (
 def warm_up() -> None:
     """Answer some queries over two rows, from text to rows."""
     schema = parse_schema(_SCHEMA)
-    rows = SegmentRows("warm_0", "here", pa.table({"s": pa.array(["a", "b"]).dictionary_encode(), "n": pa.array([1, 2], pa.int32())}), 2)
+    rows = SegmentRows(
+        "warm_0",
+        "here",
+        pa.table({"s": pa.array(["a", "b"]).dictionary_encode(), "n": pa.array([1, 2], pa.int32())}),
+        2,
+    )
     for sql in _QUERIES:
         plan = plan_query(sql, schema, options={"now": "0"})
         merge(plan, [decode_partial(encode_partial(execute_partial(plan, [rows])))])

@@ -16,7 +16,9 @@ _FIELDS: Final = ("docs_scanned", "total_docs", "segments", "segments_matched")
 
 def encode_partial(p: PartialResult) -> bytes:
     """The bytes of a partial result."""
-    statistics = json.dumps({**{name: getattr(p, name) for name in _FIELDS}, "growing": dict(p.growing), "tails": dict(p.tails)})
+    statistics = json.dumps(
+        {**{name: getattr(p, name) for name in _FIELDS}, "growing": dict(p.growing), "tails": dict(p.tails)}
+    )
     sink = pa.BufferOutputStream()
     schema = p.rows.schema.with_metadata({_STATISTICS: statistics.encode()})
     with pa.ipc.new_stream(sink, schema) as writer:

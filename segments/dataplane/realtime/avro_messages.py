@@ -23,14 +23,18 @@ _MOST_UNKNOWN: Final = 1_000
 
 
 class AvroMessages:
-    """Reader of bare Avro records, all of one writer's schema (property ``schema``). Raises InvalidInput when that is no Avro schema."""
+    """Reader of bare Avro records, all of one writer's schema (property ``schema``). Raises InvalidInput when that is
+    no Avro schema.
+    """
 
     def __init__(self, schema: Schema, properties: Mapping[str, str]) -> None:
         self._schema = schema
         try:
             self._writer = parse_avro_schema(properties["schema"])
         except (*CONTENT_ERRORS, fastavro.schema.SchemaParseException) as error:
-            raise InvalidInput(f"The decoder's 'schema' is no Avro schema: {error}.", remedy="Give the schema's JSON.") from error
+            raise InvalidInput(
+                f"The decoder's 'schema' is no Avro schema: {error}.", remedy="Give the schema's JSON."
+            ) from error
 
     def read(self, values: Sequence[bytes]) -> RawRows:
         """See :class:`segments.dataplane.realtime.decoded.MessageReader`."""
@@ -38,9 +42,11 @@ class AvroMessages:
 
 
 class FramedAvroMessages:
-    """Reader of records framed with a zero byte and the 4-byte id of their schema. ``schema_text(id)`` asks the registry.
+    """Reader of records framed with a zero byte and the 4-byte id of their schema. ``schema_text(id)`` asks the
+    registry.
 
-    It raises InvalidInput for an id that the registry does not know (the message is bad), Unavailable when it does not answer.
+    It raises InvalidInput for an id that the registry does not know (the message is bad), Unavailable when it does not
+    answer.
     """
 
     def __init__(self, schema: Schema, schema_text: Callable[[int], str]) -> None:

@@ -1,4 +1,6 @@
-"""CSV messages: one record each, columns named by the decoder's ``header`` property, as Pinot's CSVMessageDecoder takes them."""
+"""CSV messages: one record each, columns named by the decoder's ``header`` property, as Pinot's CSVMessageDecoder takes
+them.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,14 @@ _MULTI_VALUE: Final = ";"
 
 
 class CsvMessages:
-    """Reader of one CSV record per message; a field that is empty or missing is null. Raises InvalidInput for the properties."""
+    """Reader of one CSV record per message; a field that is empty or missing is null. Raises InvalidInput for the
+    properties.
+    """
 
     def __init__(self, schema: Schema, properties: Mapping[str, str]) -> None:
-        delimiter, quote, escape, null = _FORMATS.get(properties.get("fileFormat", "DEFAULT").upper(), _FORMATS["DEFAULT"])
+        delimiter, quote, escape, null = _FORMATS.get(
+            properties.get("fileFormat", "DEFAULT").upper(), _FORMATS["DEFAULT"]
+        )
         self._delimiter = _one(properties, "delimiter") or delimiter
         self._quote, self._escape = quote, _one(properties, "escapeCharacter") or escape
         self._null = properties.get("nullStringValue", null)
@@ -35,7 +41,8 @@ class CsvMessages:
         self._lists = {f.name for f in schema.fields if not f.single_value}
         if not set(self._header) & schema.by_name.keys():
             raise InvalidInput(
-                f"No column of the CSV header {self._header} is in schema '{schema.name}'.", remedy="Check header and delimiter."
+                f"No column of the CSV header {self._header} is in schema '{schema.name}'.",
+                remedy="Check header and delimiter.",
             )
 
     def read(self, values: Sequence[bytes]) -> RawRows:
@@ -48,7 +55,14 @@ class CsvMessages:
             raise ValueError("The message is a comment.")
         lines = io.StringIO(text, newline="")
         quoting: Any = csv.QUOTE_MINIMAL if self._quote else csv.QUOTE_NONE
-        reader = csv.reader(lines, delimiter=self._delimiter, quotechar=self._quote, escapechar=self._escape, quoting=quoting, strict=True)
+        reader = csv.reader(
+            lines,
+            delimiter=self._delimiter,
+            quotechar=self._quote,
+            escapechar=self._escape,
+            quoting=quoting,
+            strict=True,
+        )
         try:
             record = next(reader)
         except (csv.Error, StopIteration) as error:

@@ -1,4 +1,6 @@
-"""Turns message bytes into stored columns: parsed, the table's transforms and filter applied, converted, bad messages set aside."""
+"""Turns message bytes into stored columns: parsed, the table's transforms and filter applied, converted, bad messages
+set aside.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ _Misfit = tuple[int, object, str]
 
 
 class Decoder:
-    """Decodes the batches of one stream for one table. It remembers what it learned about the messages: use one per consumer.
+    """Decodes the batches of one stream for one table. It remembers what it learned about the messages: use one per
+    consumer.
 
     Not for use by several threads at once.
     """
@@ -47,7 +50,9 @@ class Decoder:
         self._fields = stored_fields(schema)
         time = schema.by_name.get(config.time_column or "")
         parsed = time.datetime_format if time is not None else None
-        self._text_time = (time, parsed) if time is not None and parsed is not None and parsed.kind == "SIMPLE_DATE_FORMAT" else None
+        self._text_time = (
+            (time, parsed) if time is not None and parsed is not None and parsed.kind == "SIMPLE_DATE_FORMAT" else None
+        )
         self._checked_time = (config.time_column if self._plan.row_time_check else None) or ""
         self._good_times: set[Any] = set()
 
@@ -67,7 +72,8 @@ class Decoder:
     def _stored(self, rows: pa.Table, places: NDArray[np.int64], now_ms: int) -> tuple[list[_Part], list[_Misfit]]:
         """The rows in stored columns, and those that can not be. ``places``: which message each row is.
 
-        What one column or transform refuses is taken out together, so that a flood of bad messages costs no conversion for each.
+        What one column or transform refuses is taken out together, so that a flood of bad messages costs no conversion
+        for each.
         """
         misfits: list[_Misfit] = []
         for _ in range(len(self._fields) + len(self._plan.transforms) + 1):
@@ -87,8 +93,12 @@ class Decoder:
         self._halved(rows, places, now_ms, parts, misfits)
         return parts or [self._convert(rows.slice(0, 0), now_ms)], misfits
 
-    def _halved(self, rows: pa.Table, places: NDArray[np.int64], now_ms: int, parts: list[_Part], misfits: list[_Misfit]) -> None:
-        """Halve what does not convert until the bad row is alone; rows whose types do not agree become parts of their own."""
+    def _halved(
+        self, rows: pa.Table, places: NDArray[np.int64], now_ms: int, parts: list[_Part], misfits: list[_Misfit]
+    ) -> None:
+        """Halve what does not convert until the bad row is alone; rows whose types do not agree become parts of their
+        own.
+        """
         try:
             parts.append(self._convert(rows, now_ms))
         except _REFUSALS as error:

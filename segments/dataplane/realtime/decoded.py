@@ -14,7 +14,16 @@ from segments.errors import InvalidInput
 from segments.segmentfile.columns.transform import Mask
 
 #: What a message's content can make a parser or a conversion raise.
-CONTENT_ERRORS: Final = (ValueError, TypeError, ArithmeticError, LookupError, NotImplementedError, RecursionError, EOFError, AttributeError)
+CONTENT_ERRORS: Final = (
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+    EOFError,
+    AttributeError,
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,8 @@ class BadMessage:
 class Decoded:
     """Rows of one batch in stored columns, null ``masks`` of the columns that had nulls, and what gave no row.
 
-    ``bad`` counts messages set aside, ``set_aside`` has them in order; ``filtered`` counts rows that the table's filter dropped.
+    ``bad`` counts messages set aside, ``set_aside`` has them in order; ``filtered`` counts rows that the table's filter
+    dropped.
     """
 
     table: pa.Table
@@ -42,7 +52,9 @@ class Decoded:
 
 @dataclass(frozen=True)
 class RawRows:
-    """Messages parsed, nothing converted: ``positions`` are the rows' places in the batch (None: row i is message i)."""
+    """Messages parsed, nothing converted: ``positions`` are the rows' places in the batch (None: row i
+    is message i).
+    """
 
     table: Any
     positions: NDArray[np.int64] | None = None

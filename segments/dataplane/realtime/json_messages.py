@@ -1,6 +1,8 @@
-"""JSON messages: all of a batch at once by Arrow's reader, which lets other threads run, or one by one where that does not fit.
+"""JSON messages: all of a batch at once by Arrow's reader, which lets other threads run, or one by one where that does
+not fit.
 
-Arrow wants one type per column. It is learned from a message; when a later one does not fit, the batch is parsed message by message.
+Arrow wants one type per column. It is learned from a message; when a later one does not fit, the batch is parsed
+message by message.
 """
 
 from __future__ import annotations
@@ -62,18 +64,24 @@ class JsonMessages:
         """The table, or None when a message is not one object of the learned types."""
         data = b"\n".join(values)
         if data.count(b"\n") != len(values) - 1:
-            data = b"\n".join([v.replace(b"\n", b"\t") for v in values])  # white space as well, and as wrong inside of a text
+            data = b"\n".join(
+                [v.replace(b"\n", b"\t") for v in values]
+            )  # white space as well, and as wrong inside of a text
         if any(word in data for word in _ODD_WORDS) and _ODD_NUMBER.search(data):
             return None
         block = pajson.ReadOptions(use_threads=False, block_size=max(len(data), 1 << 16))
-        options = pajson.ParseOptions(explicit_schema=self._types, unexpected_field_behavior="ignore", newlines_in_values=False)
+        options = pajson.ParseOptions(
+            explicit_schema=self._types, unexpected_field_behavior="ignore", newlines_in_values=False
+        )
         source: Any = pa.BufferReader(data)
         try:
             pa.array([data], pa.binary()).cast(pa.string())  # Arrow's reader takes bytes that are no UTF-8
             table = pajson.read_json(source, block, options)
         except CONTENT_ERRORS:
             return None
-        if table.num_rows != len(values) or not all(v.startswith(b"{") for v in values):  # one of nothing hides one of two objects
+        if table.num_rows != len(values) or not all(
+            v.startswith(b"{") for v in values
+        ):  # one of nothing hides one of two objects
             return None
         for at, field in enumerate(self._schema.fields):
             if field.data_type == "JSON" and pa.types.is_integer(table.schema.field(at).type):

@@ -1,8 +1,9 @@
-"""The rows of a consuming segment: a columnar buffer that one thread appends to and many read, and that becomes a segment file.
+"""The rows of a consuming segment: a columnar buffer that one thread appends to and many read, and that becomes a
+segment file.
 
-Rows are kept as Arrow record batches of stored columns, as in a committed segment. Many small batches are merged as they come, so that
-a buffer of any length has a few dozen pieces, and each row is copied a few times at most. A snapshot is one reference: it never changes,
-and costs nothing to take.
+Rows are kept as Arrow record batches of stored columns, as in a committed segment. Many small batches are merged as
+they come, so that a buffer of any length has a few dozen pieces, and each row is copied a few times at most. A snapshot
+is one reference: it never changes, and costs nothing to take.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ MAX_BYTES: Final = 1_800_000_000
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows in order. ``masks`` has the columns in which a value was null (True); ``size_class`` counts the limits reached."""
+    """Some rows in order. ``masks`` has the columns in which a value was null (True); ``size_class`` counts the limits
+    reached.
+    """
 
     rows: pa.RecordBatch
     masks: Mapping[str, Mask]
@@ -44,7 +47,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The rows that were there at one moment. Shaped as a held segment: ``name``, ``num_docs``, ``column``, ``table_of``.
+    """The rows that were there at one moment. Shaped as a held segment: ``name``, ``num_docs``, ``column``,
+    ``table_of``.
 
     ``min_time_ms`` and ``max_time_ms`` are the time column's range, None without rows or time column.
     """
@@ -84,16 +88,23 @@ class Snapshot:
     ) -> SegmentInfo:  # fmt: skip
         """Write the segment directory ``folder/<name>``. The same rows give the same bytes on every replica.
 
-        Without a ``start_offset`` it names no range of a stream.
-        A time outside 1971..2071 does not stop the build: consumption would stand still for one row (segment-format.md 9).
+        Without a ``start_offset`` it names no range of a stream. A time outside 1971..2071 does not stop the build:
+        consumption would stand still for one row (segment-format.md 9).
         """
         names = [f.name for f in stored_fields(self.schema)]
         lenient = {**(self.config.body.get("ingestionConfig") or {}), "segmentTimeValueCheck": False}
         config = replace(self.config, body={**self.config.body, "ingestionConfig": lenient})
         return write_stored(
-            self.table_of(names), _Masks(self), self.schema, config, self.name, folder, creation_time_ms=creation_time_ms,
-            custom=custom, realtime_offsets=None if start_offset is None else (start_offset, end_offset),
-        )  # fmt: skip
+            self.table_of(names),
+            _Masks(self),
+            self.schema,
+            config,
+            self.name,
+            folder,
+            creation_time_ms=creation_time_ms,
+            custom=custom,
+            realtime_offsets=None if start_offset is None else (start_offset, end_offset),
+        )
 
 
 class MutableSegment:
@@ -138,7 +149,9 @@ class MutableSegment:
         return self._snapshot
 
     def append(self, table: pa.Table, masks: Mapping[str, Mask] | None = None) -> None:
-        """Add rows of stored columns, as :func:`segments.segmentfile.transform_table` or a decoder makes them; visible at once."""
+        """Add rows of stored columns, as :func:`segments.segmentfile.transform_table` or a decoder makes them; visible
+        at once.
+        """
         if not table.num_rows:
             return
         old = self._snapshot
@@ -152,10 +165,15 @@ class MutableSegment:
             start = stop
         _merge_tail(pieces)
         self._snapshot = Snapshot(
-            self.name, self.schema, self.config, tuple(pieces), old.num_docs + table.num_rows, old.nbytes + table.nbytes,
+            self.name,
+            self.schema,
+            self.config,
+            tuple(pieces),
+            old.num_docs + table.num_rows,
+            old.nbytes + table.nbytes,
             low if old.min_time_ms is None or (low is not None and low < old.min_time_ms) else old.min_time_ms,
             high if old.max_time_ms is None or (high is not None and high > old.max_time_ms) else old.max_time_ms,
-        )  # fmt: skip
+        )
 
     def build(
         self, folder: Path, *, start_offset: str | None = None, end_offset: str = "", creation_time_ms: int,
@@ -205,7 +223,9 @@ def _piece(rows: Any, masks: Mapping[str, Mask]) -> Piece:
 
 
 def _merge_tail(pieces: list[Piece]) -> None:
-    """Make one of the last pieces when many in a row are small: 16 below the first limit, 32 below the second, 48 below the third."""
+    """Make one of the last pieces when many in a row are small: 16 below the first limit, 32 below the second, 48 below
+    the third.
+    """
     kind, run = 0, 0
     for piece in reversed(pieces):
         kind, run = max(kind, piece.size_class), run + 1
@@ -220,5 +240,7 @@ def _merged(pieces: Sequence[Piece]) -> Piece:
     arrow: Any = pa  # the published stubs lack concat_batches
     masks: dict[str, Mask] = {}
     for name in sorted({n for p in pieces for n in p.masks}):
-        masks[name] = np.concatenate([p.masks[name] if name in p.masks else np.zeros(p.rows.num_rows, bool) for p in pieces])
+        masks[name] = np.concatenate(
+            [p.masks[name] if name in p.masks else np.zeros(p.rows.num_rows, bool) for p in pieces]
+        )
     return _piece(arrow.concat_batches([p.rows for p in pieces]), masks)

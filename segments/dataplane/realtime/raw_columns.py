@@ -1,4 +1,6 @@
-"""Rows as Python dictionaries -> an Arrow table of raw columns, for formats and messages that Arrow can not parse itself."""
+"""Rows as Python dictionaries -> an Arrow table of raw columns, for formats and messages that Arrow can not parse
+itself.
+"""
 
 from __future__ import annotations
 

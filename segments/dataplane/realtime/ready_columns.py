@@ -15,9 +15,11 @@ _REAL: Final = ("FLOAT", "DOUBLE")
 
 
 def ready_column(column: Any, field: FieldSpec) -> Any:
-    """The stored array when the conversion would change nothing in this raw column (chunked, one chunk); None when it has to run.
+    """The stored array when the conversion would change nothing in this raw column (chunked, one chunk); None when it
+    has to run.
 
-    The rules are those of :mod:`segments.segmentfile.columns.transform`: no nulls, no NaN, no negative zero, no text beyond ``maxLength``, no NUL.
+    The rules are those of :mod:`segments.segmentfile.columns.transform`: no nulls, no NaN, no negative zero, no text
+    beyond ``maxLength``, no NUL.
     """
     kind = field.data_type
     if not field.single_value or column.num_chunks != 1 or column.null_count or column.type != ARROW.get(kind):

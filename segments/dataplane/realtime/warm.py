@@ -1,4 +1,6 @@
-"""Takes the cost of a process's first messages before there are any: Arrow's JSON reader, and pandas, which Arrow imports itself."""
+"""Takes the cost of a process's first messages before there are any: Arrow's JSON reader, and pandas, which Arrow
+imports itself.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,14 @@ from segments.domain.tables.table_config import parse_table_config
 
 _SCHEMA: Final = {
     "schemaName": "warm",
-    "dimensionFieldSpecs": [{"name": "s", "dataType": "STRING"}, {"name": "n", "dataType": "INT"}, {"name": "x", "dataType": "DOUBLE"}],
-    "dateTimeFieldSpecs": [{"name": "t", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}],
+    "dimensionFieldSpecs": [
+        {"name": "s", "dataType": "STRING"},
+        {"name": "n", "dataType": "INT"},
+        {"name": "x", "dataType": "DOUBLE"},
+    ],
+    "dateTimeFieldSpecs": [
+        {"name": "t", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}
+    ],
 }
 _STREAM: Final = {"streamType": "memory", "stream.memory.topic.name": "warm"}
 _CONFIG: Final = {

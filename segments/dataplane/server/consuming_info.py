@@ -1,4 +1,6 @@
-"""What a server tells of its consuming segments: state, offsets and lag per partition, bad messages (realtime-ops.md 7 and 16)."""
+"""What a server tells of its consuming segments: state, offsets and lag per partition, bad messages (realtime-ops.md 7
+and 16).
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import PinotAdminError
 
 NOT_CALCULATED: Final = "NOT_CALCULATED"
-#: Seconds for which the end of a partition is not asked for again, and a topic that does not answer is left alone: its answer may take
-#: half a minute not to come, for every partition and everybody who looks.
+#: Seconds for which the end of a partition is not asked for again, and a topic that does not answer is left alone: its
+#: answer may take half a minute not to come, for every partition and everybody who looks.
 _KEEP_S: Final = 1.0
 _SILENT_S: Final = 10.0
 _COUNTED: Final = ("kafka", "memory")
@@ -35,7 +37,9 @@ class ConsumingInfo:
         return [self._pinot(w) for _, w in sorted(self._slots.consuming(table).items()) if isinstance(w, Worker)]
 
     def details(self, table: str) -> list[dict[str, Any]]:
-        """Ours, with what Pinot's lacks: state of the protocol, rows, memory, bad messages, lost ranges, why it waits."""
+        """Ours, with what Pinot's lacks: state of the protocol, rows, memory, bad messages, lost ranges,
+        why it waits.
+        """
         return [self._details(w) for _, w in sorted(self._slots.consuming(table).items()) if isinstance(w, Worker)]
 
     def _pinot(self, worker: Worker) -> dict[str, Any]:
@@ -60,17 +64,25 @@ class ConsumingInfo:
     def _details(self, worker: Worker) -> dict[str, Any]:
         source, intake = worker.source, worker.intake
         body: dict[str, Any] = {
-            "segmentName": worker.segment, "state": worker.state.value, "problem": worker.problem, "isReported": worker.is_reported,
-            "partition": source.name.partition if source else None, "topic": source.stream.topic if source else None,
+            "segmentName": worker.segment,
+            "state": worker.state.value,
+            "problem": worker.problem,
+            "isReported": worker.is_reported,
+            "partition": source.name.partition if source else None,
+            "topic": source.stream.topic if source else None,
             "info": self._pinot(worker),
-        }  # fmt: skip
+        }
         if intake is not None:
             body |= {
-                "startOffset": intake.start.text, "rows": intake.segment.rows, "bytes": intake.segment.bytes, "messages": intake.messages,
-                "badMessages": intake.bad, "filteredRows": intake.filtered,
+                "startOffset": intake.start.text,
+                "rows": intake.segment.rows,
+                "bytes": intake.segment.bytes,
+                "messages": intake.messages,
+                "badMessages": intake.bad,
+                "filteredRows": intake.filtered,
                 "badSamples": [{"offset": s.offset, "reason": s.reason} for s in intake.bad_samples],
                 "lost": [{"from": a.text, "to": b.text} for a, b in list(intake.lost)],
-            }  # fmt: skip
+            }
         return body
 
     def _latest(self, source: Source) -> Offset | None:

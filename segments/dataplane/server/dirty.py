@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Changes:
-    """What to look at: ``everything``, or these tables with the segments whose records changed; ``messages``: our queue;
-    ``instances``: who is alive."""
+    """What to look at: ``everything``, or these tables with the segments whose records changed; ``messages``: our
+    queue; ``instances``: who is alive.
+    """
 
     everything: bool = False
     messages: bool = False
@@ -42,7 +43,13 @@ class Dirty:
             self._wake.notify_all()
 
     def mark(
-        self, table: str = "", segment: str = "", *, everything: bool = False, messages: bool = False, instances: bool = False
+        self,
+        table: str = "",
+        segment: str = "",
+        *,
+        everything: bool = False,
+        messages: bool = False,
+        instances: bool = False,
     ) -> None:
         """Something changed."""
         with self._wake:

@@ -1,7 +1,8 @@
-"""Writes a table's external view: a pure function of what all live servers report, computed by whoever changed something.
+"""Writes a table's external view: a pure function of what all live servers report, computed by whoever changed
+something.
 
-Invariant: the view is written on the version read BEFORE the states were read. A server that changes its states afterwards computes
-the view again itself, so the last write has seen every state; a lost race is decided afresh.
+Invariant: the view is written on the version read BEFORE the states were read. A server that changes its states
+afterwards computes the view again itself, so the last write has seen every state; a lost race is decided afresh.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ _PAUSE_S: Final = 0.01
 def publish_view(store: Store, table: str) -> bool:
     """Bring EXTERNALVIEW/<table> up to date; True when it had to be written.
 
-    It is deleted when the table has neither ideal state nor states, and not made before there is a state (storage-zk.md 1.4).
-    Conflict when it changed under every attempt.
+    It is deleted when the table has neither ideal state nor states, and not made before there is a state (storage-zk.md
+    1.4). Conflict when it changed under every attempt.
     """
     for attempt in range(_ATTEMPTS):
         try:
             return _try(store, table)
         except Conflict:
             time.sleep(random.random() * _PAUSE_S if attempt else 0.0)
-    raise Conflict(f"The external view of {table} changed under each of {_ATTEMPTS} attempts.", remedy="Try again later.")
+    raise Conflict(
+        f"The external view of {table} changed under each of {_ATTEMPTS} attempts.", remedy="Try again later."
+    )
 
 
 def _try(store: Store, table: str) -> bool:
@@ -57,7 +60,9 @@ def _try(store: Store, table: str) -> bool:
 def _read_states(store: Store, table: str) -> tuple[ZNRecord | None, dict[str, dict[str, str]]]:
     """(ideal state, {segment: {live instance: state}}); of each server only the session that lives now counts."""
     live = [i for i in live_instances(store).values() if i.instance.startswith("Server_")]
-    nodes = store.get_many([paths.ideal_state(table), *(paths.current_state(i.instance, i.session, table) for i in live)])
+    nodes = store.get_many(
+        [paths.ideal_state(table), *(paths.current_state(i.instance, i.session, table) for i in live)]
+    )
     states: dict[str, dict[str, str]] = {}
     for instance, node in zip(live, nodes[1:], strict=True):
         for segment, fields in (node.record.maps if node and node.record else {}).items():

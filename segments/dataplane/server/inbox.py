@@ -33,7 +33,9 @@ class ForceCommit:
 
 @dataclass(frozen=True)
 class Reset:
-    """Begin this segment anew: Helix' transition of a replica to OFFLINE, after which it goes back to what the ideal state wants."""
+    """Begin this segment anew: Helix' transition of a replica to OFFLINE, after which it goes back to what the ideal
+    state wants.
+    """
 
     table: str
     segment: str
@@ -43,7 +45,9 @@ Request = Reload | ForceCommit | Reset
 
 
 def take_requests(store: Store, instance: str) -> Iterator[Request]:
-    """What the waiting messages ask for; each message is removed after it was yielded, also those that ask for nothing we do."""
+    """What the waiting messages ask for; each message is removed after it was yielded, also those that ask for nothing
+    we do.
+    """
     session = store.session_id()
     for message in messages.read(store, instance):
         if message.is_for(session):
@@ -66,6 +70,8 @@ def _request(message: Message) -> Request | None:
             return Reload(message.resource, names, simple.get("forceDownload", "").lower() == "true")
         case messages.FORCE_COMMIT:
             listed = message.lists.get("segments") or simple.get("segmentNames", "").split(",")
-            return ForceCommit(simple.get("tableName") or message.resource, tuple(s.strip() for s in listed if s.strip()))
+            return ForceCommit(
+                simple.get("tableName") or message.resource, tuple(s.strip() for s in listed if s.strip())
+            )
     log.info("A message of type %s asks for nothing that this server does.", message.subtype or message.type)
     return None

@@ -1,4 +1,6 @@
-"""Runs this server's part of a query over exactly the segments that the broker names, or says which of them it lacks."""
+"""Runs this server's part of a query over exactly the segments that the broker names, or says which of
+them it lacks.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ TailOf = Callable[[str, str, int], Sequence[Answering]]
 class QueryRunner:
     """Plans, scans, encodes. Safe to use from several threads."""
 
-    def __init__(self, host: str, slots: Slots, schemas: SchemaCache, tail_of: TailOf, cache_bytes: Callable[[], int]) -> None:
+    def __init__(
+        self, host: str, slots: Slots, schemas: SchemaCache, tail_of: TailOf, cache_bytes: Callable[[], int]
+    ) -> None:
         self._host, self._slots, self._schemas, self._tail_of = host, slots, schemas, tail_of
         self.cache_bytes = cache_bytes
         self._lock = threading.Lock()
@@ -46,7 +50,8 @@ class QueryRunner:
         self.failures = 0
 
     def run(self, body: bytes) -> bytes | Refusal:
-        """The encoded partial result; Refusal 409 with ``missing`` or ``needsSchema``, or 4xx with Pinot's ``errorCode``.
+        """The encoded partial result; Refusal 409 with ``missing`` or ``needsSchema``, or 4xx with Pinot's
+        ``errorCode``.
 
         InvalidInput for a body that is no request.
         """
@@ -71,7 +76,11 @@ class QueryRunner:
         if missing:
             return Refusal(409, {"missing": missing})
         raw = split_table_name(request.table)[0]
-        schema = self._schemas.get(raw, request.schema_version, request.schema) if request.schema_version else self._schemas.read(raw)
+        schema = (
+            self._schemas.get(raw, request.schema_version, request.schema)
+            if request.schema_version
+            else self._schemas.read(raw)
+        )
         if schema is None:
             return Refusal(409, {"missing": [], "needsSchema": True})
         plan = engine.plan_query(request.sql, schema, options=request.options or {}, time_filter=request.filter)
@@ -80,8 +89,9 @@ class QueryRunner:
         return engine.encode_partial(engine.execute_partial(plan, rows))
 
     def _find(self, request: QueryRequest) -> tuple[list[Answering], list[Answering], list[str]]:
-        """The segments, all at one moment, and what was read behind open ones. One that is behind what the broker has seen elsewhere
-        gets a moment (B25)."""
+        """The segments, all at one moment, and what was read behind open ones. One that is behind what the broker has
+        seen elsewhere gets a moment (B25).
+        """
         until = time.monotonic() + _BEHIND_S
         tails, min_docs = request.tails or {}, request.min_docs or {}
         while True:
@@ -89,7 +99,9 @@ class QueryRunner:
             pairs = [(s, self._tail_of(request.table, s.name, s.num_docs)) for s in found if s.name in tails]
             behind = {s.name: sum(piece.num_docs for piece in tail) for s, tail in pairs}
             # What was seen behind the segment before may be more than this one can hold: the rest is behind it.
-            is_behind = any(s.is_growing and s.num_docs + behind.get(s.name, 0) < min_docs.get(s.name, 0) for s in found)
+            is_behind = any(
+                s.is_growing and s.num_docs + behind.get(s.name, 0) < min_docs.get(s.name, 0) for s in found
+            )
             is_behind |= any(rows < tails[name] for name, rows in behind.items())
             if missing or not is_behind or time.monotonic() >= until:
                 return found, [piece for _, tail in pairs for piece in tail], missing

@@ -1,7 +1,8 @@
-"""Drives every segment assigned to this server to its wanted state: level-triggered, from ideal states, records and messages.
+"""Drives every segment assigned to this server to its wanted state: level-triggered, from ideal states, records and
+messages.
 
-One thread decides, a small pool loads. A watch only says where to look; what is found there is compared with what is held, so a lost
-or doubled event changes nothing.
+One thread decides, a small pool loads. A watch only says where to look; what is found there is compared with what is
+held, so a lost or doubled event changes nothing.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ _LEAVE_S: Final = 10.0
 
 
 class Reconciler:
-    """The loop. ``grace_s``: how long a dropped segment still answers queries that were planned before. ``dirty``: marks of what to look
-    at; ``consumers`` drive the segments that read from streams."""
+    """The loop. ``grace_s``: how long a dropped segment still answers queries that were planned before. ``dirty``:
+    marks of what to look at; ``consumers`` drive the segments that read from streams.
+    """
 
     def __init__(
         self,
@@ -170,7 +172,9 @@ class Reconciler:
             self._reconcile(reload.table, names)
 
     def _reset(self, table: str, segment: str) -> None:
-        """Begin the segment anew: a consuming one from its start offset, another by loading it again (realtime-ops.md 12)."""
+        """Begin the segment anew: a consuming one from its start offset, another by loading it again (realtime-ops.md
+        12).
+        """
         with self._slots.locked() as tables:
             slot = tables.get(table, {}).get(segment)
             if slot is None or slot.wanted is None:
@@ -247,7 +251,11 @@ class Reconciler:
             for name, node in zip(names, nodes, strict=True):
                 slot = tables.get(table, {}).get(name)
                 crc = segment_metadata.from_record(node.record).crc if node and node.record else None
-                if slot is not None and crc is not None and (slot.held is None or slot.held.crc != crc or slot.is_forced):
+                if (
+                    slot is not None
+                    and crc is not None
+                    and (slot.held is None or slot.held.crc != crc or slot.is_forced)
+                ):
                     found.add(name)
         return found
 
@@ -316,7 +324,10 @@ class Reconciler:
         now = time.monotonic()
         with self._slots.locked() as tables:
             failed = [
-                (table, name) for table, slots in tables.items() for name, slot in slots.items() if slot.is_failed and slot.retry_at <= now
+                (table, name)
+                for table, slots in tables.items()
+                for name, slot in slots.items()
+                if slot.is_failed and slot.retry_at <= now
             ]
         for table, name in failed:
             self._load(table, name)

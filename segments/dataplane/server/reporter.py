@@ -1,4 +1,6 @@
-"""Reports what the server holds: CURRENTSTATES first (one writer), then the external view; changes that come together go together."""
+"""Reports what the server holds: CURRENTSTATES first (one writer), then the external view; changes that come together
+go together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The schemas that queries are planned with: the broker's own version of them, or for others the one in ZooKeeper now."""
+"""The schemas that queries are planned with: the broker's own version of them, or for others the one in
+ZooKeeper now.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ _REMEMBER_MOST: Final = 500
 
 
 class SchemaCache:
-    """Schemas by raw table name and version (zxid of the record). A version never changes, so what is known stays right.
+    """Schemas by raw table name and version (zxid of the record). A version never changes, so what is known stays
+    right.
 
-    A broker names the version that it planned with and sends the schema itself when the server does not know it: broker and
-    servers plan alike, and no query needs ZooKeeper.
+    A broker names the version that it planned with and sends the schema itself when the server does not know it: broker
+    and servers plan alike, and no query needs ZooKeeper.
     """
 
     def __init__(self, store: Store) -> None:

@@ -1,4 +1,6 @@
-"""One embedded server: joins the cluster, holds the segments assigned to it, reports them and answers queries over HTTP."""
+"""One embedded server: joins the cluster, holds the segments assigned to it, reports them and answers queries over
+HTTP.
+"""
 
 from __future__ import annotations
 
@@ -56,9 +58,9 @@ class ServerSettings:
     """How a server is set up. ``port`` only names the instance; ``admin_port`` (0: a free one) is where it listens.
 
     Sizes in bytes, times in seconds. ``people`` knows the users; None: only processes of the cluster are served.
-    ``controller_url``: one or several web processes, by commas. ``segment_store_url``: where this server uploads what it commits
-    (``segment.store.root.dir``), the deep store as it reaches it; empty: it has no place. ``peer_scheme``: for tables that do not name
-    one. ``elsewhere``: addresses outside of the cluster that segments are fetched from.
+    ``controller_url``: one or several web processes, by commas. ``segment_store_url``: where this server uploads what
+    it commits (``segment.store.root.dir``), the deep store as it reaches it; empty: it has no place. ``peer_scheme``:
+    for tables that do not name one. ``elsewhere``: addresses outside of the cluster that segments are fetched from.
     """
 
     host: str
@@ -90,7 +92,8 @@ def _upload_root(deep_store: DeepStore, settings: ServerSettings) -> DeepStore |
 
 
 class Server:
-    """The server's parts and their life. ``instance`` is its name in the cluster, ``admin_url`` where it listens after ``start``.
+    """The server's parts and their life. ``instance`` is its name in the cluster, ``admin_url`` where it listens after
+    ``start``.
 
     ``controller``, ``opener`` (of streams) and ``reports`` (of messages set aside) stand in for HTTP and real streams.
     """
@@ -113,28 +116,55 @@ class Server:
         controllers = settings.controller_url.split(",")
         signer = CallSigner(settings.secret)
         downloader = Downloader(deep_store, ClusterFiles(controllers[0], signer), settings.elsewhere)
-        loader = Loader(store, folders, downloader, Peers(store, self.instance, settings.peer_scheme), cache, settings.max_segment_bytes)
+        loader = Loader(
+            store,
+            folders,
+            downloader,
+            Peers(store, self.instance, settings.peer_scheme),
+            cache,
+            settings.max_segment_bytes,
+        )
         self.reporter = Reporter(store, self.instance, self.slots)
         self._http_controller = HttpController(controllers, signer, upload_s=settings.consuming.upload_s)
         root = _upload_root(deep_store, settings)
         uploader = Uploader(
-            root, controller or self._http_controller, settings.consuming.upload_s, folders.workspace, known_as=deep_store.url
+            root,
+            controller or self._http_controller,
+            settings.consuming.upload_s,
+            folders.workspace,
+            known_as=deep_store.url,
         )
-        streams = StreamPool(opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries)
-        self._set_aside = Outbox(settings.data_dir / ".set-aside", self.instance, reports or HttpReports(controllers, signer))
+        streams = StreamPool(
+            opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries
+        )
+        self._set_aside = Outbox(
+            settings.data_dir / ".set-aside", self.instance, reports or HttpReports(controllers, signer)
+        )
         dirty = Dirty()
         parts = ConsumingParts(
-            store, self.instance, controller or self._http_controller, uploader, streams, folders, cache, settings.consuming,
-            threading.BoundedSemaphore(settings.consuming.builds), self._set_aside,
-        )  # fmt: skip
-        self.consumers = Consumers(parts, self.slots, self.reporter.mark, lambda table, segment: dirty.mark(table, segment))
+            store,
+            self.instance,
+            controller or self._http_controller,
+            uploader,
+            streams,
+            folders,
+            cache,
+            settings.consuming,
+            threading.BoundedSemaphore(settings.consuming.builds),
+            self._set_aside,
+        )
+        self.consumers = Consumers(
+            parts, self.slots, self.reporter.mark, lambda table, segment: dirty.mark(table, segment)
+        )
         self.reconciler = Reconciler(
             store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, dirty,
             loads=settings.loads, grace_s=settings.drop_grace_s,
         )  # fmt: skip
         self._consuming_info = ConsumingInfo(self.slots, streams)
         self._uploads = SegmentUploads(store, self.instance, self.slots, folders, uploader)
-        self.runner = QueryRunner(settings.host, self.slots, SchemaCache(store), self.consumers.tails.of, lambda: cache.size_bytes)
+        self.runner = QueryRunner(
+            settings.host, self.slots, SchemaCache(store), self.consumers.tails.of, lambda: cache.size_bytes
+        )
         self._pool = ThreadPoolExecutor(settings.query_threads, thread_name_prefix=f"query-{self.instance}")
         self._http = HttpEndpoint(settings.host, settings.admin_port)
         self._membership: Membership | None = None
@@ -152,14 +182,24 @@ class Server:
         return self._membership is not None and self.reconciler.is_ready.is_set()
 
     def start(self) -> None:
-        """Listen, join, begin to load. Returns before everything is loaded. StateConflict when the name is taken by a live process."""
+        """Listen, join, begin to load. Returns before everything is loaded. StateConflict when the name is taken by a
+        live process.
+        """
         warm_queries_soon()
         warm_decoding_soon()
-        authorization = Authorization(CallVerifier(self._settings.secret, address_of(self.admin_url)), self._settings.people)
+        authorization = Authorization(
+            CallVerifier(self._settings.secret, address_of(self.admin_url)), self._settings.people
+        )
         parts = Parts(
-            self.instance, self.slots, self.runner, lambda: self.is_ready, self._pool, self._consuming_info, self._uploads,
+            self.instance,
+            self.slots,
+            self.runner,
+            lambda: self.is_ready,
+            self._pool,
+            self._consuming_info,
+            self._uploads,
             self._settings.data_dir,
-        )  # fmt: skip
+        )
         self._http.start(build_app(parts, authorization))
         # Before ``join``: in a new session states are written first, so that the node's return finds them.
         self._store.on_session(self._on_session)

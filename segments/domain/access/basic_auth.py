@@ -1,4 +1,6 @@
-"""The credentials of HTTP Basic, also without the padding of base64: Pinot's own clients cut it off (``normalizeBase64Token``)."""
+"""The credentials of HTTP Basic, also without the padding of base64: Pinot's own clients cut it off
+(``normalizeBase64Token``).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import base64
 
 
 def parse_basic(token: str) -> tuple[str, str] | None:
-    """(user, password) of what follows the word Basic; None when it is none. UTF-8, else Latin-1 (RFC 7617 leaves it open)."""
+    """(user, password) of what follows the word Basic; None when it is none. UTF-8, else Latin-1 (RFC 7617 leaves it
+    open).
+    """
     token = token.strip().rstrip("=")
     try:
         pair = base64.b64decode(token + "=" * (-len(token) % 4), validate=True)

@@ -1,10 +1,11 @@
-"""How processes of one cluster prove to each other who they are: signed with the cluster's secret, which itself is never sent.
+"""How processes of one cluster prove to each other who they are: signed with the cluster's secret, which itself is
+never sent.
 
-A request carries ``Authorization: PinotAdmin-Signed ADDRESS TIME NONCE DIGEST SIGNATURE``: the host and port it is meant for,
-when it was made (epoch milliseconds), a text that is used once, the SHA-256 of its body, and the HMAC-SHA256 of all of that
-with method and target (path and query as sent). So whoever receives it can use it for nothing else: not at another address,
-not later, not for another path or body. The answer carries the HMAC of its status and body with the request's nonce, so that
-nobody without the secret can answer in a server's place.
+A request carries ``Authorization: PinotAdmin-Signed ADDRESS TIME NONCE DIGEST SIGNATURE``: the host and port it is
+meant for, when it was made (epoch milliseconds), a text that is used once, the SHA-256 of its body, and the HMAC-SHA256
+of all of that with method and target (path and query as sent). So whoever receives it can use it for nothing else: not
+at another address, not later, not for another path or body. The answer carries the HMAC of its status and body with the
+request's nonce, so that nobody without the secret can answer in a server's place.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from urllib.parse import urlsplit
 SCHEME: Final = "PinotAdmin-Signed"
 #: Header of a signed answer.
 ANSWER_HEADER: Final = "X-PinotAdmin-Answer"
-#: Header of an answer whose body is followed by its own signature (``SEAL_BYTES``), because it is made while it is sent.
+#: Header of an answer whose body is followed by its own signature (``SEAL_BYTES``), because it is made while it is
+#: sent.
 SEAL_HEADER: Final = "X-PinotAdmin-Sealed"
 SEAL_BYTES: Final = 32
 #: SHA-256 of no body.
@@ -76,7 +78,12 @@ def format_header(key: bytes, call: Call) -> str:
 def parse_header(header: str) -> SignedHeader | None:
     """What the header says; None for one that is malformed."""
     fields = header[len(_PREFIX) :].split(" ")
-    if len(fields) != _FIELDS or not header.isascii() or not fields[1].isdecimal() or len(fields[1]) > len(str(1 << 63)):
+    if (
+        len(fields) != _FIELDS
+        or not header.isascii()
+        or not fields[1].isdecimal()
+        or len(fields[1]) > len(str(1 << 63))
+    ):
         return None
     return SignedHeader(fields[0], int(fields[1]), *fields[2:])
 

@@ -1,4 +1,5 @@
-"""Which addresses this installation connects to because a user's text names them: places, configured roots by kind, numbers never called.
+"""Which addresses this installation connects to because a user's text names them: places, configured roots by kind,
+numbers never called.
 
 Pure: who connects looks names up once, asks here with what was found, and connects to exactly that.
 """
@@ -46,7 +47,9 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a connection goes: host in lower case without brackets, port; scheme and path where the address has them."""
+    """Where a connection goes: host in lower case without brackets, port; scheme and path where the
+    address has them.
+    """
 
     host: str
     port: int
@@ -62,10 +65,11 @@ class Place:
 class Rules:
     """What may be called of one kind.
 
-    ``own``: the installation's own ``host:port``, always allowed. ``roots``: ``host``, ``host:port`` or ``*.domain[:port]`` for brokers,
-    the beginning of an address (``https://files.example/segments``, ``s3://bucket/prefix``) for files and registries. Without any root
-    only this machine's own addresses are, and those only if ``loopback``: nobody but this machine reaches the installation. Link-local (a
-    cloud's own services), multicast, reserved and unspecified numbers are never called for a root either.
+    ``own``: the installation's own ``host:port``, always allowed. ``roots``: ``host``, ``host:port`` or
+    ``*.domain[:port]`` for brokers, the beginning of an address (``https://files.example/segments``,
+    ``s3://bucket/prefix``) for files and registries. Without any root only this machine's own addresses are, and those
+    only if ``loopback``: nobody but this machine reaches the installation. Link-local (a cloud's own services),
+    multicast, reserved and unspecified numbers are never called for a root either.
     """
 
     kind: Kind
@@ -86,11 +90,15 @@ class Rules:
         return self.is_named(place) or (self.loopback and not self.roots)
 
     def judge(self, place: Place, addresses: Sequence[Address]) -> None:
-        """May these numbers, found for the place, be connected to? Raises InvalidInput, with the same words for every reason."""
+        """May these numbers, found for the place, be connected to? Raises InvalidInput, with the same words for every
+        reason.
+        """
         if self.is_own(place):
             return
         named = self.is_named(place)
-        if not named and not (self.loopback and not self.roots and addresses and all(_is_own_machine(a) for a in addresses)):
+        if not named and not (
+            self.loopback and not self.roots and addresses and all(_is_own_machine(a) for a in addresses)
+        ):
             raise self.refusal(str(place))
         if any(is_forbidden(a, loopback=True) for a in addresses):
             raise self.refusal(str(place))
@@ -98,7 +106,8 @@ class Rules:
     def refusal(self, shown: str) -> InvalidInput:
         """What is told about an address that is not allowed, whatever there is behind it."""
         return InvalidInput(
-            f"'{shown[:_LONGEST]}' is no address of a {self.kind.noun} that may be called from here: nothing configured allows it.",
+            f"'{shown[:_LONGEST]}' is no address of a {self.kind.noun} that may be called from here: nothing "
+            "configured allows it.",
             remedy=f"Use an allowed address, or have the administrator allow it ({self.kind.setting}).",
         )
 
@@ -155,8 +164,8 @@ def place_of(parts: SplitResult, text: str, kind: Kind) -> Place:
 def store_address(text: str, rules: Rules) -> tuple[str, str]:
     """(address to open, its root) of a file in a store such as ``s3://bucket/prefix/file`` or ``file:///folder/file``.
 
-    Options (``?endpoint_override=...``) and a login in the address say where and as whom a store is asked, so they are the root's only.
-    Raises InvalidInput.
+    Options (``?endpoint_override=...``) and a login in the address say where and as whom a store is asked, so they are
+    the root's only. Raises InvalidInput.
     """
     parts = split_url(text, rules.kind)
     place_of(parts._replace(netloc=""), text, rules.kind)
@@ -193,7 +202,9 @@ def _is_below(place: Place, root: str) -> bool:
     if "://" in root:
         top = urlsplit(root)
         where = (top.scheme, (top.hostname or "").removesuffix("."), top.port or _PORTS.get(top.scheme, 0))
-        return (place.scheme, place.host, place.port) == where and place.path.startswith(unquote(top.path).rstrip("/") + "/")
+        return (place.scheme, place.host, place.port) == where and place.path.startswith(
+            unquote(top.path).rstrip("/") + "/"
+        )
     wanted = urlsplit(f"//{root}")
     name = (wanted.hostname or "").removesuffix(".")
     is_host = place.host.endswith(name[1:]) if name.startswith("*.") else place.host == name

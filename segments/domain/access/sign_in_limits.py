@@ -1,7 +1,8 @@
-"""How often somebody may try to sign in: by user and address together, by address, by user from addresses that are new for that user.
+"""How often somebody may try to sign in: by user and address together, by address, by user from addresses that are new
+for that user.
 
-Each kind has several windows. A short one stops a burst for a minute; who goes on is stopped by the next one for longer. No window is
-longer than an hour, so nobody is locked out for ever.
+Each kind has several windows. A short one stops a burst for a minute; who goes on is stopped by the next one for
+longer. No window is longer than an hour, so nobody is locked out for ever.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ KNOWN_ADDRESS_S: Final = 30 * 24 * HOUR
 
 
 def address_group(address: str) -> str:
-    """What counts as one address: an IPv4 address itself, of IPv6 the /64 that one customer has whole; other text as it is."""
+    """What counts as one address: an IPv4 address itself, of IPv6 the /64 that one customer has whole; other text as it
+    is.
+    """
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -12,7 +12,8 @@ Scope = Literal["read", "query", "operate", "administer"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 #: Pattern of every cluster, or of everything in one.
 EVERYTHING: Final = "*"
-#: What holding a scope also allows. Data of tables (``query``) is a matter of its own: a program that loads them need not read them.
+#: What holding a scope also allows. Data of tables (``query``) is a matter of its own: a program that loads them need
+#: not read them.
 _INCLUDED: Final[dict[str, frozenset[str]]] = {
     "read": frozenset(("read",)),
     "query": frozenset(("query",)),
@@ -63,12 +64,15 @@ def covers(pattern: str, table: str | None) -> bool:
 
 
 def is_narrower(pattern: str, than: str) -> bool:
-    """Does every name that ``pattern`` matches also match ``than``? No, too, where a comparison of the two texts does not show it."""
+    """Does every name that ``pattern`` matches also match ``than``? No, too, where a comparison of the two texts does
+    not show it.
+    """
     if pattern == than or than == EVERYTHING:
         return True
     if not any(character in pattern for character in "*?["):
         return covers(than, pattern)
-    # With stars alone on the right, whatever a wildcard on the left stands for lies within what a star on the right stands for.
+    # With stars alone on the right, whatever a wildcard on the left stands for lies within what a star on the right
+    # stands for.
     return "[" not in pattern and not any(character in than for character in "?[") and fnmatchcase(pattern, than)
 
 

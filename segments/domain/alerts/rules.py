@@ -24,8 +24,9 @@ _LONGEST_PATTERN: Final = 255
 
 @dataclass(frozen=True)
 class Wish:
-    """What a receiver subscribes to: tables by a pattern of their typed or raw name (``sales_*``; ``*``: all, and what concerns no
-    table), in one cluster or all (``*``), from this severity on."""
+    """What a receiver subscribes to: tables by a pattern of their typed or raw name (``sales_*``; ``*``: all, and what
+    concerns no table), in one cluster or all (``*``), from this severity on.
+    """
 
     tables: str = "*"
     cluster: str = "*"
@@ -44,10 +45,14 @@ class Wish:
 def check_wish(tables: str, cluster: str, severity: str) -> Wish:
     """The wish. InvalidInput that names the field."""
     if severity not in SEVERITIES:
-        raise InvalidInput(f"'{severity[:40]}' is no severity.", remedy="Use warning (both) or error.", field="severity")
+        raise InvalidInput(
+            f"'{severity[:40]}' is no severity.", remedy="Use warning (both) or error.", field="severity"
+        )
     for field, text in (("tables", tables), ("cluster", cluster)):
         if not text or len(text) > _LONGEST_PATTERN or not text.isprintable():
-            raise InvalidInput(f"'{field}' must be 1 to {_LONGEST_PATTERN} printable characters.", remedy="Use * for all.", field=field)
+            raise InvalidInput(
+                f"'{field}' must be 1 to {_LONGEST_PATTERN} printable characters.", remedy="Use * for all.", field=field
+            )
     return Wish(tables, cluster, "error" if severity == "error" else "warning")
 
 
@@ -67,4 +72,11 @@ def event_of(event_id: str, what: str, findings: list[dict[str, Any]], *, of: di
     """The message about findings of one kind, cluster and table that were opened or closed together."""
     first = findings[0]["message"] if findings else ""
     more = f" And {len(findings) - 1} more." if len(findings) > 1 else ""
-    return {"id": event_id, "event": what, **of, "count": len(findings), "message": f"{first}{more}", "findings": findings[:LISTED]}
+    return {
+        "id": event_id,
+        "event": what,
+        **of,
+        "count": len(findings),
+        "message": f"{first}{more}",
+        "findings": findings[:LISTED],
+    }

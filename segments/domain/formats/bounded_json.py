@@ -1,4 +1,6 @@
-"""JSON that others send, read within bounds: how deep it is nested, how long its numbers are, each key once, no NaN and no Infinity."""
+"""JSON that others send, read within bounds: how deep it is nested, how long its numbers are, each key once, no NaN and
+no Infinity.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,19 @@ def parse_json(given: str | bytes, *, what: str = "The text") -> Any:
             text, parse_constant=_no_number, parse_int=_whole, parse_float=_decimal, object_pairs_hook=_each_once
         )  # nested calls of the scanner are in C
         if _is_deeper(text, found):
-            raise InvalidInput(f"{what} is nested too deeply: at most {MAX_DEPTH} objects and lists within one another are allowed.")
+            raise InvalidInput(
+                f"{what} is nested too deeply: at most {MAX_DEPTH} objects and lists within one another are allowed."
+            )
         if "\\u0000" in text and _ESCAPED_NUL.search(text):
             raise ValueError("a text in it holds the character U+0000, which no name and no database can hold")
         if any(half in text for half in _HALVES):
-            json.dumps(found, ensure_ascii=False).encode()  # half a character is a ValueError; a whole one in two halves is not
+            json.dumps(
+                found, ensure_ascii=False
+            ).encode()  # half a character is a ValueError; a whole one in two halves is not
     except RecursionError as error:
-        raise InvalidInput(f"{what} is nested too deeply: at most {MAX_DEPTH} objects and lists within one another are allowed.") from error
+        raise InvalidInput(
+            f"{what} is nested too deeply: at most {MAX_DEPTH} objects and lists within one another are allowed."
+        ) from error
     except ValueError as error:
         raise InvalidInput(f"{what} is no JSON: {_reason(error)}.") from error
     return found
@@ -46,7 +54,10 @@ def _is_deeper(text: str, found: Any) -> bool:
     level = [found]
     for _ in range(MAX_DEPTH):
         level = [
-            inner for outer in level if isinstance(outer, dict | list) for inner in (outer.values() if isinstance(outer, dict) else outer)
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
     return any(isinstance(v, dict | list) for v in level)
 
@@ -79,5 +90,9 @@ def _decimal(text: str) -> float:
 
 def _reason(error: ValueError) -> str:
     if isinstance(error, UnicodeError):
-        return f"it is not {error.encoding}" if isinstance(error, UnicodeDecodeError) else "it holds characters that are none"
+        return (
+            f"it is not {error.encoding}"
+            if isinstance(error, UnicodeDecodeError)
+            else "it holds characters that are none"
+        )
     return str(error).rstrip(".")

@@ -1,4 +1,6 @@
-"""YAML that others send, read within bounds: how long, how deep and how many nodes it has once its aliases are written out."""
+"""YAML that others send, read within bounds: how long, how deep and how many nodes it has once its aliases are written
+out.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ MAX_WRITTEN_CHARS: Final = 1_000_000
 MAX_KEY_LENGTH: Final = 200
 MAX_NUMBER_LENGTH: Final = 100
 _TAG: Final = "tag:yaml.org,2002:"
-_TAGS: Final = frozenset(_TAG + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "merge", "value"))
+_TAGS: Final = frozenset(
+    _TAG + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "merge", "value")
+)
 #: libyaml reads in C, but calls itself for every level, so that depth has to be checked first.
 _FASTEST: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -47,8 +51,16 @@ def parse_yaml(text: str, *, what: str = "The text") -> tuple[Any, dict[str, int
         return (loader.construct_document(node) if node is not None else None), lines
     except yaml.YAMLError as error:
         raise InvalidInput(f"{what} is no valid YAML: {' '.join(str(error).split())[:400]}.") from error
-    except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:  # what PyYAML makes of odd dates, numbers and tags
-        raise InvalidInput(f"{what} holds a value that can not be read: {str(error)[:200]}.", remedy="Put it into quotes.") from error
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+    ) as error:  # what PyYAML makes of odd dates, numbers and tags
+        raise InvalidInput(
+            f"{what} holds a value that can not be read: {str(error)[:200]}.", remedy="Put it into quotes."
+        ) from error
 
 
 @dataclass
@@ -61,7 +73,9 @@ class _Size:
 
 
 def _check_size(text: str, what: str) -> None:
-    """Raises InvalidInput for a document that is too deep or too large with its aliases written out; reads it once, as a row of events."""
+    """Raises InvalidInput for a document that is too deep or too large with its aliases written out; reads it once, as
+    a row of events.
+    """
     anchors: dict[str, _Size] = {}
     open_: list[tuple[str | None, _Size]] = [(None, _Size())]
     for event in yaml.parse(text, Loader=_Loader):
@@ -71,7 +85,9 @@ def _check_size(text: str, what: str) -> None:
             _add(open_, anchors[event.anchor], what)
         elif isinstance(event, yaml.ScalarEvent):
             if "\x00" in event.value:
-                raise InvalidInput(f"{what} has a text with the character U+0000, which no name and no database can hold.")
+                raise InvalidInput(
+                    f"{what} has a text with the character U+0000, which no name and no database can hold."
+                )
             size = _Size(chars=len(event.value))
             if event.anchor:
                 anchors[event.anchor] = size
@@ -94,14 +110,17 @@ def _add(open_: list[tuple[str | None, _Size]], size: _Size, what: str) -> None:
     outer.height = max(outer.height, size.height + 1)
     if outer.nodes > MAX_NODES or outer.chars > MAX_WRITTEN_CHARS:
         raise InvalidInput(
-            f"{what} is too large with its aliases written out: at most {MAX_NODES} values with {MAX_WRITTEN_CHARS} characters are allowed."
+            f"{what} is too large with its aliases written out: at most {MAX_NODES} values with "
+            f"{MAX_WRITTEN_CHARS} characters are allowed."
         )
     if len(open_) - 1 + size.height > MAX_DEPTH:
         raise _too_deep(what)
 
 
 def _too_deep(what: str) -> InvalidInput:
-    return InvalidInput(f"{what} is nested too deeply: at most {MAX_DEPTH} maps and lists within one another are allowed.")
+    return InvalidInput(
+        f"{what} is nested too deeply: at most {MAX_DEPTH} maps and lists within one another are allowed."
+    )
 
 
 def _lines(node: Any, what: str) -> dict[str, int]:
@@ -121,9 +140,13 @@ def _walk(node: Any, path: str, what: str) -> Iterator[tuple[str, int]]:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise InvalidInput(f"{what} has a list or map for a key (line {key.start_mark.line + 1}).", remedy="Use a word.")
+                raise InvalidInput(
+                    f"{what} has a list or map for a key (line {key.start_mark.line + 1}).", remedy="Use a word."
+                )
             if len(key.value) > MAX_KEY_LENGTH:
-                raise InvalidInput(f"{what} has a key of {len(key.value)} characters; at most {MAX_KEY_LENGTH} are allowed.")
+                raise InvalidInput(
+                    f"{what} has a key of {len(key.value)} characters; at most {MAX_KEY_LENGTH} are allowed."
+                )
             below = f"{path}.{key.value}" if path else str(key.value)
             yield below, key.start_mark.line + 1
             yield from _walk(key, below, what)
@@ -135,12 +158,17 @@ def _walk(node: Any, path: str, what: str) -> Iterator[tuple[str, int]]:
         _check_number(node, what)
     if node is not None and node.tag not in _TAGS:
         kind = node.tag.removeprefix(_TAG)[:60]
-        raise InvalidInput(f"{what} has a value of the type '{kind}' (line {node.start_mark.line + 1}).", remedy="Use the types of JSON.")
+        raise InvalidInput(
+            f"{what} has a value of the type '{kind}' (line {node.start_mark.line + 1}).",
+            remedy="Use the types of JSON.",
+        )
 
 
 def _check_number(node: Any, what: str) -> None:
     line = node.start_mark.line + 1
     if len(node.value) > MAX_NUMBER_LENGTH:
-        raise InvalidInput(f"{what} has a number of {len(node.value)} characters (line {line}).", remedy="Put a text into quotes.")
+        raise InvalidInput(
+            f"{what} has a number of {len(node.value)} characters (line {line}).", remedy="Put a text into quotes."
+        )
     if node.value.lower().lstrip("+-") in (".inf", ".nan"):
         raise InvalidInput(f"{what} has {node.value} for a number (line {line}).", remedy="Put a text into quotes.")

@@ -1,4 +1,6 @@
-"""Reads JSON values into typed models: scalars as Pinot's own parser takes them, refusals that name the path and what is expected."""
+"""Reads JSON values into typed models: scalars as Pinot's own parser takes them, refusals that name the path and what
+is expected.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,14 @@ T = TypeVar("T")
 _INT: Final = (-(2**31), 2**31 - 1)
 _LONG: Final = (-(2**63), 2**63 - 1)
 _WORDS: Final = {
-    "object": "an object", "array": "a list", "str": "text", "int": "a whole number", "float": "a number", "bool": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
     "null": "null",
-}  # fmt: skip
+}
 _REMEDIES: Final = {
     "text": 'Write it in quotes, "...".', "an object": "Write it as {...}.", "a list": "Write it as [...].",
     "true or false": "Write true or false.", "a whole number": "Write a whole number.", "a number": "Write a number.",
@@ -32,7 +39,9 @@ _MOST_DIGITS: Final = 20
 
 
 class Model(msgspec.Struct, rename="camel"):
-    """Base of all models. Fields are snake_case here and camelCase in JSON; keys that a model does not know are left alone."""
+    """Base of all models. Fields are snake_case here and camelCase in JSON; keys that a model does not know are left
+    alone.
+    """
 
 
 class Text(str):
@@ -58,10 +67,11 @@ class Flag(int):
 
 
 def read_model(model: type[T], value: Any, what: str, *, below: str = "") -> T:
-    """``value`` (parsed JSON) as a model. ``what`` names the document in refusals, ``below`` is where the value stands in it.
+    """``value`` (parsed JSON) as a model. ``what`` names the document in refusals, ``below`` is where the value stands
+    in it.
 
-    Raises InvalidInput: ``ingestionConfig.batchIngestionConfig: expected an object, got text`` with a remedy; ``field`` in its data is the
-    path.
+    Raises InvalidInput: ``ingestionConfig.batchIngestionConfig: expected an object, got text`` with a remedy; ``field``
+    in its data is the path.
     """
     try:
         return msgspec.convert(value, model, dec_hook=_scalar)
@@ -73,7 +83,13 @@ def kind_of(value: Any) -> str:
     """The JSON type of a parsed value in words, as refusals say it."""
     if value is None:
         return "null"
-    for kind, word in ((bool, "true or false"), (str, "text"), (int, "a number"), (float, "a number"), (list | tuple, "a list")):
+    for kind, word in (
+        (bool, "true or false"),
+        (str, "text"),
+        (int, "a number"),
+        (float, "a number"),
+        (list | tuple, "a list"),
+    ):
         if isinstance(value, kind):
             return word
     return "an object" if isinstance(value, Mapping) else f"a {type(value).__name__}"
@@ -124,7 +140,9 @@ def _whole(value: Any, low: int, high: int) -> int:
     digits = value.strip() if isinstance(value, str) else ""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise _Mismatch("a whole number", value)
-    if isinstance(value, str) and not (digits.isascii() and digits.removeprefix("-").isdecimal() and len(digits) <= _MOST_DIGITS):
+    if isinstance(value, str) and not (
+        digits.isascii() and digits.removeprefix("-").isdecimal() and len(digits) <= _MOST_DIGITS
+    ):
         raise _Mismatch("a whole number", value)
     if isinstance(value, float) and not math.isfinite(value):
         raise _Mismatch("a whole number", value)
@@ -164,7 +182,9 @@ def _refusal(text: str, model: Any, value: Any, what: str, below: str) -> Invali
     if unknown:
         fields = ", ".join(f.encode_name for f in msgspec.structs.fields(model)) if not steps else ""
         told = f"Field '{shown(unknown[1])}' is not known {f'in {path}' if path else 'here'} ({what})."
-        return InvalidInput(told, remedy=f"The fields are {fields}." if fields else "Leave it out.", field=unknown[1][:_LONGEST_SHOWN])
+        return InvalidInput(
+            told, remedy=f"The fields are {fields}." if fields else "Leave it out.", field=unknown[1][:_LONGEST_SHOWN]
+        )
     remedy = next((r for word, r in _REMEDIES.items() if said.startswith(f"expected {word}")), "Correct the value.")
     return InvalidInput(f"{path or what}: {said}{f' ({what})' if path else ''}.", remedy=remedy, field=path)
 
@@ -176,7 +196,9 @@ def _in_words(types: str) -> str:
 
 
 def _steps(raw: str, message: str, model: Any, value: Any) -> list[str | int]:
-    """``$.a.b[0][...]`` -> ["a", "b", 0, "the key"]: msgspec does not name the key of a map, so the one at fault is looked for."""
+    """``$.a.b[0][...]`` -> ["a", "b", 0, "the key"]: msgspec does not name the key of a map, so the one at fault is
+    looked for.
+    """
     if not raw.startswith("$"):
         return []
     steps: list[str | int] = []
@@ -191,7 +213,9 @@ def _steps(raw: str, message: str, model: Any, value: Any) -> list[str | int]:
 
 
 def _key_at_fault(model: Any, value: Any, steps: list[str | int]) -> str:
-    """The key of the map at ``steps`` without whose value the rest is refused. Halves the map, so large ones are no work."""
+    """The key of the map at ``steps`` without whose value the rest is refused. Halves the map, so large ones are no
+    work.
+    """
     keys = list(_at(value, steps))
     while len(keys) > 1:
         half = keys[: len(keys) // 2]
@@ -215,7 +239,9 @@ def _at(value: Any, steps: list[str | int]) -> Any:
 
 
 def _replaced(value: Any, steps: list[str | int], new: Any) -> Any:
-    """``value`` with only what leads to ``steps``, where ``new`` is: nothing else of it can be what is refused (models require no key)."""
+    """``value`` with only what leads to ``steps``, where ``new`` is: nothing else of it can be what is refused (models
+    require no key).
+    """
     if not steps:
         return new
     inner = _replaced(value[steps[0]], steps[1:], new)
@@ -231,4 +257,8 @@ def _path(below: str, steps: list[str | int]) -> str:
 
 def _shown(value: Any) -> str:
     text = str(value)
-    return repr(text[:_LONGEST_SHOWN] + ("..." if len(text) > _LONGEST_SHOWN else "")) if isinstance(value, str) else text[:_LONGEST_SHOWN]
+    return (
+        repr(text[:_LONGEST_SHOWN] + ("..." if len(text) > _LONGEST_SHOWN else ""))
+        if isinstance(value, str)
+        else text[:_LONGEST_SHOWN]
+    )

@@ -15,8 +15,8 @@ _MISSING: Final = object()
 def recorded_change(before: Any, after: Any) -> dict[str, Any]:
     """``{"before", "after", "diff"}``, ready for JSON, of two documents; None stands for one that was not there.
 
-    ``diff`` is a list of ``{"path", "before", "after"}`` with only the side that exists; ``path`` is written as in refusals
-    (``streamConfigMaps[0].topic``). A secret that changed is listed, masked on both sides.
+    ``diff`` is a list of ``{"path", "before", "after"}`` with only the side that exists; ``path`` is written as in
+    refusals (``streamConfigMaps[0].topic``). A secret that changed is listed, masked on both sides.
     """
     shown_before, shown_after = mask(before), mask(after)
     found = _differences((before, shown_before), (after, shown_after), "")

@@ -1,4 +1,6 @@
-"""Regular expressions that users write: matched by RE2 in time that grows with the text, within a bound of length and memory."""
+"""Regular expressions that users write: matched by RE2 in time that grows with the text, within a bound of length and
+memory.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ MAX_LENGTH: Final = 1_000
 #: Bytes that one compiled pattern may take, with what matching remembers.
 _MAX_MEMORY: Final = 4 << 20
 _REMEDY: Final = (
-    "Patterns are run by RE2: of Java's, lookahead, lookbehind, back-references, possessive repetition and classes within classes"
+    "Patterns are run by RE2: of Java's, lookahead, lookbehind, back-references, possessive repetition and "
+    "classes within classes"
     " are not known, and repetition counts end at 1000."
 )
 
@@ -33,13 +36,17 @@ class UsersPattern:
         return self._compiled.fullmatch(os.fsencode(text)) is not None
 
     def parts(self, text: str) -> tuple[str, ...] | None:
-        """The whole text and what each group matched (empty: nothing); None when the pattern does not cover the whole text."""
+        """The whole text and what each group matched (empty: nothing); None when the pattern does not cover the whole
+        text.
+        """
         found = self._compiled.fullmatch(os.fsencode(text))
         return None if found is None else tuple(os.fsdecode(found.group(i) or b"") for i in range(self.groups + 1))
 
 
 def users_pattern(text: str, *, dot_is_all: bool = False) -> UsersPattern:
-    """Compile a pattern; ``dot_is_all``: a dot matches line ends, too. Raises InvalidInput saying what is wrong with it."""
+    """Compile a pattern; ``dot_is_all``: a dot matches line ends, too. Raises InvalidInput saying what is wrong with
+    it.
+    """
     if len(text) > MAX_LENGTH:
         raise InvalidInput(f"The pattern has {len(text)} characters; at most {MAX_LENGTH} are allowed.")
     if "&&" in text:  # RE2 takes Java's intersection of classes for two characters
@@ -54,6 +61,10 @@ def _compile(text: str, dot_is_all: bool) -> UsersPattern:
     try:
         compiled = re2.compile(text.encode(), options)
     except (re2.error, UnicodeEncodeError) as error:
-        reason = error.args[0].decode("utf-8", "replace") if isinstance(error, re2.error) and error.args else "it is no valid text"
+        reason = (
+            error.args[0].decode("utf-8", "replace")
+            if isinstance(error, re2.error) and error.args
+            else "it is no valid text"
+        )
         raise InvalidInput(f"{text!r} is no pattern: {reason}.", remedy=_REMEDY) from error
     return UsersPattern(text, compiled.groups, compiled)

@@ -1,4 +1,6 @@
-"""Whole numbers in foreign text: ``isdigit`` takes digits that ``int`` refuses, and ``int`` fails on thousands of them."""
+"""Whole numbers in foreign text: ``isdigit`` takes digits that ``int`` refuses, and ``int`` fails on
+thousands of them.
+"""
 
 from __future__ import annotations
 

@@ -73,7 +73,9 @@ def decode(data: bytes | None) -> ZNRecord | None:
         text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
         return record_of(orjson.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, zlib.error) as error:
-        raise RecordCorrupt(f"The znode holds no valid record: {error}.", remedy="Repair or remove the znode.") from error
+        raise RecordCorrupt(
+            f"The znode holds no valid record: {error}.", remedy="Repair or remove the znode."
+        ) from error
 
 
 def record_of(body: Any) -> ZNRecord:

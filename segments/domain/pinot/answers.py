@@ -1,4 +1,6 @@
-"""Configs in what passes between a caller and a real Pinot: secrets masked in its answers, kept in what is sent to it."""
+"""Configs in what passes between a caller and a real Pinot: secrets masked in its answers, kept in what
+is sent to it.
+"""
 
 from __future__ import annotations
 
@@ -71,5 +73,7 @@ def _kept(config: Any, stored: Callable[[str, str], Any]) -> Any:
         return keep_secrets(config, None)
     found = stored(raw, str(suffix or kind))
     if found is None:
-        raise InvalidInput(f"Table '{name}' has no stored secrets: it does not exist.", remedy="Give the secrets themselves.")
+        raise InvalidInput(
+            f"Table '{name}' has no stored secrets: it does not exist.", remedy="Give the secrets themselves."
+        )
     return keep_secrets(config, found)

@@ -1,7 +1,8 @@
-"""What a Pinot controller deletes by itself, and when: at a start with forceCleanup, at a revert, in its own retention pass.
+"""What a Pinot controller deletes by itself, and when: at a start with forceCleanup, at a revert, in its own retention
+pass.
 
-We can not prevent it, only see it coming: refuse what would destroy what somebody pinned, and tell until when a rollback is possible.
-Rules: lineage.md 4.2, 6 and 7; real-pinot.md 5.7 for versions up to 1.5.1.
+We can not prevent it, only see it coming: refuse what would destroy what somebody pinned, and tell until when a
+rollback is possible. Rules: lineage.md 4.2, 6 and 7; real-pinot.md 5.7 for versions up to 1.5.1.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _HONOURED: Final = PinotVersion(1, 6, 0, is_release=False)
 
 
 def deleted_by_start(lineage: Lineage, wanted: Replacement, *, is_refresh: bool) -> tuple[str, ...]:
-    """Segments that Pinot deletes when this start arrives: leftovers of failed pushes, and the snapshot before the present one."""
+    """Segments that Pinot deletes when this start arrives: leftovers of failed pushes, and the snapshot before the
+    present one.
+    """
     if not wanted.force_cleanup:
         return ()
     gone: list[str] = []
@@ -31,7 +34,9 @@ def deleted_by_start(lineage: Lineage, wanted: Replacement, *, is_refresh: bool)
         match entry.state:
             case State.REVERTED:
                 gone += entry.segments_to
-            case State.IN_PROGRESS if new_from.intersection(entry.segments_from) or new_to.intersection(entry.segments_to):
+            case State.IN_PROGRESS if new_from.intersection(entry.segments_from) or new_to.intersection(
+                entry.segments_to
+            ):
                 gone += [s for s in entry.segments_to if s not in new_to]
             case State.COMPLETED if is_refresh and Counter(wanted.segments_from) == Counter(entry.segments_to):
                 gone += entry.segments_from
@@ -41,7 +46,8 @@ def deleted_by_start(lineage: Lineage, wanted: Replacement, *, is_refresh: bool)
 def check_start(lineage: Lineage, wanted: Replacement, *, is_refresh: bool, ideal: Collection[str]) -> tuple[str, ...]:
     """As ``deleted_by_start``, of the segments that exist. StateConflict when it would delete what a pin protects.
 
-    Also when a new segment has the name of a reverted push's: its old file is deleted while the new one comes in (user-asks 5).
+    Also when a new segment has the name of a reverted push's: its old file is deleted while the new one comes in
+    (user-asks 5).
     """
     gone = deleted_by_start(lineage, wanted, is_refresh=is_refresh)
     pinned = sorted(lineage.pinned().intersection(gone))
@@ -55,8 +61,9 @@ def check_start(lineage: Lineage, wanted: Replacement, *, is_refresh: bool, idea
     if reused:
         raise StateConflict(
             f"Segment '{reused[0]}' was taken back, and Pinot still hides and deletes what has its name.",
-            remedy="Give new segments new names, or wait until Pinot's retention has dropped the reverted entry.", segments=reused,
-        )  # fmt: skip
+            remedy="Give new segments new names, or wait until Pinot's retention has dropped the reverted entry.",
+            segments=reused,
+        )
     return tuple(s for s in gone if s in ideal)
 
 
@@ -70,10 +77,11 @@ def check_revert(entry: Entry) -> None:
 
 
 def rollback_until_ms(entry: Entry, config: TableConfig, version: PinotVersion | None) -> int | None:
-    """Until when (epoch ms) Pinot's retention leaves the old side; None: the entry is not COMPLETED, or its old side is empty, so that
-    Pinot's next retention pass, nobody knows when, drops it.
+    """Until when (epoch ms) Pinot's retention leaves the old side; None: the entry is not COMPLETED, or its old side is
+    empty, so that Pinot's next retention pass, nobody knows when, drops it.
 
-    Up to 1.5.1 it is a day for REFRESH tables and the next retention pass for all others, whatever the table's config says.
+    Up to 1.5.1 it is a day for REFRESH tables and the next retention pass for all others, whatever the table's config
+    says.
     """
     if entry.state is not State.COMPLETED or not entry.segments_from:
         return None
@@ -91,9 +99,15 @@ def warnings(entry: Entry, config: TableConfig, version: PinotVersion | None) ->
         pin = " A pin holds us back, not Pinot." if entry.is_pinned else ""
         said.append(f"Pinot's own retention deletes the old side {when}; this can not be prevented from here.{pin}")
         if config.is_refresh:
-            said.append("The next push with forceCleanup that replaces exactly this entry's new side deletes the old side when it starts.")
+            said.append(
+                "The next push with forceCleanup that replaces exactly this entry's new side deletes the old "
+                "side when it starts."
+            )
             if capability(KEEPS_SNAPSHOTS).lacking(version):
                 said.append(capability(KEEPS_SNAPSHOTS).lacking(version))
     if entry.state is not State.REVERTED and entry.segments_to:
-        said.append("A revert deletes the new side at once: Pinot keeps its files in Deleted_Segments for its own time, 7 days by default.")
+        said.append(
+            "A revert deletes the new side at once: Pinot keeps its files in Deleted_Segments for its own time, "
+            "7 days by default."
+        )
     return said

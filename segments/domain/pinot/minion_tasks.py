@@ -1,7 +1,8 @@
-"""Minion tasks of Apache Pinot as its REST API tells them: states, numbers of sub-tasks, times, and which tables ask for them.
+"""Minion tasks of Apache Pinot as its REST API tells them: states, numbers of sub-tasks, times, and which tables ask
+for them.
 
-The shapes were read from the controllers of 0.11.0, 1.2.0 and 1.5.1 and seen on a running 0.11.0. Times are texts in the zone of the
-controller's machine; only one in UTC is a moment for sure, any other is shown as it came.
+The shapes were read from the controllers of 0.11.0, 1.2.0 and 1.5.1 and seen on a running 0.11.0. Times are texts in
+the zone of the controller's machine; only one in UTC is a moment for sure, any other is shown as it came.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _LONG_NUMBER: Final = re.compile(r"_([0-9]{10,40})")
 
 @dataclass(frozen=True)
 class Told:
-    """A moment as Pinot tells it: ``ms`` (epoch milliseconds) where that is certain, else only its ``text``; neither: not told."""
+    """A moment as Pinot tells it: ``ms`` (epoch milliseconds) where that is certain, else only its ``text``; neither:
+    not told.
+    """
 
     ms: int | None = None
     text: str = ""
@@ -59,8 +62,9 @@ class SubTask:
 
 @dataclass(frozen=True)
 class MinionTask:
-    """One task with its sub-tasks. ``total`` None: their number is not told. ``subtasks``: those that the controller tells of, which may
-    be the unfinished and failed ones only. ``note``: what could not be read of it, and why."""
+    """One task with its sub-tasks. ``total`` None: their number is not told. ``subtasks``: those that the controller
+    tells of, which may be the unfinished and failed ones only. ``note``: what could not be read of it, and why.
+    """
 
     name: str
     state: str
@@ -83,7 +87,9 @@ class MinionTask:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """What its failed sub-tasks say, each text once. A task whose sub-tasks all failed is COMPLETED all the same."""
+        """What its failed sub-tasks say, each text once. A task whose sub-tasks all failed is COMPLETED
+        all the same.
+        """
         return tuple(dict.fromkeys(s.info for s in self.subtasks if s.is_failed and s.info))
 
     @property
@@ -97,7 +103,9 @@ class MinionTask:
 
 
 def task_of(name: str, state: str, body: Any) -> MinionTask:
-    """From GET /tasks/task/{name}/debug. ``state`` holds where the answer has none; what is no such answer is a task without details."""
+    """From GET /tasks/task/{name}/debug. ``state`` holds where the answer has none; what is no such answer is a task
+    without details.
+    """
     told = body if isinstance(body, dict) else {}
     counts = told.get("subtaskCount") if isinstance(told.get("subtaskCount"), dict) else None
     number = _numbers(counts or {})
@@ -124,11 +132,17 @@ def task_of_states(name: str, state: str, states: Any, note: str) -> MinionTask:
     subtasks = tuple(SubTask(sub, told) for sub, told in sorted(known.items(), key=lambda item: _in_order(item[0])))
     counted = [s.state for s in subtasks]
     return MinionTask(
-        name=name, state=state, total=len(subtasks) if known else None, completed=counted.count("COMPLETED"),
-        running=counted.count("RUNNING"), failed=sum(s.is_failed for s in subtasks),
-        waiting=sum(s not in {"COMPLETED", "RUNNING"} and s not in _FAILED_STATES for s in counted), subtasks=subtasks, note=note,
+        name=name,
+        state=state,
+        total=len(subtasks) if known else None,
+        completed=counted.count("COMPLETED"),
+        running=counted.count("RUNNING"),
+        failed=sum(s.is_failed for s in subtasks),
+        waiting=sum(s not in {"COMPLETED", "RUNNING"} and s not in _FAILED_STATES for s in counted),
+        subtasks=subtasks,
+        note=note,
         created=made_at(name),
-    )  # fmt: skip
+    )
 
 
 def made_at(name: str) -> Told:
@@ -151,7 +165,9 @@ def count_states(states: Mapping[str, str]) -> dict[str, int]:
 
 
 def asked_for(config: Any) -> dict[str, str]:
-    """{type of task: its cron expression, empty without one} that a table's config asks for; nothing for what is no config."""
+    """{type of task: its cron expression, empty without one} that a table's config asks for; nothing for what is no
+    config.
+    """
     task = config.get("task") if isinstance(config, dict) else None
     types = task.get("taskTypeConfigsMap") if isinstance(task, dict) else None
     if not isinstance(types, dict):
@@ -160,7 +176,9 @@ def asked_for(config: Any) -> dict[str, str]:
 
 
 def told_time(value: Any) -> Told:
-    """Epoch milliseconds as a number, ISO 8601 or ``yyyy-MM-dd HH:mm:ss z``; anything else is kept as the text that it is."""
+    """Epoch milliseconds as a number, ISO 8601 or ``yyyy-MM-dd HH:mm:ss z``; anything else is kept as the text that it
+    is.
+    """
     if isinstance(value, bool) or value in (None, ""):
         return NOT_TOLD
     if isinstance(value, int | float):
@@ -180,9 +198,14 @@ def _subtask(body: Mapping[str, Any]) -> SubTask:
     configs = config.get("configs") if isinstance(config, dict) else None
     table = configs.get("tableName") if isinstance(configs, dict) else ""
     return SubTask(
-        str(body.get("taskId") or ""), str(body.get("state") or ""), str(body.get("participant") or ""), str(table or ""),
-        told_time(body.get("startTime")), told_time(body.get("finishTime")), str(body.get("info") or ""),
-    )  # fmt: skip
+        str(body.get("taskId") or ""),
+        str(body.get("state") or ""),
+        str(body.get("participant") or ""),
+        str(table or ""),
+        told_time(body.get("startTime")),
+        told_time(body.get("finishTime")),
+        str(body.get("info") or ""),
+    )
 
 
 def _last_finished(state: str, subtasks: Iterable[SubTask]) -> Told:

@@ -1,8 +1,9 @@
-"""What a request that is passed on to a real Pinot may need: which right, for which table; and which are never passed on.
+"""What a request that is passed on to a real Pinot may need: which right, for which table; and which are never passed
+on.
 
-Pinot changes things by GET here and there (a table's ``state``, its servers' commit protocol), and tells secrets to who may read: users,
-settings of the process, raw znodes. So reading is for readers only where a path is known to be harmless; all else is for those who may
-administer.
+Pinot changes things by GET here and there (a table's ``state``, its servers' commit protocol), and tells secrets to who
+may read: users, settings of the process, raw znodes. So reading is for readers only where a path is known to be
+harmless; all else is for those who may administer.
 """
 
 from __future__ import annotations
@@ -17,26 +18,64 @@ from segments.errors import Forbidden, InvalidInput
 _LONGEST: Final = 2000
 _READS: Final = ("GET", "HEAD", "OPTIONS")
 #: First parts of paths whose GETs change nothing and tell no secrets.
-_HARMLESS: Final = frozenset({
-    "tables", "segments", "schemas", "tableConfigs", "instances", "tenants", "brokers", "version", "health", "leader", "tasks", "cluster",
-    "debug", "periodictask",
-})  # fmt: skip
+_HARMLESS: Final = frozenset(
+    {
+        "tables",
+        "segments",
+        "schemas",
+        "tableConfigs",
+        "instances",
+        "tenants",
+        "brokers",
+        "version",
+        "health",
+        "leader",
+        "tasks",
+        "cluster",
+        "debug",
+        "periodictask",
+    }
+)
 #: What servers and controllers say to one another about a commit; a stray message can lose rows.
-_PROTOCOL: Final = frozenset({
-    "segmentConsumed", "segmentStoppedConsuming", "segmentCommit", "segmentCommitStart", "segmentUpload", "segmentCommitUpload",
-    "segmentCommitEnd", "segmentCommitEndWithMetadata", "extendBuildTime", "segmentBuildDeterministicFailure", "reduceSegmentSizeAndReset",
-})  # fmt: skip
+_PROTOCOL: Final = frozenset(
+    {
+        "segmentConsumed",
+        "segmentStoppedConsuming",
+        "segmentCommit",
+        "segmentCommitStart",
+        "segmentUpload",
+        "segmentCommitUpload",
+        "segmentCommitEnd",
+        "segmentCommitEndWithMetadata",
+        "extendBuildTime",
+        "segmentBuildDeterministicFailure",
+        "reduceSegmentSizeAndReset",
+    }
+)
 _OF_TABLES: Final = ("tables", "segments", "schemas", "tableConfigs")
 #: Second parts that are no table's name.
 _NO_TABLE: Final = frozenset({
     "validate", "validateTableAndSchema", "forceCommitStatus", "batchUpload", "reingested", "recommender", "rebalance",
 })  # fmt: skip
 #: Last parts of changes of a table that need ``operate`` only, as they do on the own cluster.
-_OPERATE: Final = frozenset({
-    "reset", "reload", "pauseConsumption", "resumeConsumption", "pauseTopicConsumption", "resumeTopicConsumption", "forceCommit",
-    "uploadFromServerToDeepstore",
-})  # fmt: skip
-_CHECKS: Final = (("tables", "validate"), ("schemas", "validate"), ("tableConfigs", "validate"), ("tables", "validateTableAndSchema"))
+_OPERATE: Final = frozenset(
+    {
+        "reset",
+        "reload",
+        "pauseConsumption",
+        "resumeConsumption",
+        "pauseTopicConsumption",
+        "resumeTopicConsumption",
+        "forceCommit",
+        "uploadFromServerToDeepstore",
+    }
+)
+_CHECKS: Final = (
+    ("tables", "validate"),
+    ("schemas", "validate"),
+    ("tableConfigs", "validate"),
+    ("tables", "validateTableAndSchema"),
+)
 
 
 @dataclass(frozen=True)
@@ -48,15 +87,22 @@ class Needed:
 
 
 def check_path(path: str) -> list[str]:
-    """The parts of a decoded path without its leading slash. InvalidInput for what could lead elsewhere than it says."""
+    """The parts of a decoded path without its leading slash. InvalidInput for what could lead elsewhere
+    than it says.
+    """
     parts = path.split("/")
     if parts and parts[-1] == "":
         parts.pop()
     is_odd = any(p in ("", ".", "..") or p.startswith("..;") or not p.isprintable() or "\\" in p for p in parts)
     if not parts or is_odd or len(path) > _LONGEST:
-        raise InvalidInput(f"'/{path[:200]}' is no path of Pinot's REST API.", remedy="Leave out '.', '..' and empty parts.")
+        raise InvalidInput(
+            f"'/{path[:200]}' is no path of Pinot's REST API.", remedy="Leave out '.', '..' and empty parts."
+        )
     if parts[0] in _PROTOCOL:
-        raise Forbidden(f"'/{parts[0]}' is what Pinot's servers say to their controller; it is not passed on.", remedy="Ask Pinot itself.")
+        raise Forbidden(
+            f"'/{parts[0]}' is what Pinot's servers say to their controller; it is not passed on.",
+            remedy="Ask Pinot itself.",
+        )
     return parts
 
 

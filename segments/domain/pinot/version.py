@@ -1,7 +1,8 @@
 """What a version of Apache Pinot can do, and the sentence that says why something is lacking.
 
-Facts were read from the controllers of 0.11.0, 1.2.0 and 1.5.1 and tried on running ones. Between a version that is known to lack
-something and one that is known to have it nothing is claimed: the cluster is asked, and says so itself when it can not.
+Facts were read from the controllers of 0.11.0, 1.2.0 and 1.5.1 and tried on running ones. Between a version that is
+known to lack something and one that is known to have it nothing is claimed: the cluster is asked, and says so itself
+when it can not.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def parse_version(text: str | None) -> PinotVersion | None:
 
 
 class Has(StrEnum):
-    """Whether a version has a capability. UNKNOWN: between the versions that were looked at, or the version itself is not known."""
+    """Whether a version has a capability. UNKNOWN: between the versions that were looked at, or the version itself is
+    not known.
+    """
 
     YES = "yes"
     NO = "no"
@@ -46,8 +49,10 @@ class Has(StrEnum):
 
 @dataclass(frozen=True)
 class Capability:
-    """``absent_in``: the newest version known to lack it (None: none was found that does); ``present_in``: the oldest known to have it
-    (None: no released version has). ``reason`` follows the version's name: "Pinot 0.11.0 <reason>"; ``instead``: what we do then."""
+    """``absent_in``: the newest version known to lack it (None: none was found that does); ``present_in``: the oldest
+    known to have it (None: no released version has). ``reason`` follows the version's name: "Pinot 0.11.0 <reason>";
+    ``instead``: what we do then.
+    """
 
     name: str
     title: str
@@ -59,7 +64,11 @@ class Capability:
     def in_version(self, version: PinotVersion | None) -> Has:
         """Has this version it?"""
         if self.present_in is None:
-            return Has.NO if version is not None and self.absent_in is not None and version <= self.absent_in else Has.UNKNOWN
+            return (
+                Has.NO
+                if version is not None and self.absent_in is not None and version <= self.absent_in
+                else Has.UNKNOWN
+            )
         if version is None:
             return Has.UNKNOWN if self.absent_in is not None else Has.YES
         if version >= self.present_in:
@@ -117,55 +126,202 @@ END_PART: Final = "endOfAPart"
 RESTORE: Final = "restore"
 
 CAPABILITIES: Final[tuple[Capability, ...]] = (
-    Capability(REPLACE, "Start, end and revert of replacements", PinotVersion(0, 6), _0_10, "has no replacement protocol"),
+    Capability(
+        REPLACE, "Start, end and revert of replacements", PinotVersion(0, 6), _0_10, "has no replacement protocol"
+    ),
     Capability(PAUSE, "Pause and resume of a table", _0_10, _0_11, "can not pause the consumption of a table"),
-    Capability(FORCE_COMMIT, "Force commit of consuming segments", _0_10, _0_11, "can not be asked to commit consuming segments"),
-    Capability(FORCE_COMMIT_STATUS, "Progress of a force commit", _0_11, _1_2, "keeps no job of a force commit",
-               "We look at the segments instead."),
-    Capability(FORCE_COMMIT_SELECT, "Force commit of chosen partitions or segments", _0_11, _1_2,
-               "commits all consuming segments of a table or none"),
+    Capability(
+        FORCE_COMMIT,
+        "Force commit of consuming segments",
+        _0_10,
+        _0_11,
+        "can not be asked to commit consuming segments",
+    ),
+    Capability(
+        FORCE_COMMIT_STATUS,
+        "Progress of a force commit",
+        _0_11,
+        _1_2,
+        "keeps no job of a force commit",
+        "We look at the segments instead.",
+    ),
+    Capability(
+        FORCE_COMMIT_SELECT,
+        "Force commit of chosen partitions or segments",
+        _0_11,
+        _1_2,
+        "commits all consuming segments of a table or none",
+    ),
     Capability(FORCE_COMMIT_BATCH, "Force commit in batches", _1_2, _1_5, "has no batches of a force commit"),
-    Capability(PAUSE_COMMENT, "A comment with a pause", _1_2, _1_5, "has no field for the reason of a pause", "We keep it ourselves."),
-    Capability(RESUME_LAST, "consumeFrom=lastConsumed", _0_11, _1_2, "does not know the word lastConsumed",
-               "We leave it out, which means the same there."),
+    Capability(
+        PAUSE_COMMENT,
+        "A comment with a pause",
+        _1_2,
+        _1_5,
+        "has no field for the reason of a pause",
+        "We keep it ourselves.",
+    ),
+    Capability(
+        RESUME_LAST,
+        "consumeFrom=lastConsumed",
+        _0_11,
+        _1_2,
+        "does not know the word lastConsumed",
+        "We leave it out, which means the same there.",
+    ),
     Capability(PAUSE_TOPICS, "Pause of single topics", _1_2, _1_5, "can pause a whole table only"),
     Capability(PAUSE_PARTITIONS, "Pause of single partitions", _HEAD, None, "has no pause of single partitions"),
-    Capability(RESUME_OFFSETS, "Resume from offsets of your choice", _HEAD, None,
-               "can resume from lastConsumed, smallest or largest only"),
-    Capability(WATERMARKS, "Watermarks of partitions", _1_2, _1_5, "does not tell watermarks", "We compute them from its records."),
+    Capability(
+        RESUME_OFFSETS,
+        "Resume from offsets of your choice",
+        _HEAD,
+        None,
+        "can resume from lastConsumed, smallest or largest only",
+    ),
+    Capability(
+        WATERMARKS,
+        "Watermarks of partitions",
+        _1_2,
+        _1_5,
+        "does not tell watermarks",
+        "We compute them from its records.",
+    ),
     Capability(PAUSELESS, "Pauseless consumption", _1_2, _1_5, "has no pauseless consumption"),
-    Capability(REINGESTION, "Reingestion of failed segments", _1_2, _1_5, "has no reingestion of segments whose commit failed"),
-    Capability(DELETE_SEQUENCE, "Deleting the newest segments of partitions", _1_2, _1_5,
-               "can not delete segments from a sequence number on", "We choose the segments and delete them by name."),
-    Capability(DELETE_CHOOSE, "Deleting the segments of a time window", _0_11, _1_2, "has no deletion by time window",
-               "We choose the segments and delete them by name."),
-    Capability(DELETE_GUARD, "Refusing to delete segments of a replacement", _1_5, _HEAD,
-               "deletes segments of an unfinished or completed replacement without asking", "We refuse it here."),
-    Capability(BATCH_UPLOAD, "Many segments in one metadata push", _1_2, _1_5, "takes one segment per upload", "We send them one by one."),
-    Capability(RESET_ERRORS, "Reset of segments in ERROR only", _0_11, _1_2, "resets all segments of a table or one",
-               "We reset them one by one."),
-    Capability(RECORDS, "All segment records in one answer", _0_11, _1_2, "gives the records of segments one by one",
-               "We read them so."),
-    Capability(SEGMENT_LIST, "Lists without segments that are being deleted, and by time", _0_11, _1_2,
-               "lists segments until the last trace of them is deleted, and takes no times", "We read the ideal state."),
-    Capability(RUN_BY_POST, "Starting a periodic pass with POST", _1_2, _1_5, "starts periodic passes with GET only", "We send a GET."),
-    Capability(END_CHECKS_FROM, "End refused when the old side is gone", _1_5, _HEAD,
-               "ends a replacement whose old side was deleted", "We look before the end."),
-    Capability(KEEPS_SNAPSHOTS, "More than one snapshot to go back to", _HEAD, None,
-               "keeps one earlier snapshot of a REFRESH table: the third push with forceCleanup deletes the first one when it starts"),
-    Capability(CONSISTENT_KEY, "consistentDataPush in the table config", _0_11, _1_2, "forgets consistentDataPush in a table's config",
-               "Set pinotadmin.consistentDataPush to true in its metadata.customConfigs."),
-    Capability(CUSTOM_MAP, "customMap of a replacement", _0_11, _1_2, "refuses a start with a customMap", "We keep it and do not send it."),
-    Capability(END_PART, "End with fewer segments than the start named", _0_11, _1_2, "ends a replacement with all the segments it named",
-               "Upload all of them, or revert it."),
-    Capability(TASK_SUMMARY, "Summary of minion tasks", _1_2, _1_5, "has no summary of its tasks", "We count them by type."),
-    Capability(TASK_FINISH, "When a minion task finished", _0_11, _1_2, "does not tell when a task finished",
-               "We take the latest of its sub-tasks."),
-    Capability(SEGMENT_METADATA, "Columns of many segments in one answer", PinotVersion(1, 4), PinotVersion(1, 5),
-               "tells the columns of one segment or of all", "We ask for them one by one."),
-    Capability(RESTORE, "Restoring deleted segments", _HEAD, None, "can not bring deleted segments back",
-               "We can where a copy was kept when they were deleted through us."),
-)  # fmt: skip
+    Capability(
+        REINGESTION, "Reingestion of failed segments", _1_2, _1_5, "has no reingestion of segments whose commit failed"
+    ),
+    Capability(
+        DELETE_SEQUENCE,
+        "Deleting the newest segments of partitions",
+        _1_2,
+        _1_5,
+        "can not delete segments from a sequence number on",
+        "We choose the segments and delete them by name.",
+    ),
+    Capability(
+        DELETE_CHOOSE,
+        "Deleting the segments of a time window",
+        _0_11,
+        _1_2,
+        "has no deletion by time window",
+        "We choose the segments and delete them by name.",
+    ),
+    Capability(
+        DELETE_GUARD,
+        "Refusing to delete segments of a replacement",
+        _1_5,
+        _HEAD,
+        "deletes segments of an unfinished or completed replacement without asking",
+        "We refuse it here.",
+    ),
+    Capability(
+        BATCH_UPLOAD,
+        "Many segments in one metadata push",
+        _1_2,
+        _1_5,
+        "takes one segment per upload",
+        "We send them one by one.",
+    ),
+    Capability(
+        RESET_ERRORS,
+        "Reset of segments in ERROR only",
+        _0_11,
+        _1_2,
+        "resets all segments of a table or one",
+        "We reset them one by one.",
+    ),
+    Capability(
+        RECORDS,
+        "All segment records in one answer",
+        _0_11,
+        _1_2,
+        "gives the records of segments one by one",
+        "We read them so.",
+    ),
+    Capability(
+        SEGMENT_LIST,
+        "Lists without segments that are being deleted, and by time",
+        _0_11,
+        _1_2,
+        "lists segments until the last trace of them is deleted, and takes no times",
+        "We read the ideal state.",
+    ),
+    Capability(
+        RUN_BY_POST,
+        "Starting a periodic pass with POST",
+        _1_2,
+        _1_5,
+        "starts periodic passes with GET only",
+        "We send a GET.",
+    ),
+    Capability(
+        END_CHECKS_FROM,
+        "End refused when the old side is gone",
+        _1_5,
+        _HEAD,
+        "ends a replacement whose old side was deleted",
+        "We look before the end.",
+    ),
+    Capability(
+        KEEPS_SNAPSHOTS,
+        "More than one snapshot to go back to",
+        _HEAD,
+        None,
+        "keeps one earlier snapshot of a REFRESH table: the third push with forceCleanup deletes the "
+        "first one when it starts",
+    ),
+    Capability(
+        CONSISTENT_KEY,
+        "consistentDataPush in the table config",
+        _0_11,
+        _1_2,
+        "forgets consistentDataPush in a table's config",
+        "Set pinotadmin.consistentDataPush to true in its metadata.customConfigs.",
+    ),
+    Capability(
+        CUSTOM_MAP,
+        "customMap of a replacement",
+        _0_11,
+        _1_2,
+        "refuses a start with a customMap",
+        "We keep it and do not send it.",
+    ),
+    Capability(
+        END_PART,
+        "End with fewer segments than the start named",
+        _0_11,
+        _1_2,
+        "ends a replacement with all the segments it named",
+        "Upload all of them, or revert it.",
+    ),
+    Capability(
+        TASK_SUMMARY, "Summary of minion tasks", _1_2, _1_5, "has no summary of its tasks", "We count them by type."
+    ),
+    Capability(
+        TASK_FINISH,
+        "When a minion task finished",
+        _0_11,
+        _1_2,
+        "does not tell when a task finished",
+        "We take the latest of its sub-tasks.",
+    ),
+    Capability(
+        SEGMENT_METADATA,
+        "Columns of many segments in one answer",
+        PinotVersion(1, 4),
+        PinotVersion(1, 5),
+        "tells the columns of one segment or of all",
+        "We ask for them one by one.",
+    ),
+    Capability(
+        RESTORE,
+        "Restoring deleted segments",
+        _HEAD,
+        None,
+        "can not bring deleted segments back",
+        "We can where a copy was kept when they were deleted through us.",
+    ),
+)
 
 _BY_NAME: Final = {c.name: c for c in CAPABILITIES}
 

@@ -1,4 +1,6 @@
-"""Java's PathMatcher patterns (``glob:`` and ``regex:``), as ingestion jobs use them to choose files; both are run by RE2."""
+"""Java's PathMatcher patterns (``glob:`` and ``regex:``), as ingestion jobs use them to choose files; both are run by
+RE2.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,21 @@ def parse_pattern(text: str) -> UsersPattern:
     if not colon or kind.lower() not in ("glob", "regex"):
         raise InvalidInput(f"'{text[:200]}' is no file name pattern.", remedy=_REMEDY)
     if len(body) > MAX_LENGTH // 4:
-        raise InvalidInput(f"'{text[:40]}...' is no file name pattern: it is longer than {MAX_LENGTH // 4} characters.", remedy=_REMEDY)
+        raise InvalidInput(
+            f"'{text[:40]}...' is no file name pattern: it is longer than {MAX_LENGTH // 4} characters.", remedy=_REMEDY
+        )
     try:
         return users_pattern(body if kind.lower() == "regex" else _glob_to_regex(body), dot_is_all=True)
     except InvalidInput as error:
-        raise InvalidInput(f"'{text}' is no file name pattern: {error.message}", remedy=error.remedy or _REMEDY) from error
+        raise InvalidInput(
+            f"'{text}' is no file name pattern: {error.message}", remedy=error.remedy or _REMEDY
+        ) from error
 
 
 def _glob_to_regex(glob: str) -> str:
-    """``**`` crosses folders, ``*`` and ``?`` do not; ``[a-z]``, ``[!a]``, ``{a,b}`` and ``\\`` as in Java. Raises InvalidInput."""
+    """``**`` crosses folders, ``*`` and ``?`` do not; ``[a-z]``, ``[!a]``, ``{a,b}`` and ``\\`` as in Java. Raises
+    InvalidInput.
+    """
     out: list[str] = []
     at, in_group = 0, False
     while at < len(glob):

@@ -1,4 +1,6 @@
-"""Pinot's ingestion job specification as a typed model: every key with the type that Pinot reads it as; which are refused, and why."""
+"""Pinot's ingestion job specification as a typed model: every key with the type that Pinot reads it as; which are
+refused, and why.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ REFUSED: Final = {
 
 
 class ExtraConfigs(Model):
-    """``extraConfigs`` of the execution framework and of the push: ours, but for the two folders, which are taken without effect."""
+    """``extraConfigs`` of the execution framework and of the push: ours, but for the two folders, which are taken
+    without effect.
+    """
 
     staging_dir: Text | None = None
     dependency_jar_dir: Text | None = None
@@ -98,7 +102,9 @@ class PushJob(Model):
 
 
 class JobSpec(Model):
-    """The whole specification. What is ``Any`` describes where Pinot's own runners put files, and is taken without effect."""
+    """The whole specification. What is ``Any`` describes where Pinot's own runners put files, and is taken without
+    effect.
+    """
 
     job_type: Text | None = None
     input_dir: str | None = msgspec.field(default=None, name="inputDirURI")
@@ -126,7 +132,10 @@ class JobSpec(Model):
 def keys_of(model: type[msgspec.Struct]) -> Mapping[str, type[msgspec.Struct] | None]:
     """Every key of a model, with the model of what stands below it where there is one."""
     kinds = {field.encode_name: (field.type, *get_args(field.type)) for field in msgspec.structs.fields(model)}
-    return {key: next((t for t in found if isinstance(t, type) and issubclass(t, msgspec.Struct)), None) for key, found in kinds.items()}
+    return {
+        key: next((t for t in found if isinstance(t, type) and issubclass(t, msgspec.Struct)), None)
+        for key, found in kinds.items()
+    }
 
 
 def dotted_keys(model: type[msgspec.Struct], below: str = "") -> Iterator[str]:

@@ -1,6 +1,7 @@
 """A push's frozen plan: input files with fingerprints, parts (one segment each), and which steps are still to do.
 
-Nothing in a plan depends on who carries it out or how often: names, order and cuts are fixed when it is made (batch-push.md 5).
+Nothing in a plan depends on who carries it out or how often: names, order and cuts are fixed when it is made
+(batch-push.md 5).
 """
 
 from __future__ import annotations
@@ -62,14 +63,16 @@ def part_from_json(body: Mapping[str, Any]) -> Part:
 def parts_by_file(files: Sequence[InputFile]) -> list[Part]:
     """One segment per file, in the order of their paths.
 
-    Sequence ids count over all folders: Pinot's default counts within each, which gives files of two folders one name (W9).
-    With one folder, the usual case, both are the same.
+    Sequence ids count over all folders: Pinot's default counts within each, which gives files of two folders one name
+    (W9). With one folder, the usual case, both are the same.
     """
     return [Part(i, i, (Piece(f),)) for i, f in enumerate(sorted(files, key=lambda f: f.path))]
 
 
 def parts_by_rows(files: Sequence[InputFile], rows: Mapping[str, int], target: int) -> list[Part]:
-    """Segments of ``target`` rows (the last may have fewer), cut through and across files in the order of their paths."""
+    """Segments of ``target`` rows (the last may have fewer), cut through and across files in the order
+    of their paths.
+    """
     parts: list[Part] = []
     pieces: list[Piece] = []
     room = target
@@ -84,7 +87,9 @@ def parts_by_rows(files: Sequence[InputFile], rows: Mapping[str, int], target: i
     return parts
 
 
-def _stretches(files: Sequence[InputFile], rows: Mapping[str, int], target: int) -> Iterator[tuple[InputFile, int, int]]:
+def _stretches(
+    files: Sequence[InputFile], rows: Mapping[str, int], target: int
+) -> Iterator[tuple[InputFile, int, int]]:
     """Row ranges of files in order, none crossing a multiple of ``target`` counted over all files."""
     passed = 0
     for file in sorted(files, key=lambda f: f.path):
@@ -113,8 +118,8 @@ class Step(StrEnum):
 def next_step(entry: Entry | None, *, started: bool) -> Step:
     """From our entry as it is in the lineage now (None: not there) and whether we know that it was started.
 
-    An entry that somebody reverted, or that is gone after it was started, is never opened again: what it replaced may have changed.
-    A COMPLETED one needs nothing: the reply was lost, not the switch.
+    An entry that somebody reverted, or that is gone after it was started, is never opened again: what it replaced may
+    have changed. A COMPLETED one needs nothing: the reply was lost, not the switch.
     """
     if entry is None:
         return Step.GIVE_UP if started else Step.START
@@ -122,5 +127,7 @@ def next_step(entry: Entry | None, *, started: bool) -> Step:
 
 
 def must_revert(entry: Entry | None) -> bool:
-    """A failed push takes back only what is its own and still open; a completed switch is never undone by a late failure (W3, W11)."""
+    """A failed push takes back only what is its own and still open; a completed switch is never undone by a late
+    failure (W3, W11).
+    """
     return entry is not None and entry.state is State.IN_PROGRESS

@@ -1,4 +1,6 @@
-"""What a push found in its input: columns ignored, defaults filled in, rows that do not fit; bounded, and with a limit."""
+"""What a push found in its input: columns ignored, defaults filled in, rows that do not fit; bounded,
+and with a limit.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-#: Bad values listed of one part and of a push, ignored columns listed, and characters shown of a value and of a file's path.
+#: Bad values listed of one part and of a push, ignored columns listed, and characters shown of a value and of a file's
+#: path.
 MOST_OF_PART: Final = 200
 MOST: Final = 1000
 MOST_COLUMNS: Final = 500
@@ -16,7 +19,9 @@ MOST_PATH: Final = 1000
 
 @dataclass(frozen=True)
 class BadValue:
-    """A row that does not fit: file, line of a text file or row of another (from 1), column (empty: the row as a whole), value, why."""
+    """A row that does not fit: file, line of a text file or row of another (from 1), column (empty: the row as a
+    whole), value, why.
+    """
 
     file: str
     line: int | None
@@ -33,7 +38,8 @@ class BadValue:
 
 @dataclass(frozen=True)
 class PushReport:
-    """``ignored`` is {column: files that have it}, ``defaults`` {column: rows}; ``bad`` are the first bad values of ``bad_rows`` rows.
+    """``ignored`` is {column: files that have it}, ``defaults`` {column: rows}; ``bad`` are the first bad values of
+    ``bad_rows`` rows.
 
     ``is_complete``: all was examined; if not, there are at least so many bad rows.
     """

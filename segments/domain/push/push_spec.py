@@ -1,7 +1,8 @@
 """Pinot's ingestion job specification: which keys exist, their defaults, and which of them a push here can honour.
 
-Three kinds of keys: used, accepted without effect (they describe where Pinot's own runners put files or which classes they load), and
-refused with the reason. Unknown keys are refused with path and line. Keys and their types are in ``push_model``.
+Three kinds of keys: used, accepted without effect (they describe where Pinot's own runners put files or which classes
+they load), and refused with the reason. Unknown keys are refused with path and line. Keys and their types are in
+``push_model``.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ _EXTRA: Final = "executionFrameworkSpec.extraConfigs"
 class PushSpec:
     """A checked specification. ``input_dir`` is a local path; ``body`` is the document as given, its secrets masked.
 
-    ``target_rows``: rows per segment (ours; None: one segment per file). ``atomic_append``: a push to an APPEND table goes through a
-    lineage entry with an empty old side, so that all its segments appear at once (ours). ``override_checks``: the reason for which the
-    table's checks may fail (ours).
+    ``target_rows``: rows per segment (ours; None: one segment per file). ``atomic_append``: a push to an APPEND table
+    goes through a lineage entry with an empty old side, so that all its segments appear at once (ours).
+    ``override_checks``: the reason for which the table's checks may fail (ours).
     """
 
     table: TableName
@@ -68,7 +69,9 @@ class PushSpec:
 
 
 def parse_spec(given: str | Mapping[str, Any]) -> PushSpec:
-    """Check a job specification given as YAML or JSON text, or as values. Raises InvalidInput naming the key, and its line if YAML."""
+    """Check a job specification given as YAML or JSON text, or as values. Raises InvalidInput naming the key, and its
+    line if YAML.
+    """
     body, lines = parse_text(given) if isinstance(given, str) else (dict(given), {})
     try:
         _check_keys(body, JobSpec, "")
@@ -87,24 +90,40 @@ def _spec(job: JobSpec, body: dict[str, Any]) -> PushSpec:
     names = job.segment_name_generator_spec or SegmentNameGenerator()
     kind = _name("segmentNameGeneratorSpec.type", names.type)
     if kind is not None and kind not in NAME_TYPES:
-        raise _bad("segmentNameGeneratorSpec.type", f"'{kind}' is not supported", f"Use one of {', '.join(NAME_TYPES)}.")
+        raise _bad(
+            "segmentNameGeneratorSpec.type", f"'{kind}' is not supported", f"Use one of {', '.join(NAME_TYPES)}."
+        )
     if len(job.pinot_cluster_specs or ()) > 1:
-        raise _bad("pinotClusterSpecs", "must name one cluster", "Push to each cluster with a specification of its own.")
+        raise _bad(
+            "pinotClusterSpecs", "must name one cluster", "Push to each cluster with a specification of its own."
+        )
     if (extra.segment_target_rows or 0) < 0:
-        raise _bad(f"{_EXTRA}.segmentTargetRows", "must be a whole number from 0 on", "Leave it out for one segment per file.")
+        raise _bad(
+            f"{_EXTRA}.segmentTargetRows", "must be a whole number from 0 on", "Leave it out for one segment per file."
+        )
     if extra.error_rate is not None and not 0 <= extra.error_rate <= 1:
-        raise _bad(f"{_EXTRA}.errorRate", "must be a number from 0 to 1", "0.01 lets one row in a hundred be bad; it is left out.")
+        raise _bad(
+            f"{_EXTRA}.errorRate",
+            "must be a number from 0 to 1",
+            "0.01 lets one row in a hundred be bad; it is left out.",
+        )
     return PushSpec(
-        table=_table(job), input_dir=_input_dir(job), recursive=job.search_recursively is None or bool(job.search_recursively),
+        table=_table(job),
+        input_dir=_input_dir(job),
+        recursive=job.search_recursively is None or bool(job.search_recursively),
         include=_pattern("includeFileNamePattern", job.include_file_name_pattern),
         exclude=_pattern("excludeFileNamePattern", job.exclude_file_name_pattern),
         reader=parse_reader(job.record_reader_spec or RecordReader()),
-        name_type=kind, name_configs={k: str(v) for k, v in (names.configs or {}).items() if v is not None},
+        name_type=kind,
+        name_configs={k: str(v) for k, v in (names.configs or {}).items() if v is not None},
         parallelism=job.segment_creation_job_parallelism or 0,
-        target_rows=extra.segment_target_rows or None, atomic_append=bool(extra.atomic_append),
-        fail_on_empty=bool(job.fail_on_empty_segment), override_checks=extra.override_checks or "", error_rate=extra.error_rate,
+        target_rows=extra.segment_target_rows or None,
+        atomic_append=bool(extra.atomic_append),
+        fail_on_empty=bool(job.fail_on_empty_segment),
+        override_checks=extra.override_checks or "",
+        error_rate=extra.error_rate,
         body=mask({k: v for k, v in body.items() if k != "authToken"}),
-    )  # fmt: skip
+    )
 
 
 def _extra(job: JobSpec) -> ExtraConfigs:
@@ -145,7 +164,11 @@ def _check_job(value: str | None) -> None:
         text = "is missing" if value is None else f"'{shown(value)}' does not exist"
         raise _bad("jobType", text, f"Use {_PUSHES[0]}.")
     if name in _OTHER_JOBS:
-        raise _bad("jobType", f"'{name}' is not supported: a push builds and registers segments in one session", f"Use {_PUSHES[0]}.")
+        raise _bad(
+            "jobType",
+            f"'{name}' is not supported: a push builds and registers segments in one session",
+            f"Use {_PUSHES[0]}.",
+        )
 
 
 def _table(job: JobSpec) -> TableName:
@@ -179,7 +202,11 @@ def _pattern(path: str, given: str | None) -> str | None:
 def _name(path: str, value: str | None) -> str | None:
     """A text that becomes a path or a name; nothing for the empty one."""
     if value and ("\x00" in value or len(value) > _LONGEST_TEXT):
-        raise _bad(path, f"holds the character U+0000, or more than {_LONGEST_TEXT} characters", "No path and no name can be that.")
+        raise _bad(
+            path,
+            f"holds the character U+0000, or more than {_LONGEST_TEXT} characters",
+            "No path and no name can be that.",
+        )
     return value or None
 
 

@@ -28,8 +28,9 @@ _PRESETS: Final = {"default": ",", "rfc4180": ",", "excel": ",", "tdf": "\t"}
 class ReaderSpec:
     """How to read input files. Only ``format`` matters unless it is csv.
 
-    ``header``: column names when the file has none (or, with ``skip_header``, instead of its own); None: the first line names them.
-    ``multi_value``: delimiter inside multi-value columns, None: never split. ``null_string`` reads as null, beside empty text.
+    ``header``: column names when the file has none (or, with ``skip_header``, instead of its own); None: the first line
+    names them. ``multi_value``: delimiter inside multi-value columns, None: never split. ``null_string`` reads as null,
+    beside empty text.
     """
 
     format: str
@@ -60,9 +61,12 @@ def parse_reader(spec: RecordReader) -> ReaderSpec:
     if name not in FORMATS:
         given = spec.data_format or spec.class_name
         raise InvalidInput(
-            f"'recordReaderSpec.dataFormat' {shown(given)!r} is not supported." if given else "'recordReaderSpec.dataFormat' is missing.",
-            remedy=f"Use one of {', '.join(FORMATS)}.", field="recordReaderSpec.dataFormat",
-        )  # fmt: skip
+            f"'recordReaderSpec.dataFormat' {shown(given)!r} is not supported."
+            if given
+            else "'recordReaderSpec.dataFormat' is missing.",
+            remedy=f"Use one of {', '.join(FORMATS)}.",
+            field="recordReaderSpec.dataFormat",
+        )
     return _csv(spec.configs or {}) if name == "csv" else ReaderSpec(name)
 
 
@@ -82,12 +86,19 @@ def _csv(configs: Mapping[str, Any]) -> ReaderSpec:
     if names is not None and len(set(names)) != len(names):
         raise _bad("header", "names a column twice", "Name every column once.")
     return ReaderSpec(
-        "csv", delimiter, names, bool(given.skip_header),
-        (_char("multiValueDelimiter", given.multi_value_delimiter) or ";") if _is_on(given.multi_value_delimiter_enabled) else None,
+        "csv",
+        delimiter,
+        names,
+        bool(given.skip_header),
+        (_char("multiValueDelimiter", given.multi_value_delimiter) or ";")
+        if _is_on(given.multi_value_delimiter_enabled)
+        else None,
         str(given.null_string_value) if given.null_string_value is not None else None,
-        _char("quoteCharacter", given.quote_character) or '"', _char("escapeCharacter", given.escape_character),
-        _is_on(given.ignore_surrounding_spaces), _is_on(given.ignore_empty_lines),
-    )  # fmt: skip
+        _char("quoteCharacter", given.quote_character) or '"',
+        _char("escapeCharacter", given.escape_character),
+        _is_on(given.ignore_surrounding_spaces),
+        _is_on(given.ignore_empty_lines),
+    )
 
 
 def _is_on(flag: Flag | None) -> bool:

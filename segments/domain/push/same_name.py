@@ -32,16 +32,23 @@ def would_replace(config: TableConfig, found: Sequence[SameName]) -> StateConfli
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     names = ", ".join(str(f) for f in found[:_SHOWN])
     return StateConflict(
-        f"The push would replace {len(found)} segment{'s' if len(found) > 1 else ''} of table '{config.table}' by name: {names}{more}.",
-        remedy=f"Push with overwrite=true to replace them; what is replaced is kept, and listed under Deleted. Or {_other_way(config)}.",
-        segments=[f.segment for f in found[:_LISTED]], count=len(found),
-        rowsBefore=_sum([f.rows_before for f in found]), rowsAfter=_sum([f.rows_after for f in found]),
-    )  # fmt: skip
+        f"The push would replace {len(found)} segment{'s' if len(found) > 1 else ''} of table '{config.table}' "
+        f"by name: {names}{more}.",
+        remedy="Push with overwrite=true to replace them; what is replaced is kept, and listed under Deleted. Or "
+        f"{_other_way(config)}.",
+        segments=[f.segment for f in found[:_LISTED]],
+        count=len(found),
+        rowsBefore=_sum([f.rows_before for f in found]),
+        rowsAfter=_sum([f.rows_after for f in found]),
+    )
 
 
 def _other_way(config: TableConfig) -> str:
     if config.is_refresh:
-        return "set ingestionConfig.batchIngestionConfig.consistentDataPush, and every push replaces the whole table in one switch"
+        return (
+            "set ingestionConfig.batchIngestionConfig.consistentDataPush, and every push replaces the whole table in "
+            "one switch"
+        )
     return "leave segmentNameGeneratorSpec out, and every push adds segments with names of its own"
 
 

@@ -1,7 +1,8 @@
-"""What one commit writes: the committed segment's record, its ideal-state row, and the segment that follows (completion.md 9, 10).
+"""What one commit writes: the committed segment's record, its ideal-state row, and the segment that follows
+(completion.md 9, 10).
 
-Invariant: all of it is one transaction (B12); afterwards the partition has exactly one latest segment, and that one starts at the
-committed end, or none is consuming because the partition is paused or has ended.
+Invariant: all of it is one transaction (B12); afterwards the partition has exactly one latest segment, and that one
+starts at the committed end, or none is consuming because the partition is paused or has ended.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ _MINUTE_MS: Final = 60_000
 class Built:
     """The committer's segment as it says of itself. ``size_bytes``: its folder, uncompressed, as the server reports it.
 
-    ``partitions`` is {column: partition metadata} in Pinot's JSON form. Times in epoch milliseconds, None where it has none.
+    ``partitions`` is {column: partition metadata} in Pinot's JSON form. Times in epoch milliseconds, None where it has
+    none.
     """
 
     crc: int
@@ -53,7 +55,8 @@ class Built:
 
 @dataclass(frozen=True)
 class Commit:
-    """One commit. ``end_offset`` is exclusive, text as the committer gave it; ``url`` "" means that only servers have the file.
+    """One commit. ``end_offset`` is exclusive, text as the committer gave it; ``url`` "" means that only servers have
+    the file.
 
     ``rows`` are those consumed, which may be more than were kept (0: not told). ``is_last``: the partition has ended.
     """
@@ -102,7 +105,8 @@ def consuming_record(
     partition_metadata: str | None = None,
     custom: Mapping[str, str] | None = None,
 ) -> ZNRecord:
-    """The record of a segment that is about to consume (completion.md 2, IN_PROGRESS). ``start_offset`` is an offset's text, verbatim.
+    """The record of a segment that is about to consume (completion.md 2, IN_PROGRESS). ``start_offset`` is an offset's
+    text, verbatim.
 
     ``partition_metadata`` is the JSON of ``domain.partition_metadata.stream_partition_metadata``.
     """
@@ -126,7 +130,8 @@ def consuming_row(instances: Iterable[str]) -> dict[str, str]:
 def plan_commit(commit: Commit, table: RealtimeTable, old: SegmentMetadata, ideal: ZNRecord, now_ms: int) -> CommitPlan:
     """The writes of one commit.
 
-    Raises StateConflict when the segment is not consuming any more, or its successor exists under another name (case 79).
+    Raises StateConflict when the segment is not consuming any more, or its successor exists under another name (case
+    79).
     """
     row = _checked_row(commit, old, ideal)
     last = _committed(commit, old, now_ms)
@@ -157,13 +162,19 @@ def busiest_server(ideal: ZNRecord) -> int:
 def _checked_row(commit: Commit, old: SegmentMetadata, ideal: ZNRecord) -> Mapping[str, str]:
     row, name = ideal.maps.get(commit.name.text), commit.name
     if old.status != IN_PROGRESS:
-        raise StateConflict(f"Segment '{name}' is {old.status}, not {IN_PROGRESS}.", remedy="It was committed or repaired meanwhile.")
+        raise StateConflict(
+            f"Segment '{name}' is {old.status}, not {IN_PROGRESS}.", remedy="It was committed or repaired meanwhile."
+        )
     if row is None or CONSUMING not in row.values():
-        raise StateConflict(f"No replica of segment '{name}' is to consume it.", remedy="It was taken out of the ideal state meanwhile.")
+        raise StateConflict(
+            f"No replica of segment '{name}' is to consume it.", remedy="It was taken out of the ideal state meanwhile."
+        )
     prefix = f"{name.raw}__{name.partition}__{name.sequence + 1}__"
     twin = next((s for s in ideal.maps if s.startswith(prefix)), None)
     if twin is not None:
-        raise StateConflict(f"The segment after '{name}' is a duplicate of existing segment '{twin}'.", remedy="Repair the partition.")
+        raise StateConflict(
+            f"The segment after '{name}' is a duplicate of existing segment '{twin}'.", remedy="Repair the partition."
+        )
     return row
 
 
@@ -203,7 +214,13 @@ def _done(commit: Commit, old: SegmentMetadata, learned: Mapping[str, str], now_
 
 
 def _successor(
-    commit: Commit, table: RealtimeTable, old: SegmentMetadata, ideal: ZNRecord, last: Committed, learned: Mapping[str, str], now_ms: int
+    commit: Commit,
+    table: RealtimeTable,
+    old: SegmentMetadata,
+    ideal: ZNRecord,
+    last: Committed,
+    learned: Mapping[str, str],
+    now_ms: int,
 ) -> ZNRecord:
     limit = flush_threshold.next_row_limit(table.flush, busiest_server(ideal), last, table.chance)
     return consuming_record(

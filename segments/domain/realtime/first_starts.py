@@ -1,4 +1,6 @@
-"""Offsets of a new table's partitions whose first segments did not fit into its creation: in its ideal state until those are made."""
+"""Offsets of a new table's partitions whose first segments did not fit into its creation: in its ideal state until
+those are made.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How many rows a consuming segment may take: fixed, shared by a server's partitions, or tuned to a wished size (completion.md 10)."""
+"""How many rows a consuming segment may take: fixed, shared by a server's partitions, or tuned to a wished size
+(completion.md 10).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _NEW_SHARE: Final = 0.1
 
 @dataclass(frozen=True)
 class Committed:
-    """A segment that was just committed: its rows and bytes, the limit it had, the ratio known before it, how long it consumed."""
+    """A segment that was just committed: its rows and bytes, the limit it had, the ratio known before it, how long it
+    consumed.
+    """
 
     rows: int
     size_bytes: int
@@ -41,7 +45,9 @@ def is_tuned(flush: FlushThresholds) -> bool:
 
 
 def row_limit(flush: FlushThresholds, partitions_per_server: int) -> int:
-    """The limit of a partition's first segment. ``partitions_per_server``: the most that one server consumes of the table."""
+    """The limit of a partition's first segment. ``partitions_per_server``: the most that one server consumes of the
+    table.
+    """
     share = max(1, partitions_per_server)
     if flush.rows is not None and flush.rows > 0:
         return max(1, flush.rows // share)
@@ -92,7 +98,9 @@ def ratio_of(metadata: SegmentMetadata) -> float | None:
 
 
 def lowered_limit(rows: int, limit: int) -> int:
-    """The limit after a segment of ``rows`` rows could not be built; the same when it was lowered for them already (case 23)."""
+    """The limit after a segment of ``rows`` rows could not be built; the same when it was lowered for them already
+    (case 23).
+    """
     half = max(1, rows // 2)
     return limit if 0 < limit <= half else max(1, min(half, limit // 2)) if limit > 0 else half
 

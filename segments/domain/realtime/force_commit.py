@@ -21,7 +21,9 @@ KEPT_JOBS: Final = 100
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """``size`` segments at once; the next batch follows when these are committed and ``interval_s`` are over, or after ``timeout_s``."""
+    """``size`` segments at once; the next batch follows when these are committed and ``interval_s`` are over, or after
+    ``timeout_s``.
+    """
 
     size: int = MAX_BATCH
     interval_s: int = DEFAULT_INTERVAL_S
@@ -29,14 +31,18 @@ class BatchSettings:
 
     def __post_init__(self) -> None:
         if min(self.size, self.interval_s, self.timeout_s) <= 0:
-            raise InvalidInput("Invalid batch config: every batch value must be above 0.", remedy="Leave them out for one batch.")
+            raise InvalidInput(
+                "Invalid batch config: every batch value must be above 0.", remedy="Leave them out for one batch."
+            )
 
 
 @dataclass(frozen=True)
 class ForceCommitJob:
-    """``segments`` in the order in which they are sent, ``pending`` those not committed at the last look, ``sent`` how many were asked for.
+    """``segments`` in the order in which they are sent, ``pending`` those not committed at the last look, ``sent`` how
+    many were asked for.
 
-    ``sent_ms``: when the present batch was sent. ``late``: segments of batches that took longer than their time; they are still asked for.
+    ``sent_ms``: when the present batch was sent. ``late``: segments of batches that took longer than their time; they
+    are still asked for.
     """
 
     id: str
@@ -66,7 +72,9 @@ class ForceCommitJob:
         return replace(self, pending=pending, late=tuple(s for s in self.late if s in pending))
 
     def with_next_batch(self, now_ms: int) -> ForceCommitJob:
-        """The job with its next batch sent, if it is time: the last one is committed and its interval over, or it is late."""
+        """The job with its next batch sent, if it is time: the last one is committed and its interval over, or it is
+        late.
+        """
         if self.sent >= len(self.segments):
             return self
         waited_s = (now_ms - self.sent_ms) / 1000
@@ -77,14 +85,24 @@ class ForceCommitJob:
         return replace(self, sent=min(len(self.segments), self.sent + self.batch.size), sent_ms=now_ms, late=late)
 
     def to_fields(self) -> dict[str, str]:
-        """The job's map field; Pinot's keys, then ours. As in Pinot the open list is there as soon as it is shorter than the whole."""
+        """The job's map field; Pinot's keys, then ours. As in Pinot the open list is there as soon as it is shorter
+        than the whole.
+        """
         open_list = {} if self.pending == self.segments else {"segmentsYetToBeCommitted": _text(self.pending)}
         return {
-            "jobId": self.id, "tableName": self.table, "jobType": "FORCE_COMMIT", "submissionTimeMs": str(self.submitted_ms),
-            "segmentsForceCommitted": _text(self.segments), **open_list,
-            "batchSize": str(self.batch.size), "batchIntervalSec": str(self.batch.interval_s), "batchTimeoutSec": str(self.batch.timeout_s),
-            "sent": str(self.sent), "sentMs": str(self.sent_ms), "late": _text(self.late),
-        }  # fmt: skip
+            "jobId": self.id,
+            "tableName": self.table,
+            "jobType": "FORCE_COMMIT",
+            "submissionTimeMs": str(self.submitted_ms),
+            "segmentsForceCommitted": _text(self.segments),
+            **open_list,
+            "batchSize": str(self.batch.size),
+            "batchIntervalSec": str(self.batch.interval_s),
+            "batchTimeoutSec": str(self.batch.timeout_s),
+            "sent": str(self.sent),
+            "sentMs": str(self.sent_ms),
+            "late": _text(self.late),
+        }
 
     def to_json(self) -> dict[str, Any]:
         """The answer of forceCommitStatus: the fields; the open list as a real array, and its length."""
@@ -105,10 +123,16 @@ def job_of(fields: Mapping[str, str]) -> ForceCommitJob:
         int(fields.get("batchTimeoutSec", DEFAULT_TIMEOUT_S)),
     )
     return ForceCommitJob(
-        id=fields["jobId"], table=fields["tableName"], submitted_ms=int(fields["submissionTimeMs"]), segments=segments,
-        pending=segments if pending is None else tuple(json.loads(pending)), batch=batch,
-        sent=int(fields.get("sent", len(segments))), sent_ms=int(fields.get("sentMs", 0)), late=tuple(json.loads(fields.get("late", "[]"))),
-    )  # fmt: skip
+        id=fields["jobId"],
+        table=fields["tableName"],
+        submitted_ms=int(fields["submissionTimeMs"]),
+        segments=segments,
+        pending=segments if pending is None else tuple(json.loads(pending)),
+        batch=batch,
+        sent=int(fields.get("sent", len(segments))),
+        sent_ms=int(fields.get("sentMs", 0)),
+        late=tuple(json.loads(fields.get("late", "[]"))),
+    )
 
 
 def in_rounds(by_server: Mapping[str, Sequence[str]]) -> list[str]:

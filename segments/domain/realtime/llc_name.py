@@ -17,7 +17,8 @@ _LARGEST: Final = 2**31 - 1
 
 @dataclass(frozen=True)
 class LLCName:
-    """One consuming (or committed) segment of a partition. ``creation_ms`` is cut to the minute, so equal names are equal values.
+    """One consuming (or committed) segment of a partition. ``creation_ms`` is cut to the minute, so equal names are
+    equal values.
 
     Names of one table are ordered by partition, then sequence; names of different tables have no order.
     """
@@ -56,7 +57,9 @@ def parse_llc_name(text: str) -> LLCName:
     """The parts of a consuming segment's name. Raises InvalidInput for any other name."""
     found = _NAME.fullmatch(text)
     if found is None:
-        raise InvalidInput(f"'{text}' is no name of a consuming segment.", remedy="It looks like table__0__12__20260801T1000Z.")
+        raise InvalidInput(
+            f"'{text}' is no name of a consuming segment.", remedy="It looks like table__0__12__20260801T1000Z."
+        )
     try:
         created = datetime.strptime(found["time"], _TIME).replace(tzinfo=UTC)
     except ValueError as error:
@@ -74,9 +77,12 @@ def is_llc_name(text: str) -> bool:
 
 
 def check_llc_table(raw: str) -> str:
-    """The raw table name, or InvalidInput when names of its consuming segments could not be read back (completion.md 1, trap)."""
+    """The raw table name, or InvalidInput when names of its consuming segments could not be read back (completion.md 1,
+    trap).
+    """
     if not raw or "__" in raw or raw.endswith("_"):
         raise InvalidInput(
-            f"Table '{raw}' can not have consuming segments.", remedy="A realtime table's name holds no '__' and does not end in '_'."
+            f"Table '{raw}' can not have consuming segments.",
+            remedy="A realtime table's name holds no '__' and does not end in '_'.",
         )
     return raw

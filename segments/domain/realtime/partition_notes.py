@@ -1,4 +1,6 @@
-"""A text per partition, kept in a list field of a table's ideal state (``["0=150", "1=170"]``) until it is not needed any more."""
+"""A text per partition, kept in a list field of a table's ideal state (``["0=150", "1=170"]``) until it is not needed
+any more.
+"""
 
 from __future__ import annotations
 

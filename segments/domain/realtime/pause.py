@@ -1,6 +1,8 @@
-"""What of a realtime table is paused, why and until when: the value in the ideal state's ``pauseState`` (realtime-ops.md 1).
+"""What of a realtime table is paused, why and until when: the value in the ideal state's ``pauseState``
+(realtime-ops.md 1).
 
-Pinot knows table and topic pause. Ours in the same JSON, which Pinot's readers ignore: ``pausedPartitions``, ``actor``, ``resumeAtMs``.
+Pinot knows table and topic pause. Ours in the same JSON, which Pinot's readers ignore: ``pausedPartitions``, ``actor``,
+``resumeAtMs``.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ UNPAUSED_TEXT: Final = "Table is unpaused."
 class PauseState:
     """``paused``: the whole table. ``inactive_topics`` and ``partitions`` stop alone, whatever the table's flag says.
 
-    ``time_text`` is UTC, ``yyyy-MM-dd HH:mm:ss.S``. ``resume_at_ms`` is the planned end of the table's pause, None: until somebody resumes.
+    ``time_text`` is UTC, ``yyyy-MM-dd HH:mm:ss.S``. ``resume_at_ms`` is the planned end of the table's pause, None:
+    until somebody resumes.
     """
 
     paused: bool = False
@@ -68,12 +71,18 @@ class PauseState:
 
 
 def pause_of(ideal: ZNRecord) -> PauseState:
-    """The pause state of a table's ideal state. The legacy flag counts only where the JSON is missing or unreadable (case 13)."""
-    return _parsed(ideal.simple.get("pauseState")) or PauseState(paused=ideal.simple.get("isTablePaused", "").lower() == "true")
+    """The pause state of a table's ideal state. The legacy flag counts only where the JSON is missing or unreadable
+    (case 13).
+    """
+    return _parsed(ideal.simple.get("pauseState")) or PauseState(
+        paused=ideal.simple.get("isTablePaused", "").lower() == "true"
+    )
 
 
 def with_pause(ideal: ZNRecord, state: PauseState, *, legacy_flag: bool = True) -> ZNRecord:
-    """The ideal state with this pause state. ``legacy_flag``: also the old boolean, as table pause and resume do, topic pause does not."""
+    """The ideal state with this pause state. ``legacy_flag``: also the old boolean, as table pause and resume do, topic
+    pause does not.
+    """
     changes: dict[str, str | None] = {"pauseState": json.dumps(state.to_json(), separators=(",", ":"))}
     if legacy_flag:
         changes["isTablePaused"] = str(state.paused).lower()
@@ -108,7 +117,9 @@ def time_text(now_ms: int) -> str:
 
 
 def status_json(state: PauseState, consuming: Collection[str]) -> dict[str, Any]:
-    """Pinot's PauseStatusDetails (realtime-ops.md 1); ours (``pausedPartitions``, ``actor``, ``resumeAtMs``) only where set."""
+    """Pinot's PauseStatusDetails (realtime-ops.md 1); ours (``pausedPartitions``, ``actor``, ``resumeAtMs``) only where
+    set.
+    """
     default = PAUSED_TEXT if state.paused else UNPAUSED_TEXT
     body: dict[str, Any] = {
         "pauseFlag": state.paused,

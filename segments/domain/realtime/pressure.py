@@ -1,4 +1,6 @@
-"""When a full disk or quota pauses a table by itself, and when it goes on: two marks with a margin between (realtime-ops.md 9, 16)."""
+"""When a full disk or quota pauses a table by itself, and when it goes on: two marks with a margin between
+(realtime-ops.md 9, 16).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import Any, Final
 
 from segments.domain.realtime.pause import ADMINISTRATIVE, PauseState
 
-#: Unless a threshold is set, a disk with this much free is not full, whatever its share: 5 % of a large disk are many segments.
+#: Unless a threshold is set, a disk with this much free is not full, whatever its share: 5 % of a large disk are many
+#: segments.
 AMPLE_BYTES: Final = 10 * 1024**3
 
 

@@ -10,7 +10,9 @@ from segments.errors import StateConflict
 
 
 def in_order(table: str, instances: Collection[str]) -> list[str]:
-    """The tenant's servers in this table's order: by name, rotated by the table's name so that tables do not all begin with the same."""
+    """The tenant's servers in this table's order: by name, rotated by the table's name so that tables do not all begin
+    with the same.
+    """
     names = sorted(instances)
     shift = zlib.crc32(table.encode()) % len(names) if names else 0
     return names[shift:] + names[:shift]

@@ -1,4 +1,6 @@
-"""The writes that repair a table's consumption: cases in, ideal-state rows and segment records out, all of one transaction."""
+"""The writes that repair a table's consumption: cases in, ideal-state rows and segment records out, all of one
+transaction.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ from dataclasses import dataclass, field
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.commit_plan import consuming_record
-from segments.domain.realtime.flush_threshold import RATIO_KEY, committed_of, is_tuned, learned_ratio, next_row_limit, row_limit
+from segments.domain.realtime.flush_threshold import (
+    RATIO_KEY,
+    committed_of,
+    is_tuned,
+    learned_ratio,
+    next_row_limit,
+    row_limit,
+)
 from segments.domain.realtime.llc_name import LLCName
 from segments.domain.realtime.pause import stream_partition
 from segments.domain.realtime.realtime_assignment import consuming_row_of
@@ -20,7 +29,9 @@ _MINUTE_MS = 60_000
 
 @dataclass(frozen=True)
 class Start:
-    """Where a new segment begins; ``lost_from``: rows from there to ``offset`` had left the stream before they were read."""
+    """Where a new segment begins; ``lost_from``: rows from there to ``offset`` had left the stream before they were
+    read.
+    """
 
     offset: str
     lost_from: str | None = None
@@ -51,7 +62,9 @@ class Loss:
 
 @dataclass
 class Changes:
-    """``rows`` and ``created`` are written, ``discarded`` {name: version} removed, ``checked`` {name: version} may not change meanwhile."""
+    """``rows`` and ``created`` are written, ``discarded`` {name: version} removed, ``checked`` {name: version} may not
+    change meanwhile.
+    """
 
     rows: dict[str, dict[str, str]] = field(default_factory=dict)
     created: dict[str, ZNRecord] = field(default_factory=dict)
@@ -71,9 +84,15 @@ class Changes:
 
 
 def plan_changes(
-    cases: Sequence[Case], ideal: ZNRecord, blueprint: Blueprint, starts: Mapping[int, Start], taken: Collection[str], now_ms: int
+    cases: Sequence[Case],
+    ideal: ZNRecord,
+    blueprint: Blueprint,
+    starts: Mapping[int, Start],
+    taken: Collection[str],
+    now_ms: int,
 ) -> Changes:
-    """The repair of these cases. ``starts`` has an entry for every partition that gets a new segment, others of them are left alone.
+    """The repair of these cases. ``starts`` has an entry for every partition that gets a new segment, others of them
+    are left alone.
 
     ``taken``: names in use, also by segments still being deleted; a new segment never takes one of them.
     Raises StateConflict when there are fewer servers than replicas.
@@ -87,7 +106,13 @@ def plan_changes(
 
 
 def _plan_case(
-    changes: Changes, case: Case, ideal: ZNRecord, blueprint: Blueprint, start: Start | None, taken: Collection[str], now_ms: int
+    changes: Changes,
+    case: Case,
+    ideal: ZNRecord,
+    blueprint: Blueprint,
+    start: Start | None,
+    taken: Collection[str],
+    now_ms: int,
 ) -> None:
     latest, orphan = case.latest, case.orphan
     if case.kind in (Kind.FINISH, Kind.CLOSE) and latest is not None:
@@ -101,18 +126,26 @@ def _plan_case(
             _put_online(changes, ideal, latest)
         changes.rows[orphan.name.text] = _row(blueprint, case.partition)
         changes.checked[orphan.name.text] = orphan.version
-        changes.sentences.append(f"Partition {case.partition}: assigned {orphan.name}, which had been made and forgotten.")
+        changes.sentences.append(
+            f"Partition {case.partition}: assigned {orphan.name}, which had been made and forgotten."
+        )
     elif case.kind is Kind.DISCARD and orphan is not None:
         changes.discarded[orphan.name.text] = orphan.version
-        changes.sentences.append(f"Partition {case.partition}: removed the record of {orphan.name}, which nobody was to consume.")
+        changes.sentences.append(
+            f"Partition {case.partition}: removed the record of {orphan.name}, which nobody was to consume."
+        )
     elif case.kind is Kind.REPLICAS and latest is not None:
         row = ideal.maps[latest.name.text]
         changes.rows[latest.name.text] = {i: CONSUMING if s == OFFLINE else s for i, s in row.items()}
         changes.checked[latest.name.text] = latest.version
-        changes.sentences.append(f"Partition {case.partition}: replicas of {latest.name} that had stopped consume again.")
+        changes.sentences.append(
+            f"Partition {case.partition}: replicas of {latest.name} that had stopped consume again."
+        )
 
 
-def _make_segment(changes: Changes, case: Case, blueprint: Blueprint, start: Start, taken: Collection[str], now_ms: int) -> None:
+def _make_segment(
+    changes: Changes, case: Case, blueprint: Blueprint, start: Start, taken: Collection[str], now_ms: int
+) -> None:
     sequence = case.latest.name.sequence + 1 if case.latest is not None else 0
     name = _free_name(blueprint.raw, case.partition, sequence, taken, now_ms)
     if case.latest is not None:
@@ -127,11 +160,14 @@ def _make_segment(changes: Changes, case: Case, blueprint: Blueprint, start: Sta
         partition_metadata=blueprint.partition_metadata(case.partition),
         custom={**_learned(blueprint, case), **_times_again(case)},
     )
-    changes.sentences.append(f"Partition {case.partition}: {name} consumes from offset {start.offset} ({case.kind.partition(': ')[2]}).")
+    changes.sentences.append(
+        f"Partition {case.partition}: {name} consumes from offset {start.offset} ({case.kind.partition(': ')[2]})."
+    )
     if start.lost_from is not None:
         changes.losses.append(Loss(case.partition, start.lost_from, start.offset))
         changes.sentences.append(
-            f"Partition {case.partition}: rows from {start.lost_from} to {start.offset} had left the stream before they were read."
+            f"Partition {case.partition}: rows from {start.lost_from} to {start.offset} had left the stream "
+            "before they were read."
         )
 
 
@@ -146,7 +182,9 @@ def _row(blueprint: Blueprint, partition: int) -> dict[str, str]:
 
 
 def _row_limit(blueprint: Blueprint, case: Case) -> int:
-    """That of a segment begun again is not above what the one before came to: it may have been lowered because more can not be built."""
+    """That of a segment begun again is not above what the one before came to: it may have been lowered because more can
+    not be built.
+    """
     flush = blueprint.flush_of(case.partition)
     if case.latest is None or not case.latest.is_committed:
         usual = row_limit(flush, blueprint.partitions_per_server)

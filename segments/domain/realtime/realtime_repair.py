@@ -1,4 +1,5 @@
-"""What is wrong with the consumption of a realtime table, partition by partition (realtime-ops.md 10; completion.md 11).
+"""What is wrong with the consumption of a realtime table, partition by partition (realtime-ops.md 10; completion.md
+11).
 
 Invariant that is restored: every partition that may consume has exactly one latest segment, and that one is consuming.
 """
@@ -17,9 +18,11 @@ from segments.domain.realtime.pause import PauseState, pause_of
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, ONLINE
 from segments.domain.segments.segment_metadata import COMMITTING, COMPLETED_STATUSES, IN_PROGRESS, SegmentMetadata
 
-#: Custom map of a consuming segment's record: how many times in a row its partition began again without committing anything. Ours.
+#: Custom map of a consuming segment's record: how many times in a row its partition began again without committing
+#: anything. Ours.
 AGAIN_KEY: Final = "pinotadmin.startedAgain"
-#: How long a segment that was begun again has to consume before the next try may follow: doubling with each, from the second on.
+#: How long a segment that was begun again has to consume before the next try may follow: doubling with each, from the
+#: second on.
 _FIRST_AGAIN_MS: Final = 5_000
 _LONGEST_AGAIN_MS: Final = 600_000
 #: A half-finished commit is somebody's work in progress for this long (``max.segment.completion.time.millis``).
@@ -61,7 +64,9 @@ class Known:
     @property
     def is_committed(self) -> bool:
         """DONE, UPLOADED, or COMMITTING with its end offset on record."""
-        return self.metadata.status in COMPLETED_STATUSES or (self.metadata.status == COMMITTING and self.end is not None)
+        return self.metadata.status in COMPLETED_STATUSES or (
+            self.metadata.status == COMMITTING and self.end is not None
+        )
 
     @property
     def times_again(self) -> int:
@@ -84,8 +89,9 @@ class Known:
 class Seen:
     """A realtime table at one moment.
 
-    ``segments`` holds at least the latest assigned and the latest unassigned segment of every partition. ``partitions``: what the streams
-    have, None when they could not be asked (then nobody's end is assumed). ``topics``: number of stream configs.
+    ``segments`` holds at least the latest assigned and the latest unassigned segment of every partition.
+    ``partitions``: what the streams have, None when they could not be asked (then nobody's end is assumed). ``topics``:
+    number of stream configs.
     """
 
     ideal: ZNRecord
@@ -118,7 +124,9 @@ class Case:
 
     @property
     def base_offset(self) -> str | None:
-        """Where the next segment begins unless the caller says otherwise: the end of what is committed, else the start again."""
+        """Where the next segment begins unless the caller says otherwise: the end of what is committed, else the start
+        again.
+        """
         if self.latest is None:
             return None
         return self.latest.end if self.latest.is_committed and self.latest.end is not None else self.latest.start
@@ -207,12 +215,18 @@ def _assigned_case(seen: Seen, partition: int, latest: Known | None, now_ms: int
     if latest.is_committed:
         return Case(partition, Kind.NEXT, latest)
     if states == {OFFLINE}:
-        return Case(partition, Kind.AGAIN if seen.is_urgent or _may_begin_again(latest, now_ms) else Kind.FAILING, latest)
-    reason = f"{latest.name.text} is {latest.metadata.status} and its replicas are {', '.join(sorted(states)) or 'nowhere'}"
+        return Case(
+            partition, Kind.AGAIN if seen.is_urgent or _may_begin_again(latest, now_ms) else Kind.FAILING, latest
+        )
+    reason = (
+        f"{latest.name.text} is {latest.metadata.status} and its replicas are {', '.join(sorted(states)) or 'nowhere'}"
+    )
     return Case(partition, Kind.STUCK, latest, reason=reason)
 
 
-def _consuming_case(seen: Seen, partition: int, latest: Known, states: set[str], now_ms: int, has_ended: bool) -> Case | None:
+def _consuming_case(
+    seen: Seen, partition: int, latest: Known, states: set[str], now_ms: int, has_ended: bool
+) -> Case | None:
     if latest.is_committed:
         if _is_young(seen, latest, now_ms):
             return Case(partition, Kind.WAIT, latest)
@@ -223,7 +237,9 @@ def _consuming_case(seen: Seen, partition: int, latest: Known, states: set[str],
 
 
 def _may_begin_again(latest: Known, now_ms: int) -> bool:
-    """At once when it is the first time, or when it went well for long enough; a segment per try would pile up otherwise."""
+    """At once when it is the first time, or when it went well for long enough; a segment per try would pile up
+    otherwise.
+    """
     times = latest.times_again
     pause_ms = min(_LONGEST_AGAIN_MS, _FIRST_AGAIN_MS * 2 ** min(times - 1, 20)) if times else 0
     return now_ms - (latest.metadata.creation_ms or 0) >= pause_ms

@@ -15,7 +15,8 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
     streams = stream_configs(config)
     if config.time_column is None:
         raise InvalidInput(
-            f"Table '{config.table}' has no time column.", remedy="Name a date-time column in segmentsConfig.timeColumnName."
+            f"Table '{config.table}' has no time column.",
+            remedy="Name a date-time column in segmentsConfig.timeColumnName.",
         )
     _check_pauseless(config, streams)
     _check_not_built_yet(config)
@@ -23,15 +24,18 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
 
 
 def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:
-    """What Pinot asks of a pauseless table. It commits by the standard protocol here: servers read on behind a segment that is being
-    committed and answer queries with those rows, so nothing pauses either way; the COMMITTING state of seed 003 comes with its repair."""
+    """What Pinot asks of a pauseless table. It commits by the standard protocol here: servers read on behind a segment
+    that is being committed and answer queries with those rows, so nothing pauses either way; the COMMITTING state of
+    seed 003 comes with its repair.
+    """
     if not config.is_pauseless:
         return
     if len(streams) > 1:
         raise InvalidInput("Multiple stream configs are not supported with pauseless consumption enabled.")
     if config.replication > 1 and config.peer_scheme is None:
         raise InvalidInput(
-            f"Table '{config.table}' needs 'peerSegmentDownloadScheme' for pauseless consumption with {config.replication} replicas.",
+            f"Table '{config.table}' needs 'peerSegmentDownloadScheme' for pauseless consumption with "
+            f"{config.replication} replicas.",
             remedy="Set segmentsConfig.peerSegmentDownloadScheme to http.",
         )
 
@@ -44,4 +48,7 @@ def _check_not_built_yet(config: TableConfig) -> None:
     if config.model.dedup_config is not None and config.model.dedup_config.dedup_enabled:
         asked.append("deduplication (dedupConfig)")
     if asked and config.table.type == REALTIME:
-        raise InvalidInput(f"Table '{config.table}' asks for {' and '.join(asked)}, which this cluster can not do.", remedy="Leave it out.")
+        raise InvalidInput(
+            f"Table '{config.table}' asks for {' and '.join(asked)}, which this cluster can not do.",
+            remedy="Leave it out.",
+        )

@@ -26,8 +26,12 @@ class PartitionDeletion:
 
 
 def plan_deletion(assigned: Collection[str], given: Sequence[str]) -> dict[int, PartitionDeletion]:
-    """{partition: what goes}: from the lowest given sequence on. Names that are unknown or no consuming segments' names are ignored."""
-    known = sorted((parse_llc_name(s) for s in assigned if is_llc_name(s)), key=lambda n: (n.partition, n.sequence, n.text))
+    """{partition: what goes}: from the lowest given sequence on. Names that are unknown or no consuming segments' names
+    are ignored.
+    """
+    known = sorted(
+        (parse_llc_name(s) for s in assigned if is_llc_name(s)), key=lambda n: (n.partition, n.sequence, n.text)
+    )
     by_text = {n.text: n for n in known}
     lowest: dict[int, LLCName] = {}
     for name in (by_text[s] for s in given if s in by_text):
@@ -35,5 +39,6 @@ def plan_deletion(assigned: Collection[str], given: Sequence[str]) -> dict[int, 
         if before is None or name.sequence < before.sequence:
             lowest[name.partition] = name
     return {
-        p: PartitionDeletion(tuple(n.text for n in known if n.partition == p and n.sequence >= low.sequence)) for p, low in lowest.items()
+        p: PartitionDeletion(tuple(n.text for n in known if n.partition == p and n.sequence >= low.sequence))
+        for p, low in lowest.items()
     }

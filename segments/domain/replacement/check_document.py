@@ -41,7 +41,9 @@ _Parse = Callable[["_Item"], Check]
 
 
 def checks_of(config: TableConfig) -> CheckPlan:
-    """The checks of a table; an empty plan when it has none. Raises InvalidInput for a document that can not be read."""
+    """The checks of a table; an empty plan when it has none. Raises InvalidInput for a document that can
+    not be read.
+    """
     text = config.custom.get(CHECKS)
     if text is None or text == "":
         return CheckPlan()
@@ -49,7 +51,9 @@ def checks_of(config: TableConfig) -> CheckPlan:
 
 
 def parse_checks(given: Any) -> CheckPlan:
-    """Check a document, as JSON text or as values: ``{"checks": [...], "timeoutMs": 60000}``. Raises InvalidInput naming the field."""
+    """Check a document, as JSON text or as values: ``{"checks": [...], "timeoutMs": 60000}``. Raises InvalidInput
+    naming the field.
+    """
     body = given
     if isinstance(given, str):
         try:
@@ -69,7 +73,9 @@ def parse_checks(given: Any) -> CheckPlan:
             raise _bad("checks", f"has two checks named '{name}'", "Give them a 'name' each.")
     timeout = body.get("timeoutMs", DEFAULT_TIMEOUT_MS)
     if not _is_int(timeout) or not _TIMEOUTS_MS[0] <= timeout <= _TIMEOUTS_MS[1]:
-        raise _bad("timeoutMs", f"must be a whole number from {_TIMEOUTS_MS[0]} to {_TIMEOUTS_MS[1]} (milliseconds per check)")
+        raise _bad(
+            "timeoutMs", f"must be a whole number from {_TIMEOUTS_MS[0]} to {_TIMEOUTS_MS[1]} (milliseconds per check)"
+        )
     return CheckPlan(checks, timeout)
 
 
@@ -83,11 +89,15 @@ def check_columns(plan: CheckPlan, config: TableConfig, schema: Schema) -> None:
                 for column in check.columns:
                     _column(check, column, schema)
                     if not schema.by_name[column].single_value:
-                        raise _bad(check.name, f"names the multi-value column '{column}'", "A key has one value per column.")
+                        raise _bad(
+                            check.name, f"names the multi-value column '{column}'", "A key has one value per column."
+                        )
             case TimeRange():
                 column = check.column or config.time_column or ""
                 if not column:
-                    raise _bad(check.name, "names no column, and the table has no time column", "Name a date-time column.")
+                    raise _bad(
+                        check.name, "names no column, and the table has no time column", "Name a date-time column."
+                    )
                 _column(check, column, schema)
                 if schema.by_name[column].kind != "DATE_TIME":
                     raise _bad(check.name, f"names '{column}', which is no date-time column")
@@ -158,12 +168,18 @@ class _Item:
             return None
         found = parse_bound(value)
         if found is None:
-            raise self.bad(key, f"is no moment: {value!r}", "Write 2024-01-31, 2024-01-31T12:00:00Z, now-30d or epoch milliseconds.")
+            raise self.bad(
+                key,
+                f"is no moment: {value!r}",
+                "Write 2024-01-31, 2024-01-31T12:00:00Z, now-30d or epoch milliseconds.",
+            )
         return found
 
 
 def parse_bound(value: Any) -> Bound | None:
-    """``2024-01-31``, ISO date and time (UTC unless it says otherwise), ``now-30d`` or epoch milliseconds; None for anything else."""
+    """``2024-01-31``, ISO date and time (UTC unless it says otherwise), ``now-30d`` or epoch milliseconds; None for
+    anything else.
+    """
     if _is_int(value):
         return Bound(str(value), value)
     if not isinstance(value, str):
@@ -206,7 +222,12 @@ def _operand(text: str) -> float | str | None:
 
 def _row_count(item: _Item) -> Check:
     item.only("min", "max", "minRatio", "maxRatio")
-    limits = item.number("min", whole=True), item.number("max", whole=True), item.number("minRatio"), item.number("maxRatio")
+    limits = (
+        item.number("min", whole=True),
+        item.number("max", whole=True),
+        item.number("minRatio"),
+        item.number("maxRatio"),
+    )
     if all(x is None for x in limits):
         raise item.bad("", "allows any number of rows", "Give min, max, minRatio or maxRatio.")
     for low, high, key in ((limits[0], limits[1], "min"), (limits[2], limits[3], "minRatio")):
@@ -249,7 +270,9 @@ def _sql(item: _Item) -> Check:
         raise item.bad("sql", f"is longer than {_LONGEST_SQL} characters")
     condition = parse_expectation(expect)
     if condition is None:
-        raise item.bad("expect", f"is no condition: {expect!r}", "Write for example = 0, >= 0.5, != 'x' or between 1 and 5.")
+        raise item.bad(
+            "expect", f"is no condition: {expect!r}", "Write for example = 0, >= 0.5, != 'x' or between 1 and 5."
+        )
     return SampleSql(item.name("sql"), item.level(), sql, condition)
 
 
@@ -262,13 +285,19 @@ def _parse(item: _Item) -> Check:
     kind = item.body.get("kind")
     parse = _KINDS.get(kind) if isinstance(kind, str) else None
     if parse is None:
-        raise item.bad("kind", "is missing" if kind is None else f"is unknown: {kind!r}", f"Use one of {', '.join(_KINDS)}.")
+        raise item.bad(
+            "kind", "is missing" if kind is None else f"is unknown: {kind!r}", f"Use one of {', '.join(_KINDS)}."
+        )
     return parse(item)
 
 
 def _column(check: Check, column: str, schema: Schema) -> None:
     if column not in schema.by_name:
-        raise _bad(check.name, f"names column '{column}', which is not in the schema", f"Columns are {', '.join(sorted(schema.by_name))}.")
+        raise _bad(
+            check.name,
+            f"names column '{column}', which is not in the schema",
+            f"Columns are {', '.join(sorted(schema.by_name))}.",
+        )
 
 
 def _only(body: Mapping[Any, Any], path: str, known: tuple[str, ...]) -> None:

@@ -41,7 +41,9 @@ class Bound:
 
 @dataclass(frozen=True)
 class Expectation:
-    """A condition on one value: ``= 0``, ``between 1 and 5``, ``!= 'x'``. ``operands`` has two for between, else one."""
+    """A condition on one value: ``= 0``, ``between 1 and 5``, ``!= 'x'``. ``operands`` has two for
+    between, else one.
+    """
 
     text: str
     operator: str
@@ -128,7 +130,8 @@ class CheckPlan:
 class Measured:
     """What was found for one check; fields of other kinds stay empty. ``error``: why it could not be measured.
 
-    ``previous_rows`` None: nothing is replaced. ``duplicates``: some keys with their number of rows. ``row``: the first of the answer.
+    ``previous_rows`` None: nothing is replaced. ``duplicates``: some keys with their number of rows. ``row``: the first
+    of the answer.
     """
 
     rows: int | None = None
@@ -156,13 +159,18 @@ class Outcome:
     @property
     def sentence(self) -> str:
         """Check, measured and allowed value."""
-        found = f"could not be measured: {self.error}" if self.error else f"measured {self.measured}, allowed {self.allowed}"
+        found = (
+            f"could not be measured: {self.error}"
+            if self.error
+            else f"measured {self.measured}, allowed {self.allowed}"
+        )
         return f"{self.name} ({self.kind}): {found}".rstrip(".")
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """The checks of one lineage entry as they last ran. ``override``: the reason for which failed ones were passed over.
+    """The checks of one lineage entry as they last ran. ``override``: the reason for which failed ones were passed
+    over.
 
     ``preview``: run without a switch. ``segments``: how many were read.
     """
@@ -197,25 +205,41 @@ class CheckReport:
     def to_json(self) -> dict[str, Any]:
         """The document of the REST API and of the record."""
         return {
-            "table": self.table, "entry": self.entry, "status": self.status, "ranAtMs": self.ran_at_ms, "tookMs": self.took_ms,
-            "segments": self.segments, "override": self.override, "actor": self.actor, "preview": self.preview,
+            "table": self.table,
+            "entry": self.entry,
+            "status": self.status,
+            "ranAtMs": self.ran_at_ms,
+            "tookMs": self.took_ms,
+            "segments": self.segments,
+            "override": self.override,
+            "actor": self.actor,
+            "preview": self.preview,
             "checks": [asdict(o) for o in self.outcomes],
-        }  # fmt: skip
+        }
 
 
 def report_from_json(body: Mapping[str, Any]) -> CheckReport:
     """Back from ``CheckReport.to_json``."""
     outcomes = tuple(Outcome(**{**o, "level": Level(o["level"])}) for o in body["checks"])
     return CheckReport(
-        body["table"], body["entry"], body["ranAtMs"], body["tookMs"], body["segments"], outcomes, body["override"], body["actor"],
+        body["table"],
+        body["entry"],
+        body["ranAtMs"],
+        body["tookMs"],
+        body["segments"],
+        outcomes,
+        body["override"],
+        body["actor"],
         body["preview"],
-    )  # fmt: skip
+    )
 
 
 def evaluate(check: Check, found: Measured, now_ms: int) -> Outcome:
     """Did it pass? What could not be measured did not."""
     if found.error:
-        return Outcome(check.name, check.kind, check.level, False, "", _allowed(check, found, now_ms), found.error[:_LONGEST])
+        return Outcome(
+            check.name, check.kind, check.level, False, "", _allowed(check, found, now_ms), found.error[:_LONGEST]
+        )
     match check:
         case RowCount():
             passed, measured = _row_count(check, found)
@@ -239,7 +263,9 @@ def _row_count(check: RowCount, found: Measured) -> tuple[bool, str]:
 
 
 def _row_bounds(check: RowCount, found: Measured) -> tuple[float | None, float | None]:
-    """Absolute limits and those against the previous snapshot together. Against nothing, or no rows, ratios say nothing."""
+    """Absolute limits and those against the previous snapshot together. Against nothing, or no rows, ratios say
+    nothing.
+    """
     before = found.previous_rows
     lows = [check.min_rows, check.min_ratio * before if check.min_ratio is not None and before else None]
     highs = [check.max_rows, check.max_ratio * before if check.max_ratio is not None and before else None]
@@ -272,7 +298,9 @@ def _allowed(check: Check, found: Measured, now_ms: int) -> str:
             return f"at most {check.max_share:.6g} of '{check.column}'"
         case TimeRange():
             lows = [check.not_before.at(now_ms)] if check.not_before else []
-            text = _between(moment(lows[0]) if lows else None, moment(check.not_after.at(now_ms)) if check.not_after else None)
+            text = _between(
+                moment(lows[0]) if lows else None, moment(check.not_after.at(now_ms)) if check.not_after else None
+            )
             fresh = "" if check.max_age_ms is None else f", the last from {moment(now_ms - check.max_age_ms)} on"
             return text + fresh
         case UniqueKey():

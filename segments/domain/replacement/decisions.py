@@ -1,8 +1,8 @@
 """The decisions of the replacement protocol: start, end and revert, as pure functions of what was observed.
 
-Safe order of writes (DESIGN section 4, rule 8): lineage first, then brokers acknowledge it, then segments that nobody can see any
-more leave the ideal state, then their files go. Rules: lineage.md 4 to 6; B2, B3, B4 and B8 of DESIGN section 8 say where we differ
-from Pinot.
+Safe order of writes (DESIGN section 4, rule 8): lineage first, then brokers acknowledge it, then segments that nobody
+can see any more leave the ideal state, then their files go. Rules: lineage.md 4 to 6; B2, B3, B4 and B8 of DESIGN
+section 8 say where we differ from Pinot.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def check_request(segments_from: Sequence[str], segments_to: Sequence[str]) -> N
     """Lists must name allowed segments, none twice, none on both sides, and not both be empty. Raises InvalidInput."""
     if not segments_from and not segments_to:
         raise InvalidInput(
-            "'segmentsFrom' and 'segmentsTo' can not both be empty.", remedy="Name what is replaced, what replaces it, or both."
+            "'segmentsFrom' and 'segmentsTo' can not both be empty.",
+            remedy="Name what is replaced, what replaces it, or both.",
         )
     for name, listed in (("segmentsFrom", segments_from), ("segmentsTo", segments_to)):
         for segment in listed:
@@ -63,8 +64,9 @@ def start(lineage: Lineage, wanted: Replacement, *, entry_id: str, ideal: Collec
     """Open a replacement (lineage.md 4). ``ideal`` are the names in the ideal state. Raises NotFound or StateConflict.
 
     ``force_cleanup`` takes over from IN_PROGRESS entries that name the same segments (4.2): what is left of them goes.
-    A name of a reverted push may be used again: the reverted entry gives it up, or it would hide the new segment for ever (in Pinot it
-    does, and retention deletes it), and what is left of it leaves the ideal state, so that the new file is not taken for a refresh.
+    A name of a reverted push may be used again: the reverted entry gives it up, or it would hide the new segment for
+    ever (in Pinot it does, and retention deletes it), and what is left of it leaves the ideal state, so that the new
+    file is not taken for a refresh.
     """
     _check_visible(lineage, wanted, ideal)
     changed: list[Entry] = []
@@ -111,14 +113,17 @@ def end(
 ) -> Decision:
     """Switch to the new side (lineage.md 5). ``segments_to`` (may be empty) narrows the entry's list.
 
-    Ending a COMPLETED entry again changes nothing. The caller waits for replicas before, for brokers after. Deleted afterwards: segments
-    dropped by a narrower list (B8) and, for a REFRESH table whose start asked for cleanup, snapshots beyond those the table keeps (B4).
+    Ending a COMPLETED entry again changes nothing. The caller waits for replicas before, for brokers after. Deleted
+    afterwards: segments dropped by a narrower list (B8) and, for a REFRESH table whose start asked for cleanup,
+    snapshots beyond those the table keeps (B4).
     """
     entry = lineage.entry(entry_id)
     if entry.state is State.COMPLETED:
         return Decision(lineage, entry, changed=False)
     if entry.state is State.REVERTED:
-        raise StateConflict(f"Lineage entry '{entry_id}' is REVERTED and can not be ended.", remedy="Start a new one.", entry=entry_id)
+        raise StateConflict(
+            f"Lineage entry '{entry_id}' is REVERTED and can not be ended.", remedy="Start a new one.", entry=entry_id
+        )
     final = _narrowed(entry, segments_to)
     _check_present(entry, final, ideal)
     done = replace(entry, segments_to=final, state=State.COMPLETED, timestamp_ms=now_ms)
@@ -132,19 +137,30 @@ def end(
 
 
 def revert(
-    lineage: Lineage, entry_id: str, *, force: bool, ideal: Mapping[str, bool], now_ms: int, strangers: Sequence[str] = ()
+    lineage: Lineage,
+    entry_id: str,
+    *,
+    force: bool,
+    ideal: Mapping[str, bool],
+    now_ms: int,
+    strangers: Sequence[str] = (),
 ) -> Decision:
-    """Go back to the old side (lineage.md 6). ``ideal`` tells for each segment of the ideal state whether a replica serves it.
+    """Go back to the old side (lineage.md 6). ``ideal`` tells for each segment of the ideal state whether a replica
+    serves it.
 
-    ``strangers`` as in ``lost_blockers``. Raises StateConflict (wrong state, not the newest link, or a lost one) or PreconditionFailed (old
-    segments gone or not served).
+    ``strangers`` as in ``lost_blockers``. Raises StateConflict (wrong state, not the newest link, or a lost one) or
+    PreconditionFailed (old segments gone or not served).
     """
     entry = lineage.entry(entry_id)
     if entry.state is State.REVERTED:
-        raise StateConflict(f"Lineage entry '{entry_id}' is already REVERTED.", remedy="Nothing is left to do.", entry=entry_id)
+        raise StateConflict(
+            f"Lineage entry '{entry_id}' is already REVERTED.", remedy="Nothing is left to do.", entry=entry_id
+        )
     if entry.state is State.IN_PROGRESS and not force:
         raise StateConflict(
-            f"Lineage entry '{entry_id}' is still IN_PROGRESS.", remedy="Wait for its end, or give forceRevert=true.", entry=entry_id
+            f"Lineage entry '{entry_id}' is still IN_PROGRESS.",
+            remedy="Wait for its end, or give forceRevert=true.",
+            entry=entry_id,
         )
     blockers = [*revert_blockers(lineage, entry, ideal)]
     if not force:
@@ -156,11 +172,15 @@ def revert(
     return Decision(after, done, delete=_deletable(after, entry.segments_to, ideal))
 
 
-def revert_blockers(lineage: Lineage, entry: Entry, ideal: Mapping[str, bool]) -> list[StateConflict | PreconditionFailed]:
+def revert_blockers(
+    lineage: Lineage, entry: Entry, ideal: Mapping[str, bool]
+) -> list[StateConflict | PreconditionFailed]:
     """Why this entry can not be reverted now, apart from its state; empty when it can."""
     found: list[StateConflict | PreconditionFailed] = []
     new = set(entry.segments_to)
-    later = [e for e in lineage.in_order() if e.state in LIVE and e.id != entry.id and not new.isdisjoint(e.segments_from)]
+    later = [
+        e for e in lineage.in_order() if e.state in LIVE and e.id != entry.id and not new.isdisjoint(e.segments_from)
+    ]
     if later:
         found.append(
             StateConflict(
@@ -184,18 +204,25 @@ def revert_blockers(lineage: Lineage, entry: Entry, ideal: Mapping[str, bool]) -
 
 
 def lost_segments(lineage: Lineage, entry: Entry, ideal: Collection[str]) -> list[str]:
-    """New segments of a completed entry that are gone though no entry replaced them: deleted by hand, or the entry that did was dropped."""
+    """New segments of a completed entry that are gone though no entry replaced them: deleted by hand, or the entry that
+    did was dropped.
+    """
     replaced = {s for e in lineage.entries.values() if e.state in LIVE for s in e.segments_from}
-    return [s for s in entry.segments_to if s not in ideal and s not in replaced] if entry.state is State.COMPLETED else []
+    return (
+        [s for s in entry.segments_to if s not in ideal and s not in replaced] if entry.state is State.COMPLETED else []
+    )
 
 
 def lost_blockers(entry: Entry, lost: Sequence[str], strangers: Sequence[str]) -> list[StateConflict]:
-    """What only ``force`` goes past: ``lost`` may have been replaced by ``strangers``, visible segments that are newer and in no entry."""
+    """What only ``force`` goes past: ``lost`` may have been replaced by ``strangers``, visible segments that are newer
+    and in no entry.
+    """
     if not lost or not strangers:
         return []
     return [
         StateConflict(
-            f"{_listing(lost)} of the new side of lineage entry '{entry.id}' is gone; {_listing(strangers)}, which came later, may have"
+            f"{_listing(lost)} of the new side of lineage entry '{entry.id}' is gone; {_listing(strangers)}, "
+            "which came later, may have"
             " replaced it: old and new rows would be seen together.",
             remedy="If the one was deleted by hand and the other is other data, give forceRevert=true.",
             entry=entry.id,
@@ -210,13 +237,16 @@ def _check_visible(lineage: Lineage, wanted: Replacement, ideal: Collection[str]
     if unknown:
         raise NotFound(
             f"{_listing(unknown)} of 'segmentsFrom' is not visible in table '{lineage.table}'.",
-            remedy="It is unknown, already replaced, or part of an unfinished replacement; list with excludeReplacedSegments=true.",
+            remedy="It is unknown, already replaced, or part of an unfinished replacement; list with "
+            "excludeReplacedSegments=true.",
             segments=unknown,
         )
     taken = [s for s in wanted.segments_to if s in known]
     if taken:
         raise StateConflict(
-            f"{_listing(taken)} of 'segmentsTo' exists in table '{lineage.table}'.", remedy="Give new segments new names.", segments=taken
+            f"{_listing(taken)} of 'segmentsTo' exists in table '{lineage.table}'.",
+            remedy="Give new segments new names.",
+            segments=taken,
         )
 
 
@@ -242,7 +272,9 @@ def _check_not_pinned(entry: Entry, segments: Collection[str]) -> None:
 
 
 def _overlap(table: str, entry: Entry, wanted: Replacement) -> StateConflict:
-    shared = sorted(set(wanted.segments_from) & set(entry.segments_from)) or sorted(set(wanted.segments_to) & set(entry.segments_to))
+    shared = sorted(set(wanted.segments_from) & set(entry.segments_from)) or sorted(
+        set(wanted.segments_to) & set(entry.segments_to)
+    )
     return StateConflict(
         f"Lineage entry '{entry.id}' ({entry.state}) of table '{table}' already names {_listing(shared)}.",
         remedy="Wait for its end, revert it, or give forceCleanup=true to take over.", entry=entry.id, segments=shared,
@@ -253,10 +285,16 @@ def _narrowed(entry: Entry, segments_to: Sequence[str]) -> tuple[str, ...]:
     listed = set(entry.segments_to)
     foreign = [s for s in segments_to if s not in listed]
     if foreign:
-        raise InvalidInput(f"{_listing(foreign)} is not in 'segmentsTo' of lineage entry '{entry.id}'.", entry=entry.id, segments=foreign)
+        raise InvalidInput(
+            f"{_listing(foreign)} is not in 'segmentsTo' of lineage entry '{entry.id}'.",
+            entry=entry.id,
+            segments=foreign,
+        )
     twice = sorted(s for s, n in Counter(segments_to).items() if n > 1)
     if twice:
-        raise InvalidInput(f"'segmentsTo' names {_listing(twice)} more than once.", remedy="Name every segment once.", entry=entry.id)
+        raise InvalidInput(
+            f"'segmentsTo' names {_listing(twice)} more than once.", remedy="Name every segment once.", entry=entry.id
+        )
     return tuple(segments_to) or entry.segments_to
 
 
@@ -276,10 +314,12 @@ def _check_present(entry: Entry, final: Sequence[str], ideal: Collection[str]) -
 
 
 def superseded_by(lineage: Lineage, done: Entry, keep: int = 1) -> list[Entry]:
-    """Completed entries whose old side lies more than ``keep`` snapshots before ``done``'s new side, if its start asked for cleanup.
+    """Completed entries whose old side lies more than ``keep`` snapshots before ``done``'s new side, if its start asked
+    for cleanup.
 
-    Of a REFRESH table their old side goes (lineage.md 4.3: only whole snapshots count, so each entry's new side must be exactly what the
-    next one replaced). B4 says when: after the end, not at the start. With ``keep`` 0 the side that ``done`` itself replaced goes too.
+    Of a REFRESH table their old side goes (lineage.md 4.3: only whole snapshots count, so each entry's new side must be
+    exactly what the next one replaced). B4 says when: after the end, not at the start. With ``keep`` 0 the side that
+    ``done`` itself replaced goes too.
     """
     if done.state is not State.COMPLETED or done.notes.get(FORCED_CLEANUP) != "true":
         return []
@@ -295,10 +335,11 @@ def superseded_by(lineage: Lineage, done: Entry, keep: int = 1) -> list[Entry]:
 
 
 def rollback_targets(lineage: Lineage, keep: int) -> set[str]:
-    """Segments that going back up to ``keep`` steps would need: the old sides of the newest completed links of every chain.
+    """Segments that going back up to ``keep`` steps would need: the old sides of the newest completed links of every
+    chain.
 
-    An entry stands as many steps back as the longest chain of completed entries that replaced its new side again. Retention must not
-    remove these, whatever their age, while the table asks for ``keep`` previous snapshots (B4).
+    An entry stands as many steps back as the longest chain of completed entries that replaced its new side again.
+    Retention must not remove these, whatever their age, while the table asks for ``keep`` previous snapshots (B4).
     """
     if keep <= 0:
         return set()

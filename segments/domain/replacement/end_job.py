@@ -30,8 +30,9 @@ class JobState(StrEnum):
 class EndJob:
     """One job. Times in epoch milliseconds, 0: not yet. ``segments_to`` narrows the entry's list, empty: all of it.
 
-    ``override`` is the reason for which failed checks are passed over, ``cleanup`` asks for a retention pass afterwards. ``online`` of
-    ``wanted`` replicas is what was seen at the last change of the record; a running job is looked at afresh.
+    ``override`` is the reason for which failed checks are passed over, ``cleanup`` asks for a retention pass
+    afterwards. ``online`` of ``wanted`` replicas is what was seen at the last change of the record; a running job is
+    looked at afresh.
     """
 
     id: str
@@ -67,11 +68,21 @@ class EndJob:
     def to_record(self) -> ZNRecord:
         """The znode."""
         simple = {
-            "table": self.table, "entry": self.entry, "requestedMs": str(self.requested_ms), "deadlineMs": str(self.deadline_ms),
-            "actor": self.actor, "reason": self.reason, "address": self.address, "override": self.override,
-            "cleanup": str(self.cleanup).lower(), "state": self.state.value, "finishedMs": str(self.finished_ms), "message": self.message,
-            "online": str(self.online), "wanted": str(self.wanted),
-        }  # fmt: skip
+            "table": self.table,
+            "entry": self.entry,
+            "requestedMs": str(self.requested_ms),
+            "deadlineMs": str(self.deadline_ms),
+            "actor": self.actor,
+            "reason": self.reason,
+            "address": self.address,
+            "override": self.override,
+            "cleanup": str(self.cleanup).lower(),
+            "state": self.state.value,
+            "finishedMs": str(self.finished_ms),
+            "message": self.message,
+            "online": str(self.online),
+            "wanted": str(self.wanted),
+        }
         return ZNRecord(self.id, simple, lists={"segmentsTo": list(self.segments_to)} if self.segments_to else {})
 
 
@@ -80,11 +91,24 @@ def from_record(record: ZNRecord) -> EndJob:
     found = record.simple
     try:
         return EndJob(
-            id=record.id, table=found["table"], entry=found["entry"], requested_ms=int(found["requestedMs"]),
-            deadline_ms=int(found["deadlineMs"]), actor=found["actor"], reason=found["reason"], address=found["address"],
-            segments_to=tuple(record.lists.get("segmentsTo", ())), override=found["override"], cleanup=found["cleanup"] == "true",
-            state=JobState(found["state"]), finished_ms=int(found["finishedMs"]), message=found["message"],
-            online=int(found["online"]), wanted=int(found["wanted"]),
-        )  # fmt: skip
+            id=record.id,
+            table=found["table"],
+            entry=found["entry"],
+            requested_ms=int(found["requestedMs"]),
+            deadline_ms=int(found["deadlineMs"]),
+            actor=found["actor"],
+            reason=found["reason"],
+            address=found["address"],
+            segments_to=tuple(record.lists.get("segmentsTo", ())),
+            override=found["override"],
+            cleanup=found["cleanup"] == "true",
+            state=JobState(found["state"]),
+            finished_ms=int(found["finishedMs"]),
+            message=found["message"],
+            online=int(found["online"]),
+            wanted=int(found["wanted"]),
+        )
     except (KeyError, ValueError) as error:
-        raise RecordCorrupt(f"Job '{record.id}' can not be read: {error}.", remedy="Remove the znode below /PINOTADMIN/JOBS.") from error
+        raise RecordCorrupt(
+            f"Job '{record.id}' can not be read: {error}.", remedy="Remove the znode below /PINOTADMIN/JOBS."
+        ) from error

@@ -1,8 +1,10 @@
-"""When an unfinished replacement counts as given up: the lease of clients that send heartbeats, Pinot's period for all others (B5).
+"""When an unfinished replacement counts as given up: the lease of clients that send heartbeats, Pinot's period for all
+others (B5).
 
-A client that ever sent a heartbeat must be heard of (heartbeat or upload) every ``lease_ms``. Silence alone does not end it: the same
-silence has to be seen twice, ``grace_ms`` apart, so that a clock that jumps, or differs between two machines, ends nobody's work.
-Clients that never sent one keep lineageEntryCleanupRetentionPeriod, counted from their last upload (lineage.md 7).
+A client that ever sent a heartbeat must be heard of (heartbeat or upload) every ``lease_ms``. Silence alone does not
+end it: the same silence has to be seen twice, ``grace_ms`` apart, so that a clock that jumps, or differs between two
+machines, ends nobody's work. Clients that never sent one keep lineageEntryCleanupRetentionPeriod, counted from their
+last upload (lineage.md 7).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _MOST_OFTEN_MS: Final = 5_000
 
 @dataclass(frozen=True)
 class LeaseTerms:
-    """``lease_ms``: silence that makes a client suspect; ``grace_ms``: how long that must last; ``period_ms``: without a lease."""
+    """``lease_ms``: silence that makes a client suspect; ``grace_ms``: how long that must last; ``period_ms``: without
+    a lease.
+    """
 
     lease_ms: int
     grace_ms: int
@@ -45,7 +49,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """``watch`` is the note to write down so that the same silence is known at the next look; None: it stands already, or is not needed."""
+    """``watch`` is the note to write down so that the same silence is known at the next look; None: it stands already,
+    or is not needed.
+    """
 
     verdict: Verdict
     watch: str | None = None
@@ -67,10 +73,11 @@ def given_up_at_ms(entry: Entry, terms: LeaseTerms) -> int:
 
 
 def judge(entry: Entry, terms: LeaseTerms, now_ms: int) -> Judgement:
-    """Is the client of a leased IN_PROGRESS entry gone? Entries without lease, and those in other states, are always ALIVE here.
+    """Is the client of a leased IN_PROGRESS entry gone? Entries without lease, and those in other states, are always
+    ALIVE here.
 
-    A sign that lies further ahead than a lease was made before the clock was set back: it says nothing, so the silence is counted from
-    the first look at it.
+    A sign that lies further ahead than a lease was made before the clock was set back: it says nothing, so the silence
+    is counted from the first look at it.
     """
     if entry.state is not State.IN_PROGRESS or not is_leased(entry):
         return Judgement(Verdict.ALIVE)
@@ -89,7 +96,8 @@ def judge(entry: Entry, terms: LeaseTerms, now_ms: int) -> Judgement:
 def renewal(entry: Entry, note: str, terms: LeaseTerms, now_ms: int) -> Mapping[str, str | None] | None:
     """The notes that a sign of life writes (``note``: HEARTBEAT or UPLOAD); None when it tells nothing new.
 
-    An upload right after any other sign is not written down, so that a small push costs no write of the lineage beyond its own.
+    An upload right after any other sign is not written down, so that a small push costs no write of the lineage beyond
+    its own.
     """
     last = _number(entry.notes.get(note)) if note == HEARTBEAT else last_sign_ms(entry)
     if 0 <= now_ms - last < terms.renew_every_ms and (note != HEARTBEAT or is_leased(entry)):

@@ -1,7 +1,7 @@
 """Segment lineage: the entries of a table's replacements, what each hides and locks, and the znode that holds them.
 
-Invariant: a query that filters by one version of the lineage sees exactly one side of every replacement.
-The decisions start, end and revert are in ``segments.domain.replacement.decisions``. Rules: seed 000, lineage.md 1 and 2.
+Invariant: a query that filters by one version of the lineage sees exactly one side of every replacement. The decisions
+start, end and revert are in ``segments.domain.replacement.decisions``. Rules: seed 000, lineage.md 1 and 2.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ PIN_REASON: Final = "pin.reason"
 PIN_ACTOR: Final = "pin.actor"
 #: When an end was asked for; what it is at stands under ``end.*``.
 END_REQUESTED: Final = "end.requested"
-#: Of a reverted entry: the state before, and the entry that the rollback was asked for (itself, or one below it in a chain).
+#: Of a reverted entry: the state before, and the entry that the rollback was asked for (itself, or one below it in a
+#: chain).
 REVERTED_FROM: Final = "reverted.from"
 ROLLBACK: Final = "rollback"
 #: Of an entry that brings back what a rollback took away: the entry which that rollback was asked for.
@@ -51,7 +52,9 @@ LIVE: Final = frozenset({State.IN_PROGRESS, State.COMPLETED})
 
 @dataclass(frozen=True)
 class Entry:
-    """One replacement. ``timestamp_ms`` is that of the last change of state. ``notes`` are ours (who, cleanup asked, heartbeat)."""
+    """One replacement. ``timestamp_ms`` is that of the last change of state. ``notes`` are ours (who, cleanup asked,
+    heartbeat).
+    """
 
     id: str
     segments_from: tuple[str, ...]
@@ -148,7 +151,10 @@ class Lineage:
 
     def to_json(self) -> dict[str, Any]:
         """The document of GET /segments/{table}/lineage (lineage.md 1)."""
-        body: dict[str, Any] = {"tableNameWithType": self.table, "lineageEntries": {e.id: _entry_json(e) for e in self.in_order()}}
+        body: dict[str, Any] = {
+            "tableNameWithType": self.table,
+            "lineageEntries": {e.id: _entry_json(e) for e in self.in_order()},
+        }
         custom = self.record.maps.get("custom.map") if self.record else None
         return {**body, "customMap": custom} if custom is not None else body
 
@@ -163,13 +169,20 @@ def from_record(record: ZNRecord) -> Lineage:
     entries = {}
     for entry_id, items in record.lists.items():
         if len(items) < 4:
-            raise RecordCorrupt(f"Lineage entry '{entry_id}' of table '{record.id}' has {len(items)} items instead of 4.", entry=entry_id)
+            raise RecordCorrupt(
+                f"Lineage entry '{entry_id}' of table '{record.id}' has {len(items)} items instead of 4.",
+                entry=entry_id,
+            )
         try:
             state, stamp = State(items[2]), int(items[3])
         except ValueError as error:
-            raise RecordCorrupt(f"Lineage entry '{entry_id}' of table '{record.id}' can not be read: {error}.", entry=entry_id) from error
+            raise RecordCorrupt(
+                f"Lineage entry '{entry_id}' of table '{record.id}' can not be read: {error}.", entry=entry_id
+            ) from error
         notes = record.maps.get(_NOTES_PREFIX + entry_id, {})
-        entries[entry_id] = Entry(entry_id, _names(items[0]), _names(items[1]), state, stamp, items[4:5] == ["true"], notes)
+        entries[entry_id] = Entry(
+            entry_id, _names(items[0]), _names(items[1]), state, stamp, items[4:5] == ["true"], notes
+        )
     return Lineage(record.id, entries, record)
 
 
@@ -182,8 +195,14 @@ def to_record(lineage: Lineage) -> ZNRecord:
 
 
 def with_notes(lineage: Lineage, record: ZNRecord | None) -> Lineage:
-    """The lineage of a Pinot cluster with our notes of its entries: there they lie in a record of our own (``notes_record``)."""
-    noted = {e.id: notes for e in lineage.entries.values() if record is not None and (notes := record.maps.get(_NOTES_PREFIX + e.id))}
+    """The lineage of a Pinot cluster with our notes of its entries: there they lie in a record of our own
+    (``notes_record``).
+    """
+    noted = {
+        e.id: notes
+        for e in lineage.entries.values()
+        if record is not None and (notes := record.maps.get(_NOTES_PREFIX + e.id))
+    }
     return lineage.having(*(replace(lineage.entries[i], notes=notes) for i, notes in noted.items()))
 
 

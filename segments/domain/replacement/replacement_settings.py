@@ -1,4 +1,6 @@
-"""What a table says about replacements under ``metadata.customConfigs``: how many snapshots stay, how many replicas a switch waits for."""
+"""What a table says about replacements under ``metadata.customConfigs``: how many snapshots stay, how many replicas a
+switch waits for.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ _MOST_SNAPSHOTS: Final = 100
 
 @dataclass(frozen=True)
 class ReplacementSettings:
-    """``snapshots_kept``: previous snapshots that a forced push leaves; None: not set, then it is 1, as in Pinot (lineage.md 4.3).
+    """``snapshots_kept``: previous snapshots that a forced push leaves; None: not set, then it is 1, as in Pinot
+    (lineage.md 4.3).
 
     ``replicas_required``: replicas of every new segment that an end waits for, None: every live one (B6).
     """
@@ -33,7 +36,9 @@ class ReplacementSettings:
 
     @property
     def kept_by_time(self) -> int:
-        """Previous snapshots that stay though replacedSegmentsRetentionPeriod is over: those asked for, none unless asked."""
+        """Previous snapshots that stay though replacedSegmentsRetentionPeriod is over: those asked for, none unless
+        asked.
+        """
         return self.snapshots_kept or 0
 
 
@@ -41,18 +46,24 @@ DEFAULT_SETTINGS: Final = ReplacementSettings()
 
 
 def replacement_settings(config: TableConfig) -> ReplacementSettings:
-    """The settings of a table. Raises InvalidInput for a value that is none (also when the table is created or changed)."""
+    """The settings of a table. Raises InvalidInput for a value that is none (also when the table is created or
+    changed).
+    """
     custom = config.custom
     kept = custom.get(SNAPSHOTS_KEPT)
     replicas = custom.get(REPLICAS_REQUIRED, _ALL)
     return ReplacementSettings(
         snapshots_kept=None if kept is None else _number(config, SNAPSHOTS_KEPT, kept, 0, _MOST_SNAPSHOTS),
-        replicas_required=None if replicas.strip().lower() == _ALL else _number(config, REPLICAS_REQUIRED, replicas, 1, 100),
+        replicas_required=None
+        if replicas.strip().lower() == _ALL
+        else _number(config, REPLICAS_REQUIRED, replicas, 1, 100),
     )
 
 
 def settings_or_default(config: TableConfig) -> ReplacementSettings:
-    """As ``replacement_settings``; values that can not be read count as not set (a foreign program may have written them)."""
+    """As ``replacement_settings``; values that can not be read count as not set (a foreign program may have written
+    them).
+    """
     try:
         return replacement_settings(config)
     except InvalidInput:
@@ -63,7 +74,8 @@ def _number(config: TableConfig, key: str, value: str, low: int, high: int) -> i
     number = whole_number(value.strip())
     if number is None or not low <= number <= high:
         raise InvalidInput(
-            f"'metadata.customConfigs.{key}' of table '{config.table}' must be a whole number from {low} to {high}, not {shown(value)!r}.",
+            f"'metadata.customConfigs.{key}' of table '{config.table}' must be a whole number from {low} to "
+            f"{high}, not {shown(value)!r}.",
             remedy="Correct the table config.",
         )
     return number

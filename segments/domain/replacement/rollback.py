@@ -1,8 +1,10 @@
-"""Going back several replacements at once: which entries that takes, what queries see then, what stands in the way (B4, B7).
+"""Going back several replacements at once: which entries that takes, what queries see then, what stands in the way (B4,
+B7).
 
-Invariant: all entries change in one write of the lineage, so that queries go from the present snapshot to the wanted one and see none of
-those between. Only entries that were built on the wanted one are taken back; parallel replacements of other segments stay as they are.
-Rules for each entry as in lineage.md 6, except that a snapshot between need not exist any more: nobody will see it.
+Invariant: all entries change in one write of the lineage, so that queries go from the present snapshot to the wanted
+one and see none of those between. Only entries that were built on the wanted one are taken back; parallel replacements
+of other segments stay as they are. Rules for each entry as in lineage.md 6, except that a snapshot between need not
+exist any more: nobody will see it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ _SHOWN = 5
 class RollbackPlan:
     """``steps``: entries to revert, newest first, the one asked for last. ``after``: the lineage then.
 
-    ``delete``: segments that nobody can see then and that go; pinned ones stay. ``blockers``: why it can not be done; empty: it can.
+    ``delete``: segments that nobody can see then and that go; pinned ones stay. ``blockers``: why it can not be done;
+    empty: it can.
     """
 
     table: str
@@ -31,10 +34,14 @@ class RollbackPlan:
     blockers: tuple[StateConflict | PreconditionFailed, ...]
 
 
-def plan_rollback(lineage: Lineage, target: str, ideal: Mapping[str, bool], *, force: bool, now_ms: int) -> RollbackPlan:
-    """Revert ``target`` and everything built on it. ``ideal``: does a replica serve the segment? NotFound when there is no such entry.
+def plan_rollback(
+    lineage: Lineage, target: str, ideal: Mapping[str, bool], *, force: bool, now_ms: int
+) -> RollbackPlan:
+    """Revert ``target`` and everything built on it. ``ideal``: does a replica serve the segment? NotFound when there is
+    no such entry.
 
-    ``force`` also takes back entries that are IN_PROGRESS, whose pushes then fail, and goes on where new segments were deleted by hand.
+    ``force`` also takes back entries that are IN_PROGRESS, whose pushes then fail, and goes on where new segments were
+    deleted by hand.
     """
     entry = lineage.entry(target)
     steps = built_on(lineage, entry)
@@ -42,7 +49,9 @@ def plan_rollback(lineage: Lineage, target: str, ideal: Mapping[str, bool], *, f
     hidden, pinned = after.hidden(), after.pinned()
     given_up = [s for e in steps for s in e.segments_to]
     delete = tuple(dict.fromkeys(s for s in given_up if s in ideal and s in hidden and s not in pinned))
-    return RollbackPlan(lineage.table, target, steps, after, delete, tuple(_blockers(entry, steps, hidden, ideal, force=force)))
+    return RollbackPlan(
+        lineage.table, target, steps, after, delete, tuple(_blockers(entry, steps, hidden, ideal, force=force))
+    )
 
 
 def require_possible(plan: RollbackPlan) -> None:
@@ -52,7 +61,9 @@ def require_possible(plan: RollbackPlan) -> None:
 
 
 def built_on(lineage: Lineage, entry: Entry) -> tuple[Entry, ...]:
-    """The entry and all live ones that replaced its new side, theirs, and so on; newest first, so that each comes before what it is on."""
+    """The entry and all live ones that replaced its new side, theirs, and so on; newest first, so that each comes
+    before what it is on.
+    """
     found, reached = {entry.id: entry}, set(entry.segments_to)
     waiting = {e.id: e for e in lineage.entries.values() if e.state in LIVE and e.id != entry.id}
     while level := [e for e in waiting.values() if reached & set(e.segments_from)]:
@@ -66,25 +77,41 @@ def _newest_first(entries: Collection[Entry]) -> tuple[Entry, ...]:
     """By what replaced what; among independent ones by time. Clocks of different machines may contradict the chain."""
     left, ordered = {e.id: e for e in entries}, []
     while left:
-        free = [e for e in left.values() if not any(set(e.segments_to) & set(o.segments_from) for o in left.values() if o.id != e.id)]
+        free = [
+            e
+            for e in left.values()
+            if not any(set(e.segments_to) & set(o.segments_from) for o in left.values() if o.id != e.id)
+        ]
         chosen = max(free or left.values(), key=lambda e: (e.timestamp_ms, e.id))
         ordered.append(left.pop(chosen.id))
     return tuple(ordered)
 
 
 def _lost(steps: Collection[Entry], ideal: Collection[str]) -> list[str]:
-    """New segments of completed steps that are gone though no step replaced them: deleted by hand, or the entry that did was dropped."""
+    """New segments of completed steps that are gone though no step replaced them: deleted by hand, or the entry that
+    did was dropped.
+    """
     replaced = {s for e in steps for s in e.segments_from}
-    return [s for e in steps if e.state is State.COMPLETED for s in e.segments_to if s not in ideal and s not in replaced]
+    return [
+        s for e in steps if e.state is State.COMPLETED for s in e.segments_to if s not in ideal and s not in replaced
+    ]
 
 
 def _blockers(
     entry: Entry, steps: Collection[Entry], hidden: Collection[str], ideal: Mapping[str, bool], *, force: bool
 ) -> list[StateConflict | PreconditionFailed]:
     if entry.state is State.REVERTED:
-        return [StateConflict(f"Lineage entry '{entry.id}' is already REVERTED.", remedy="Nothing is left to do.", entry=entry.id)]
+        return [
+            StateConflict(
+                f"Lineage entry '{entry.id}' is already REVERTED.", remedy="Nothing is left to do.", entry=entry.id
+            )
+        ]
     found: list[StateConflict | PreconditionFailed] = [
-        StateConflict(f"Lineage entry '{e.id}' is still IN_PROGRESS.", remedy="Wait for its end, or give forceRevert=true.", entry=e.id)
+        StateConflict(
+            f"Lineage entry '{e.id}' is still IN_PROGRESS.",
+            remedy="Wait for its end, or give forceRevert=true.",
+            entry=e.id,
+        )
         for e in steps
         if e.state is State.IN_PROGRESS and not force
     ]
@@ -92,8 +119,10 @@ def _blockers(
     if lost and not force:
         found.append(
             StateConflict(
-                f"Segment '{lost[0]}' of lineage entry '{entry.id}', or of one built on it, is gone; no entry tells what replaced it.",
-                remedy="If it was deleted by hand, give forceRevert=true; else old and new rows would be seen together.",
+                f"Segment '{lost[0]}' of lineage entry '{entry.id}', or of one built on it, is gone; no entry "
+                "tells what replaced it.",
+                remedy="If it was deleted by hand, give forceRevert=true; else old and "
+                "new rows would be seen together.",
                 entry=entry.id,
                 segments=lost,
             )
@@ -108,7 +137,9 @@ def _blockers(
         found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=deleted))
     if away:
         text = f"{before}{_named(away)} of that snapshot is there, but no live server serves it."
-        remedy = "Wait until its servers are back and have loaded it; one in ERROR can be reset. Or go back fewer steps."
+        remedy = (
+            "Wait until its servers are back and have loaded it; one in ERROR can be reset. Or go back fewer steps."
+        )
         found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=away))
     return found
 

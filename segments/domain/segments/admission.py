@@ -45,8 +45,9 @@ def check_name_form(config: TableConfig, segment: str) -> None:
 
 
 def check_other_half(other: TableName, names: Sequence[str], taken: Collection[str]) -> None:
-    """Refuse segments that share their file's name with the ``other`` half of a hybrid table: those ``taken`` there, and names that
-    only its stream gives. Raises StateConflict."""
+    """Refuse segments that share their file's name with the ``other`` half of a hybrid table: those ``taken`` there,
+    and names that only its stream gives. Raises StateConflict.
+    """
     foreign = [n for n in names if n in taken or (other.type == REALTIME and is_llc_name(n))]
     if foreign:
         text = f"Segment '{foreign[0]}' is, or is named like, one of table '{other}', whose file it would replace."
@@ -54,26 +55,34 @@ def check_other_half(other: TableName, names: Sequence[str], taken: Collection[s
 
 
 def check_time(config: TableConfig, segment: UploadedSegment) -> None:
-    """A table with a time column takes only segments inside 1971..2071, unless the table switches this off. Raises Forbidden."""
+    """A table with a time column takes only segments inside 1971..2071, unless the table switches this off. Raises
+    Forbidden.
+    """
     if config.time_column is None or not config.segment_time_check or segment.total_docs == 0:
         return
     low, high = TIME_RANGE_MS
     start, end = segment.start_ms, segment.end_ms
     if start is None or end is None or not low <= start <= end <= high:
         raise Forbidden(
-            f"Segment '{segment.name}' of table '{config.table}' has the time interval {start}..{end} ms, outside 1971-01-01..2071-01-01.",
+            f"Segment '{segment.name}' of table '{config.table}' has the time interval {start}..{end} ms, "
+            "outside 1971-01-01..2071-01-01.",
             remedy="Check the time column's format, or set ingestionConfig.segmentTimeValueCheck to false.",
         )
 
 
-def check_existing(table: str, segment: str, old: SegmentMetadata | None, wanted: Conditions, *, now_ms: int, lock_ms: int) -> None:
+def check_existing(
+    table: str, segment: str, old: SegmentMetadata | None, wanted: Conditions, *, now_ms: int, lock_ms: int
+) -> None:
     """The caller's conditions against the record, None when the segment is new.
 
     Raises Gone, StateConflict or PreconditionFailed, in Pinot's order.
     """
     if old is None:
         if wanted.refresh_only:
-            raise Gone(f"Segment '{segment}' of table '{table}' does not exist, so it can not be refreshed.", remedy="Upload it first.")
+            raise Gone(
+                f"Segment '{segment}' of table '{table}' does not exist, so it can not be refreshed.",
+                remedy="Upload it first.",
+            )
         return
     if not wanted.allow_refresh:
         raise StateConflict(
@@ -81,7 +90,9 @@ def check_existing(table: str, segment: str, old: SegmentMetadata | None, wanted
             remedy="Upload with allowRefresh=true or under another name.",
         )
     if old.status in (IN_PROGRESS, COMMITTING):
-        raise StateConflict(f"Segment '{segment}' of table '{table}' is {old.status}.", remedy="Wait until it is committed.")
+        raise StateConflict(
+            f"Segment '{segment}' of table '{table}' is {old.status}.", remedy="Wait until it is committed."
+        )
     if wanted.if_match is not None and wanted.if_match.strip().strip('"') != str(old.crc):
         raise PreconditionFailed(
             f"Segment '{segment}' of table '{table}' has CRC {old.crc}, not {wanted.if_match} as If-Match asks.",
@@ -93,11 +104,15 @@ def check_existing(table: str, segment: str, old: SegmentMetadata | None, wanted
 
 def another_upload(table: str, segment: str) -> StateConflict:
     """The refusal while somebody else uploads the same name."""
-    return StateConflict(f"Another segment upload is in progress for segment: {segment} of table: {table}.", remedy="Retry later.")
+    return StateConflict(
+        f"Another segment upload is in progress for segment: {segment} of table: {table}.", remedy="Retry later."
+    )
 
 
 def check_offsets(config: TableConfig, segment: UploadedSegment) -> None:
-    """A new segment of a REALTIME table named like a consumed one must know its offsets (storage-zk.md 3.2). Raises InvalidInput."""
+    """A new segment of a REALTIME table named like a consumed one must know its offsets (storage-zk.md 3.2). Raises
+    InvalidInput.
+    """
     if config.table.type != REALTIME or not is_llc_name(segment.name):
         return
     if segment.start_offset is None or segment.end_offset is None:
@@ -107,12 +122,15 @@ def check_offsets(config: TableConfig, segment: UploadedSegment) -> None:
         )
 
 
-def check_not_hidden(lineage: Lineage, segments: Iterable[str], new: Collection[str], *, began_ms: int, is_strict: bool) -> list[str]:
-    """An upload that names no lineage entry may not bring what no query would ever see (B8). Returns warnings; raises StateConflict.
+def check_not_hidden(
+    lineage: Lineage, segments: Iterable[str], new: Collection[str], *, began_ms: int, is_strict: bool
+) -> list[str]:
+    """An upload that names no lineage entry may not bring what no query would ever see (B8). Returns warnings; raises
+    StateConflict.
 
-    Refused: a name of a push that was reverted while the upload ran, and a new segment under a name that was replaced. One that begins
-    after the revert is let in, as Pinot does, hidden and with a warning; a table that sets ``pinotadmin.upload.fence`` to ``strict``
-    refuses it too.
+    Refused: a name of a push that was reverted while the upload ran, and a new segment under a name that was replaced.
+    One that begins after the revert is let in, as Pinot does, hidden and with a warning; a table that sets
+    ``pinotadmin.upload.fence`` to ``strict`` refuses it too.
     """
     warnings = []
     named = set(segments)
@@ -121,19 +139,26 @@ def check_not_hidden(lineage: Lineage, segments: Iterable[str], new: Collection[
         if entry.state is State.COMPLETED:
             hidden, is_final = sorted(named.intersection(entry.segments_from, new)), True
         elif entry.state is State.REVERTED:
-            hidden, is_final = sorted(named.intersection(entry.segments_to) - live), is_strict or entry.timestamp_ms >= began_ms
+            hidden, is_final = (
+                sorted(named.intersection(entry.segments_to) - live),
+                is_strict or entry.timestamp_ms >= began_ms,
+            )
         else:
             continue
         if hidden and is_final:
             raise _hidden(lineage.table, hidden[0], entry)
-        warnings += [f"Segment '{s}' belongs to reverted lineage entry '{entry.id}': no query sees it, it will be removed." for s in hidden]
+        warnings += [
+            f"Segment '{s}' belongs to reverted lineage entry '{entry.id}': no query sees it, it will be removed."
+            for s in hidden
+        ]
     return warnings
 
 
 def _hidden(table: str, segment: str, entry: Entry) -> StateConflict:
     what = "was reverted" if entry.state is State.REVERTED else "replaced it"
     return StateConflict(
-        f"Segment '{segment}' of table '{table}' belongs to lineage entry '{entry.id}', which {what}: no query would see it.",
+        f"Segment '{segment}' of table '{table}' belongs to lineage entry '{entry.id}', which {what}: no query "
+        "would see it.",
         remedy="Start a new replacement that lists it, or upload it under another name.",
         entry=entry.id,
         segments=[segment],
@@ -155,7 +180,8 @@ def check_fence(lineage: Lineage, entry_id: str | None, segments: Iterable[str])
     entry = lineage.entry(entry_id)
     if entry.state is not State.IN_PROGRESS:
         raise StateConflict(
-            f"Lineage entry '{entry_id}' of table '{lineage.table}' is {entry.state}, so its segments can not be uploaded any more.",
+            f"Lineage entry '{entry_id}' of table '{lineage.table}' is {entry.state}, so its segments can not be "
+            "uploaded any more.",
             remedy="Start a new replacement.",
             entry=entry_id,
         )
@@ -182,18 +208,23 @@ def quota_bytes(config: TableConfig) -> int | None:
 
 
 def check_quota(config: TableConfig, kept_bytes: int, incoming_bytes: int) -> None:
-    """``kept_bytes`` is what stays beside the incoming segments, hidden snapshots included (lineage.md 11). Raises Forbidden."""
+    """``kept_bytes`` is what stays beside the incoming segments, hidden snapshots included (lineage.md 11). Raises
+    Forbidden.
+    """
     allowed = quota_bytes(config)
     if allowed is not None and kept_bytes + incoming_bytes > allowed:
         raise Forbidden(
-            f"Storage quota check failed for table '{config.table}': {kept_bytes} bytes are stored, {incoming_bytes} more"
+            f"Storage quota check failed for table '{config.table}': {kept_bytes} bytes are stored, "
+            f"{incoming_bytes} more"
             f" would exceed quota.storage of {allowed} bytes per copy.",
             remedy="Raise quota.storage or delete segments.",
         )
 
 
 def check_projected(config: TableConfig, stored_bytes: int, promised_bytes: int, declared_bytes: int) -> None:
-    """At the start of a replacement (B10): bytes stored, promised to other pushes and declared now, of one copy each. Raises Forbidden."""
+    """At the start of a replacement (B10): bytes stored, promised to other pushes and declared now, of one copy each.
+    Raises Forbidden.
+    """
     allowed = quota_bytes(config)
     projected = stored_bytes + promised_bytes + declared_bytes
     if allowed is None or projected <= allowed:
@@ -205,5 +236,9 @@ def check_projected(config: TableConfig, stored_bytes: int, promised_bytes: int,
         f" {projected} in all, quota.storage allows {allowed} per copy"
         f" ({projected * copies} of {allowed * copies} bytes with {copies} {'copies' if copies > 1 else 'copy'}).",
         remedy="Raise quota.storage, delete old segments, or keep fewer snapshots. Nothing was started.",
-        storedBytes=stored_bytes, promisedBytes=promised_bytes, declaredBytes=declared_bytes, allowedBytes=allowed, replication=copies,
-    )  # fmt: skip
+        storedBytes=stored_bytes,
+        promisedBytes=promised_bytes,
+        declaredBytes=declared_bytes,
+        allowedBytes=allowed,
+        replication=copies,
+    )

@@ -1,7 +1,9 @@
-"""What is kept of a deleted segment, so that it can come back exactly: its record, where its tar is, who deleted it, until when.
+"""What is kept of a deleted segment, so that it can come back exactly: its record, where its tar is, who deleted it,
+until when.
 
-The tar is kept where Pinot keeps it, ``Deleted_Segments/<raw table>/<file>``; the rest beside it as one small JSON document under the same
-file name in ``Deleted_Records/<raw table>/``. Both age by the file's name or time (lineage.md 8, storage-zk.md 2.1).
+The tar is kept where Pinot keeps it, ``Deleted_Segments/<raw table>/<file>``; the rest beside it as one small JSON
+document under the same file name in ``Deleted_Records/<raw table>/``. Both age by the file's name or time (lineage.md
+8, storage-zk.md 2.1).
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ class ArchivedSegment:
     """One document. ``table`` is the typed name; ``file`` the name in both folders; times in epoch milliseconds.
 
     ``bytes`` is the size of the kept tar; None: the deep store never held it, the record's address is a foreign one.
-    ``servers`` held the segment when it was deleted. ``replaced_by`` is the CRC of the segment of the same name that took its place; None:
-    it was deleted.
+    ``servers`` held the segment when it was deleted. ``replaced_by`` is the CRC of the segment of the same name that
+    took its place; None: it was deleted.
     """
 
     table: str
@@ -53,11 +55,23 @@ def to_json(kept: ArchivedSegment) -> bytes:
     """The document."""
     record = kept.record
     body = {
-        "table": kept.table, "segment": kept.segment, "file": kept.file, "bytes": kept.bytes, "servers": list(kept.servers),
-        "requestedMs": kept.requested_ms, "deletedMs": kept.deleted_ms, "deletedBy": kept.deleted_by, "reason": kept.reason,
+        "table": kept.table,
+        "segment": kept.segment,
+        "file": kept.file,
+        "bytes": kept.bytes,
+        "servers": list(kept.servers),
+        "requestedMs": kept.requested_ms,
+        "deletedMs": kept.deleted_ms,
+        "deletedBy": kept.deleted_by,
+        "reason": kept.reason,
         **({"replacedBy": kept.replaced_by} if kept.replaced_by is not None else {}),
-        "record": {"id": record.id, "simpleFields": record.simple, "mapFields": record.maps, "listFields": record.lists},
-    }  # fmt: skip
+        "record": {
+            "id": record.id,
+            "simpleFields": record.simple,
+            "mapFields": record.maps,
+            "listFields": record.lists,
+        },
+    }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -66,12 +80,22 @@ def from_json(data: bytes) -> ArchivedSegment:
     try:
         body: Mapping[str, Any] = json.loads(data)
         found = body["record"]
-        record = ZNRecord(str(found["id"]), dict(found["simpleFields"]), dict(found["mapFields"]), dict(found["listFields"]))
+        record = ZNRecord(
+            str(found["id"]), dict(found["simpleFields"]), dict(found["mapFields"]), dict(found["listFields"])
+        )
         return ArchivedSegment(
-            table=str(body["table"]), segment=str(body["segment"]), file=str(body["file"]), record=record, bytes=body["bytes"],
-            servers=tuple(body["servers"]), requested_ms=int(body["requestedMs"]), deleted_ms=int(body["deletedMs"]),
-            deleted_by=str(body["deletedBy"]), reason=str(body["reason"]), replaced_by=body.get("replacedBy"),
-        )  # fmt: skip
+            table=str(body["table"]),
+            segment=str(body["segment"]),
+            file=str(body["file"]),
+            record=record,
+            bytes=body["bytes"],
+            servers=tuple(body["servers"]),
+            requested_ms=int(body["requestedMs"]),
+            deleted_ms=int(body["deletedMs"]),
+            deleted_by=str(body["deletedBy"]),
+            reason=str(body["reason"]),
+            replaced_by=body.get("replacedBy"),
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RecordCorrupt(f"The record of a deleted segment can not be read: {error}.") from error
 
@@ -107,8 +131,12 @@ def is_replaced_by(old: SegmentMetadata, crc: int) -> bool:
     return old.status in COMPLETED_STATUSES and old.crc is not None and old.crc != crc
 
 
-def name_refusal(segment: str, table: str, ideal: Mapping[str, object], obstacles: Mapping[str, Obstacle]) -> Outcome | None:
-    """Why this name can not come back now, None when it can: it exists again, or one of the ``obstacles`` (``ReturnRule``) is its own."""
+def name_refusal(
+    segment: str, table: str, ideal: Mapping[str, object], obstacles: Mapping[str, Obstacle]
+) -> Outcome | None:
+    """Why this name can not come back now, None when it can: it exists again, or one of the ``obstacles``
+    (``ReturnRule``) is its own.
+    """
     if segment in ideal:
         return refused(segment, f"Segment '{segment}' exists in table '{table}'.", _IN_ITS_PLACE)
     if segment not in obstacles:
@@ -117,7 +145,9 @@ def name_refusal(segment: str, table: str, ideal: Mapping[str, object], obstacle
     return refused(segment, f"Segment '{segment}' can not be restored: {why}.", remedy)
 
 
-_IN_ITS_PLACE: Final = "Restore with overwrite=true to put the kept one in its place; the present one is then kept in turn."
+_IN_ITS_PLACE: Final = (
+    "Restore with overwrite=true to put the kept one in its place; the present one is then kept in turn."
+)
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, int]:

@@ -10,10 +10,13 @@ from segments.domain.segments.ideal_state import ONLINE
 from segments.errors import StateConflict
 
 
-def choose_servers(table: str, replication: int, *, ready: Collection[str], known: Collection[str], tag: str) -> list[str]:
+def choose_servers(
+    table: str, replication: int, *, ready: Collection[str], known: Collection[str], tag: str
+) -> list[str]:
     """Servers to assign over: the live and enabled ones, or all known ones while fewer than ``replication`` are alive.
 
-    Both are servers with ``tag``. A known server that is down takes its share when it comes back. StateConflict when there is none.
+    Both are servers with ``tag``. A known server that is down takes its share when it comes back. StateConflict when
+    there is none.
     """
     if len(ready) >= replication:
         return sorted(ready)
@@ -30,8 +33,11 @@ def segments_per_server(rows: Iterable[Mapping[str, str]]) -> Counter[str]:
     return Counter(instance for row in rows for instance in row)
 
 
-def assign(segments: Sequence[str], servers: Sequence[str], load: Mapping[str, int], replication: int) -> dict[str, dict[str, str]]:
-    """{segment: {instance: ONLINE}}: each segment on its ``replication`` (or all, if fewer) least loaded servers, ties by name.
+def assign(
+    segments: Sequence[str], servers: Sequence[str], load: Mapping[str, int], replication: int
+) -> dict[str, dict[str, str]]:
+    """{segment: {instance: ONLINE}}: each segment on its ``replication`` (or all, if fewer) least loaded servers, ties
+    by name.
 
     Invariant: afterwards the loads of two servers that began equal differ by at most one.
     """

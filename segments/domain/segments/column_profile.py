@@ -15,9 +15,11 @@ _NUMBERS: Final = frozenset({"INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL"})
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """One column over ``segments`` segments. ``min_value``/``max_value`` are text of the stored value, None when no segment tells.
+    """One column over ``segments`` segments. ``min_value``/``max_value`` are text of the stored value, None when no
+    segment tells.
 
-    ``without_range`` and ``without_cardinality`` count segments that do not tell: then the values are those of the others only.
+    ``without_range`` and ``without_cardinality`` count segments that do not tell: then the values are those of the
+    others only.
     """
 
     name: str
@@ -44,10 +46,17 @@ class ColumnProfile:
 def from_json(body: Mapping[str, Any]) -> ColumnProfile:
     """Back from ``ColumnProfile.to_json``. KeyError, TypeError or ValueError when it is none."""
     return ColumnProfile(
-        str(body["name"]), str(body["dataType"]), str(body["storedType"]), int(body["segments"]), body["min"], body["max"],
-        int(body["cardinalityAtLeast"]), int(body["cardinalityAtMost"]), int(body["segmentsWithoutRange"]),
+        str(body["name"]),
+        str(body["dataType"]),
+        str(body["storedType"]),
+        int(body["segments"]),
+        body["min"],
+        body["max"],
+        int(body["cardinalityAtLeast"]),
+        int(body["cardinalityAtMost"]),
+        int(body["segmentsWithoutRange"]),
         int(body["segmentsWithoutCardinality"]),
-    )  # fmt: skip
+    )
 
 
 def profile_of(
@@ -63,7 +72,9 @@ def profile_of(
 
 
 def merge(profiles: Iterable[ColumnProfile]) -> dict[str, ColumnProfile]:
-    """{column: profile over all}, sorted by name. The type is that of the first; where types differ values compare as text."""
+    """{column: profile over all}, sorted by name. The type is that of the first; where types differ values compare as
+    text.
+    """
     merged: dict[str, ColumnProfile] = {}
     for one in profiles:
         merged[one.name] = _added(merged[one.name], one) if one.name in merged else one

@@ -1,4 +1,6 @@
-"""Where servers can fetch a table's segments beside the deep store: from one another, and what its config must say for that. Pure."""
+"""Where servers can fetch a table's segments beside the deep store: from one another, and what its config must say for
+that. Pure.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,16 @@ def peers_serve(config: TableConfig) -> bool:
 
 
 def check_peer_scheme(config: TableConfig) -> None:
-    """``peerSegmentDownloadScheme``: http, and somebody to download from. For tables of both types. Raises InvalidInput."""
+    """``peerSegmentDownloadScheme``: http, and somebody to download from. For tables of both types. Raises
+    InvalidInput.
+    """
     scheme = config.peer_scheme
     if scheme is None:
         return
     if scheme == _HTTPS:
         raise InvalidInput(
-            f"'{_KEY}' of table '{config.table}' is https, but servers of this cluster do not speak TLS with one another.",
+            f"'{_KEY}' of table '{config.table}' is https, but servers of this cluster do not speak TLS with one "
+            "another.",
             remedy="Use http: requests and answers between servers are signed.",
         )
     if scheme != HTTP:
@@ -42,7 +47,8 @@ def check_has_place(config: TableConfig, *, has_deep_store: bool) -> None:
     """Can what a REALTIME table consumes ever be committed? Raises InvalidInput."""
     if not has_deep_store and config.table.type == REALTIME and not peers_serve(config):
         raise InvalidInput(
-            f"This installation has no deep store, so segments of table '{config.table}' live on servers only: it needs '{_KEY}'.",
+            f"This installation has no deep store, so segments of table '{config.table}' live on servers only: "
+            f"it needs '{_KEY}'.",
             remedy=f"Set segmentsConfig.{_KEY} to http and segmentsConfig.replication to 2 or more.",
         )
 
@@ -51,7 +57,10 @@ def place_findings(config: TableConfig, *, has_deep_store: bool) -> list[Found]:
     """What is wrong with a table that was made before it was refused, or before the deep store went."""
     found = []
     if config.peer_scheme not in (None, HTTP):
-        text = f"'{_KEY}' is {config.peer_scheme}, which servers do not speak: they fetch nothing of this table from one another. Use http."
+        text = (
+            f"'{_KEY}' is {config.peer_scheme}, which servers do not speak: they fetch nothing of this table from "
+            "one another. Use http."
+        )
         found.append(Found("peer-scheme", "", "error", text))
     try:
         check_has_place(config, has_deep_store=has_deep_store)

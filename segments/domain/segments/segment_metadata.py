@@ -22,7 +22,9 @@ _URL_KEYS = ("segment.download.url", "segment.offline.download.url", "segment.re
 
 @dataclass(frozen=True)
 class SegmentMetadata:
-    """``fields`` are the simple fields as stored; properties read them with Pinot's defaults. Unknown keys survive an edit."""
+    """``fields`` are the simple fields as stored; properties read them with Pinot's defaults. Unknown keys survive an
+    edit.
+    """
 
     name: str
     fields: Mapping[str, str]
@@ -96,8 +98,12 @@ class SegmentMetadata:
             return None
         return int(value * MILLIS[unit])
 
-    def edited(self, changes: Mapping[str, str | int | None], custom: Mapping[str, str] | None = None) -> SegmentMetadata:
-        """A copy with fields set (numbers as text), or removed where None; ``custom`` replaces the custom map when given."""
+    def edited(
+        self, changes: Mapping[str, str | int | None], custom: Mapping[str, str] | None = None
+    ) -> SegmentMetadata:
+        """A copy with fields set (numbers as text), or removed where None; ``custom`` replaces the custom map when
+        given.
+        """
         fields = {k: v for k, v in self.fields.items() if k not in changes}
         fields.update({k: str(v) for k, v in changes.items() if v is not None})
         return replace(self, fields=fields, custom=dict(self.custom if custom is None else custom))

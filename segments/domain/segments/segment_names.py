@@ -19,7 +19,8 @@ _WITHOUT_POSTFIX: Final = ("fixed", "inputFile")
 
 @dataclass(frozen=True)
 class NameRule:
-    """How to name the segments of one push; ``postfix`` carries a consistent push's start time. Travels to the executors as JSON.
+    """How to name the segments of one push; ``postfix`` carries a consistent push's start time. Travels to the
+    executors as JSON.
 
     ``seed`` stands for the push where a name ends in a UUID.
     """
@@ -40,9 +41,11 @@ class NameRule:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a name may hold: sequence id (from 0, below 0: none), path of the input file, first and last time of the rows.
+    """What a name may hold: sequence id (from 0, below 0: none), path of the input file, first and last time of the
+    rows.
 
-    ``low``/``high`` are values of the time column as stored, ``low_ms``/``high_ms`` the same in epoch milliseconds; None without rows.
+    ``low``/``high`` are values of the time column as stored, ``low_ms``/``high_ms`` the same in epoch milliseconds;
+    None without rows.
     """
 
     sequence: int
@@ -65,16 +68,21 @@ def make_rule(
     seed: str = "",
     unique: str = "",
 ) -> NameRule:
-    """The rule of one push. ``start_ms`` is given for a consistent push and becomes the postfix, after one that is configured.
+    """The rule of one push. ``start_ms`` is given for a consistent push and becomes the postfix, after one that is
+    configured.
 
-    ``unique`` becomes the postfix of a push that adds rows and asks for no generator: none of its names was given before.
+    ``unique`` becomes the postfix of a push that adds rows and asks for no generator: none of its names was given
+    before.
 
-    Raises InvalidInput for a generator that could give a second snapshot the names of the first (W16), or that lacks a key.
+    Raises InvalidInput for a generator that could give a second snapshot the names of the first (W16), or that lacks a
+    key.
     """
     name = kind or ("fixed" if configs.get("segment.name") else "simple")
     if start_ms is not None and name in _WITHOUT_POSTFIX:
         raise _bad(
-            "type", f"'{name}' gives every push the same names, which a consistent push can not use", "Use simple or normalizedDate."
+            "type",
+            f"'{name}' gives every push the same names, which a consistent push can not use",
+            "Use simple or normalizedDate.",
         )
     if name == "fixed" and not configs.get("segment.name"):
         raise _bad("configs", "needs 'segment.name' for the fixed generator", "")
@@ -89,7 +97,9 @@ def make_rule(
 
 
 def names_without_rows(rule: NameRule, parts: Sequence[tuple[int, str]]) -> list[str]:
-    """The names of parts (sequence id, path of the first file) as far as they do not depend on the rows; [] where they do."""
+    """The names of parts (sequence id, path of the first file) as far as they do not depend on the rows; [] where they
+    do.
+    """
     is_timed = rule.has_time and not _is_true(rule.configs, "exclude.time.in.segment.name")
     if (rule.type == "simple" and is_timed) or (rule.type == "normalizedDate" and rule.is_append):
         return []
@@ -105,7 +115,9 @@ def segment_name(rule: NameRule, facts: Facts) -> str:
 def _simple(rule: NameRule, facts: Facts) -> str:
     timed = rule.has_time and facts.low is not None and not _is_true(rule.configs, "exclude.time.in.segment.name")
     times = [facts.low, facts.high] if timed else []
-    return _joined(rule.table, *times, rule.postfix, facts.sequence if facts.sequence >= 0 else None, _uuid(rule, facts))
+    return _joined(
+        rule.table, *times, rule.postfix, facts.sequence if facts.sequence >= 0 else None, _uuid(rule, facts)
+    )
 
 
 def _normalized(rule: NameRule, facts: Facts) -> str:
@@ -114,7 +126,10 @@ def _normalized(rule: NameRule, facts: Facts) -> str:
     if rule.is_append:
         if facts.low_ms is None or facts.high_ms is None:
             word = "minTimeValue" if facts.low_ms is None else "maxTimeValue"
-            raise InvalidInput(f"Missing {word} for normalizedDate segment name generator of '{facts.path}'.", remedy="Use type simple.")
+            raise InvalidInput(
+                f"Missing {word} for normalizedDate segment name generator of '{facts.path}'.",
+                remedy="Use type simple.",
+            )
         dates = [_date(v, rule.hourly) for v in (facts.low_ms, facts.high_ms)]
     postfix = (rule.postfix or "").strip() or None
     return _joined(prefix, *dates, postfix, None if _is_true(rule.configs, "exclude.sequence.id") else facts.sequence,
@@ -124,7 +139,8 @@ def _normalized(rule: NameRule, facts: Facts) -> str:
 def _uuid(rule: NameRule, facts: Facts) -> str | None:
     """The UUID that ``append.uuid.to.segment.name`` asks for, computed from push and file.
 
-    Pinot draws it by chance, so that a part that is built a second time gets a second name; this one stays the same within a push.
+    Pinot draws it by chance, so that a part that is built a second time gets a second name; this one stays the same
+    within a push.
     """
     if not _is_true(rule.configs, "append.uuid.to.segment.name"):
         return None
@@ -147,15 +163,23 @@ def _path_pattern(configs: Mapping[str, str]) -> UsersPattern:
     try:
         return users_pattern(configs["file.path.pattern"])
     except InvalidInput as error:
-        raise _bad("configs", f"holds a 'file.path.pattern' that can not be used: {error.message}", error.remedy) from error
+        raise _bad(
+            "configs", f"holds a 'file.path.pattern' that can not be used: {error.message}", error.remedy
+        ) from error
 
 
 def _filled(template: str, parts: Sequence[str]) -> str:
-    """The template with ``${filePathPattern:\\1}`` replaced by the parts of a path. Raises InvalidInput for a group that is not there."""
+    """The template with ``${filePathPattern:\\1}`` replaced by the parts of a path. Raises InvalidInput for a group
+    that is not there.
+    """
 
     def part(found: re.Match[str]) -> str:
         if int(found[1]) >= len(parts):
-            raise _bad("configs", f"has a 'segment.name.template' with group {found[1]}, but 'file.path.pattern' has {len(parts) - 1}", "")
+            raise _bad(
+                "configs",
+                f"has a 'segment.name.template' with group {found[1]}, but 'file.path.pattern' has {len(parts) - 1}",
+                "",
+            )
         return parts[int(found[1])]
 
     return _GROUP.sub(part, template)

@@ -16,10 +16,11 @@ _MODES: Final = ("REPLACE", "UPDATE")
 
 @dataclass(frozen=True)
 class UploadedSegment:
-    """A segment as it says of itself, plus where servers fetch it. Times in epoch milliseconds, ``*_raw`` as in the time column.
+    """A segment as it says of itself, plus where servers fetch it. Times in epoch milliseconds, ``*_raw`` as in the
+    time column.
 
-    ``size_bytes`` is that of the tar (None: unknown). ``partitions`` is {column: partition metadata} in Pinot's JSON form.
-    ``start_offset`` and ``end_offset``: what of the stream it holds, None for a segment that never was consumed.
+    ``size_bytes`` is that of the tar (None: unknown). ``partitions`` is {column: partition metadata} in Pinot's JSON
+    form. ``start_offset`` and ``end_offset``: what of the stream it holds, None for a segment that never was consumed.
     """
 
     name: str
@@ -70,7 +71,9 @@ def parse_modifier(text: str | None) -> CustomMapModifier | None:
 def new_metadata(
     uploaded: UploadedSegment, modifier: CustomMapModifier | None, now_ms: int, *, is_realtime: bool = False
 ) -> SegmentMetadata:
-    """The record of a segment that was not there before; one of a REALTIME table says that it was uploaded, and its offsets."""
+    """The record of a segment that was not there before; one of a REALTIME table says that it was uploaded, and its
+    offsets.
+    """
     custom = modifier.apply(uploaded.custom) if modifier else uploaded.custom
     fields = {**_content(uploaded), "segment.push.time": now_ms, **(_stream_fields(uploaded) if is_realtime else {})}
     return SegmentMetadata(uploaded.name, {}).edited(fields, custom)
@@ -83,19 +86,30 @@ def _stream_fields(uploaded: UploadedSegment) -> dict[str, str | int | None]:
 
 
 def refreshed_metadata(
-    old: SegmentMetadata, uploaded: UploadedSegment, modifier: CustomMapModifier | None, now_ms: int, *, is_realtime: bool = False
+    old: SegmentMetadata,
+    uploaded: UploadedSegment,
+    modifier: CustomMapModifier | None,
+    now_ms: int,
+    *,
+    is_realtime: bool = False,
 ) -> SegmentMetadata:
     """The record of a segment that is uploaded again. Push time stays, refresh time is set, the upload lock goes.
 
     With the same CRC only creation time, refresh time, address and custom map change (the file is the same).
     """
-    common = {"segment.refresh.time": now_ms, "segment.upload.start.time": None, "segment.download.url": uploaded.download_url}
+    common = {
+        "segment.refresh.time": now_ms,
+        "segment.upload.start.time": None,
+        "segment.download.url": uploaded.download_url,
+    }
     if uploaded.crc == old.crc:
         custom = modifier.apply(old.custom) if modifier else uploaded.custom
         return old.edited({"segment.creation.time": uploaded.creation_ms, **common}, custom)
     custom = modifier.apply({**old.custom, **uploaded.custom}) if modifier else uploaded.custom
     stream = _stream_fields(uploaded) if is_realtime else {}
-    return old.edited({**_content(uploaded), **stream, "segment.crypter": None, "segment.use.data.crc": None, **common}, custom)
+    return old.edited(
+        {**_content(uploaded), **stream, "segment.crypter": None, "segment.use.data.crc": None, **common}, custom
+    )
 
 
 def _content(uploaded: UploadedSegment) -> dict[str, str | int | None]:

@@ -1,4 +1,6 @@
-"""Stream messages that gave no row: what is kept of each, within which bounds, and what is shown of it. Pure values and rules."""
+"""Stream messages that gave no row: what is kept of each, within which bounds, and what is shown of it. Pure values and
+rules.
+"""
 
 from __future__ import annotations
 
@@ -6,5 +8,13 @@ from segments.domain.set_aside.message import LARGEST_PAYLOAD, Message, Report, 
 from segments.domain.set_aside.shown import Shown, shown_payload, shown_reason
 
 __all__ = [
-    "LARGEST_PAYLOAD", "Message", "Report", "Settled", "Shown", "cut_payload", "place_of", "shown_payload", "shown_reason",
-]  # fmt: skip
+    "LARGEST_PAYLOAD",
+    "Message",
+    "Report",
+    "Settled",
+    "Shown",
+    "cut_payload",
+    "place_of",
+    "shown_payload",
+    "shown_reason",
+]

@@ -13,9 +13,11 @@ _DIGITS: Final = 20
 
 
 class Message(Model):
-    """One message. ``size`` is that of the whole message in bytes, ``payload`` its beginning; times in epoch milliseconds, 0: unknown.
+    """One message. ``size`` is that of the whole message in bytes, ``payload`` its beginning; times in epoch
+    milliseconds, 0: unknown.
 
-    ``offset`` is the message's own; ``segment`` is the one that was being consumed; ``column`` is the one at fault, if that is known.
+    ``offset`` is the message's own; ``segment`` is the one that was being consumed; ``column`` is the one at fault, if
+    that is known.
     """
 
     topic: str
@@ -31,7 +33,9 @@ class Message(Model):
 
 
 class Settled(Model):
-    """A segment was committed: of the messages in [start, end) exactly these ``offsets`` gave no row. None: too many to name."""
+    """A segment was committed: of the messages in [start, end) exactly these ``offsets`` gave no row. None: too many to
+    name.
+    """
 
     topic: str
     partition: int
@@ -59,5 +63,7 @@ def cut_payload(value: bytes) -> bytes:
 
 
 def place_of(offset: str) -> str:
-    """The offset as text whose order is that of the offsets of its stream (``5`` before ``10``, ``5-9`` before ``5-10``)."""
+    """The offset as text whose order is that of the offsets of its stream (``5`` before ``10``, ``5-9`` before
+    ``5-10``).
+    """
     return "-".join(part.zfill(_DIGITS) for part in offset.split("-"))

@@ -53,7 +53,9 @@ def _masked(text: str) -> str:
 
 
 def _without_values(text: str) -> str:
-    """A text that is no JSON as a whole, without the values behind keys of JSON that name secrets; one step for each character."""
+    """A text that is no JSON as a whole, without the values behind keys of JSON that name secrets; one step for each
+    character.
+    """
     parts, at = [], 0
     while (found := _KEY.search(text, at)) is not None:
         parts.append(text[at : found.end()])

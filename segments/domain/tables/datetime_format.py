@@ -1,4 +1,6 @@
-"""Date-time formats of schema fields: ``1:DAYS:EPOCH``, ``SIMPLE_DATE_FORMAT|yyyyMMdd|UTC``, ``TIMESTAMP`` and Pinot's other spellings."""
+"""Date-time formats of schema fields: ``1:DAYS:EPOCH``, ``SIMPLE_DATE_FORMAT|yyyyMMdd|UTC``, ``TIMESTAMP`` and Pinot's
+other spellings.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,38 @@ MILLIS: Final[dict[str, float]] = {
 _REMEDY = "Use for example 1:DAYS:EPOCH, EPOCH|MILLISECONDS|1, SIMPLE_DATE_FORMAT|yyyy-MM-dd or TIMESTAMP."
 #: Java pattern letters -> strptime directives, for the letters that have one.
 _STRPTIME: Final = {
-    "yyyy": "%Y", "yy": "%y", "MM": "%m", "M": "%m", "MMM": "%b", "MMMM": "%B", "dd": "%d", "d": "%d", "DDD": "%j",
-    "HH": "%H", "H": "%H", "hh": "%I", "mm": "%M", "m": "%M", "ss": "%S", "s": "%S", "SSS": "%f", "a": "%p", "Z": "%z", "z": "%Z",
-    "EEE": "%a", "EEEE": "%A", "XXX": "%z",
-}  # fmt: skip
+    "yyyy": "%Y",
+    "yy": "%y",
+    "MM": "%m",
+    "M": "%m",
+    "MMM": "%b",
+    "MMMM": "%B",
+    "dd": "%d",
+    "d": "%d",
+    "DDD": "%j",
+    "HH": "%H",
+    "H": "%H",
+    "hh": "%I",
+    "mm": "%M",
+    "m": "%M",
+    "ss": "%S",
+    "s": "%S",
+    "SSS": "%f",
+    "a": "%p",
+    "Z": "%z",
+    "z": "%Z",
+    "EEE": "%a",
+    "EEEE": "%A",
+    "XXX": "%z",
+}
 _UNPADDED: Final = "MdHms"
 
 
 @dataclass(frozen=True)
 class DateTimeFormat:
-    """``kind``; ``unit`` and ``size`` of an EPOCH (value x size x unit = time); ``pattern`` and ``zone`` of a text format."""
+    """``kind``; ``unit`` and ``size`` of an EPOCH (value x size x unit = time); ``pattern`` and ``zone`` of a text
+    format.
+    """
 
     kind: Literal["EPOCH", "TIMESTAMP", "SIMPLE_DATE_FORMAT"]
     unit: str = "MILLISECONDS"
@@ -34,7 +58,9 @@ class DateTimeFormat:
     zone: str = "UTC"
 
     def to_millis(self, value: int) -> int:
-        """A value of an EPOCH or TIMESTAMP column as milliseconds (the size counts, unlike in Pinot: segment-format.md 13.3)."""
+        """A value of an EPOCH or TIMESTAMP column as milliseconds (the size counts, unlike in Pinot: segment-format.md
+        13.3).
+        """
         return int(value * self.size * MILLIS[self.unit])
 
     @property
@@ -44,7 +70,9 @@ class DateTimeFormat:
 
 
 def parse_format(text: str) -> DateTimeFormat:
-    """Parse either spelling (``size:unit:kind[:pattern]`` or ``kind|unit|size`` / ``kind|pattern|zone``). Raises InvalidInput."""
+    """Parse either spelling (``size:unit:kind[:pattern]`` or ``kind|unit|size`` / ``kind|pattern|zone``). Raises
+    InvalidInput.
+    """
     parts = text.split("|") if "|" in text or ":" not in text else _colon_parts(text)
     match parts:
         case ["TIMESTAMP"]:

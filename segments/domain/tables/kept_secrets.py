@@ -1,4 +1,6 @@
-"""A config that came back with masks in it: the stored secrets are put where they were, and never sent to another address by it."""
+"""A config that came back with masks in it: the stored secrets are put where they were, and never sent to another
+address by it.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,61 @@ _STRUCTURE: Final = frozenset((
     (), ("tableIndexConfig",), ("ingestionConfig",), ("ingestionConfig", "streamIngestionConfig"),
     ("ingestionConfig", "batchIngestionConfig"), ("metadata",), ("task",), ("task", "taskTypeConfigsMap"),
 ))  # fmt: skip
-#: Settings that may change beside a secret that is kept hold one of these words and none of the next ones: they say when and how much,
-#: never where a connection goes, how it is proven or who makes it.
+#: Settings that may change beside a secret that is kept hold one of these words and none of the next ones: they say
+#: when and how much, never where a connection goes, how it is proven or who makes it.
 _HARMLESS: Final = (
-    "flush", "offset", "threshold", "timeout", "interval", "period", "rows", "size", "records", "max.", "min.", "batch", "rate", "topic",
-    "partitions", "schedule", "pattern", "prefix", "description", "bucket.time", "buffer", "merge", "round",
-)  # fmt: skip
+    "flush",
+    "offset",
+    "threshold",
+    "timeout",
+    "interval",
+    "period",
+    "rows",
+    "size",
+    "records",
+    "max.",
+    "min.",
+    "batch",
+    "rate",
+    "topic",
+    "partitions",
+    "schedule",
+    "pattern",
+    "prefix",
+    "description",
+    "bucket.time",
+    "buffer",
+    "merge",
+    "round",
+)
 _TELLING: Final = (
-    "url", "uri", "host", "endpoint", "server", "broker", "bootstrap", "address", "registry", "proxy", "class", "factory", "path", "dir",
-    "account", "region", "protocol", "ssl", "sasl", "tls", "auth", "type", "fs.", "file", "location", "callback",
-)  # fmt: skip
+    "url",
+    "uri",
+    "host",
+    "endpoint",
+    "server",
+    "broker",
+    "bootstrap",
+    "address",
+    "registry",
+    "proxy",
+    "class",
+    "factory",
+    "path",
+    "dir",
+    "account",
+    "region",
+    "protocol",
+    "ssl",
+    "sasl",
+    "tls",
+    "auth",
+    "type",
+    "fs.",
+    "file",
+    "location",
+    "callback",
+)
 _ADDRESS: Final = re.compile(r"://|[/@\\]|:\d")
 _AGAIN: Final = "Give the secret again."
 
@@ -72,8 +119,8 @@ _NOTHING: Final = _Before(None, None)
 def keep_secrets(given: Any, stored: Any) -> Any:
     """``given`` with the secrets of ``stored`` where it has masks; neither is changed.
 
-    Raises InvalidInput for a mask in a place where no secret is stored, and when settings around it have changed that may say where the
-    secret goes: then it has to be given again.
+    Raises InvalidInput for a mask in a place where no secret is stored, and when settings around it have changed that
+    may say where the secret goes: then it has to be given again.
     """
     return _kept(given, _Before(stored, mask(stored)), (), None) if has_mask(given) else given
 
@@ -93,7 +140,10 @@ def _kept(given: Any, before: _Before, path: Path, scope: _Scope | None) -> Any:
     if isinstance(given, Mapping):
         return _kept_object(given, before, path, scope)
     if isinstance(given, list):
-        return [_kept(g, s, (*path, i), scope) for i, (g, s) in enumerate(zip(given, _partners(given, before.entries()), strict=True))]
+        return [
+            _kept(g, s, (*path, i), scope)
+            for i, (g, s) in enumerate(zip(given, _partners(given, before.entries()), strict=True))
+        ]
     return _kept_text(given, before, path, scope)
 
 
@@ -121,7 +171,9 @@ def _kept_text(given: str, before: _Before, path: Path, scope: _Scope | None) ->
         return given
     if shown == stored or not isinstance(shown, str):
         where = _named(path)
-        raise InvalidInput(f"'{where}' is masked, and no secret is stored there.", remedy="Give the secret itself.", field=where)
+        raise InvalidInput(
+            f"'{where}' is masked, and no secret is stored there.", remedy="Give the secret itself.", field=where
+        )
     kept = stored if given == shown else _with_other_path(given, str(stored), shown, path)
     _check_scope(scope, path)
     return kept
@@ -131,7 +183,10 @@ def _with_other_path(given: str, stored: str, shown: str, path: Path) -> str:
     """An address whose password is kept may change after its host: the name of a database, a parameter."""
     given_head, shown_head, stored_head = (_up_to_host(text) for text in (given, shown, stored))
     if given_head is None or given_head != shown_head or stored_head is None or MASK in given[len(given_head) :]:
-        text = f"'{_named(path)}' is masked in part, and differs from what is stored in the rest, which says where the secret goes."
+        text = (
+            f"'{_named(path)}' is masked in part, and differs from what is stored in the rest, which says where the "
+            "secret goes."
+        )
         raise InvalidInput(text, remedy=_AGAIN, field=_named(path))
     return stored_head + given[len(given_head) :]
 
@@ -179,7 +234,9 @@ def _leaves(value: Any, path: Path) -> list[tuple[Path, Any]]:
 
 
 def _partners(given: Sequence[Any], before: Sequence[_Before]) -> list[_Before]:
-    """For each entry of a list that was given the stored one that it comes from: the same but for the masks, else the most alike."""
+    """For each entry of a list that was given the stored one that it comes from: the same but for the masks, else the
+    most alike.
+    """
     free = set(range(len(before)))
     found: list[int | None] = []
     for entry in given:

@@ -1,4 +1,6 @@
-"""A table's schema as Pinot writes it: fields, types, default nulls, date-time formats, and which changes are allowed."""
+"""A table's schema as Pinot writes it: fields, types, default nulls, date-time formats, and which
+changes are allowed.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,26 @@ METRIC_TYPES: Final = frozenset({"INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL"
 DEFAULT_MAX_LENGTH: Final = 512
 
 _DIMENSION_NULLS: Final[dict[str, Any]] = {
-    "INT": -(2**31), "LONG": -(2**63), "FLOAT": float("-inf"), "DOUBLE": float("-inf"), "BIG_DECIMAL": "0",
-    "BOOLEAN": 0, "TIMESTAMP": 0, "STRING": "null", "JSON": "null", "BYTES": "", "UUID": "00000000-0000-0000-0000-000000000000",
-}  # fmt: skip
-_METRIC_NULLS: Final[dict[str, Any]] = {"INT": 0, "LONG": 0, "FLOAT": 0.0, "DOUBLE": 0.0, "BIG_DECIMAL": "0", "BYTES": ""}
+    "INT": -(2**31),
+    "LONG": -(2**63),
+    "FLOAT": float("-inf"),
+    "DOUBLE": float("-inf"),
+    "BIG_DECIMAL": "0",
+    "BOOLEAN": 0,
+    "TIMESTAMP": 0,
+    "STRING": "null",
+    "JSON": "null",
+    "BYTES": "",
+    "UUID": "00000000-0000-0000-0000-000000000000",
+}
+_METRIC_NULLS: Final[dict[str, Any]] = {
+    "INT": 0,
+    "LONG": 0,
+    "FLOAT": 0.0,
+    "DOUBLE": 0.0,
+    "BIG_DECIMAL": "0",
+    "BYTES": "",
+}
 #: Of a schema that is sent.
 MOST_COLUMNS: Final = 5_000
 
@@ -41,7 +59,8 @@ MOST_COLUMNS: Final = 5_000
 class FieldSpec:
     """One column. ``raw`` is the spec as given, with keys we do not know.
 
-    ``default_null`` is the value stored for null: int, float or text (BYTES: hex text, UUID: dashed, BIG_DECIMAL: plain text).
+    ``default_null`` is the value stored for null: int, float or text (BYTES: hex text, UUID: dashed, BIG_DECIMAL: plain
+    text).
     """
 
     name: str
@@ -102,7 +121,9 @@ def parse_schema(body: Any) -> Schema:
     seen: set[str] = set()
     for field in fields:
         if field.name in seen:
-            raise InvalidInput(f"Column '{field.name}' is there twice in schema '{name}'.", remedy="Remove one of them.")
+            raise InvalidInput(
+                f"Column '{field.name}' is there twice in schema '{name}'.", remedy="Remove one of them."
+            )
         seen.add(field.name)
     keys = tuple(str(k) for k in model.primary_key_columns or ())
     if not seen.issuperset(keys):
@@ -111,7 +132,9 @@ def parse_schema(body: Any) -> Schema:
 
 
 def new_schema(body: Any) -> Schema:
-    """The same of one that somebody sends: with a bounded number of columns, since every query, segment and page walks over them."""
+    """The same of one that somebody sends: with a bounded number of columns, since every query, segment and page walks
+    over them.
+    """
     schema = parse_schema(body)
     if len(schema.fields) > MOST_COLUMNS:
         text = f"Schema '{schema.name}' has {len(schema.fields)} columns."
@@ -129,7 +152,9 @@ def check_compatible(old: Schema, new: Schema) -> None:
     for field in old.fields:
         other = new.by_name.get(field.name)
         if other is None:
-            raise InvalidInput(f"Column '{field.name}' is missing in the new schema '{new.name}'.", remedy="Columns can only be added.")
+            raise InvalidInput(
+                f"Column '{field.name}' is missing in the new schema '{new.name}'.", remedy="Columns can only be added."
+            )
         before = (field.data_type, field.kind, field.single_value, field.format)
         if (other.data_type, other.kind, other.single_value, other.format) != before:
             raise InvalidInput(
@@ -159,11 +184,14 @@ def _parse_field(spec: FieldModel, kind: FieldKind, key: str, raw: dict[str, Any
     name, data_type = check_column_name(str(spec.name)), str(spec.data_type or "").upper()
     if data_type not in STORED_TYPES:
         raise InvalidInput(
-            f"Column '{name}' has the unknown data type '{shown(spec.data_type or '')}'.", remedy=f"Use one of {', '.join(STORED_TYPES)}."
+            f"Column '{name}' has the unknown data type '{shown(spec.data_type or '')}'.",
+            remedy=f"Use one of {', '.join(STORED_TYPES)}.",
         )
     single = spec.single_value_field is None or bool(spec.single_value_field)
     if kind == "METRIC" and (data_type not in METRIC_TYPES or not single):
-        raise InvalidInput(f"Metric '{name}' can not be {'multi-valued' if not single else data_type}.", remedy="Make it a dimension.")
+        raise InvalidInput(
+            f"Metric '{name}' can not be {'multi-valued' if not single else data_type}.", remedy="Make it a dimension."
+        )
     if data_type == "JSON" and not single:
         raise InvalidInput(f"JSON column '{name}' can not be multi-valued.")
     if kind == "DATE_TIME":
@@ -172,11 +200,19 @@ def _parse_field(spec: FieldModel, kind: FieldKind, key: str, raw: dict[str, Any
     if length <= 0:
         raise InvalidInput(f"'maxLength' of column '{name}' must be a positive number.")
     return FieldSpec(
-        name=name, data_type=data_type, kind=kind, single_value=single,
-        default_null=_default_null(spec.default_null_value, name, kind, data_type), format=_plain(spec.format),
-        granularity=_plain(spec.granularity), max_length=length, max_length_strategy=_plain(spec.max_length_exceed_strategy),
-        not_null=bool(spec.not_null), transform=_plain(spec.transform_function), raw=raw,
-    )  # fmt: skip
+        name=name,
+        data_type=data_type,
+        kind=kind,
+        single_value=single,
+        default_null=_default_null(spec.default_null_value, name, kind, data_type),
+        format=_plain(spec.format),
+        granularity=_plain(spec.granularity),
+        max_length=length,
+        max_length_strategy=_plain(spec.max_length_exceed_strategy),
+        not_null=bool(spec.not_null),
+        transform=_plain(spec.transform_function),
+        raw=raw,
+    )
 
 
 def _plain(text: str | None) -> str | None:
@@ -192,15 +228,20 @@ def _check_datetime(spec: FieldModel, name: str, data_type: str) -> None:
     except InvalidInput as error:
         raise InvalidInput(f"Date-time column '{name}': {error.message}", remedy=error.remedy) from error
     if parsed.kind == "SIMPLE_DATE_FORMAT" and data_type not in ("STRING", "INT", "LONG"):
-        raise InvalidInput(f"Date-time column '{name}' with a text format must be STRING, INT or LONG, not {data_type}.")
+        raise InvalidInput(
+            f"Date-time column '{name}' with a text format must be STRING, INT or LONG, not {data_type}."
+        )
 
 
 def _parse_legacy_time(spec: TimeFieldModel) -> FieldSpec:
     inner = spec.outgoing_granularity_spec or spec.incoming_granularity_spec or TimeGranularityModel()
     unit, size = inner.time_type or "DAYS", 1 if inner.time_unit_size is None else int(inner.time_unit_size)
     given = {
-        "name": _plain(inner.name), "dataType": _plain(inner.data_type), "format": f"{size}:{unit}:EPOCH", "granularity": f"1:{unit}",
-    }  # fmt: skip
+        "name": _plain(inner.name),
+        "dataType": _plain(inner.data_type),
+        "format": f"{size}:{unit}:EPOCH",
+        "granularity": f"1:{unit}",
+    }
     return _parse_field(read_model(FieldModel, given, "timeFieldSpec"), "DATE_TIME", "timeFieldSpec", given)
 
 
@@ -211,7 +252,8 @@ def _default_null(given: Any, name: str, kind: FieldKind, data_type: str) -> Any
         return _typed_null(given, data_type)
     except (InvalidInput, ValueError, ArithmeticError) as error:
         raise InvalidInput(
-            f"'defaultNullValue' of column '{name}' is no {data_type}: {shown(repr(given))}.", remedy="Give a value of the column's type."
+            f"'defaultNullValue' of column '{name}' is no {data_type}: {shown(repr(given))}.",
+            remedy="Give a value of the column's type.",
         ) from error
 
 

@@ -1,4 +1,6 @@
-"""Pinot's schema as typed models: every key that Pinot documents, with the type that Pinot reads it as; all of them may be missing."""
+"""Pinot's schema as typed models: every key that Pinot documents, with the type that Pinot reads it as; all of them may
+be missing.
+"""
 
 from __future__ import annotations
 

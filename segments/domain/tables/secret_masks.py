@@ -9,9 +9,16 @@ from typing import Any, Final
 from segments.secret_texts import MASK, is_secret_key, mask_address, mask_text
 
 #: Maps whose keys are columns: a column may be called whatever it likes.
-_BY_COLUMN: Final = frozenset((
-    "columnPartitionMap", "noDictionaryConfig", "partialUpsertStrategies", "bloomFilterConfigs", "jsonIndexConfigs", "columnNameMap",
-))  # fmt: skip
+_BY_COLUMN: Final = frozenset(
+    (
+        "columnPartitionMap",
+        "noDictionaryConfig",
+        "partialUpsertStrategies",
+        "bloomFilterConfigs",
+        "jsonIndexConfigs",
+        "columnNameMap",
+    )
+)
 #: What a document as text begins with, blanks before it included; also of an empty text, which is in every one.
 _DOCUMENTS: Final = "{[ \t\r\n"
 _NO_SECRET: Final = frozenset(("", "true", "false", "null"))
@@ -42,7 +49,9 @@ def secret_leaves(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
 
 
 def without_secrets(text: str, config: Any) -> str:
-    """A text in which nothing is left of the secrets of this config, even where it repeats them word by word, or is cut within one."""
+    """A text in which nothing is left of the secrets of this config, even where it repeats them word by word, or is cut
+    within one.
+    """
     for _, secret in secret_leaves(config):
         for form in (str(secret), json.dumps(str(secret))[1:-1]):
             if len(form) >= _SHORTEST:
@@ -62,7 +71,9 @@ def _masked(value: Any, *, is_secret: bool, by_column: bool, depth: int) -> Any:
     if depth >= _DEEPEST:
         return MASK
     if isinstance(value, Mapping):
-        pairs = {k: _masked_entry(str(k), v, is_secret=is_secret, by_column=by_column, depth=depth) for k, v in value.items()}
+        pairs = {
+            k: _masked_entry(str(k), v, is_secret=is_secret, by_column=by_column, depth=depth) for k, v in value.items()
+        }
         return value if all(pairs[k] is v for k, v in value.items()) else pairs
     if isinstance(value, list | tuple):
         if not is_secret and _are_plain_names(value):
@@ -73,7 +84,9 @@ def _masked(value: Any, *, is_secret: bool, by_column: bool, depth: int) -> Any:
 
 
 def _are_plain_names(values: Sequence[Any]) -> bool:
-    """Are these texts in which no secret can be, such as names of segments? Looked at as one text: audit records hold hundreds."""
+    """Are these texts in which no secret can be, such as names of segments? Looked at as one text: audit records hold
+    hundreds.
+    """
     try:
         together = "".join(values)
     except TypeError:

@@ -1,4 +1,6 @@
-"""Which tag a server carries to hold segments of a table: the tenant's, or what ``tenants.tagOverrideConfig`` names instead of it."""
+"""Which tag a server carries to hold segments of a table: the tenant's, or what ``tenants.tagOverrideConfig`` names
+instead of it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ def consuming_tag(config: TableConfig) -> str:
 
 
 def segment_tag(config: TableConfig) -> str:
-    """The tag of the servers that get uploaded and restored segments: of a REALTIME table ``realtimeCompleted``, else who consumes it.
+    """The tag of the servers that get uploaded and restored segments: of a REALTIME table ``realtimeCompleted``, else
+    who consumes it.
 
     Segments that a server has consumed itself stay with it.
     """
@@ -29,14 +32,21 @@ def segment_tag(config: TableConfig) -> str:
 
 
 def check_tags(config: TableConfig) -> None:
-    """Raises InvalidInput for tags in ``tagOverrideConfig`` that are none of servers, or on a table that does not consume."""
+    """Raises InvalidInput for tags in ``tagOverrideConfig`` that are none of servers, or on a table that does not
+    consume.
+    """
     override = _override(config)
-    for key, tag in (("realtimeConsuming", override.realtime_consuming), ("realtimeCompleted", override.realtime_completed)):
+    for key, tag in (
+        ("realtimeConsuming", override.realtime_consuming),
+        ("realtimeCompleted", override.realtime_completed),
+    ):
         if tag is None:
             continue
         path = f"tenants.tagOverrideConfig.{key}"
         if config.table.type != REALTIME:
-            raise InvalidInput(f"'{path}' is for REALTIME tables, '{config.table}' is none.", remedy="Set tenants.server.", field=path)
+            raise InvalidInput(
+                f"'{path}' is for REALTIME tables, '{config.table}' is none.", remedy="Set tenants.server.", field=path
+            )
         if not tag.endswith(_SUFFIXES):
             text = f"'{path}' of table '{config.table}' is '{shown(tag)}', which is no tag of servers."
             raise InvalidInput(text, remedy="Name a whole tag, which ends in _REALTIME or _OFFLINE.", field=path)

@@ -1,4 +1,6 @@
-"""Table config: the keys this project uses, each beside its default and unit; everything else is carried through unread."""
+"""Table config: the keys this project uses, each beside its default and unit; everything else is carried through
+unread.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ def parse_period(text: str | None) -> int | None:
     return found
 
 
-#: Key of ``metadata.customConfigs`` that stands for ``batchIngestionConfig.consistentDataPush`` where Pinot does not know that.
+#: Key of ``metadata.customConfigs`` that stands for ``batchIngestionConfig.consistentDataPush`` where Pinot does not
+#: know that.
 CONSISTENT_PUSH: Final = "pinotadmin.consistentDataPush"
 _NO_SEGMENTS: Final = SegmentsConfig()
 _NO_INDEX: Final = IndexConfig()
@@ -69,7 +72,9 @@ class TableHead(Model):
 
 @dataclass(frozen=True)
 class TableConfig:
-    """A checked table config. ``body`` is the JSON as given, with ``tableName`` typed; ``model`` is what is read from it."""
+    """A checked table config. ``body`` is the JSON as given, with ``tableName`` typed; ``model`` is what is read from
+    it.
+    """
 
     table: TableName
     body: dict[str, Any]
@@ -151,7 +156,8 @@ class TableConfig:
     def consistent_push(self) -> bool:
         """Pushes go through the replacement protocol: flag set and REFRESH.
 
-        Pinot 0.11 forgets a key that it does not know, except in ``metadata.customConfigs``, so the flag may stand there too.
+        Pinot 0.11 forgets a key that it does not know, except in ``metadata.customConfigs``, so the flag may stand
+        there too.
         """
         is_set = bool(self.batch.consistent_data_push) or self.custom.get(CONSISTENT_PUSH, "").strip().lower() == "true"
         return self.is_refresh and is_set
@@ -203,7 +209,11 @@ class TableConfig:
 
     def to_record(self) -> ZNRecord:
         """The znode: every key a simple field, JSON text except a few plain ones."""
-        simple = {k: _plain(v) if k in _PLAIN else json.dumps(v, separators=(",", ":")) for k, v in self.body.items() if v is not None}
+        simple = {
+            k: _plain(v) if k in _PLAIN else json.dumps(v, separators=(",", ":"))
+            for k, v in self.body.items()
+            if v is not None
+        }
         return ZNRecord(self.table.typed, simple)
 
 
@@ -217,9 +227,15 @@ def parse_table_config(body: Any) -> TableConfig:
         raise InvalidInput(f"'tableType' is missing for table '{shown(name)}'.", remedy="Use OFFLINE or REALTIME.")
     raw, suffix = split_table_name(name)
     if suffix is not None and suffix != table_type:
-        raise InvalidInput(f"Table name '{shown(name)}' does not match 'tableType' {table_type}.", remedy="Use the matching suffix.")
+        raise InvalidInput(
+            f"Table name '{shown(name)}' does not match 'tableType' {table_type}.", remedy="Use the matching suffix."
+        )
     table = TableName(check_raw_table_name(raw), table_type)
-    filled = {"tableName": table.typed, "tableType": table_type, **{k: v for k, v in body.items() if k not in ("tableName", "tableType")}}
+    filled = {
+        "tableName": table.typed,
+        "tableType": table_type,
+        **{k: v for k, v in body.items() if k not in ("tableName", "tableType")},
+    }
     for key in _MANDATORY:
         if filled.setdefault(key, {}) is None:
             filled[key] = {}
@@ -258,10 +274,13 @@ def _check_values(config: TableConfig) -> None:
         ("replicasPerPartition", config.segments.replicas_per_partition),
     ):
         if replicas is not None and replicas < 1:
-            raise InvalidInput(f"'segmentsConfig.{key}' of table '{config.table}' must be a number from 1 on, not {int(replicas)}.")
+            raise InvalidInput(
+                f"'segmentsConfig.{key}' of table '{config.table}' must be a number from 1 on, not {int(replicas)}."
+            )
     if config.ingestion_type not in ("APPEND", "REFRESH"):
         raise InvalidInput(
-            f"'segmentIngestionType' of table '{config.table}' must be APPEND or REFRESH, not '{shown(config.ingestion_type)}'."
+            f"'segmentIngestionType' of table '{config.table}' must be APPEND or REFRESH, not "
+            f"'{shown(config.ingestion_type)}'."
         )
 
 

@@ -1,6 +1,8 @@
-"""Pinot's table config as typed models: every key that Pinot documents, with the type that Pinot reads it as; all of them may be missing.
+"""Pinot's table config as typed models: every key that Pinot documents, with the type that Pinot reads it as; all of
+them may be missing.
 
-Keys are named as Pinot's, in snake_case. What a key means is said where it is used. ``Any`` is where Pinot itself takes free JSON.
+Keys are named as Pinot's, in snake_case. What a key means is said where it is used. ``Any`` is where Pinot itself takes
+free JSON.
 """
 
 from __future__ import annotations
@@ -177,7 +179,9 @@ class IngestionConfig(Model):
     aggregation_configs: Objects | None = None
     complex_type_config: dict[str, Any] | None = None
     schema_conforming_transformer_config: dict[str, Any] | None = None
-    schema_conforming_transformer_v2_config: dict[str, Any] | None = msgspec.field(default=None, name="schemaConformingTransformerV2Config")
+    schema_conforming_transformer_v2_config: dict[str, Any] | None = msgspec.field(
+        default=None, name="schemaConformingTransformerV2Config"
+    )
     continue_on_error: Flag | None = None
     row_time_value_check: Flag | None = None
     segment_time_value_check: Flag | None = None

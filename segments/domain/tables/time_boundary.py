@@ -1,7 +1,8 @@
 """Time boundary of a hybrid table: up to which time the OFFLINE side answers, and from where on the REALTIME side does.
 
-Rule (Pinot's broker): the newest end time of the OFFLINE segments that queries see, less one hour for tables pushed hourly, else one
-day. The OFFLINE side answers ``column <= boundary``, the REALTIME side ``column > boundary``, so no row counts twice or is left out.
+Rule (Pinot's broker): the newest end time of the OFFLINE segments that queries see, less one hour for tables pushed
+hourly, else one day. The OFFLINE side answers ``column <= boundary``, the REALTIME side ``column > boundary``, so no
+row counts twice or is left out.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def parse_time_filter(body: Mapping[str, Any]) -> TimeFilter:
 def time_boundary(config: TableConfig, schema: Schema, end_times_ms: Iterable[int]) -> TimeBoundary | None:
     """The boundary of the OFFLINE table ``config`` whose visible segments end at these times (milliseconds).
 
-    None when there is none: no time column, or no segment with an end time. Then the REALTIME side answers alone, as in Pinot.
+    None when there is none: no time column, or no segment with an end time. Then the REALTIME side answers alone, as in
+    Pinot.
     """
     column, newest = config.time_column, max((t for t in end_times_ms if t > 0), default=None)
     if column is None or newest is None or column not in schema.by_name:

@@ -10,8 +10,8 @@ from segments.domain.replacement.lineage import Lineage, State
 from segments.domain.segments.ideal_state import ERROR, SERVING
 from segments.domain.tables.table_config import TableConfig
 
-#: Codes that begin so are of others than the validation pass: whoever finds them opens and closes them. Consumption; alerts' own
-#: sources (pushes, pauses, passes and workers).
+#: Codes that begin so are of others than the validation pass: whoever finds them opens and closes them. Consumption;
+#: alerts' own sources (pushes, pauses, passes and workers).
 OF_OTHERS = ("consumption-", "push-", "pause-", "pass-", "worker-", "task-")
 NO_FILE = "no-file"
 #: An unfinished replacement older than this is worth a word.
@@ -35,7 +35,9 @@ def is_of_validation(code: str) -> bool:
 
 @dataclass(frozen=True)
 class Observation:
-    """Everything a diagnosis looks at: rows of ideal state and external view, live instances, names with a record, with a file."""
+    """Everything a diagnosis looks at: rows of ideal state and external view, live instances, names with a record, with
+    a file.
+    """
 
     ideal: Mapping[str, Mapping[str, str]]
     view: Mapping[str, Mapping[str, str]]
@@ -51,7 +53,9 @@ def diagnose(seen: Observation, config: TableConfig, now_ms: int) -> list[Found]
     found = [*_segments(seen), *_records(seen), *_lineage(seen, now_ms)]
     copies = config.replication
     if len([i for i in seen.live if i.startswith("Server_")]) < copies:
-        found.append(Found("few-servers", "", "warning", f"The table wants {copies} copies, but fewer servers are alive."))
+        found.append(
+            Found("few-servers", "", "warning", f"The table wants {copies} copies, but fewer servers are alive.")
+        )
     return sorted(found, key=lambda f: (f.severity != "error", f.code, f.subject))
 
 
@@ -65,26 +69,60 @@ def _segments(seen: Observation) -> list[Found]:
         if not serving and segment in visible:
             found.append(Found("not-served", segment, "error", f"No server serves segment {segment}: queries fail."))
         elif broken:
-            found.append(Found("replica-error", segment, "warning", f"Segment {segment} could not be loaded by {', '.join(broken)}."))
+            found.append(
+                Found(
+                    "replica-error",
+                    segment,
+                    "warning",
+                    f"Segment {segment} could not be loaded by {', '.join(broken)}.",
+                )
+            )
         elif len(serving) < len(wanted):
-            found.append(Found("replica-missing", segment, "warning", f"Segment {segment} has {len(serving)} of {len(wanted)} replicas."))
+            found.append(
+                Found(
+                    "replica-missing",
+                    segment,
+                    "warning",
+                    f"Segment {segment} has {len(serving)} of {len(wanted)} replicas.",
+                )
+            )
     return found
 
 
 def _records(seen: Observation) -> list[Found]:
     found = []
     for segment in sorted(set(seen.ideal) - set(seen.records)):
-        found.append(Found("no-record", segment, "error", f"Segment {segment} is assigned but has no record: a restart loses it."))
+        found.append(
+            Found(
+                "no-record", segment, "error", f"Segment {segment} is assigned but has no record: a restart loses it."
+            )
+        )
     for segment in sorted(set(seen.records) - set(seen.ideal) - set(seen.pending)):
-        found.append(Found("orphan-record", segment, "warning", f"Segment {segment} has a record but no server: an upload did not finish."))
+        found.append(
+            Found(
+                "orphan-record",
+                segment,
+                "warning",
+                f"Segment {segment} has a record but no server: an upload did not finish.",
+            )
+        )
     for segment in sorted(seen.missing_files):
-        found.append(Found(NO_FILE, segment, "error", f"The deep store has no file of segment {segment}: a lost server loses it."))
+        found.append(
+            Found(
+                NO_FILE, segment, "error", f"The deep store has no file of segment {segment}: a lost server loses it."
+            )
+        )
     return found
 
 
 def _lineage(seen: Observation, now_ms: int) -> list[Found]:
     return [
-        Found("stale-push", e.id, "warning", f"Replacement {e.id} is unfinished for {(now_ms - e.timestamp_ms) // 60_000} minutes.")
+        Found(
+            "stale-push",
+            e.id,
+            "warning",
+            f"Replacement {e.id} is unfinished for {(now_ms - e.timestamp_ms) // 60_000} minutes.",
+        )
         for e in seen.lineage.in_order()
         if e.state is State.IN_PROGRESS and now_ms - e.timestamp_ms > STALE_PUSH_MS
     ]

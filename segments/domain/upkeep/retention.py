@@ -1,6 +1,7 @@
 """What is old enough to go: replaced snapshots, stale lineage entries, APPEND data by time, files of deleted segments.
 
-Rules: lineage.md 7 (lineage), 8 (time, deleted segments). Every function decides from what it is given; nothing is read or deleted here.
+Rules: lineage.md 7 (lineage), 8 (time, deleted segments). Every function decides from what it is given; nothing is read
+or deleted here.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from segments.domain.replacement.lease import last_sign_ms
 from segments.domain.replacement.lineage import Entry, Lineage, State
 from segments.domain.replacement.replacement_settings import settings_or_default
 from segments.domain.segments.ideal_state import OFFLINE as OFFLINE_STATE
-from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, DONE, IN_PROGRESS, TIME_RANGE_MS, SegmentMetadata
+from segments.domain.segments.segment_metadata import (
+    COMPLETED_STATUSES,
+    DONE,
+    IN_PROGRESS,
+    TIME_RANGE_MS,
+    SegmentMetadata,
+)
 from segments.domain.tables.table_config import DAY_MS, TableConfig, parse_period
 from segments.errors import InvalidInput
 from segments.names import REALTIME
@@ -36,7 +43,8 @@ AGED_BATCH: Final = 1000
 class LineagePlan:
     """``drop``: ids of entries to remove; ``delete``: segments to take out; ``why``: one sentence each.
 
-    ``orphans``: names of dropped unfinished entries; a record that one of them still has, without a row, goes too (lineage.md 7).
+    ``orphans``: names of dropped unfinished entries; a record that one of them still has, without a row, goes too
+    (lineage.md 7).
     """
 
     drop: tuple[str, ...]
@@ -45,12 +53,16 @@ class LineagePlan:
     orphans: tuple[str, ...] = ()
 
 
-def plan_lineage(lineage: Lineage, config: TableConfig, ideal: Collection[str], now_ms: int, *, spare: Collection[str] = ()) -> LineagePlan:
-    """Which entries are spent and which hidden segments are old enough. Usually two passes: first segments, then the entry.
+def plan_lineage(
+    lineage: Lineage, config: TableConfig, ideal: Collection[str], now_ms: int, *, spare: Collection[str] = ()
+) -> LineagePlan:
+    """Which entries are spent and which hidden segments are old enough. Usually two passes: first segments, then the
+    entry.
 
-    Kept whatever its age: both sides of a pinned entry, what a rollback over the snapshots that the table asks for would need (B4), and
-    ``spare`` (last committed segments of a realtime table). An entry that hides one of those stays too: dropped, it would show it again.
-    And the history between such an old snapshot and the present one stays, or going back would not know what to take away.
+    Kept whatever its age: both sides of a pinned entry, what a rollback over the snapshots that the table asks for
+    would need (B4), and ``spare`` (last committed segments of a realtime table). An entry that hides one of those stays
+    too: dropped, it would show it again. And the history between such an old snapshot and the present one stays, or
+    going back would not know what to take away.
     """
     drop: list[str] = []
     delete: list[str] = []
@@ -68,7 +80,9 @@ def plan_lineage(lineage: Lineage, config: TableConfig, ideal: Collection[str], 
         if not left and (entry.state is State.COMPLETED or due) and entry.id not in linked:
             drop.append(entry.id)
             orphans += side if entry.state is not State.COMPLETED else ()
-            why.append(f"Dropped lineage entry {entry.id} ({entry.state}): none of its {len(side)} old segments is left.")
+            why.append(
+                f"Dropped lineage entry {entry.id} ({entry.state}): none of its {len(side)} old segments is left."
+            )
         elif going and due:
             delete += going
             why.append(f"Deleted {len(going)} segments of lineage entry {entry.id} ({entry.state}).")
@@ -108,10 +122,11 @@ def plan_time(
     now_ms: int,
     rows: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[str]:
-    """Segments whose end time is older than the table's retention and that no replacement locks: APPEND and REALTIME tables.
+    """Segments whose end time is older than the table's retention and that no replacement locks: APPEND and REALTIME
+    tables.
 
-    Of a REALTIME table only committed ones, never the last of a partition; a consuming one that nobody consumes goes after five days
-    (lineage.md 8). ``rows`` is the ideal state, needed for those.
+    Of a REALTIME table only committed ones, never the last of a partition; a consuming one that nobody consumes goes
+    after five days (lineage.md 8). ``rows`` is the ideal state, needed for those.
     """
     keep_ms = config.time_retention_ms
     is_realtime = config.table.type == REALTIME
@@ -138,7 +153,9 @@ def _is_given_up(meta: SegmentMetadata, rows: Mapping[str, Mapping[str, str]], n
 
 
 def last_committed(segments: Iterable[SegmentMetadata]) -> set[str]:
-    """The committed segment with the highest sequence of every partition: consumption goes on from its end (lineage.md 8)."""
+    """The committed segment with the highest sequence of every partition: consumption goes on from its end (lineage.md
+    8).
+    """
     last: dict[int, tuple[int, str]] = {}
     for meta in segments:
         if meta.status == DONE and is_llc_name(meta.name):
@@ -147,8 +164,12 @@ def last_committed(segments: Iterable[SegmentMetadata]) -> set[str]:
     return {segment for _, segment in last.values()}
 
 
-def touched_from_ms(lineage: Lineage, entry: Entry, config: TableConfig, ideal: Collection[str], now_ms: int) -> int | None:
-    """From when on (epoch ms) a retention pass would delete of the entry's hidden side, or drop it; None: under the present rules never."""
+def touched_from_ms(
+    lineage: Lineage, entry: Entry, config: TableConfig, ideal: Collection[str], now_ms: int
+) -> int | None:
+    """From when on (epoch ms) a retention pass would delete of the entry's hidden side, or drop it; None: under the
+    present rules never.
+    """
     for at in (now_ms, entry.timestamp_ms + config.replaced_retention_ms + 1):
         plan = plan_lineage(lineage, config, ideal, max(at, now_ms))
         if entry.id in plan.drop or set(plan.delete) & set(entry.hides):
@@ -159,14 +180,18 @@ def touched_from_ms(lineage: Lineage, entry: Entry, config: TableConfig, ideal: 
 def rollback_deadline_ms(
     lineage: Lineage, entry: Entry, config: TableConfig, ideal: Collection[str], now_ms: int, next_pass_ms: int | None
 ) -> int | None:
-    """Until when (epoch ms) a COMPLETED entry can be taken back as far as clean-ups go; None: no clean-up ends it, or it is not known when.
+    """Until when (epoch ms) a COMPLETED entry can be taken back as far as clean-ups go; None: no clean-up ends it, or
+    it is not known when.
 
-    An entry with an empty old side has nothing that is kept: the next pass, at ``next_pass_ms``, drops it whatever its age. So goes what
-    a later snapshot superseded. What is pinned or among the snapshots that the table keeps stays.
+    An entry with an empty old side has nothing that is kept: the next pass, at ``next_pass_ms``, drops it whatever its
+    age. So goes what a later snapshot superseded. What is pinned or among the snapshots that the table keeps stays.
     """
     if entry.state is not State.COMPLETED:
         return None
-    due, kept_until = touched_from_ms(lineage, entry, config, ideal, now_ms), entry.timestamp_ms + config.replaced_retention_ms
+    due, kept_until = (
+        touched_from_ms(lineage, entry, config, ideal, now_ms),
+        entry.timestamp_ms + config.replaced_retention_ms,
+    )
     if due is None:
         return None
     is_by_age = bool(entry.segments_from) and (due > now_ms or kept_until < now_ms)
@@ -180,7 +205,9 @@ def check_retention(text: str | None) -> None:
 
 
 def deleted_kept_ms(own: str | None, cluster_days: int) -> int:
-    """How long (ms) the file of a segment that is deleted now is kept, by the table's ``own`` term or the cluster's; 0: it goes at once."""
+    """How long (ms) the file of a segment that is deleted now is kept, by the table's ``own`` term or the cluster's; 0:
+    it goes at once.
+    """
     term = parse_period(own)
     return term if term is not None else cluster_days * DAY_MS
 

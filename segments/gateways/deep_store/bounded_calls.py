@@ -1,7 +1,9 @@
-"""Calls into a file system that may never return: each runs in a thread of its own, and the caller goes on when its time is up.
+"""Calls into a file system that may never return: each runs in a thread of its own, and the caller goes on when its
+time is up.
 
-What hangs can not be ended from within a process. Its thread is left behind; whatever a caller would have done next is not done. While a
-call hangs, others are answered at once with Unavailable, until the file system answers a question again.
+What hangs can not be ended from within a process. Its thread is left behind; whatever a caller would have done next is
+not done. While a call hangs, others are answered at once with Unavailable, until the file system answers a question
+again.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class _Call:
 
 
 class BoundedCalls:
-    """Runs calls of one file system. ``ask`` is a small question to it; it may hang, too. Safe between threads and after a fork."""
+    """Runs calls of one file system. ``ask`` is a small question to it; it may hang, too. Safe between threads and
+    after a fork.
+    """
 
     def __init__(self, what: str, ask: Callable[[], Any]) -> None:
         self._what, self._ask = what, ask
@@ -93,7 +97,9 @@ class BoundedCalls:
             self._hangs_since = 0.0 if not self._left else self._hangs_since
 
     def _unavailable(self, seconds: float) -> NoAnswer:
-        return NoAnswer(f"{self._what} has not answered for {seconds:.0f} s.", remedy="Check that it is up; this is tried again.")
+        return NoAnswer(
+            f"{self._what} has not answered for {seconds:.0f} s.", remedy="Check that it is up; this is tried again."
+        )
 
     def _start(self, call: _Call) -> None:
         with self._lock:

@@ -1,4 +1,6 @@
-"""A pyarrow file system of which no single call is waited for without an end: a stalled copy is given up at the chunk that stalls."""
+"""A pyarrow file system of which no single call is waited for without an end: a stalled copy is given up at the chunk
+that stalls.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,16 @@ import pyarrow.fs as pafs
 from segments.gateways.deep_store.bounded_calls import BoundedCalls
 
 T = TypeVar("T")
-#: Seconds for one small call; and how many times that for calls that grow with the number of files, or with the size of one.
+#: Seconds for one small call; and how many times that for calls that grow with the number of files, or with the size of
+#: one.
 CALL_S: Final = 30.0
 _LONG: Final = 10
 
 
 class BoundedFiles:
-    """What the deep store needs of a file system. Every method raises Unavailable when it takes too long, else what pyarrow raises."""
+    """What the deep store needs of a file system. Every method raises Unavailable when it takes too long, else what
+    pyarrow raises.
+    """
 
     def __init__(self, files: pafs.FileSystem, root: str, timeout_s: float) -> None:
         self._files, self._timeout_s = files, timeout_s
@@ -77,7 +82,9 @@ class BoundedStream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def read(self, size: int | None = None) -> bytes:

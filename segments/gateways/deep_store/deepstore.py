@@ -1,5 +1,5 @@
-"""The deep store: segment files under one root, through pyarrow's file systems (local, S3, GS, Azure, HDFS), none of which is waited for
-without an end (``bounded_files``).
+"""The deep store: segment files under one root, through pyarrow's file systems (local, S3, GS, Azure, HDFS), none of
+which is waited for without an end (``bounded_files``).
 
 Layout (storage-zk.md 2.1): ``<root>/<raw table>/<url-encoded segment>`` without an extension, deleted ones under
 ``Deleted_Segments/<raw table>/``, work in progress of pushes under ``Staging/<push id>/``.
@@ -37,7 +37,9 @@ class StoredFile:
 
 
 class DeepStore:
-    """Files under one root URL (``file:///…``, ``s3://bucket/prefix`` …). Paths are relative to the root, parts already encoded."""
+    """Files under one root URL (``file:///…``, ``s3://bucket/prefix`` …). Paths are relative to the root, parts already
+    encoded.
+    """
 
     #: Is there one at all?
     exists = True
@@ -49,7 +51,9 @@ class DeepStore:
         try:
             file_system, self._root = pafs.FileSystem.from_uri(self.url)
         except Exception as error:
-            raise InvalidInput(f"Deep store '{url}' can not be opened: {error}.", remedy="Check DEEP_STORE_URL.") from error
+            raise InvalidInput(
+                f"Deep store '{url}' can not be opened: {error}.", remedy="Check DEEP_STORE_URL."
+            ) from error
         self._fs = BoundedFiles(file_system, self._root, timeout_s)
 
     def below(self, folder: str) -> DeepStore:
@@ -66,7 +70,9 @@ class DeepStore:
         return f"{encode(raw_table)}/{encode(segment)}"
 
     def staged_path(self, raw_table: str, segment: str, crc: int) -> str:
-        """Where a segment's tar waits until its record names ``crc``; from then on it is the segment's file, until it is renamed."""
+        """Where a segment's tar waits until its record names ``crc``; from then on it is the segment's file, until it
+        is renamed.
+        """
         return f"{self.segment_path(raw_table, segment)}.tmp.{crc}"
 
     def uri(self, path: str) -> str:
@@ -158,7 +164,9 @@ class DeepStore:
             return None
 
     def touch(self, path: str, at_ms: int) -> None:
-        """Set a local file's modification time (epoch milliseconds); elsewhere moving a file sets it. Missing is fine."""
+        """Set a local file's modification time (epoch milliseconds); elsewhere moving a file sets it.
+        Missing is fine.
+        """
         if self.local_root is not None:
             with suppress(FileNotFoundError):
                 self._fs.run(lambda: os.utime(self._full(path), (at_ms / 1000, at_ms / 1000)))

@@ -1,4 +1,6 @@
-"""An installation without any deep store (``DEEP_STORE_URL=none``): nothing is ever there, and nothing can be put there."""
+"""An installation without any deep store (``DEEP_STORE_URL=none``): nothing is ever there, and nothing can be put
+there.
+"""
 
 from __future__ import annotations
 
@@ -102,4 +104,6 @@ def _refuse() -> NoReturn:
 
 
 def _not_found(path: str) -> NotFound:
-    return NotFound(f"This installation has no deep store, so there is no file '{path}'; servers alone have its segments.")
+    return NotFound(
+        f"This installation has no deep store, so there is no file '{path}'; servers alone have its segments."
+    )

@@ -1,4 +1,6 @@
-"""Files that a table's config names: only below folders that the installation configures, after all links are followed."""
+"""Files that a table's config names: only below folders that the installation configures, after all
+links are followed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from segments.errors import InvalidInput
 
 
 def file_below(roots: Sequence[str], given: str, key: str) -> str:
-    """The resolved path of ``given`` when it lies below a root; it need not exist here. Raises InvalidInput naming ``key``.
+    """The resolved path of ``given`` when it lies below a root; it need not exist here. Raises InvalidInput naming
+    ``key``.
 
     The refusal is the same whether or not there is such a file.
     """
@@ -18,7 +21,8 @@ def file_below(roots: Sequence[str], given: str, key: str) -> str:
     if place is None or not any(Path(os.path.realpath(root)) in place.parents for root in roots):
         raise InvalidInput(
             f"'{key}' of the stream config names a file outside the folders for such files.",
-            remedy="Have the administrator put the file below a folder of PINOTADMIN_STREAM_FILE_ROOTS, and give its full path.",
+            remedy="Have the administrator put the file below a folder of PINOTADMIN_STREAM_FILE_ROOTS, and give its "
+            "full path.",
             field=key,
         )
     return str(place)

@@ -1,7 +1,7 @@
 """Fetch a file that a client named: only from allowed schemes, hosts and roots, bounded in size and time.
 
-What is checked is what is read: see ``segments.gateways.outgoing.gate``; a local file must lie below its root after all links are followed, also
-once it is open.
+What is checked is what is read: see ``segments.gateways.outgoing.gate``; a local file must lie below its root after all
+links are followed, also once it is open.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _CHUNK: Final = 1 << 20
 
 @dataclass(frozen=True)
 class FetchRules:
-    """``roots``: below these (``https://files.example/segments``, ``s3://bucket/prefix``, ``file:///data/drop``) files may be read.
+    """``roots``: below these (``https://files.example/segments``, ``s3://bucket/prefix``, ``file:///data/drop``) files
+    may be read.
 
     Without any root nothing is read but, where ``loopback`` says so, from this machine's own addresses; see
     ``segments.domain.access.outgoing.Rules``. At most ``max_bytes`` and ``timeout_s`` seconds, redirects included.
@@ -49,7 +50,8 @@ class FetchRules:
 def fetch(uri: str, target: Path, rules: FetchRules) -> int:
     """Copy what ``uri`` names to ``target``; returns its bytes.
 
-    Raises InvalidInput for what is not allowed, a file that is not there, or too many bytes; Unavailable when the host does not answer.
+    Raises InvalidInput for what is not allowed, a file that is not there, or too many bytes; Unavailable when the host
+    does not answer.
     """
     deadline = time.monotonic() + rules.timeout_s
     if split_url(uri, Kind.FILES).scheme not in HTTP:
@@ -85,7 +87,9 @@ def _fetch_below_root(uri: str, target: Path, rules: FetchRules, deadline: float
         raise InvalidInput(f"'{uri}' does not exist.", remedy="Check the address.") from error
     except (ValueError, pa.ArrowException) as error:
         log.warning("%s can not be opened: %s", uri, error)
-        raise InvalidInput(f"'{uri}' can not be opened.", remedy="Check the address. The cause stands in the log.") from error
+        raise InvalidInput(
+            f"'{uri}' can not be opened.", remedy="Check the address. The cause stands in the log."
+        ) from error
     except OSError as error:
         log.warning("%s could not be read: %s", uri, error)
         raise Unavailable(
@@ -98,7 +102,9 @@ def _open_local(uri: str, root: str) -> BinaryIO:
     """The file, if it is a plain one below the root after all links are followed, before and after it is opened."""
     top = Path(os.path.realpath(unquote(urlsplit(root).path)))
     place = Path(os.path.realpath(unquote(urlsplit(uri).path)))
-    refusal = InvalidInput(f"'{uri}' is no plain file below an allowed root.", remedy="Copy the file itself below the root.")
+    refusal = InvalidInput(
+        f"'{uri}' is no plain file below an allowed root.", remedy="Copy the file itself below the root."
+    )
     if top not in place.parents:
         raise refusal
     try:
@@ -120,7 +126,8 @@ def _save(chunks: Iterator[bytes], uri: str, target: Path, rules: FetchRules, de
             size += len(chunk)
             if size > rules.max_bytes:
                 raise PayloadTooLarge(
-                    f"'{uri}' is larger than {rules.max_bytes} bytes.", remedy="Split it, or raise PINOTADMIN_MAX_UPLOAD_BYTES."
+                    f"'{uri}' is larger than {rules.max_bytes} bytes.",
+                    remedy="Split it, or raise PINOTADMIN_MAX_UPLOAD_BYTES.",
                 )
             if time.monotonic() > deadline:
                 raise Unavailable(f"'{uri}' took too long.", remedy="Try again, or upload the file.")

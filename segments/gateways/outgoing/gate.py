@@ -1,7 +1,8 @@
 """The gate: the one place that looks up and connects to an address that a user's text names.
 
-What is checked is what is connected to: a name is looked up once, ``segments.domain.access.outgoing`` judges the numbers, and the socket goes to
-one of exactly these. Errors tell neither whether a port is open nor what answered; the log does.
+What is checked is what is connected to: a name is looked up once, ``segments.domain.access.outgoing`` judges the
+numbers, and the socket goes to one of exactly these. Errors tell neither whether a port is open nor what answered; the
+log does.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def check_place(place: Place, rules: Rules) -> None:
 
 
 def allowed_addresses(place: Place, rules: Rules) -> tuple[Address, ...]:
-    """The numbers behind a place, all of them allowed; none when its name is not known. Raises InvalidInput for what no rule allows."""
+    """The numbers behind a place, all of them allowed; none when its name is not known. Raises InvalidInput for what no
+    rule allows.
+    """
     check_place(place, rules)
     found = _look_up(place)
     if found or not rules.is_named(place):
@@ -35,12 +38,16 @@ def allowed_addresses(place: Place, rules: Rules) -> tuple[Address, ...]:
 
 
 def connect(place: Place, rules: Rules, timeout_s: float) -> socket.socket:
-    """A TCP connection to an allowed place; ``timeout_s`` bounds the whole attempt. Raises InvalidInput, and Unavailable."""
+    """A TCP connection to an allowed place; ``timeout_s`` bounds the whole attempt. Raises InvalidInput, and
+    Unavailable.
+    """
     return connect_to(place, allowed_addresses(place, rules), rules, timeout_s)
 
 
 def connect_to(place: Place, addresses: Sequence[Address], rules: Rules, timeout_s: float) -> socket.socket:
-    """A TCP connection to the first of ``addresses`` (from ``allowed_addresses``) that takes one. Raises Unavailable."""
+    """A TCP connection to the first of ``addresses`` (from ``allowed_addresses``) that takes one. Raises
+    Unavailable.
+    """
     deadline, failure = time.monotonic() + timeout_s, "its name is not known"
     for address in addresses:
         family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
@@ -59,7 +66,9 @@ def connect_to(place: Place, addresses: Sequence[Address], rules: Rules, timeout
 
 
 def silent(place: Place, rules: Rules, cause: object) -> Unavailable:
-    """What is told when an allowed place does not do what it should: the same whether it is closed, filtered or something else."""
+    """What is told when an allowed place does not do what it should: the same whether it is closed, filtered or
+    something else.
+    """
     log.warning("%s %s can not be used: %s", rules.kind.noun, place, cause)
     return Unavailable(
         f"The {rules.kind.noun} at {place.host}:{place.port} can not be reached, or what answers there is none.",

@@ -1,4 +1,5 @@
-"""GET and POST of an address that a user's text names: through the gate at every step, redirects counted, the whole bounded in time.
+"""GET and POST of an address that a user's text names: through the gate at every step, redirects counted, the whole
+bounded in time.
 
 ``http.client`` rather than a bigger library: it is given the very socket that the gate made.
 """
@@ -61,12 +62,18 @@ def check_url(url: str, rules: Rules) -> Place:
 
 @contextlib.contextmanager
 def gated_get(
-    url: str, rules: Rules, *, timeout_s: float, headers: Mapping[str, str] | None = None, redirects: int = _MAX_REDIRECTS
+    url: str,
+    rules: Rules,
+    *,
+    timeout_s: float,
+    headers: Mapping[str, str] | None = None,
+    redirects: int = _MAX_REDIRECTS,
 ) -> Iterator[Answer]:
-    """The answer to a GET, redirects followed; ``timeout_s`` bounds all of it, reading the body too. ``headers`` go to the first host only.
+    """The answer to a GET, redirects followed; ``timeout_s`` bounds all of it, reading the body too. ``headers`` go to
+    the first host only.
 
-    Raises InvalidInput for an address that no rule allows, the first or one that a redirect names, and Unavailable, also for what goes
-    wrong while the body is read.
+    Raises InvalidInput for an address that no rule allows, the first or one that a redirect names, and Unavailable,
+    also for what goes wrong while the body is read.
     """
     deadline, at = time.monotonic() + timeout_s, url
     for hop in range(redirects + 1):
@@ -96,7 +103,9 @@ def _joined(at: str, target: str, asked: str) -> str:
 
 def _forbidden_redirect(asked: str) -> InvalidInput:
     """The other side wrote the new address: it is not repeated."""
-    return InvalidInput(f"'{asked}' redirects to an address that nothing configured allows.", remedy="Give the final address.")
+    return InvalidInput(
+        f"'{asked}' redirects to an address that nothing configured allows.", remedy="Give the final address."
+    )
 
 
 @contextlib.contextmanager
@@ -118,12 +127,16 @@ def _hop(
             clock.daemon = True
             clock.start()
             opened.callback(clock.cancel)
-            response = opened.enter_context(contextlib.closing(_asked(link, split_url(url, rules.kind), place, headers or {}, body)))
+            response = opened.enter_context(
+                contextlib.closing(_asked(link, split_url(url, rules.kind), place, headers or {}, body))
+            )
         yield Answer(place, rules, deadline, response)
 
 
 def _secured(link: socket.socket, place: Place) -> socket.socket:
-    """The gate's socket, with TLS before the handshake if the address asks for it; the certificate is checked against the host's name."""
+    """The gate's socket, with TLS before the handshake if the address asks for it; the certificate is checked against
+    the host's name.
+    """
     link.settimeout(_SILENCE_S)
     if place.scheme != "https":
         return link
@@ -151,7 +164,9 @@ def _tls() -> ssl.SSLContext:
 
 
 def _cut(link: socket.socket) -> None:
-    """Time is up: whoever reads from it is woken. A server that sends a byte now and then would keep it open for ever."""
+    """Time is up: whoever reads from it is woken. A server that sends a byte now and then would keep it
+    open for ever.
+    """
     with contextlib.suppress(OSError):
         link.shutdown(socket.SHUT_RDWR)
 
@@ -165,4 +180,6 @@ def _reported(place: Place, rules: Rules, deadline: float) -> Iterator[None]:
         if time.monotonic() < deadline:
             raise silent(place, rules, f"{type(error).__name__}: {error}") from error
     if time.monotonic() >= deadline:
-        raise Unavailable(f"The {rules.kind.noun} at {place.host}:{place.port} took too long.", remedy="Try again later.")
+        raise Unavailable(
+            f"The {rules.kind.noun} at {place.host}:{place.port} took too long.", remedy="Try again later."
+        )

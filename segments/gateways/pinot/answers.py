@@ -40,7 +40,9 @@ def json_value(response: httpx.Response) -> Any:
     except orjson.JSONDecodeError as error:
         kind = response.headers.get("content-type", "no content type").split(";")[0]
         text = f"{_where(response)} answered no JSON but {kind}."
-        raise ControllerFault(UNEXPECTED, text, remedy="Check that the address is that of a Pinot controller.") from error
+        raise ControllerFault(
+            UNEXPECTED, text, remedy="Check that the address is that of a Pinot controller."
+        ) from error
 
 
 def cluster_of(response: httpx.Response, url: str) -> str:
@@ -85,10 +87,14 @@ def raise_for_status(response: httpx.Response) -> None:
         remedy = "Correct user and secret with 'cluster change', or in the console."
         raise ControllerFault(REFUSED, f"{where} does not accept our credentials.", remedy=remedy)
     if status in GATEWAY:
-        raise ControllerFault(DOWN, f"{where} answered {status}.", remedy="Wait until it is up, or check what stands before it.")
+        raise ControllerFault(
+            DOWN, f"{where} answered {status}.", remedy="Wait until it is up, or check what stands before it."
+        )
     if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         target = response.headers.get("location", "").split("?")[0]
-        raise ControllerFault(UNEXPECTED, f"{where} sends us on to '{target}'.", remedy="Give the address of the controller itself.")
+        raise ControllerFault(
+            UNEXPECTED, f"{where} sends us on to '{target}'.", remedy="Give the address of the controller itself."
+        )
 
 
 def refusal_text(response: httpx.Response) -> str:
@@ -110,15 +116,25 @@ def fault_of(error: httpx.HTTPError, url: str) -> ControllerFault:
     tls = next((one for one in _chain(error) if isinstance(one, ssl.SSLError)), None)
     if isinstance(tls, ssl.SSLCertVerificationError):
         text = f"The certificate of {url} is not trusted: {tls.verify_message}."
-        return ControllerFault(UNTRUSTED, text, remedy="Give the file of its authority (--tls-ca), or correct the host's name.")
+        return ControllerFault(
+            UNTRUSTED, text, remedy="Give the file of its authority (--tls-ca), or correct the host's name."
+        )
     if tls is not None:
         text = f"No encrypted connection with {url}: {tls.reason or tls}."
-        return ControllerFault(UNTRUSTED, text, remedy="Check --tls-cert and --tls-ca, and that the address takes https.")
+        return ControllerFault(
+            UNTRUSTED, text, remedy="Check --tls-cert and --tls-ca, and that the address takes https."
+        )
     if isinstance(error, httpx.ConnectTimeout):
-        return ControllerFault(DOWN, f"{url} can not be reached.", remedy="Check that it runs and that the network lets us through.")
+        return ControllerFault(
+            DOWN, f"{url} can not be reached.", remedy="Check that it runs and that the network lets us through."
+        )
     if isinstance(error, httpx.TimeoutException):
-        return ControllerFault(DOWN, f"{url} did not answer in time.", remedy="Check its load, or ask for less.", silent=True)
-    return ControllerFault(DOWN, f"{url} does not answer: {error or type(error).__name__}.", remedy="Check that it runs.")
+        return ControllerFault(
+            DOWN, f"{url} did not answer in time.", remedy="Check its load, or ask for less.", silent=True
+        )
+    return ControllerFault(
+        DOWN, f"{url} does not answer: {error or type(error).__name__}.", remedy="Check that it runs."
+    )
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

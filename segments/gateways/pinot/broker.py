@@ -34,7 +34,9 @@ class PinotSqlBroker(SqlBroker, Protocol):
     """A broker of a real Pinot."""
 
     def rebuild_routing(self, table: str) -> bool:
-        """Have it read the lineage of a typed table again; False where only the controller is known, which can not do it."""
+        """Have it read the lineage of a typed table again; False where only the controller is known, which can not do
+        it.
+        """
 
 
 class PinotBroker:
@@ -65,7 +67,9 @@ class PinotBroker:
             return {"exceptions": [{"errorCode": _QUERY_VALIDATION, "message": text}]}
         if isinstance(found, str):  # older controllers print what went wrong instead
             code = _CODE.search(found)
-            return {"exceptions": [{"errorCode": int(code[1]) if code else _QUERY_EXECUTION, "message": found[:_LONGEST]}]}
+            return {
+                "exceptions": [{"errorCode": int(code[1]) if code else _QUERY_EXECUTION, "message": found[:_LONGEST]}]
+            }
         if not isinstance(found, dict):
             text = f"{self._target.url} did not answer a query as Pinot does."
             raise ControllerFault(UNEXPECTED, text, remedy="Check the address of the broker.")

@@ -1,4 +1,6 @@
-"""Whether a controller is worth asking: after a failure it is left alone for a growing while, and everybody is told at once."""
+"""Whether a controller is worth asking: after a failure it is left alone for a growing while, and everybody is told at
+once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from typing import Final
 
 from segments.gateways.pinot.refusals import DOWN, UNKNOWN, UP, ControllerFault
 
-#: Seconds until the first and at most until the next try; one silent answer after another that make a controller count as down.
+#: Seconds until the first and at most until the next try; one silent answer after another that make a controller count
+#: as down.
 _FIRST_S: Final = 0.5
 _LONGEST_S: Final = 15.0
 _SILENCES: Final = 3
@@ -19,7 +22,9 @@ _SILENCES: Final = 3
 
 @dataclass(frozen=True)
 class Circuit:
-    """``state`` as in ``Cluster.State``; ``since_ms`` when it became so; ``error`` why; ``retry_at_ms`` when it is asked again."""
+    """``state`` as in ``Cluster.State``; ``since_ms`` when it became so; ``error`` why; ``retry_at_ms`` when it is
+    asked again.
+    """
 
     state: str = UNKNOWN
     since_ms: int = 0
@@ -34,7 +39,9 @@ class Circuit:
 
 
 class Breaker:
-    """Keeps one ``Circuit``; safe between threads. While it is open one caller at a time may try, when the pause is over."""
+    """Keeps one ``Circuit``; safe between threads. While it is open one caller at a time may try, when the pause is
+    over.
+    """
 
     def __init__(self, name: str, clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
         self._name, self._clock = name, clock_ms
@@ -55,7 +62,10 @@ class Breaker:
             # A clock that was set back must not make the pause longer than it can be.
             if circuit.is_open and 0 < circuit.retry_at_ms - now <= _LONGEST_S * 1000:
                 since = datetime.fromtimestamp(circuit.since_ms / 1000, UTC)
-                text = f"The controller of cluster '{self._name}' can not be used since {since:%Y-%m-%d %H:%M:%S} UTC: {circuit.error}"
+                text = (
+                    f"The controller of cluster '{self._name}' can not be used since {since:%Y-%m-%d %H:%M:%S} UTC: "
+                    f"{circuit.error}"
+                )
                 raise ControllerFault(circuit.state, text, remedy=circuit.remedy, since_ms=circuit.since_ms)
             if circuit.is_open:
                 self._circuit = replace(circuit, retry_at_ms=now + int(self._pause_s * 1000))
@@ -84,4 +94,6 @@ class Breaker:
         since = before.since_ms if before.is_open and before.state == fault.state else now
         if before.is_open:
             self._pause_s = min(self._pause_s * 2, _LONGEST_S)
-        self._circuit = Circuit(fault.state or DOWN, since, fault.message, fault.remedy, now + int(self._pause_s * 1000))
+        self._circuit = Circuit(
+            fault.state or DOWN, since, fault.message, fault.remedy, now + int(self._pause_s * 1000)
+        )

@@ -1,4 +1,6 @@
-"""Builds the HTTP clients of a connection: credentials in a header, TLS as configured, no redirects, no proxies from outside."""
+"""Builds the HTTP clients of a connection: credentials in a header, TLS as configured, no redirects, no proxies from
+outside.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,22 @@ from segments.gateways.pinot.refusals import UNTRUSTED, ControllerFault
 _ACCEPT: Final = {"Accept": "application/json, */*;q=0.1"}
 
 
-def open_client(connection: Connection, *, keep_alive: bool, transport: httpx.BaseTransport | None = None) -> httpx.Client:
-    """A client for all addresses. ``keep_alive`` False: each request on a connection of its own, so that none is lost on one that the
-    other side has just closed. ControllerFault when a TLS file or the secret can not be used. ``transport`` is there for tests."""
+def open_client(
+    connection: Connection, *, keep_alive: bool, transport: httpx.BaseTransport | None = None
+) -> httpx.Client:
+    """A client for all addresses. ``keep_alive`` False: each request on a connection of its own, so that none is lost
+    on one that the other side has just closed. ControllerFault when a TLS file or the secret can not be used.
+    ``transport`` is there for tests.
+    """
     return httpx.Client(
         headers={**_ACCEPT, **authorization(connection.credentials())},
-        verify=tls_context(connection.tls) if any(url.startswith("https:") for url in connection.urls) else _trusting_nobody(),
+        verify=tls_context(connection.tls)
+        if any(url.startswith("https:") for url in connection.urls)
+        else _trusting_nobody(),
         timeout=httpx.Timeout(connection.read_s, connect=connection.connect_s),
-        limits=httpx.Limits(max_connections=32, max_keepalive_connections=8 if keep_alive else 0, keepalive_expiry=15.0),
+        limits=httpx.Limits(
+            max_connections=32, max_keepalive_connections=8 if keep_alive else 0, keepalive_expiry=15.0
+        ),
         follow_redirects=False,
         trust_env=False,
         transport=transport,

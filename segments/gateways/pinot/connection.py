@@ -30,7 +30,8 @@ class Connection:
     """``urls`` are tried in turn. ``cluster`` is the name that the controller must say it belongs to; empty: the one
     that it says first.
 
-    Times in seconds: ``connect_s`` until a connection stands, ``read_s`` until a read is answered, ``write_s`` until a change is.
+    Times in seconds: ``connect_s`` until a connection stands, ``read_s`` until a read is answered, ``write_s`` until a
+    change is.
     """
 
     name: str

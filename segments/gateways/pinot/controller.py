@@ -25,8 +25,9 @@ class PinotReply:
 class PinotController(Protocol):
     """One cluster's controller, whichever of its addresses answers.
 
-    Paths begin with ``/`` and are already quoted. Every call raises ``PinotRefused`` when Pinot says no (any 4xx but 401, and 500), and
-    ``ControllerFault`` (Unavailable: down, refused, untrusted, unexpected, wrong-cluster) when nothing was done because it can not be used.
+    Paths begin with ``/`` and are already quoted. Every call raises ``PinotRefused`` when Pinot says no (any 4xx but
+    401, and 500), and ``ControllerFault`` (Unavailable: down, refused, untrusted, unexpected, wrong-cluster) when
+    nothing was done because it can not be used.
     """
 
     @property
@@ -39,7 +40,9 @@ class PinotController(Protocol):
     def text(self, path: str, params: Params | None = None, *, timeout: float | None = None) -> str:
         """The text of an answer, for the few paths that are no JSON."""
 
-    def read(self, method: str, path: str, params: Params | None = None, body: Any = None, *, timeout: float | None = None) -> Any:
+    def read(
+        self, method: str, path: str, params: Params | None = None, body: Any = None, *, timeout: float | None = None
+    ) -> Any:
         """As ``get`` with another method, for a POST that changes nothing (queries, validation of a config)."""
 
     def send(
@@ -55,8 +58,8 @@ class PinotController(Protocol):
     ) -> Any:
         """A change, sent once. ``body``: text or bytes as they are, all else as JSON; ``files`` as for httpx.
 
-        Returns the JSON of the answer, or its text where it is none. Raises OutcomeUnknown when the reply was lost (also 502, 503, 504):
-        look before anything else; Unavailable when it was never sent.
+        Returns the JSON of the answer, or its text where it is none. Raises OutcomeUnknown when the reply was lost
+        (also 502, 503, 504): look before anything else; Unavailable when it was never sent.
         """
 
     def stream(
@@ -69,7 +72,9 @@ class PinotController(Protocol):
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> AbstractContextManager[PinotReply]:
-        """Any request passed through, any status passed back; for a GET or HEAD another address is tried, all else is sent once."""
+        """Any request passed through, any status passed back; for a GET or HEAD another address is tried, all else is
+        sent once.
+        """
 
     def version(self) -> str:
         """Version of its controller as it says, e.g. ``1.2.0``; kept for a minute."""
@@ -84,4 +89,6 @@ class PinotController(Protocol):
         """Requests sent so far by this process."""
 
     def close(self) -> None:
-        """Close connections as soon as nobody is in the middle of an answer; what is still asked later leaves none open."""
+        """Close connections as soon as nobody is in the middle of an answer; what is still asked later leaves none
+        open.
+        """

@@ -1,4 +1,6 @@
-"""``PinotController`` over HTTP: which address is asked, when a request is repeated, and what a failure means for a change."""
+"""``PinotController`` over HTTP: which address is asked, when a request is repeated, and what a failure means for a
+change.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ from segments.gateways.pinot.shared_client import SharedClient
 from segments.gateways.pinot.whole_answer import SMALL, AnswerTooLarge, read_whole
 
 _CLUSTER_INFO: Final = "/cluster/info"
-#: Seconds between two rounds over the addresses; for which an address counts as that of its cluster; for which a version is kept.
+#: Seconds between two rounds over the addresses; for which an address counts as that of its cluster; for which a
+#: version is kept.
 _PAUSE_S: Final = 0.3
 _VERIFIED_FOR_S: Final = 60.0
 _VERSION_KEPT_S: Final = 60.0
@@ -87,7 +90,9 @@ class HttpPinotController:
     def text(self, path: str, params: Params | None = None, *, timeout: float | None = None) -> str:
         return self._read(_Request("GET", path, query_params(params), timeout=timeout)).text
 
-    def read(self, method: str, path: str, params: Params | None = None, body: Any = None, *, timeout: float | None = None) -> Any:
+    def read(
+        self, method: str, path: str, params: Params | None = None, body: Any = None, *, timeout: float | None = None
+    ) -> Any:
         content, headers = _content(body)
         response = self._read(_Request(method, path, query_params(params), content, headers=headers, timeout=timeout))
         return self._json(response) if is_page(response) else _value(response)
@@ -227,7 +232,9 @@ class HttpPinotController:
 
     @contextmanager
     def _once(self, request: _Request) -> Iterator[httpx.Response]:
-        """The answer to a request that is sent to one address, once: to the next one only if not a byte of it went to the first."""
+        """The answer to a request that is sent to one address, once: to the next one only if not a byte of it went to
+        the first.
+        """
         self._breaker.require()
         last: ControllerFault | None = None
         for turn in self._turns():
@@ -282,12 +289,19 @@ class HttpPinotController:
         wait = request.timeout or self._connection.read_s
         self._calls += 1
         return client.send(
-            request.method, url + request.path, params=list(request.params) or None, content=request.content, files=request.files,
-            headers=request.headers, timeout=httpx.Timeout(wait, connect=self._connection.connect_s),
-        )  # fmt: skip
+            request.method,
+            url + request.path,
+            params=list(request.params) or None,
+            content=request.content,
+            files=request.files,
+            headers=request.headers,
+            timeout=httpx.Timeout(wait, connect=self._connection.connect_s),
+        )
 
     def _verify(self, url: str) -> None:
-        """Ask an address which cluster it belongs to, before anything else and again now and then: it may be another one tomorrow."""
+        """Ask an address which cluster it belongs to, before anything else and again now and then: it may be another
+        one tomorrow.
+        """
         asked = self._verified.get(url)
         if not self._connection.is_controller or (asked is not None and time.monotonic() - asked < _VERIFIED_FOR_S):
             return
@@ -306,7 +320,9 @@ class HttpPinotController:
         self._verified[url] = time.monotonic()
 
     def _forget(self, url: str, fault: ControllerFault) -> None:
-        """Ask the address anew which cluster it is; after refused credentials look for the secret anew: it may have been changed."""
+        """Ask the address anew which cluster it is; after refused credentials look for the secret anew: it may have
+        been changed.
+        """
         self._verified.pop(url, None)
         if fault.state == REFUSED:
             with self._lock:

@@ -20,13 +20,19 @@ WRONG_CLUSTER: Final = "wrong-cluster"
 class PinotRefused(PinotAdminError):
     """Pinot answered, and the answer is no: ``pinot_status`` and ``pinot_message`` as it gave them.
 
-    Pinot says 500 for most things that the caller did wrong, so use cases map it by message. Where none does, a 4xx stays what it is and a
-    5xx becomes 502: it is not a fault of ours.
+    Pinot says 500 for most things that the caller did wrong, so use cases map it by message. Where none does, a 4xx
+    stays what it is and a 5xx becomes 502: it is not a fault of ours.
     """
 
     def __init__(self, status: int, message: str, *, method: str = "GET", path: str = "", **data: Any) -> None:
         where = f"{method} {path}".strip()
-        super().__init__(f"Pinot answered {status} to {where}: {message}", remedy="", pinotStatus=status, pinotMessage=message, **data)
+        super().__init__(
+            f"Pinot answered {status} to {where}: {message}",
+            remedy="",
+            pinotStatus=status,
+            pinotMessage=message,
+            **data,
+        )
         self.pinot_status, self.pinot_message = status, message
         self.method, self.path = method, path
         self.status = status if status < HTTPStatus.INTERNAL_SERVER_ERROR else HTTPStatus.BAD_GATEWAY

@@ -10,9 +10,11 @@ import httpx
 
 
 class SharedClient:
-    """Whoever will send one request says so with ``join`` first; its answer, when closed, or its failure is one user less.
+    """Whoever will send one request says so with ``join`` first; its answer, when closed, or its failure is one user
+    less.
 
-    A client of httpx that is closed in the middle of an answer forgets that connection, which then stays open until memory is tidied.
+    A client of httpx that is closed in the middle of an answer forgets that connection, which then stays open until
+    memory is tidied.
     """
 
     def __init__(self, client: httpx.Client) -> None:
@@ -27,7 +29,9 @@ class SharedClient:
             self._users += 1
 
     def send(self, method: str, url: str, **options: Any) -> httpx.Response:
-        """The answer, unread, to be closed by whom it is given to. ``options`` as ``httpx.Client.build_request`` has them."""
+        """The answer, unread, to be closed by whom it is given to. ``options`` as ``httpx.Client.build_request`` has
+        them.
+        """
         try:
             response = self._client.send(self._client.build_request(method, url, **options), stream=True)
         except BaseException:
@@ -53,7 +57,9 @@ class SharedClient:
 
 
 class _Told(httpx.SyncByteStream):
-    """The bytes of an answer; ``closed`` is called when nobody reads them any more, once: httpx closes an answer once."""
+    """The bytes of an answer; ``closed`` is called when nobody reads them any more, once: httpx closes
+    an answer once.
+    """
 
     def __init__(self, stream: httpx.SyncByteStream, closed: Callable[[], None]) -> None:
         self._stream, self._closed = stream, closed

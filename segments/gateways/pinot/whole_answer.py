@@ -23,13 +23,18 @@ class AnswerTooLarge(ControllerFault):
 
 
 def read_whole(response: httpx.Response, most: int = MOST, *, wait_s: float = 0.0) -> httpx.Response:
-    """The same answer, read. Raises AnswerTooLarge beyond ``most`` bytes or ``wait_s`` and two minutes; what httpx raises else."""
+    """The same answer, read. Raises AnswerTooLarge beyond ``most`` bytes or ``wait_s`` and two minutes; what httpx
+    raises else.
+    """
     end, pieces, size = time.monotonic() + wait_s + _REST_S, [], 0
     for piece in response.iter_bytes():
         pieces.append(piece)
         size += len(piece)
         if size > most or time.monotonic() > end:
-            raise _too_large(response, f"has more than {most:,} bytes" if size > most else f"takes longer than {wait_s + _REST_S:.0f} s")
+            raise _too_large(
+                response,
+                f"has more than {most:,} bytes" if size > most else f"takes longer than {wait_s + _REST_S:.0f} s",
+            )
     headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_PACKING]
     return httpx.Response(response.status_code, headers=headers, content=b"".join(pieces), request=response.request)
 

@@ -9,11 +9,22 @@ from segments.gateways.streams.base import Batch, PartitionConsumer, Stream, off
 from segments.gateways.streams.redis_connections import look_up_redis
 from segments.gateways.streams.schema_registry import SchemaRegistry
 
-__all__ = ["Batch", "PartitionConsumer", "Stream", "StreamAccess", "check_stream", "offset_for", "open_stream", "stream_access"]
+__all__ = [
+    "Batch",
+    "PartitionConsumer",
+    "Stream",
+    "StreamAccess",
+    "check_stream",
+    "offset_for",
+    "open_stream",
+    "stream_access",
+]
 
 
 def check_stream(config: StreamConfig, access: StreamAccess) -> None:
-    """Raises InvalidInput for a config whose stream or registry would be refused when it is used; looks names up, connects nowhere."""
+    """Raises InvalidInput for a config whose stream or registry would be refused when it is used; looks names up,
+    connects nowhere.
+    """
     open_stream(config, access).close()
     if config.type == "kafka":
         from segments.gateways.streams.kafka_brokers import KafkaBrokers
@@ -26,10 +37,14 @@ def check_stream(config: StreamConfig, access: StreamAccess) -> None:
 
 
 def open_stream(config: StreamConfig, access: StreamAccess | None = None) -> Stream:
-    """The stream of a config; connects when first used. Raises InvalidInput for settings that can not work or are not allowed."""
+    """The stream of a config; connects when first used. Raises InvalidInput for settings that can not work or are not
+    allowed.
+    """
     known = access or StreamAccess()
     if config.type == "kafka":
-        from segments.gateways.streams.kafka import KafkaStream  # librdkafka is loaded by processes that read Kafka only
+        from segments.gateways.streams.kafka import (
+            KafkaStream,
+        )  # librdkafka is loaded by processes that read Kafka only
 
         return KafkaStream(config, known)
     if config.type == "redis":

@@ -13,8 +13,8 @@ from segments.domain.access.outgoing import Kind, Rules
 class StreamAccess:
     """``redis_url``, ``kafka_bootstrap``: where streams are when the config does not say it; empty: nowhere.
 
-    ``file_roots``: folders below which a config may name files, such as certificates. The rules say which brokers and registries it may
-    name; without any, none but the installation's own.
+    ``file_roots``: folders below which a config may name files, such as certificates. The rules say which brokers and
+    registries it may name; without any, none but the installation's own.
     """
 
     redis_url: str = ""
@@ -35,7 +35,9 @@ def stream_access(
     registry_roots: Sequence[str] = (),
     loopback: bool = False,
 ) -> StreamAccess:
-    """The access of an installation: its own Redis and Kafka, the roots of each kind, and this machine's own addresses if ``loopback``."""
+    """The access of an installation: its own Redis and Kafka, the roots of each kind, and this machine's own addresses
+    if ``loopback``.
+    """
     brokers = tuple(one.strip() for one in kafka_bootstrap.split(",") if one.strip())
     own_redis = urlsplit(redis_url).netloc.rpartition("@")[2] if redis_url.startswith(("redis://", "rediss://")) else ""
     return StreamAccess(

@@ -1,4 +1,6 @@
-"""What every stream offers: partitions, offsets, and one consumer per partition that fetches batches of message bytes."""
+"""What every stream offers: partitions, offsets, and one consumer per partition that fetches batches of
+message bytes.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ from segments.domain.realtime.streams.stream_offset import Offset
 class Batch:
     """Messages of one partition, in order.
 
-    ``next_offset`` is the exclusive end: where the next fetch starts, also when the batch is empty. ``timestamps_ms`` has one time per
-    message (when the producer or the stream stored it; 0 when unknown). ``lost`` is [from, to): the stream had already dropped these
-    offsets, and the batch begins at ``to`` or after it. ``offset_of(i)`` is the offset of message i.
-    ``keys`` is None where the stream has none or nobody needs them.
+    ``next_offset`` is the exclusive end: where the next fetch starts, also when the batch is empty. ``timestamps_ms``
+    has one time per message (when the producer or the stream stored it; 0 when unknown). ``lost`` is [from, to): the
+    stream had already dropped these offsets, and the batch begins at ``to`` or after it. ``offset_of(i)`` is the offset
+    of message i. ``keys`` is None where the stream has none or nobody needs them.
     """
 
     values: Sequence[bytes]
@@ -40,8 +42,8 @@ class PartitionConsumer(Protocol):
     def fetch(self, start: Offset, *, max_messages: int, timeout_s: float, stop: Offset | None = None) -> Batch:
         """Messages from ``start`` (inclusive) on, at most ``max_messages`` and none at or after ``stop``.
 
-        Returns as soon as anything is there, and an empty batch after ``timeout_s`` or after :meth:`wake`. Raises Unavailable
-        with the cause when the stream does not answer; a later fetch tries again by itself.
+        Returns as soon as anything is there, and an empty batch after ``timeout_s`` or after :meth:`wake`. Raises
+        Unavailable with the cause when the stream does not answer; a later fetch tries again by itself.
         """
 
     def wake(self) -> None:
@@ -67,7 +69,9 @@ class Stream(Protocol):
         """The first message stored at that time or later; :meth:`latest` when there is none."""
 
     def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
-        """Messages that are stored from ``start`` (inclusive) to ``end`` (exclusive); None when they are more than ``most``."""
+        """Messages that are stored from ``start`` (inclusive) to ``end`` (exclusive); None when they are more than
+        ``most``.
+        """
 
     def consumer(self, partition: int) -> PartitionConsumer:
         """A new consumer with a connection of its own."""

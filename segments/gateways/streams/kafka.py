@@ -1,4 +1,6 @@
-"""Kafka through librdkafka: one client per partition that is assigned by offset; no consumer group, nothing is committed there."""
+"""Kafka through librdkafka: one client per partition that is assigned by offset; no consumer group, nothing is
+committed there.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,9 @@ class KafkaStream:
         """By the messages' time index."""
 
         def look(client: Any) -> Offset:
-            found = client.offsets_for_times([TopicPartition(self.config.topic, partition, max(0, epoch_ms))], self._timeout)[0]
+            found = client.offsets_for_times(
+                [TopicPartition(self.config.topic, partition, max(0, epoch_ms))], self._timeout
+            )[0]
             if found.error is not None:
                 raise KafkaException(found.error)
             return _offset(found.offset if found.offset >= 0 else self._watermarks(client, partition)[1])
@@ -95,7 +99,9 @@ class KafkaStream:
         with self._lock, _told(self.config, self._cause):
             if self._client is None:
                 bootstrap = self._brokers.bootstrap(self._timeout)
-                self._client = _client({**self._settings, "bootstrap.servers": bootstrap, "error_cb": self._heard.append})
+                self._client = _client(
+                    {**self._settings, "bootstrap.servers": bootstrap, "error_cb": self._heard.append}
+                )
             return question(self._client)
 
     def _cause(self, error: Any) -> Any:
@@ -109,7 +115,12 @@ class KafkaConsumer:
     """One partition; see :class:`segments.gateways.streams.base.PartitionConsumer`."""
 
     def __init__(
-        self, config: StreamConfig, settings: dict[str, Any], partition: int, timeout_s: float, bootstrap: Callable[[float], str]
+        self,
+        config: StreamConfig,
+        settings: dict[str, Any],
+        partition: int,
+        timeout_s: float,
+        bootstrap: Callable[[float], str],
     ) -> None:
         self._bootstrap = bootstrap
         self._config, self._settings, self._partition, self._timeout = config, settings, partition, timeout_s
@@ -214,17 +225,23 @@ class KafkaConsumer:
         raise KafkaException(error)
 
     def _past_the_gap(self, start: Offset) -> tuple[Offset, Offset]:
-        """What is missing from ``start`` on, when the broker does not have it. Raises Unavailable when nothing seems to be."""
+        """What is missing from ``start`` on, when the broker does not have it. Raises Unavailable when nothing seems to
+        be.
+        """
         low, high = _watermarks(self._client, self._config.topic, self._partition, self._timeout)
         self._position = -1
         if start.value[0] > high:
             raise Unavailable(
-                f"Topic '{self._config.topic}' partition {self._partition} ends at {high}, before the offset {start} that is to be read.",
-                remedy="The topic was made anew or cut. Resume consumption from smallest to read it from its beginning.",
+                f"Topic '{self._config.topic}' partition {self._partition} ends at {high}, before the offset "
+                f"{start} that is to be read.",
+                remedy="The topic was made anew or cut. Resume consumption from "
+                "smallest to read it from its beginning.",
                 end=str(high),
             )
         if low <= start.value[0]:
-            raise Unavailable(f"Topic '{self._config.topic}' partition {self._partition} does not give offset {start}, which it has.")
+            raise Unavailable(
+                f"Topic '{self._config.topic}' partition {self._partition} does not give offset {start}, which it has."
+            )
         return start, _offset(low)
 
 
@@ -237,7 +254,8 @@ def _client(settings: dict[str, Any]) -> Any:
         return Consumer(settings)
     except KafkaException as error:
         raise InvalidInput(
-            f"The stream config's Kafka settings are refused: {error.args[0].str()}.", remedy="Correct the key it names."
+            f"The stream config's Kafka settings are refused: {error.args[0].str()}.",
+            remedy="Correct the key it names.",
         ) from error
 
 
@@ -252,10 +270,11 @@ def _offset(value: int) -> Offset:
 
 @contextlib.contextmanager
 def _told(config: StreamConfig, known: Callable[[Any], Any] | None = None) -> Iterator[None]:
-    """KafkaException -> Unavailable that names the topic and, where a Kafka answered, the cause; ``known`` may know what is behind it.
+    """KafkaException -> Unavailable that names the topic and, where a Kafka answered, the cause; ``known`` may know
+    what is behind it.
 
-    Codes of the protocol have texts of librdkafka's own. What did not answer as a Kafka is not described: a table's administrator would
-    learn which ports are open.
+    Codes of the protocol have texts of librdkafka's own. What did not answer as a Kafka is not described: a table's
+    administrator would learn which ports are open.
     """
     try:
         yield
@@ -270,5 +289,7 @@ def _told(config: StreamConfig, known: Callable[[Any], Any] | None = None) -> It
             raise unreachable(config.topic, cause) from error
         log.warning("Kafka topic %s can not be read: %s", config.topic, cause)
         raise Unavailable(
-            f"Kafka topic '{config.topic}' can not be read: {text}.", remedy="Check the topic's name and the login.", topic=config.topic
+            f"Kafka topic '{config.topic}' can not be read: {text}.",
+            remedy="Check the topic's name and the login.",
+            topic=config.topic,
         ) from error

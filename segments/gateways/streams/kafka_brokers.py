@@ -25,12 +25,12 @@ _FRESH_S: Final = 60.0
 
 
 class KafkaBrokers:
-    """``bootstrap`` for a client. librdkafka looks names up by itself, so it is given the checked numbers instead; with TLS it keeps the
-    names, against which it checks certificates.
+    """``bootstrap`` for a client. librdkafka looks names up by itself, so it is given the checked numbers instead; with
+    TLS it keeps the names, against which it checks certificates.
 
-    A cluster tells its clients where its other brokers are. One that the installation itself configures (``KAFKA_BOOTSTRAP``) is
-    believed; of any other every broker must be allowed, which is asked with a client that belongs to no group and so calls none of them.
-    Raises InvalidInput for a broker that nothing allows.
+    A cluster tells its clients where its other brokers are. One that the installation itself configures
+    (``KAFKA_BOOTSTRAP``) is believed; of any other every broker must be allowed, which is asked with a client that
+    belongs to no group and so calls none of them. Raises InvalidInput for a broker that nothing allows.
     """
 
     def __init__(self, config: StreamConfig, access: StreamAccess, settings: dict[str, Any]) -> None:
@@ -38,7 +38,9 @@ class KafkaBrokers:
         named = config.option("broker.list") or config.properties.get("bootstrap.servers") or access.kafka_bootstrap
         places = [parse_broker(one, Kind.KAFKA) for one in named.split(",")[: _MOST + 1] if one.strip()]
         if not places or len(places) > _MOST:
-            raise InvalidInput(f"'{_KEY}' is missing in the stream config, or names more than {_MOST} brokers.", field=_KEY)
+            raise InvalidInput(
+                f"'{_KEY}' is missing in the stream config, or names more than {_MOST} brokers.", field=_KEY
+            )
         self._places = tuple(dict.fromkeys(places))
         self._is_own = all(self._rules.is_own(place) for place in self._places)
         self._by_name = "ssl" in str(settings.get("security.protocol", "")) or self._is_own
@@ -53,7 +55,9 @@ class KafkaBrokers:
             allowed_addresses(place, self._rules)
 
     def bootstrap(self, timeout_s: float) -> str:
-        """Where a new client begins. Raises Unavailable when no name is known or the cluster does not tell its brokers in time."""
+        """Where a new client begins. Raises Unavailable when no name is known or the cluster does not tell its brokers
+        in time.
+        """
         found = self._bootstrap()
         if not self._is_own:
             with self._lock:
@@ -74,7 +78,8 @@ class KafkaBrokers:
     def _check_advertised(self, bootstrap: str, timeout_s: float) -> None:
         client = AdminClient({**_connection_settings(self._settings), "bootstrap.servers": bootstrap})
         try:
-            # Of all topics: asked for one, a broker may make it; and the question goes to no other broker than the one it was given.
+            # Of all topics: asked for one, a broker may make it; and the question goes to no other broker than the one
+            # it was given.
             brokers = list(client.list_topics(timeout=timeout_s).brokers.values())
         except KafkaException as error:
             raise unreachable(self._topic, error) from error
@@ -82,15 +87,20 @@ class KafkaBrokers:
             try:
                 allowed_addresses(parse_broker(str(Place(broker.host or "", broker.port)), Kind.KAFKA), self._rules)
             except InvalidInput as error:
-                log.warning("The Kafka of topic %s names broker %s:%s: %s", self._topic, broker.host, broker.port, error)
+                log.warning(
+                    "The Kafka of topic %s names broker %s:%s: %s", self._topic, broker.host, broker.port, error
+                )
                 raise InvalidInput(
-                    f"The Kafka of topic '{self._topic}' names a broker that nothing configured allows; the log has its address.",
+                    f"The Kafka of topic '{self._topic}' names a broker that nothing configured allows; the log "
+                    "has its address.",
                     remedy=f"Have the administrator allow all brokers of that Kafka ({Kind.KAFKA.setting}).",
                 ) from error
 
 
 def unreachable(topic: str, cause: object) -> Unavailable:
-    """What is told of brokers that do not do what they should, whether closed, filtered or something else; the log has the cause."""
+    """What is told of brokers that do not do what they should, whether closed, filtered or something else; the log has
+    the cause.
+    """
     log.warning("Kafka topic %s can not be read: %s", topic, cause)
     return Unavailable(
         f"Kafka topic '{topic}' can not be read: its brokers can not be reached, or are none.",
@@ -101,5 +111,15 @@ def unreachable(topic: str, cause: object) -> Unavailable:
 
 def _connection_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Those that a client needs to connect, without what belongs to consumers."""
-    wanted = ("security.", "sasl.", "ssl.", "enable.ssl.", "socket.", "broker.address.", "client.id", "log_level", "reconnect.")
+    wanted = (
+        "security.",
+        "sasl.",
+        "ssl.",
+        "enable.ssl.",
+        "socket.",
+        "broker.address.",
+        "client.id",
+        "log_level",
+        "reconnect.",
+    )
     return {k: v for k, v in settings.items() if k.startswith(wanted)}

@@ -11,23 +11,35 @@ from segments.gateways.outgoing.configured_folders import file_below
 
 
 def client_settings(config: StreamConfig, file_roots: Sequence[str] = ()) -> dict[str, Any]:
-    """Settings of a consumer that is told its offsets and never commits any. Files must lie below ``file_roots``. Where it
-    connects to is said by ``KafkaBrokers``.
+    """Settings of a consumer that is told its offsets and never commits any. Files must lie below ``file_roots``. Where
+    it connects to is said by ``KafkaBrokers``.
 
-    Raises InvalidInput for a setting that is not allowed or can not work, also for a config that was stored before it was checked.
+    Raises InvalidInput for a setting that is not allowed or can not work, also for a config that was stored before it
+    was checked.
     """
     given = kafka_settings(config)
     files = {name: file_below(file_roots, path, name) for name, path in file_settings(given).items()}
     return {
         "group.id": f"pinotadmin-{config.topic}",
-        "enable.auto.commit": False, "enable.auto.offset.store": False,
-        "auto.offset.reset": "error", "enable.partition.eof": False,
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "auto.offset.reset": "error",
+        "enable.partition.eof": False,
         "isolation.level": "read_uncommitted",
-        "allow.auto.create.topics": False, "topic.metadata.refresh.interval.ms": 30_000,
+        "allow.auto.create.topics": False,
+        "topic.metadata.refresh.interval.ms": 30_000,
         # as soon as anything is there; a consumer far behind is filled up in the background
-        "fetch.min.bytes": 1, "fetch.wait.max.ms": 100, "queued.min.messages": 50_000, "queued.max.messages.kbytes": 32_768,
-        "fetch.queue.backoff.ms": 2, "fetch.message.max.bytes": 4_194_304,
-        "fetch.error.backoff.ms": 50, "reconnect.backoff.ms": 100, "reconnect.backoff.max.ms": 2_000, "log_level": 0,
+        "fetch.min.bytes": 1,
+        "fetch.wait.max.ms": 100,
+        "queued.min.messages": 50_000,
+        "queued.max.messages.kbytes": 32_768,
+        "fetch.queue.backoff.ms": 2,
+        "fetch.message.max.bytes": 4_194_304,
+        "fetch.error.backoff.ms": 50,
+        "reconnect.backoff.ms": 100,
+        "reconnect.backoff.max.ms": 2_000,
+        "log_level": 0,
         "client.id": "pinotadmin",
-        **given, **files,
-    }  # fmt: skip
+        **given,
+        **files,
+    }

@@ -26,7 +26,9 @@ class _Log:
 
 
 class MemoryBroker:
-    """Holds topics. ``open`` has the shape of :func:`segments.gateways.streams.open_stream`. Safe to use from several threads."""
+    """Holds topics. ``open`` has the shape of :func:`segments.gateways.streams.open_stream`. Safe to use from several
+    threads.
+    """
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -62,7 +64,9 @@ class MemoryBroker:
     def logs(self, topic: str) -> list[_Log]:
         """The partitions; Unavailable while ``is_down`` or for an unknown topic."""
         if self.is_down or topic not in self._topics:
-            raise Unavailable(f"Topic '{topic}' can not be read: {'the broker is down' if self.is_down else 'no such topic'}.")
+            raise Unavailable(
+                f"Topic '{topic}' can not be read: {'the broker is down' if self.is_down else 'no such topic'}."
+            )
         return self._topics[topic]
 
 

@@ -1,4 +1,6 @@
-"""Redis Streams: partition i of topic T is the stream ``T-i``, field ``value`` holds the message, the offset is the entry id."""
+"""Redis Streams: partition i of topic T is the stream ``T-i``, field ``value`` holds the message, the offset is the
+entry id.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ _LARGEST: Final = 2**64 - 1
 _MOST_PARTITIONS: Final = 10_000
 #: A config may ask for more patience than a request here has.
 _LONGEST_WAIT_S: Final = 60.0
-#: Bytes that a fetch should bring at most: a reply is taken into memory as a whole. Entries of the first one, whose size is not known.
+#: Bytes that a fetch should bring at most: a reply is taken into memory as a whole. Entries of the first one, whose
+#: size is not known.
 _REPLY_BYTES: Final = 16 << 20
 _FIRST_ENTRIES: Final = 1_000
 #: Entries that are fetched at once to be counted.
@@ -55,7 +58,9 @@ class RedisStream:
             raise InvalidInput("'stream.redis.partitions' is no whole number.") from error
         self._pool = redis_pool(named, access, min(_LONGEST_WAIT_S, max(0.1, config.connection_timeout_ms / 1_000)))
         if not 1 <= self._told <= _MOST_PARTITIONS:
-            raise InvalidInput(f"'stream.redis.partitions' is {self._told}.", remedy=f"Give a number from 1 to {_MOST_PARTITIONS}.")
+            raise InvalidInput(
+                f"'stream.redis.partitions' is {self._told}.", remedy=f"Give a number from 1 to {_MOST_PARTITIONS}."
+            )
         self._client: Any = redis.Redis(connection_pool=self._pool)
 
     def partitions(self) -> list[int]:
@@ -82,7 +87,9 @@ class RedisStream:
         return _offset(min(wanted, end))
 
     def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
-        """Ids do not number the entries, so these are fetched and counted; all of them at once where that is the whole stream."""
+        """Ids do not number the entries, so these are fetched and counted; all of them at once where that is the whole
+        stream.
+        """
         info, key = self._info(partition), self.key(partition)
         with _reported(self.config):
             if info.first is None:
@@ -91,7 +98,12 @@ class RedisStream:
                 return info.length if info.length <= most else None
             counted, begin, stop = 0, _id(start.value), f"({_id(end.value)}"
             while counted <= most:
-                ids = [entry[0] for entry in self._client.execute_command("XRANGE", key, begin, stop, "COUNT", _PAGE, NEVER_DECODE=True)]
+                ids = [
+                    entry[0]
+                    for entry in self._client.execute_command(
+                        "XRANGE", key, begin, stop, "COUNT", _PAGE, NEVER_DECODE=True
+                    )
+                ]
                 counted += len(ids)
                 if len(ids) < _PAGE:
                     return counted if counted <= most else None
@@ -125,8 +137,9 @@ class RedisStream:
 class RedisConsumer:
     """One partition; see :class:`segments.gateways.streams.base.PartitionConsumer`.
 
-    An expired offset shows by counting: ids have natural gaps, but Redis tells how many entries a stream ever had. ``_read`` is the
-    number of entries ever stored before the position, None while it is not known; the next consumer of this process goes on with it.
+    An expired offset shows by counting: ids have natural gaps, but Redis tells how many entries a stream ever had.
+    ``_read`` is the number of entries ever stored before the position, None while it is not known; the next consumer of
+    this process goes on with it.
     """
 
     def __init__(self, config: StreamConfig, pool: Any, key: str) -> None:
@@ -168,7 +181,12 @@ class RedisConsumer:
     def _range(self, start: Offset, most: int, stop: Offset | None) -> tuple[StreamInfo, Entries]:
         """State of the stream and its entries from ``start`` on, of one moment."""
         last = b"+" if stop is None else f"({_id(stop.value)}".encode()
-        commands = [("MULTI",), ("XINFO", "STREAM", self._key), ("XRANGE", self._key, _id(start.value), last, "COUNT", most), ("EXEC",)]
+        commands = [
+            ("MULTI",),
+            ("XINFO", "STREAM", self._key),
+            ("XRANGE", self._key, _id(start.value), last, "COUNT", most),
+            ("EXEC",),
+        ]
         link = self._connection
         link.send_packed_command(link.pack_commands(commands))
         replies = [link.read_response(disable_decoding=True) for _ in commands]
@@ -277,7 +295,8 @@ def _reported(config: StreamConfig) -> Iterator[None]:
     except (redis.RedisError, OSError, ValueError, TypeError, KeyError, IndexError) as error:
         log.warning("Redis topic %s can not be read: %s: %s", config.topic, type(error).__name__, error)
         raise Unavailable(
-            f"Redis topic '{config.topic}' can not be read: its Redis can not be reached, refuses the login, or is none.",
+            f"Redis topic '{config.topic}' can not be read: its Redis can not be reached, refuses the login, or "
+            "is none.",
             remedy="Check stream.redis.url and the server. The cause stands in the log of the process that tried.",
             topic=config.topic,
         ) from error

@@ -1,4 +1,6 @@
-"""Connections to the Redis that a stream config names: through the gate, with the installation's own login only where it belongs."""
+"""Connections to the Redis that a stream config names: through the gate, with the installation's own login only where
+it belongs.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,8 @@ def look_up_redis(named: str, access: StreamAccess) -> None:
 
 
 def _own_url(named: str, access: StreamAccess) -> str | None:
-    """The installation's own address, login and options included, when the config means it; None when it means another Redis.
+    """The installation's own address, login and options included, when the config means it; None when it means another
+    Redis.
 
     It means it without an address, with exactly that one, and with the same host and port and no login of its own.
     """

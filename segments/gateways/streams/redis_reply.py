@@ -14,7 +14,8 @@ VALUE: Final = b"value"
 @dataclass(frozen=True)
 class StreamInfo:
     """What XINFO STREAM tells. ``added``: entries ever stored; ``removed``: how many of them are gone.
-    ``last_deleted`` is the largest id that XDEL took out; trimming does not count there. Without a stream all is zero."""
+    ``last_deleted`` is the largest id that XDEL took out; trimming does not count there. Without a stream all is zero.
+    """
 
     length: int = 0
     added: int = 0
@@ -40,9 +41,12 @@ def stream_info(reply: Any) -> StreamInfo:
     first = named.get("first-entry")
     length = int(named["length"])
     return StreamInfo(
-        length, int(named.get("entries-added", length)), entry_id(first[0]) if first else None, entry_id(named["last-generated-id"]),
+        length,
+        int(named.get("entries-added", length)),
+        entry_id(first[0]) if first else None,
+        entry_id(named["last-generated-id"]),
         entry_id(named.get("max-deleted-entry-id", b"0-0")),
-    )  # fmt: skip
+    )
 
 
 def entry_id(text: Any) -> tuple[int, int]:

@@ -26,7 +26,8 @@ _UNKNOWN: Final = range(40400, 40500)
 
 
 class SchemaRegistry:
-    """Client of one registry, from a decoder's properties: URL (or several, comma separated), ``user:password`` when it asks for one.
+    """Client of one registry, from a decoder's properties: URL (or several, comma separated), ``user:password`` when it
+    asks for one.
 
     Redirects are not followed. Raises InvalidInput for an address that ``rules`` do not allow.
     """
@@ -46,7 +47,9 @@ class SchemaRegistry:
             allowed_addresses(place, self._rules)
 
     def schema_text(self, number: int) -> str:
-        """The schema's JSON. Raises InvalidInput when the registry has no schema of that id, Unavailable when no URL answers as one."""
+        """The schema's JSON. Raises InvalidInput when the registry has no schema of that id, Unavailable when no URL
+        answers as one.
+        """
         for url, headers in self._registries:
             try:
                 status, body = self._ask(f"{url}/schemas/ids/{number}", headers)

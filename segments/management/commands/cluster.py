@@ -35,7 +35,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """``cluster add NAME --kind pinot --controller URL`` and the others."""
         actions = parser.add_subparsers(dest="action", required=True)
-        for action, text in (("add", "drive another Pinot cluster"), ("change", "change how one is reached; give what changes")):
+        for action, text in (
+            ("add", "drive another Pinot cluster"),
+            ("change", "change how one is reached; give what changes"),
+        ):
             _add_connection(_named(actions, action, text), is_new=action == "add")
         shown = _data_dir(actions.add_parser("list", help="all clusters with their state"))
         shown.add_argument("--json", action="store_true", help="as JSON")
@@ -101,7 +104,9 @@ class Command(BaseCommand):
 
     def _say(self, found: ClusterCheck) -> None:
         for step in found.steps:
-            self.stdout.write(f"  {_MARKS[step.ok]}{step.name}: {step.message}" + (f" {step.remedy}" if step.remedy else ""))
+            self.stdout.write(
+                f"  {_MARKS[step.ok]}{step.name}: {step.message}" + (f" {step.remedy}" if step.remedy else "")
+            )
 
 
 def _named(actions: Any, action: str, text: str) -> argparse.ArgumentParser:
@@ -111,17 +116,25 @@ def _named(actions: Any, action: str, text: str) -> argparse.ArgumentParser:
 
 
 def _data_dir(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument("--data-dir", type=Path, default=Path(settings.DATA_DIR), help="of the installation (default: %(default)s)")
+    parser.add_argument(
+        "--data-dir", type=Path, default=Path(settings.DATA_DIR), help="of the installation (default: %(default)s)"
+    )
     return parser
 
 
 def _add_connection(parser: argparse.ArgumentParser, *, is_new: bool) -> None:
     if is_new:
         parser.add_argument("--kind", choices=["pinot"], default="pinot", help="only Pinot clusters are added")
-    parser.add_argument("--controller", action="append", required=is_new, metavar="URL", help="repeat for several, tried in turn")
+    parser.add_argument(
+        "--controller", action="append", required=is_new, metavar="URL", help="repeat for several, tried in turn"
+    )
     parser.add_argument("--broker", metavar="URL", help="queries go there (default: through the controller)")
-    parser.add_argument("--zookeeper", metavar="ADDR", help="[tls://]host:port,host:port[/path]; read only (default: over REST)")
-    parser.add_argument("--zookeeper-cluster", metavar="NAME", help="below ZooKeeper's root (default: as the controller says)")
+    parser.add_argument(
+        "--zookeeper", metavar="ADDR", help="[tls://]host:port,host:port[/path]; read only (default: over REST)"
+    )
+    parser.add_argument(
+        "--zookeeper-cluster", metavar="NAME", help="below ZooKeeper's root (default: as the controller says)"
+    )
     parser.add_argument(
         "--zookeeper-user",
         metavar="USER",
@@ -130,9 +143,15 @@ def _add_connection(parser: argparse.ArgumentParser, *, is_new: bool) -> None:
     parser.add_argument("--zookeeper-secret-env", metavar="NAME", help="environment variable that holds the password")
     parser.add_argument("--zookeeper-secret-file", metavar="PATH", help="file that holds the password")
     parser.add_argument("--deep-store", metavar="URL", help="where pushes put segments (default: each is uploaded)")
-    parser.add_argument("--auth", metavar="basic:USER|bearer|none", help="the secret is asked for, or named by the next two")
-    parser.add_argument("--secret-env", metavar="NAME", help="environment variable of web, worker and mirror that holds the secret")
-    parser.add_argument("--secret-file", metavar="PATH", help="file that holds the secret, readable by web, worker and mirror")
+    parser.add_argument(
+        "--auth", metavar="basic:USER|bearer|none", help="the secret is asked for, or named by the next two"
+    )
+    parser.add_argument(
+        "--secret-env", metavar="NAME", help="environment variable of web, worker and mirror that holds the secret"
+    )
+    parser.add_argument(
+        "--secret-file", metavar="PATH", help="file that holds the secret, readable by web, worker and mirror"
+    )
     parser.add_argument("--tls-ca", metavar="FILE", help="certificate authorities, PEM")
     parser.add_argument("--tls-cert", metavar="FILE", help="our certificate, PEM")
     parser.add_argument("--tls-key", metavar="FILE", help="its key, if it is not in the same file")
@@ -207,9 +226,17 @@ def _absolute(path: str) -> str:
 def _document(row: Cluster) -> dict[str, Any]:
     since = row.state_since.isoformat() if row.state_since else None
     return {
-        "name": row.name, "kind": row.kind, "controllers": row.controller_urls, "zookeeper": row.zookeeper, "pinotCluster": row.pinot_name,
-        "version": row.version, "state": row.state, "since": since, "error": row.last_error, "mirrorError": row.mirror_error,
-    }  # fmt: skip
+        "name": row.name,
+        "kind": row.kind,
+        "controllers": row.controller_urls,
+        "zookeeper": row.zookeeper,
+        "pinotCluster": row.pinot_name,
+        "version": row.version,
+        "state": row.state,
+        "since": since,
+        "error": row.last_error,
+        "mirrorError": row.mirror_error,
+    }
 
 
 def _line(row: Cluster) -> str:
@@ -217,7 +244,10 @@ def _line(row: Cluster) -> str:
         return f"{row.name}  embedded"
     since = f" since {row.state_since:%Y-%m-%d %H:%M:%S} UTC" if row.state_since else ""
     why = f": {row.last_error}" if row.last_error else ""
-    return f"{row.name}  pinot {row.version or '?'}  {', '.join(row.controller_urls)}  {row.get_state_display()}{since}{why}"
+    return (
+        f"{row.name}  pinot {row.version or '?'}  {', '.join(row.controller_urls)}  "
+        f"{row.get_state_display()}{since}{why}"
+    )
 
 
 def _use_running(data_dir: Path) -> None:

@@ -1,4 +1,6 @@
-"""``manage.py demo``: the quickstart's table and two pushes, through the services that everybody uses; again and again the same end."""
+"""``manage.py demo``: the quickstart's table and two pushes, through the services that everybody uses; again and again
+the same end.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _STEPS = ((flights.FIRST_HALF, "the first half of 2013"), (flights.WHOLE_YEAR, "
 
 
 class Command(BaseCommand):
-    """Creates table ``flights``, pushes half a year, then the whole year over it. What is done already is not done again."""
+    """Creates table ``flights``, pushes half a year, then the whole year over it. What is done already is not done
+    again.
+    """
 
     help = "Fill a running 'up' with the flights that left New York in 2013."
 
@@ -43,7 +47,10 @@ class Command(BaseCommand):
                 self._push(ctx, folder / name, words)
         except PinotAdminError as error:
             raise CommandError(f"The demo stopped: {error}") from error
-        self.stdout.write(f"The demo is ready ({time.monotonic() - began:.1f} s): http://{settings.HOST}:{settings.PORT}/ as user admin.")
+        self.stdout.write(
+            f"The demo is ready ({time.monotonic() - began:.1f} s): http://{settings.HOST}:{settings.PORT}/ as "
+            "user admin."
+        )
         self.stdout.write("Roll table flights back under Lineage, or ask in the console or with POST /query/sql:")
         self.stdout.write("  SELECT origin, COUNT(*), AVG(dep_delay) FROM flights GROUP BY origin ORDER BY 2 DESC")
 
@@ -59,7 +66,9 @@ class Command(BaseCommand):
 
     def _push(self, ctx: Context, folder: Path, words: str) -> None:
         """Push a folder, or follow the push of it that is under way; nothing if one is done."""
-        own = Push.objects.filter(cluster=ctx.cluster, table_name=flights.TABLE, actor=_ACTOR.name, spec__inputDirURI=str(folder))
+        own = Push.objects.filter(
+            cluster=ctx.cluster, table_name=flights.TABLE, actor=_ACTOR.name, spec__inputDirURI=str(folder)
+        )
         push = own.exclude(state__in=(Push.State.FAILED, Push.State.CANCELLED)).first()
         if push is not None and push.state == Push.State.DONE:
             return

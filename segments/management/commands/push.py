@@ -23,7 +23,8 @@ _FINISHED = ("DONE", "FAILED", "CANCELLED", "BLOCKED")
 
 
 class Command(BaseCommand):
-    """Exit status 0 when the new snapshot is queryable, 1 when the push failed, was refused, or is blocked by the table's checks.
+    """Exit status 0 when the new snapshot is queryable, 1 when the push failed, was refused, or is blocked by the
+    table's checks.
 
     With a running ``up`` it talks to that one's REST API; otherwise to the parts that the environment names.
     """
@@ -35,10 +36,18 @@ class Command(BaseCommand):
         """The specification's file, the reason, the running ``up``, and whether to wait."""
         parser.add_argument("spec", help="Ingestion job specification, YAML or JSON")
         parser.add_argument("--reason", default="", help="Why; goes into the audit record")
-        parser.add_argument("--override-checks", default="", metavar="REASON", help="Switch also when the table's checks fail")
-        parser.add_argument("--overwrite", action="store_true", help="Replace segments of the same names; what is replaced is kept")
-        parser.add_argument("--data-dir", type=Path, default=Path(settings.DATA_DIR), help="Data directory of the running 'up'")
-        parser.add_argument("--wait", action=argparse.BooleanOptionalAction, default=True, help="Follow the push to its end")
+        parser.add_argument(
+            "--override-checks", default="", metavar="REASON", help="Switch also when the table's checks fail"
+        )
+        parser.add_argument(
+            "--overwrite", action="store_true", help="Replace segments of the same names; what is replaced is kept"
+        )
+        parser.add_argument(
+            "--data-dir", type=Path, default=Path(settings.DATA_DIR), help="Data directory of the running 'up'"
+        )
+        parser.add_argument(
+            "--wait", action=argparse.BooleanOptionalAction, default=True, help="Follow the push to its end"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start it, and follow it."""
@@ -63,10 +72,14 @@ class _Remote:
     """The REST API of a running ``up``."""
 
     def __init__(self, endpoints: dict[str, Any]) -> None:
-        self.http = httpx.Client(base_url=endpoints["controller"], headers={"Authorization": endpoints["authorization"]}, timeout=30)
+        self.http = httpx.Client(
+            base_url=endpoints["controller"], headers={"Authorization": endpoints["authorization"]}, timeout=30
+        )
         self.patience_s = _PATIENCE_S
 
-    def start(self, text: str, reason: str, override: str = "", overwrite: bool = False) -> Callable[[], dict[str, Any]]:
+    def start(
+        self, text: str, reason: str, override: str = "", overwrite: bool = False
+    ) -> Callable[[], dict[str, Any]]:
         """Create the push; returns how to look at it."""
         body = json.dumps({"spec": text, "reason": reason, "overrideChecks": override, "overwrite": overwrite})
         made = self._call("POST", "/api/v1/pushes", content=body, headers={"Content-Type": "application/json"})
@@ -101,7 +114,9 @@ def _start_here(text: str, reason: str, override: str = "", overwrite: bool = Fa
     from segments.services.push.pushes import create_push
 
     actor = Actor(getpass.getuser(), reason)
-    push = create_push(wiring.context(), text, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite)
+    push = create_push(
+        wiring.context(), text, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite
+    )
     enqueue_push(str(push.pk))
     return lambda: stored(push)
 
@@ -131,7 +146,8 @@ def follow(look: Callable[[], dict[str, Any]], say: Callable[[str], Any]) -> dic
 def progress_line(push: dict[str, Any], seconds: float) -> str:
     """One line: state, stage and figures."""
     figures = (
-        f"{push['filesDone']}/{push['filesTotal']} files, {push['segmentsBuilt']}/{push['segmentsTotal']} segments built, "
+        f"{push['filesDone']}/{push['filesTotal']} files, {push['segmentsBuilt']}/{push['segmentsTotal']} "
+        "segments built, "
         f"{push['segmentsUploaded']} registered, {push['rows']:,} rows, {push['bytes']:,} bytes"
     )
     if push["state"] == "DONE":

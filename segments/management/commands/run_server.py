@@ -34,7 +34,9 @@ class Command(BaseCommand):
         parser.add_argument("--name", required=True, help="folder below DATA_DIR that holds this server's segments")
         parser.add_argument("--host", default=settings.HOST, help="address that brokers and other servers reach it at")
         parser.add_argument("--port", type=int, default=8098, help="part of the instance's name: Server_<host>_<port>")
-        parser.add_argument("--admin-port", type=int, default=8097, help="port it listens on (HTTP); 0 takes a free one")
+        parser.add_argument(
+            "--admin-port", type=int, default=8097, help="port it listens on (HTTP); 0 takes a free one"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Block until SIGTERM or SIGINT. CommandError for a shared secret that is too weak."""
@@ -45,7 +47,9 @@ class Command(BaseCommand):
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
-        server = Server(wiring.store(), open_deep_store(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S), _settings(options))
+        server = Server(
+            wiring.store(), open_deep_store(settings.DEEP_STORE_URL, settings.DEEP_STORE_TIMEOUT_S), _settings(options)
+        )
         server.start()
         stopped.wait()
         server.stop()
@@ -70,7 +74,9 @@ def _settings(options: dict[str, Any]) -> ServerSettings:
             ahead_bytes=settings.READ_AHEAD_BYTES,
         ),
         streams=wiring.stream_access(),
-        elsewhere=FetchRules(settings.URI_PUSH_ROOTS, wiring.serves_this_machine_only(), max_bytes=_LARGEST, timeout_s=_FETCH_S),
+        elsewhere=FetchRules(
+            settings.URI_PUSH_ROOTS, wiring.serves_this_machine_only(), max_bytes=_LARGEST, timeout_s=_FETCH_S
+        ),
         # A process that died silently is taken for dead after this; wait longer before giving up on its name.
         join_patience_s=settings.ZOOKEEPER_SESSION_S + 10.0,
     )

@@ -15,14 +15,22 @@ from segments.processes.control import ask
 class Command(BaseCommand):
     """Kill, stop or start one process of the running cluster."""
 
-    help = "Kills (-9), stops or starts a process of the running 'up'; a killed or stopped one stays down until 'start'."
+    help = (
+        "Kills (-9), stops or starts a process of the running 'up'; a killed or stopped one stays down until 'start'."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """``server kill Server_127.0.0.1_8098`` or ``server kill server-1``; any other process of ``up`` by its name."""
+        """``server kill Server_127.0.0.1_8098`` or ``server kill server-1``; any other process of ``up``
+        by its name.
+        """
         parser.add_argument("action", choices=("kill", "stop", "start"))
-        parser.add_argument("name", help="instance id (Server_127.0.0.1_8098) or process name (server-1, web, zookeeper ...)")
-        parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="of the running 'up' (default: %(default)s)")
+        parser.add_argument(
+            "name", help="instance id (Server_127.0.0.1_8098) or process name (server-1, web, zookeeper ...)"
+        )
+        parser.add_argument(
+            "--data-dir", type=Path, default=default_data_dir(), help="of the running 'up' (default: %(default)s)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print what was done; exit status 1 when no ``up`` runs there or the name is unknown."""

@@ -17,7 +17,10 @@ from segments.processes.machine.credentials import ADMIN_USER
 class Command(BaseCommand):
     """Bring the database up to date; may run any number of times."""
 
-    help = "Creates or updates the database: tables, the user 'admin' (PINOTADMIN_ADMIN_PASSWORD) and the default schedules."
+    help = (
+        "Creates or updates the database: tables, the user 'admin' (PINOTADMIN_ADMIN_PASSWORD) and the default "
+        "schedules."
+    )
     requires_system_checks = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -40,7 +43,8 @@ def has_pending_migrations() -> bool:
 
 
 def ensure_admin(password: str) -> bool:
-    """Create the super user if the database has none of that name; True when it did. A known user's password is left alone.
+    """Create the super user if the database has none of that name; True when it did. A known user's password is left
+    alone.
 
     Raises CommandError when it has to be created and no password is given.
     """

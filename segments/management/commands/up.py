@@ -79,25 +79,44 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Options of DESIGN section 10."""
-        parser.add_argument("--data-dir", type=Path, default=default_data_dir(), help="where all data is kept (default: %(default)s)")
         parser.add_argument(
-            "--port", type=_port, help="of the console and the API (default: PINOTADMIN_PORT, else as before, or 9000; 0: a free one)"
+            "--data-dir", type=Path, default=default_data_dir(), help="where all data is kept (default: %(default)s)"
         )
-        parser.add_argument("--host", help="address on which the console listens (default: PINOTADMIN_HOST, else 127.0.0.1)")
-        parser.add_argument("--servers", type=_server_count, default=2, help="number of embedded servers (default: %(default)s)")
+        parser.add_argument(
+            "--port",
+            type=_port,
+            help="of the console and the API (default: PINOTADMIN_PORT, else as before, or 9000; 0: a free one)",
+        )
+        parser.add_argument(
+            "--host", help="address on which the console listens (default: PINOTADMIN_HOST, else 127.0.0.1)"
+        )
+        parser.add_argument(
+            "--servers", type=_server_count, default=2, help="number of embedded servers (default: %(default)s)"
+        )
         parser.add_argument("--demo", action="store_true", help="fill the cluster with the demo once it is healthy")
         parser.add_argument(
             "--input-root", type=Path, action="append", default=[], metavar="DIR",
             help="a folder that pushes may read, beside those of PINOTADMIN_INPUT_ROOTS; repeat",
         )  # fmt: skip
 
-        parser.add_argument("--deep-store", default="", metavar="URL", help="where segments are kept; 'none': on servers only")
         parser.add_argument(
-            "--segment-store", default="", metavar="URL",
-            help="where servers reach the deep store, when by another address; 'none': they upload through the web process",
-        )  # fmt: skip
-        parser.add_argument("--upload-timeout", default="", metavar="SECONDS", help="that a commit waits for an upload (default: 300)")
-        parser.add_argument("--upload-to-controller", action="store_true", help="servers upload what they commit through the web process")
+            "--deep-store", default="", metavar="URL", help="where segments are kept; 'none': on servers only"
+        )
+        parser.add_argument(
+            "--segment-store",
+            default="",
+            metavar="URL",
+            help="where servers reach the deep store, when by another address; 'none': they upload through the web "
+            "process",
+        )
+        parser.add_argument(
+            "--upload-timeout", default="", metavar="SECONDS", help="that a commit waits for an upload (default: 300)"
+        )
+        parser.add_argument(
+            "--upload-to-controller",
+            action="store_true",
+            help="servers upload what they commit through the web process",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until a signal; exit status 1 and one clear sentence when it can not start."""

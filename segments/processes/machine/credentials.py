@@ -45,9 +45,9 @@ class Credentials:
 def load_credentials(path: Path, environ: Mapping[str, str]) -> Credentials:
     """Read ``path`` (secrets.json), or make what it lacks and write it.
 
-    A first run takes PINOTADMIN_ADMIN_PASSWORD, PINOTADMIN_CLUSTER_SECRET and PINOTADMIN_SECRET_KEY from the environment
-    where they are set; later runs keep what is on record, because the database already knows that password. InvalidInput for a secret
-    that is too weak.
+    A first run takes PINOTADMIN_ADMIN_PASSWORD, PINOTADMIN_CLUSTER_SECRET and PINOTADMIN_SECRET_KEY from the
+    environment where they are set; later runs keep what is on record, because the database already knows that password.
+    InvalidInput for a secret that is too weak.
     """
     known = read_json(path)
     given = {

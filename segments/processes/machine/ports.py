@@ -112,8 +112,9 @@ class PortChooser:
 def choose_ports(path: Path, wanted: Wanted, *, free: Callable[[str, int], bool] = is_free) -> Ports:
     """Choose ports, write them to ``path`` (ports.json) and return them.
 
-    The web, redis and server ports of an earlier run are kept, because table configs and znodes name them; ZooKeeper's and the admin
-    ports may move. Raises StateConflict, naming the process in the way, when a port that must be kept is in use.
+    The web, redis and server ports of an earlier run are kept, because table configs and znodes name them; ZooKeeper's
+    and the admin ports may move. Raises StateConflict, naming the process in the way, when a port that must be kept is
+    in use.
     """
     known = read_json(path)
     chooser = PortChooser(preferred=not known and wanted.web != 0, free=free)
@@ -174,7 +175,9 @@ def listener_of(port: int) -> str | None:
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):
             rows = [line.split() for line in Path(table).read_text(encoding="ascii").splitlines()[1:]]
-            inodes |= {f"socket:[{row[9]}]" for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port}
+            inodes |= {
+                f"socket:[{row[9]}]" for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port
+            }
     for process in Path("/proc").glob("[0-9]*") if inodes else ():
         with contextlib.suppress(OSError):
             if any(os.readlink(link) in inodes for link in (process / "fd").iterdir()):

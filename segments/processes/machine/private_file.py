@@ -47,8 +47,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def changing_json(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON object in ``path`` (empty when there is none), to be changed in the block and written at its end if it was; whoever else
-    wants to change it, in whichever thread or process, waits. The folder is made. Raises RecordCorrupt as ``read_json`` does."""
+    """The JSON object in ``path`` (empty when there is none), to be changed in the block and written at its end if it
+    was; whoever else wants to change it, in whichever thread or process, waits. The folder is made. Raises
+    RecordCorrupt as ``read_json`` does.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path.with_name(f".{path.name}.lock"), os.O_WRONLY | os.O_CREAT, 0o600)
     try:

@@ -22,7 +22,9 @@ def make_private(folder: Path) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.stat().st_mode & stat.S_ISVTX:
-        raise InvalidInput(f"{folder} is a folder that everybody shares.", remedy="Name one of your own with --data-dir.")
+        raise InvalidInput(
+            f"{folder} is a folder that everybody shares.", remedy="Name one of your own with --data-dir."
+        )
     _close(folder)
     os.close(os.open(folder / DATABASE, os.O_WRONLY | os.O_CREAT, 0o600))
     for entry in folder.iterdir():
@@ -42,4 +44,6 @@ def _close(path: Path) -> None:
         return  # a file that came and went
     except PermissionError as error:
         text = f"{path} is open to others and belongs to another user."
-        raise InvalidInput(text, remedy="Give the whole data directory to the user that runs 'up' (chown -R).") from error
+        raise InvalidInput(
+            text, remedy="Give the whole data directory to the user that runs 'up' (chown -R)."
+        ) from error

@@ -1,4 +1,6 @@
-"""Where segments are kept, as ``up`` was asked: checked before anything starts, and what its processes get in their environment."""
+"""Where segments are kept, as ``up`` was asked: checked before anything starts, and what its processes get in their
+environment.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def checked_storage(asked: Mapping[str, str], environ: Mapping[str, str]) -> dic
     given = {name: text for name in _ALL if (text := asked.get(name) or environ.get(name))}
     for name, (form, wanted) in _FORMS.items():
         if name in given and not form.fullmatch(given[name]):
-            raise InvalidInput(f"{name} must be {wanted}, not {given[name][:40]!r}.", remedy="Correct it, or leave it out.")
+            raise InvalidInput(
+                f"{name} must be {wanted}, not {given[name][:40]!r}.", remedy="Correct it, or leave it out."
+            )
     for name in (DEEP_STORE, SEGMENT_STORE):
         if name in given:
             _check_address(name, given[name])
@@ -48,5 +52,6 @@ def _check_address(name: str, url: str) -> None:
         open_deep_store(url)
     except InvalidInput as error:
         raise InvalidInput(
-            f"{name}: {error.message}", remedy="Use file:///path, s3://bucket/path or another that pyarrow knows, or none."
+            f"{name}: {error.message}",
+            remedy="Use file:///path, s3://bucket/path or another that pyarrow knows, or none.",
         ) from error

@@ -32,7 +32,8 @@ _LARGEST_ZNODE = 4_000_000
 
 
 def zookeeper_command(data_dir: Path, port: int, java: Path, login: ZooKeeperLogin | None = None) -> list[str]:
-    """Write ``data_dir/zoo.cfg`` (mode 0600) and return the command of a server on loopback, on which ``login`` may do everything.
+    """Write ``data_dir/zoo.cfg`` (mode 0600) and return the command of a server on loopback, on which ``login`` may do
+    everything.
 
     Raises Unavailable when PySpark's jars are not there.
     """
@@ -59,7 +60,8 @@ def format_zookeeper_config(data_dir: Path, port: int, login: ZooKeeperLogin | N
     """The text of zoo.cfg: loopback only, no admin port, old snapshots purged every six hours."""
     # A properties file: a backslash in a path would begin an escape.
     folder = str(data_dir / "data").replace("\\", "\\\\")
-    # Who has the password of secrets.json may do everything also with znodes of an earlier password: a lost file is no lost cluster.
+    # Who has the password of secrets.json may do everything also with znodes of an earlier password: a lost file is no
+    # lost cluster.
     ours = f"DigestAuthenticationProvider.superDigest={login.identity.removeprefix('digest:')}\n" if login else ""
     return f"""tickTime={TICK_MS}
 maxSessionTimeout={40 * TICK_MS}

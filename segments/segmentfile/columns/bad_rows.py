@@ -1,4 +1,6 @@
-"""Converts the rows of a table that fit, and says which do not: each fault of a column is found for all of its rows at once."""
+"""Converts the rows of a table that fit, and says which do not: each fault of a column is found for all of its rows at
+once.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ MOST_FAULTS: Final = 1000
 
 @dataclass(frozen=True)
 class BadCell:
-    """One value that does not convert: row of the table (from 0), column ("": what an expression makes of the row), value, why."""
+    """One value that does not convert: row of the table (from 0), column ("": what an expression makes of the row),
+    value, why.
+    """
 
     row: int
     column: str
@@ -42,13 +46,16 @@ def transform_fitting(
 ) -> tuple[pa.Table, dict[str, Mask], BadRows]:
     """As ``transform_table``, of the rows that fit; and those that do not, of whose values at most ``most`` are listed.
 
-    A row that has several bad values is listed with the first that was found. Raises InvalidInput for what is no single row's fault.
+    A row that has several bad values is listed with the first that was found. Raises InvalidInput for what is no single
+    row's fault.
     """
     bad, cells = np.zeros(table.num_rows, bool), list[BadCell]()
     for _ in range(MOST_FAULTS):
         good = np.flatnonzero(~bad)
         try:
-            stored, masks = transform_table(table if len(good) == len(bad) else table.take(good), schema, config, now_ms=now_ms)
+            stored, masks = transform_table(
+                table if len(good) == len(bad) else table.take(good), schema, config, now_ms=now_ms
+            )
         except InvalidInput as error:
             refused = error.__cause__
             if not isinstance(refused, RefusedRows):
@@ -60,4 +67,6 @@ def transform_fitting(
             cells += [BadCell(row, column, value, refused.fault) for row, value in some]
             continue
         return stored, masks, BadRows(np.flatnonzero(bad), sorted(cells, key=lambda c: (c.row, c.column))[:most])
-    raise InvalidInput(f"More than {MOST_FAULTS:,} different faults.", remedy="Check the columns' data types and the files.")
+    raise InvalidInput(
+        f"More than {MOST_FAULTS:,} different faults.", remedy="Check the columns' data types and the files."
+    )

@@ -1,7 +1,8 @@
-"""Converts a column of any Arrow type to a Pinot data type as Pinot's creator does: text to numbers, times, booleans, bytes.
+"""Converts a column of any Arrow type to a Pinot data type as Pinot's creator does: text to numbers, times, booleans,
+bytes.
 
-Rules: segment-format.md 9 and its golden cases 66 to 70. Nulls stay null; NaN becomes null. Text is parsed by Arrow where Arrow and
-Java agree, and otherwise once per distinct value.
+Rules: segment-format.md 9 and its golden cases 66 to 70. Nulls stay null; NaN becomes null. Text is parsed by Arrow
+where Arrow and Java agree, and otherwise once per distinct value.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ class BadValue(Exception):
 
 
 class RefusedRows(Exception):
-    """The cause of an error about a row: (row, what is wrong) of every row with the same fault, their values, and the fault itself."""
+    """The cause of an error about a row: (row, what is wrong) of every row with the same fault, their values, and the
+    fault itself.
+    """
 
     def __init__(self, rows: Sequence[tuple[int, str]], values: Sequence[Any] = (), fault: str = "") -> None:
         super().__init__(len(rows))
@@ -63,7 +66,9 @@ class RefusedRows(Exception):
 
 
 def convert(values: Any, data_type: str) -> Any:
-    """An Arrow array -> array of the stored type of ``data_type``. Raises BadValue for the first value that does not fit."""
+    """An Arrow array -> array of the stored type of ``data_type``. Raises BadValue for the first value that does not
+    fit.
+    """
     values = plain(values)
     if pt.is_null(values.type):
         stored = {"BOOLEAN": "INT", "TIMESTAMP": "LONG", "JSON": "STRING", "UUID": "BYTES"}.get(data_type, data_type)
@@ -97,7 +102,9 @@ def is_list(kind: Any) -> bool:
 
 
 def map_distinct(values: Any, function: Callable[[Any], Any], kind: Any) -> Any:
-    """Apply a function once per distinct value. What it refuses becomes a BadValue with the rows that hold such values."""
+    """Apply a function once per distinct value. What it refuses becomes a BadValue with the rows that
+    hold such values.
+    """
     encoded = values.dictionary_encode()
     out, refused = [], []
     for place, value in enumerate(encoded.dictionary.to_pylist()):
@@ -239,7 +246,9 @@ def _text_to_timestamp(values: Any) -> Any:
 
 
 def parse_time(text: str) -> int:
-    """Digits (milliseconds), ``yyyy-MM-dd[ HH:mm:ss[.f]]`` or ISO-8601 -> epoch milliseconds; no zone means UTC. Raises ValueError."""
+    """Digits (milliseconds), ``yyyy-MM-dd[ HH:mm:ss[.f]]`` or ISO-8601 -> epoch milliseconds; no zone means UTC. Raises
+    ValueError.
+    """
     stripped = text.strip(_JAVA_SPACE)
     if _WHOLE.fullmatch(stripped):
         return _in_range(int(stripped), "LONG")
@@ -349,6 +358,14 @@ def _first(values: Any) -> BadValue:
 
 
 _CONVERTERS: Final[dict[str, Callable[[Any], Any]]] = {
-    "INT": _whole("INT"), "LONG": _whole("LONG"), "FLOAT": _real("FLOAT"), "DOUBLE": _real("DOUBLE"), "BIG_DECIMAL": _to_decimal,
-    "BOOLEAN": _to_boolean, "TIMESTAMP": _to_timestamp, "STRING": _to_string, "BYTES": _to_bytes, "UUID": _to_uuid,
-}  # fmt: skip
+    "INT": _whole("INT"),
+    "LONG": _whole("LONG"),
+    "FLOAT": _real("FLOAT"),
+    "DOUBLE": _real("DOUBLE"),
+    "BIG_DECIMAL": _to_decimal,
+    "BOOLEAN": _to_boolean,
+    "TIMESTAMP": _to_timestamp,
+    "STRING": _to_string,
+    "BYTES": _to_bytes,
+    "UUID": _to_uuid,
+}

@@ -1,4 +1,6 @@
-"""Applies ``ingestionConfig`` before the types are converted: expression transforms, then the filter (batch-push.md 9)."""
+"""Applies ``ingestionConfig`` before the types are converted: expression transforms, then the filter
+(batch-push.md 9).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.segmentfile.columns.compute import pc
 from segments.segmentfile.columns.convert import BadValue, RefusedRows, convert, plain
-from segments.segmentfile.ingestion_functions.expression import Column, Expression, Literal, columns_of, parse_expression
+from segments.segmentfile.ingestion_functions.expression import (
+    Column,
+    Expression,
+    Literal,
+    columns_of,
+    parse_expression,
+)
 from segments.segmentfile.ingestion_functions.functions import as_boolean, find_function
 
 
@@ -22,7 +30,8 @@ from segments.segmentfile.ingestion_functions.functions import as_boolean, find_
 class Ingestion:
     """A table's transforms, in an order in which each finds the columns it reads, and its filter.
 
-    ``row_time_check`` refuses rows whose time is outside 1971..2071; ``continue_on_error`` stores null where a value does not convert.
+    ``row_time_check`` refuses rows whose time is outside 1971..2071; ``continue_on_error`` stores null where a value
+    does not convert.
     """
 
     transforms: tuple[tuple[str, Expression], ...] = ()
@@ -32,8 +41,12 @@ class Ingestion:
 
     @property
     def source_columns(self) -> frozenset[str]:
-        """Columns that expressions read and no transform makes: they must be read from the input, whether in the schema or not."""
-        read = frozenset().union(*(columns_of(e) for _, e in self.transforms), columns_of(self.keeps_unless or Literal(None)))
+        """Columns that expressions read and no transform makes: they must be read from the input, whether in the schema
+        or not.
+        """
+        read = frozenset().union(
+            *(columns_of(e) for _, e in self.transforms), columns_of(self.keeps_unless or Literal(None))
+        )
         return read - {name for name, _ in self.transforms}
 
     @property
@@ -45,17 +58,21 @@ class Ingestion:
 def read_ingestion(schema: Schema, config: TableConfig) -> Ingestion:
     """``ingestionConfig`` and the schema's ``transformFunction`` of a table.
 
-    Raises InvalidInput naming an expression that does not parse, a function that is not supported, a column that is transformed twice,
-    reads itself, or is in a circle of transforms.
+    Raises InvalidInput naming an expression that does not parse, a function that is not supported, a column that is
+    transformed twice, reads itself, or is in a circle of transforms.
     """
     asked = config.ingestion
     given: dict[str, str] = {}
     for item in asked.transform_configs or ():
         name, text = (item.column_name, item.transform_function) if item is not None else (None, None)
         if not name or not text:
-            raise InvalidInput("Every item of 'ingestionConfig.transformConfigs' needs 'columnName' and 'transformFunction'.")
+            raise InvalidInput(
+                "Every item of 'ingestionConfig.transformConfigs' needs 'columnName' and 'transformFunction'."
+            )
         if name in given:
-            raise InvalidInput(f"Column '{name}' has two transforms in 'ingestionConfig.transformConfigs'.", remedy="Keep one.")
+            raise InvalidInput(
+                f"Column '{name}' has two transforms in 'ingestionConfig.transformConfigs'.", remedy="Keep one."
+            )
         given[str(name)] = str(text)
     for field in schema.fields:
         if field.transform:
@@ -71,9 +88,13 @@ def read_ingestion(schema: Schema, config: TableConfig) -> Ingestion:
 
 
 def reading_schema(schema: Schema, plan: Ingestion) -> Schema:
-    """The schema to read input with: the columns that expressions read besides are there, as text; nested values as JSON text."""
+    """The schema to read input with: the columns that expressions read besides are there, as text; nested values as
+    JSON text.
+    """
     extra = [
-        FieldSpec(name, "JSON", "DIMENSION", True, "null", None, None, DEFAULT_MAX_LENGTH, None, False, None, {"name": name})
+        FieldSpec(
+            name, "JSON", "DIMENSION", True, "null", None, None, DEFAULT_MAX_LENGTH, None, False, None, {"name": name}
+        )
         for name in sorted(plan.source_columns - schema.by_name.keys())
     ]
     return replace(schema, fields=(*schema.fields, *extra)) if extra else schema
@@ -82,14 +103,17 @@ def reading_schema(schema: Schema, plan: Ingestion) -> Schema:
 def apply_ingestion(table: pa.Table, plan: Ingestion, schema: Schema) -> tuple[pa.Table, Any]:
     """(rows that stay, with the columns that transforms make; their positions in ``table``, or None when all stay).
 
-    A value that is there already is kept; a row goes when the filter is true. Raises InvalidInput naming column, row and value.
+    A value that is there already is kept; a row goes when the filter is true. Raises InvalidInput naming column, row
+    and value.
     """
     for name, tree in plan.transforms:
         table = _with_column(table, name, tree, plan, schema)
     if plan.keeps_unless is None or not table.num_rows:
         return table, None
     tree = plan.keeps_unless
-    told = _guarded(lambda part: as_boolean(evaluate(tree, part)), table, plan, "'filterConfig.filterFunction'", pa.bool_())
+    told = _guarded(
+        lambda part: as_boolean(evaluate(tree, part)), table, plan, "'filterConfig.filterFunction'", pa.bool_()
+    )
     stays = pc.invert(pc.fill_null(told, False))
     if pc.all(stays).as_py():
         return table, None
@@ -107,7 +131,8 @@ def evaluate(tree: Expression, table: pa.Table) -> Any:
 
 
 def lenient(run: Callable[[int, int], Any], start: int, stop: int, nothing: Callable[[int], Any]) -> list[Any]:
-    """Results of ``run`` over ranges that together are ``start`` to ``stop``; a row on which it fails gives ``nothing(1)``.
+    """Results of ``run`` over ranges that together are ``start`` to ``stop``; a row on which it fails gives
+    ``nothing(1)``.
 
     Halves what fails, so that the work grows with the number of bad rows, not with the number of rows.
     """
@@ -152,7 +177,9 @@ def _ordered(trees: dict[str, Expression]) -> list[str]:
             return
         if name in open_names:
             circle = " -> ".join([*open_names[open_names.index(name) :], name])
-            raise InvalidInput(f"The transforms of ingestionConfig go in a circle: {circle}.", remedy="Read from another column.")
+            raise InvalidInput(
+                f"The transforms of ingestionConfig go in a circle: {circle}.", remedy="Read from another column."
+            )
         open_names.append(name)
         for other in sorted(columns_of(trees[name])):
             if other in trees:

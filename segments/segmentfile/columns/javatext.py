@@ -30,7 +30,9 @@ def java_number(value: Any, stored_type: str) -> str:
 
 
 def parse_decimal(text: str) -> Decimal:
-    """Text -> decimal without trailing zeros, as Pinot stores BIG_DECIMAL. Raises ValueError for text that is no number."""
+    """Text -> decimal without trailing zeros, as Pinot stores BIG_DECIMAL. Raises ValueError for text that is no
+    number.
+    """
     try:
         value = Decimal(text.strip())
     except InvalidOperation as error:

@@ -27,7 +27,11 @@ def _write(value: Any, *, sort: bool) -> str:
     match value:
         case dict():
             items = sorted(value.items()) if sort else value.items()
-            return "{" + ",".join(f"{json.dumps(str(k), ensure_ascii=False)}:{_write(v, sort=sort)}" for k, v in items) + "}"
+            return (
+                "{"
+                + ",".join(f"{json.dumps(str(k), ensure_ascii=False)}:{_write(v, sort=sort)}" for k, v in items)
+                + "}"
+            )
         case list() | tuple():
             return "[" + ",".join(_write(v, sort=sort) for v in value) + "]"
         case float():

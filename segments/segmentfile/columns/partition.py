@@ -11,7 +11,9 @@ _INT = 0xFFFFFFFF
 
 
 def partition_ids(values: Iterable[str], function: str, partitions: int) -> list[int]:
-    """The ids present among the values' texts, ascending. Raises InvalidInput for an unknown function or a text it does not take."""
+    """The ids present among the values' texts, ascending. Raises InvalidInput for an unknown function or a text it does
+    not take.
+    """
     chosen = _FUNCTIONS.get(function.lower())
     if chosen is None or partitions < 1:
         raise InvalidInput(
@@ -97,6 +99,11 @@ def _absolute(value: int) -> int:
 
 
 _FUNCTIONS: Final[dict[str, Callable[[str, int], int]]] = {
-    "murmur": _murmur2, "murmur2": _murmur2, "murmur3": _murmur3, "fnv": _fnv, "modulo": _modulo, "hashcode": _hash_code,
+    "murmur": _murmur2,
+    "murmur2": _murmur2,
+    "murmur3": _murmur3,
+    "fnv": _fnv,
+    "modulo": _modulo,
+    "hashcode": _hash_code,
     "bytearray": _byte_array,
-}  # fmt: skip
+}

@@ -1,4 +1,6 @@
-"""How a table config wants a column encoded: dictionary or raw, codec, inverted index, partition function (segment-format.md 7.9, 9)."""
+"""How a table config wants a column encoded: dictionary or raw, codec, inverted index, partition function
+(segment-format.md 7.9, 9).
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ def _codec(spec: FieldSpec, index: IndexConfig, own: FieldConfig) -> int:
         return PASS_THROUGH if spec.kind == "METRIC" else LZ4
     if given.upper() not in CODECS:
         raise InvalidInput(
-            f"Compression codec '{given}' of column '{spec.name}' can not be written.", remedy=f"Use one of {', '.join(CODECS)}."
+            f"Compression codec '{given}' of column '{spec.name}' can not be written.",
+            remedy=f"Use one of {', '.join(CODECS)}.",
         )
     return CODECS[given.upper()]
 
@@ -60,6 +63,7 @@ def _partition(spec: FieldSpec, index: IndexConfig) -> tuple[str, int] | None:
         return None
     if not found.function_name or not found.num_partitions:
         raise InvalidInput(
-            f"'segmentPartitionConfig' of column '{spec.name}' needs functionName and numPartitions.", remedy="Name both, or neither."
+            f"'segmentPartitionConfig' of column '{spec.name}' needs functionName and numPartitions.",
+            remedy="Name both, or neither.",
         )
     return str(found.function_name), int(found.num_partitions)

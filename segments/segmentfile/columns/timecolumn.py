@@ -54,7 +54,8 @@ def to_millis(value: Any, parsed: DateTimeFormat) -> int:
 def segment_times(field: FieldSpec, values: Any, now_ms: int) -> tuple[int, int, str]:
     """(start, end, unit) of a segment from its stored time values; an empty segment has the time of its build.
 
-    An ``N:UNIT:EPOCH`` column counts its N (Pinot forgets it: segment-format.md 4.3). Raises InvalidInput for text that is no time.
+    An ``N:UNIT:EPOCH`` column counts its N (Pinot forgets it: segment-format.md 4.3). Raises InvalidInput for text that
+    is no time.
     """
     parsed = field.datetime_format or DateTimeFormat("TIMESTAMP")
     if parsed.kind == "SIMPLE_DATE_FORMAT":
@@ -68,15 +69,23 @@ def segment_times(field: FieldSpec, values: Any, now_ms: int) -> tuple[int, int,
 
 
 def check_row_times(field: FieldSpec, values: Any) -> None:
-    """``rowTimeValueCheck``: BadValue for the first stored time that is not in 1971..2071; nulls pass (batch-push.md 9)."""
+    """``rowTimeValueCheck``: BadValue for the first stored time that is not in 1971..2071; nulls pass (batch-push.md
+    9).
+    """
     parsed = field.datetime_format or DateTimeFormat("TIMESTAMP")
     if parsed.kind == "SIMPLE_DATE_FORMAT":
-        millis = map_distinct(values, lambda v: None if v is None else to_millis(v, parsed), pa.int64()).cast(pa.float64())
+        millis = map_distinct(values, lambda v: None if v is None else to_millis(v, parsed), pa.int64()).cast(
+            pa.float64()
+        )
     else:
         millis = pc.multiply(values.cast(pa.int64()).cast(pa.float64(), safe=False), parsed.size * MILLIS[parsed.unit])
     bad = pc.fill_null(pc.or_(pc.less(millis, TIME_RANGE_MS[0]), pc.greater(millis, TIME_RANGE_MS[1])), False)
     if pc.any(bad).as_py():
-        raise BadValue.among(values, bad.to_numpy(zero_copy_only=False), "is a time outside 1971..2071, which 'rowTimeValueCheck' forbids")
+        raise BadValue.among(
+            values,
+            bad.to_numpy(zero_copy_only=False),
+            "is a time outside 1971..2071, which 'rowTimeValueCheck' forbids",
+        )
 
 
 def check_times(table: str, field: FieldSpec, start: int, end: int, unit: str) -> None:
@@ -84,7 +93,8 @@ def check_times(table: str, field: FieldSpec, start: int, end: int, unit: str) -
     low, high = int(start * MILLIS[unit]), int(end * MILLIS[unit])
     if not (is_valid_time(low) and is_valid_time(high)):
         raise InvalidInput(
-            f"Time column '{field.name}' of table '{table}' runs from {start} to {end} {unit}, which is outside 1971..2071.",
+            f"Time column '{field.name}' of table '{table}' runs from {start} to {end} {unit}, which is outside "
+            "1971..2071.",
             remedy="Check the unit in the column's format, or set ingestionConfig.segmentTimeValueCheck to false.",
         )
 
@@ -117,4 +127,6 @@ def _zone(parsed: DateTimeFormat) -> ZoneInfo:
     try:
         return ZoneInfo(parsed.zone)
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise InvalidInput(f"Time zone '{parsed.zone}' does not exist.", remedy="Use an IANA name such as UTC or Europe/Berlin.") from error
+        raise InvalidInput(
+            f"Time zone '{parsed.zone}' does not exist.", remedy="Use an IANA name such as UTC or Europe/Berlin."
+        ) from error

@@ -24,14 +24,17 @@ Mask = NDArray[np.bool_]
 _STRATEGIES: Final = ("TRIM_LENGTH", "ERROR", "SUBSTITUTE_DEFAULT_VALUE", "NO_ACTION")
 
 
-def transform_table(table: Any, schema: Schema, config: TableConfig, *, now_ms: int) -> tuple[pa.Table, dict[str, Mask]]:
+def transform_table(
+    table: Any, schema: Schema, config: TableConfig, *, now_ms: int
+) -> tuple[pa.Table, dict[str, Mask]]:
     """Raw columns -> (stored columns of every field of the schema, null masks by column; True = the value was null).
 
-    First the table's ``ingestionConfig``: transforms, then the filter, which drops rows (see :mod:`segments.segmentfile.columns.ingest`).
+    First the table's ``ingestionConfig``: transforms, then the filter, which drops rows (see
+    :mod:`segments.segmentfile.columns.ingest`).
 
-    Stored columns have the Arrow types int32, int64, float32, float64, string, binary (BIG_DECIMAL: string), multi-value ones lists of
-    them, and no nulls. A column missing in ``table`` is all default. ``now_ms`` replaces null times. Raises InvalidInput that names
-    the column, the row (from 0) and the value that does not convert.
+    Stored columns have the Arrow types int32, int64, float32, float64, string, binary (BIG_DECIMAL: string),
+    multi-value ones lists of them, and no nulls. A column missing in ``table`` is all default. ``now_ms`` replaces null
+    times. Raises InvalidInput that names the column, the row (from 0) and the value that does not convert.
     """
     prepared = prepare(table, schema, config, now_ms=now_ms)
     columns, masks = {}, {}
@@ -42,7 +45,9 @@ def transform_table(table: Any, schema: Schema, config: TableConfig, *, now_ms: 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Rows after ``ingestionConfig``; :meth:`column` converts one column when asked, so that not all are in memory twice."""
+    """Rows after ``ingestionConfig``; :meth:`column` converts one column when asked, so that not all are in memory
+    twice.
+    """
 
     table: Any
     kept: Any
@@ -59,7 +64,9 @@ class Prepared:
         except BadValue as bad:
             every = [(at if self.kept is None else int(self.kept[at]), value) for at, value in bad.every]
             rows = [(row, _complaint(field, "", value, bad.reason)) for row, value in every]
-            raise _refused(field, every[0][0], bad) from RefusedRows(rows, [value for _, value in every], _fault(field, bad.reason))
+            raise _refused(field, every[0][0], bad) from RefusedRows(
+                rows, [value for _, value in every], _fault(field, bad.reason)
+            )
 
 
 def prepare(table: Any, schema: Schema, config: TableConfig, *, now_ms: int) -> Prepared:
@@ -110,7 +117,9 @@ def _fault(field: FieldSpec, reason: str) -> str:
 
 def _column(table: Any, field: FieldSpec, config: TableConfig, plan: Ingestion, now_ms: int) -> tuple[Any, Mask]:
     if field.data_type == "MAP":
-        raise InvalidInput(f"Column '{field.name}' has the type MAP, which can not be built.", remedy="Use JSON instead.")
+        raise InvalidInput(
+            f"Column '{field.name}' has the type MAP, which can not be built.", remedy="Use JSON instead."
+        )
     kind = ARROW[field.stored_type]
     default = default_value(field)
     if field.name == config.time_column:
@@ -147,7 +156,9 @@ def _multi_value(values: Any, field: FieldSpec, filler: Any) -> tuple[Any, Mask]
     try:
         stored = _sanitize(convert(flat, field.data_type), field, filler)
     except BadValue as bad:
-        raise BadValue(int(rows[bad.position]), bad.value, bad.reason, [(int(rows[at]), value) for at, value in bad.every]) from bad
+        raise BadValue(
+            int(rows[bad.position]), bad.value, bad.reason, [(int(rows[at]), value) for at, value in bad.every]
+        ) from bad
     if stored.null_count:
         keep = stored.is_valid().to_numpy(zero_copy_only=False)
         stored, rows = stored.drop_null(), rows[keep]
@@ -160,7 +171,9 @@ def _multi_value(values: Any, field: FieldSpec, filler: Any) -> tuple[Any, Mask]
     is_given = np.ones(len(places), bool)
     is_given[offsets[:-1][missing]] = False
     places[is_given] = np.arange(len(stored))
-    return lists_of(offsets, pa.concat_arrays([stored, pa.array([filler.as_py()], stored.type)]).take(pa.array(places))), missing
+    return lists_of(
+        offsets, pa.concat_arrays([stored, pa.array([filler.as_py()], stored.type)]).take(pa.array(places))
+    ), missing
 
 
 def _sanitize(values: Any, field: FieldSpec, filler: Any) -> Any:
@@ -169,7 +182,10 @@ def _sanitize(values: Any, field: FieldSpec, filler: Any) -> Any:
         return values
     strategy = field.max_length_strategy or ("TRIM_LENGTH" if field.data_type == "STRING" else "NO_ACTION")
     if strategy not in _STRATEGIES:
-        raise InvalidInput(f"'maxLengthExceedStrategy' of column '{field.name}' is '{strategy}'.", remedy=f"Use {', '.join(_STRATEGIES)}.")
+        raise InvalidInput(
+            f"'maxLengthExceedStrategy' of column '{field.name}' is '{strategy}'.",
+            remedy=f"Use {', '.join(_STRATEGIES)}.",
+        )
     if strategy == "NO_ACTION" or not len(values):
         return values
     text = field.data_type != "BYTES"

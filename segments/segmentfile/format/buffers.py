@@ -26,13 +26,19 @@ def parts(array: Any) -> tuple[Offsets, Bytes]:
 
 
 def array_of(offsets: NDArray[Any], data: Bytes, *, text: bool) -> Any:
-    """Offsets from 0 and bytes -> string (checked UTF-8) or binary array; large form beyond 2 GiB. Raises pa.ArrowInvalid."""
+    """Offsets from 0 and bytes -> string (checked UTF-8) or binary array; large form beyond 2 GiB. Raises
+    pa.ArrowInvalid.
+    """
     wide = int(offsets[-1]) > 2**31 - 1
     kind = (pa.large_string() if text else pa.large_binary()) if wide else (pa.string() if text else pa.binary())
     array = pa.Array.from_buffers(
         kind,
         len(offsets) - 1,
-        [None, _buffer(np.ascontiguousarray(offsets, np.int64 if wide else np.int32)), _buffer(np.ascontiguousarray(data))],
+        [
+            None,
+            _buffer(np.ascontiguousarray(offsets, np.int64 if wide else np.int32)),
+            _buffer(np.ascontiguousarray(data)),
+        ],
     )
     if text:
         array.validate(full=True)

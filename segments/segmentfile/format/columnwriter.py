@@ -1,4 +1,6 @@
-"""Encodes one stored column: its index payloads and its lines in ``metadata.properties`` (segment-format.md 4.4, 6, 7)."""
+"""Encodes one stored column: its index payloads and its lines in ``metadata.properties``
+(segment-format.md 4.4, 6, 7).
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,24 @@ from segments.segmentfile.format import forward, raw
 from segments.segmentfile.format.bits import bits_for, pack
 from segments.segmentfile.format.buffers import Offsets, parts, row_offsets
 from segments.segmentfile.format.crc import java_order
-from segments.segmentfile.format.dictionary import WIDTHS, Distinct, count_distinct, count_small_range, distinct, needs_java_order, payload
+from segments.segmentfile.format.dictionary import (
+    WIDTHS,
+    Distinct,
+    count_distinct,
+    count_small_range,
+    distinct,
+    needs_java_order,
+    payload,
+)
 from segments.segmentfile.format.layout import forward_suffix
 from segments.segmentfile.format.properties import MAX_STORED_TEXT, to_safe
 
 
 @dataclass(frozen=True)
 class Stats:
-    """What the metadata says of a column's values; lengths are bytes of one value, ``max_row`` bytes of a row's values."""
+    """What the metadata says of a column's values; lengths are bytes of one value, ``max_row`` bytes of
+    a row's values.
+    """
 
     cardinality: int = 0
     is_sorted: bool = False
@@ -54,7 +66,9 @@ class WrittenColumn:
     forward_suffix: str = field(default="")
 
 
-def write_column(spec: FieldSpec, values: Any, nulls: NDArray[np.bool_] | None, settings: ColumnSettings) -> WrittenColumn:
+def write_column(
+    spec: FieldSpec, values: Any, nulls: NDArray[np.bool_] | None, settings: ColumnSettings
+) -> WrittenColumn:
     """Encode stored ``values``. ``nulls`` (True = null) is None when null handling is off for the column."""
     docs = len(values)
     if docs == 0:
@@ -77,7 +91,9 @@ def write_column(spec: FieldSpec, values: Any, nulls: NDArray[np.bool_] | None, 
     return WrittenColumn(spec.name, payloads, lines, suffix)
 
 
-def _dictionary(spec: FieldSpec, flat: Any, offsets: Offsets | None, settings: ColumnSettings) -> tuple[dict[str, bytes], Stats]:
+def _dictionary(
+    spec: FieldSpec, flat: Any, offsets: Offsets | None, settings: ColumnSettings
+) -> tuple[dict[str, bytes], Stats]:
     found = distinct(flat, spec.data_type, spec.stored_type)
     entries, width = payload(found, var_length=settings.var_length_dictionary)
     ids, bits = found.ids, bits_for(found.cardinality)
@@ -94,7 +110,9 @@ def _dictionary(spec: FieldSpec, flat: Any, offsets: Offsets | None, settings: C
     return payloads, stats
 
 
-def _raw(spec: FieldSpec, flat: Any, offsets: Offsets | None, settings: ColumnSettings) -> tuple[dict[str, bytes], Stats]:
+def _raw(
+    spec: FieldSpec, flat: Any, offsets: Offsets | None, settings: ColumnSettings
+) -> tuple[dict[str, bytes], Stats]:
     stored, codec = spec.stored_type, settings.codec
     if stored in WIDTHS:
         numbers = flat.to_numpy(zero_copy_only=False)

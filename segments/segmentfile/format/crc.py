@@ -1,4 +1,6 @@
-"""Segment CRC: Adler-32 over a segment's files in Pinot's order, the identity that ZooKeeper records (segment-format.md 3)."""
+"""Segment CRC: Adler-32 over a segment's files in Pinot's order, the identity that ZooKeeper records (segment-format.md
+3).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def adler32(parts: Iterable[bytes | memoryview], start: int = 1) -> int:
 
 def compute_crc(segment_dir: Path) -> int:
     """CRC of all files below ``segment_dir`` in order of their paths, without ``creation.meta`` and ``*.crc``."""
-    files = [p for p in segment_dir.rglob("*") if p.is_file() and p.name != CREATION_META and not p.name.endswith(".crc")]
+    files = [
+        p for p in segment_dir.rglob("*") if p.is_file() and p.name != CREATION_META and not p.name.endswith(".crc")
+    ]
     value = 1
     for path in sorted(files, key=lambda p: java_order(p.relative_to(segment_dir).as_posix())):
         with path.open("rb") as file:

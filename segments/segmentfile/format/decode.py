@@ -41,7 +41,10 @@ def decode_dictionary(column: ColumnInfo, data: NDArray[np.uint8]) -> Any:
     """A dictionary's entries in their stored type, in order of the ids."""
     stored, count = column.stored_type, column.cardinality
     if stored in WIDTHS:
-        _need(len(data) == count * WIDTHS[stored], f"the dictionary has {len(data)} bytes where {count} x {WIDTHS[stored]} are needed")
+        _need(
+            len(data) == count * WIDTHS[stored],
+            f"the dictionary has {len(data)} bytes where {count} x {WIDTHS[stored]} are needed",
+        )
         numbers = data.view(BIG_ENDIAN[stored])
         return pa.array(numbers.astype(numbers.dtype.newbyteorder("=")))
     if len(data) >= 20 and data[:8].tobytes() == VAR_MAGIC + b"\0\0\0\1":
@@ -61,7 +64,10 @@ def _var_dictionary(data: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray
     end = start + 4 * (count + 1)
     _need(count >= 0 and start >= 16 and end <= len(data), f"{count} entries do not fit into {len(data)} bytes")
     bounds = data[start:end].view(">i4").astype(np.int64)
-    _need(bool(bounds[0] >= end and bounds[-1] <= len(data) and (np.diff(bounds) >= 0).all()), "the entries' offsets are not ascending")
+    _need(
+        bool(bounds[0] >= end and bounds[-1] <= len(data) and (np.diff(bounds) >= 0).all()),
+        "the entries' offsets are not ascending",
+    )
     return bounds - bounds[0], data[bounds[0] : bounds[-1]]
 
 
@@ -83,17 +89,24 @@ def _decimal_text(data: bytes) -> str:
 def single_ids(column: ColumnInfo, data: NDArray[np.uint8], docs: int, start: int, stop: int) -> Ids:
     """Dictionary ids of rows ``start`` to ``stop`` of a single-value column; other rows are not unpacked."""
     if column.is_sorted:
-        _need(len(data) == 8 * column.cardinality, f"the sorted index has {len(data)} bytes where {8 * column.cardinality} are needed")
+        _need(
+            len(data) == 8 * column.cardinality,
+            f"the sorted index has {len(data)} bytes where {8 * column.cardinality} are needed",
+        )
         pairs = data.view(">i4").reshape(-1, 2).astype(np.int64)
         counts = pairs[:, 1] - pairs[:, 0] + 1
         whole = len(pairs) and pairs[0, 0] == 0 and pairs[-1, 1] == docs - 1 and bool((counts > 0).all())
-        _need(bool(whole and (pairs[1:, 0] == pairs[:-1, 1] + 1).all()), f"the row ranges do not cover rows 0..{docs - 1}")
+        _need(
+            bool(whole and (pairs[1:, 0] == pairs[:-1, 1] + 1).all()), f"the row ranges do not cover rows 0..{docs - 1}"
+        )
         inside = np.minimum(pairs[:, 1] + 1, stop) - np.maximum(pairs[:, 0], start)
         return np.repeat(np.arange(len(pairs), dtype=np.uint32), np.maximum(inside, 0))
     return _checked(_unpacked(data, docs, column.bits_per_element, "rows", start, stop), column)
 
 
-def multi_ids(column: ColumnInfo, data: NDArray[np.uint8], docs: int, start: int, stop: int) -> tuple[NDArray[np.int64], Ids]:
+def multi_ids(
+    column: ColumnInfo, data: NDArray[np.uint8], docs: int, start: int, stop: int
+) -> tuple[NDArray[np.int64], Ids]:
     """(row offsets from 0, dictionary ids) of rows ``start`` to ``stop`` of a multi-value column."""
     if len(data) >= 24 and int.from_bytes(data[:4].tobytes(), "big") == _ENTRY_DICT:
         return _entry_dict(column, data, docs, start, stop)
@@ -109,16 +122,23 @@ def multi_ids(column: ColumnInfo, data: NDArray[np.uint8], docs: int, start: int
     return offsets - offsets[0], _checked(ids, column)
 
 
-def _entry_dict(column: ColumnInfo, data: NDArray[np.uint8], docs: int, start: int, stop: int) -> tuple[NDArray[np.int64], Ids]:
+def _entry_dict(
+    column: ColumnInfo, data: NDArray[np.uint8], docs: int, start: int, stop: int
+) -> tuple[NDArray[np.int64], Ids]:
     """Distinct rows once, and per row the number of its entry (segment-format.md 7.4)."""
-    version, value_bits, id_bits, unique, values, offsets_at, values_at = struct.unpack(">hbbiiii", data[4:24].tobytes())
-    _need(version == 1 and 0 < unique <= docs and values >= unique, f"an entry dictionary of {unique} rows is impossible")
+    version, value_bits, id_bits, unique, values, offsets_at, values_at = struct.unpack(
+        ">hbbiiii", data[4:24].tobytes()
+    )
+    _need(
+        version == 1 and 0 < unique <= docs and values >= unique, f"an entry dictionary of {unique} rows is impossible"
+    )
     _need(24 <= offsets_at <= values_at <= len(data), "the entry dictionary's offsets are impossible")
     rows = _unpacked(data[24:offsets_at], docs, id_bits, "rows").astype(np.int64)
     bounds = _unpacked(data[offsets_at:values_at], unique + 1, bits_for(values + 1), "entries").astype(np.int64)
     ids = _checked(_unpacked(data[values_at:], values, value_bits, "values"), column)
     _need(
-        int(rows.max()) < unique and bool((np.diff(bounds) > 0).all()) and int(bounds[-1]) == values, "the entry dictionary is inconsistent"
+        int(rows.max()) < unique and bool((np.diff(bounds) > 0).all()) and int(bounds[-1]) == values,
+        "the entry dictionary is inconsistent",
     )
     rows = rows[start:stop]
     counts = np.diff(bounds)[rows]
@@ -128,7 +148,9 @@ def _entry_dict(column: ColumnInfo, data: NDArray[np.uint8], docs: int, start: i
     return offsets, ids[places]
 
 
-def _unpacked(data: NDArray[np.uint8], count: int, bits: int, what: str, start: int = 0, stop: int | None = None) -> Ids:
+def _unpacked(
+    data: NDArray[np.uint8], count: int, bits: int, what: str, start: int = 0, stop: int | None = None
+) -> Ids:
     _need(1 <= bits <= 31, f"{bits} bits per value are impossible")
     _need(packed_size(count, bits) <= len(data), f"{len(data)} bytes are too few for {count} {what} of {bits} bits")
     base, end = start // 8 * 8, count if stop is None else stop  # eight ids begin at a whole byte

@@ -1,4 +1,6 @@
-"""Builds dictionaries: distinct values in Pinot's order, the id of every value, and the bytes of the file (segment-format.md 6)."""
+"""Builds dictionaries: distinct values in Pinot's order, the id of every value, and the bytes of the file
+(segment-format.md 6).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ _SAMPLE: Final = 5_000
 
 @dataclass(frozen=True)
 class Distinct:
-    """The distinct values of a column in dictionary order. ``ids`` gives each value's position; ``low``/``high`` are Java text.
+    """The distinct values of a column in dictionary order. ``ids`` gives each value's position; ``low``/``high`` are
+    Java text.
 
     Numeric: ``numbers`` is set. Other types: ``offsets`` and ``data`` hold the stored bytes.
     """
@@ -59,7 +62,11 @@ def distinct(values: Any, data_type: str, stored_type: str) -> Distinct:
     """Stored values (Arrow array without nulls, at least one) -> distinct values and ids."""
     if stored_type in WIDTHS:
         return _numbers(values, stored_type)
-    if stored_type != "BIG_DECIMAL" and _is_mostly_unique(values) and (found := _by_sorting(values, stored_type)) is not None:
+    if (
+        stored_type != "BIG_DECIMAL"
+        and _is_mostly_unique(values)
+        and (found := _by_sorting(values, stored_type)) is not None
+    ):
         return found
     encoded = values.dictionary_encode()
     keys = encoded.indices.to_numpy()
@@ -102,7 +109,9 @@ def text_order(values: Any) -> NDArray[np.int64]:
 
 
 def _is_mostly_unique(values: Any) -> bool:
-    """By a sample: then sorting all values is faster, and needs less memory, than a hash table of nearly all of them."""
+    """By a sample: then sorting all values is faster, and needs less memory, than a hash table of nearly
+    all of them.
+    """
     if len(values) < 50_000:
         return False
     sample = values.take(pa.array(np.arange(0, len(values), len(values) // _SAMPLE)))
@@ -117,7 +126,9 @@ def _by_sorting(values: Any, stored_type: str) -> Distinct | None:
         return None
     order = _radix_order(offsets, data, width)
     ordered = values.take(pa.array(order))
-    ids, is_first = _ids_of_sorted(order, np.asarray(pc.not_equal(ordered.slice(1), ordered.slice(0, len(ordered) - 1))))
+    ids, is_first = _ids_of_sorted(
+        order, np.asarray(pc.not_equal(ordered.slice(1), ordered.slice(0, len(ordered) - 1)))
+    )
     if not is_first.all():
         ordered = ordered.filter(pa.array(is_first))
     low, high = (_text(ordered[i], stored_type) for i in (0, -1))
@@ -142,7 +153,9 @@ def needs_java_order(data: Bytes) -> bool:
 
 
 def _radix_order(offsets: Offsets, data: Bytes, width: int) -> NDArray[np.int64]:
-    """Sort by 8 bytes at a time as numbers; only ties look at the next 8. The length decides last (bytes may end in 0)."""
+    """Sort by 8 bytes at a time as numbers; only ties look at the next 8. The length decides last (bytes
+    may end in 0).
+    """
     words = (width + 7) // 8
     keys = pad(offsets, data, words * 8).reshape(-1, words, 8).view(">u8")[:, :, 0].astype(np.uint64)
     lengths = np.diff(offsets).astype(np.uint64)
@@ -198,7 +211,9 @@ def count_small_range(numbers: NDArray[Any]) -> int | None:
 
 
 def count_distinct(values: Any, offsets: Offsets, data: Bytes) -> int:
-    """Number of distinct strings or binaries, counted in disjoint parts: a hash table of all would be larger than the column itself."""
+    """Number of distinct strings or binaries, counted in disjoint parts: a hash table of all would be larger than the
+    column itself.
+    """
     if len(values) < 100_000:
         return int(pc.count_distinct(values).as_py())
     lengths = np.diff(offsets)

@@ -1,4 +1,6 @@
-"""What a segment says about itself: ``metadata.properties`` and ``creation.meta`` as typed values (segment-format.md 3 and 4)."""
+"""What a segment says about itself: ``metadata.properties`` and ``creation.meta`` as typed values (segment-format.md 3
+and 4).
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,12 @@ _MAX_PARTITIONS: Final = 1_000_000
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """One column as ``metadata.properties`` describes it; ``min_value``/``max_value`` are plain text of the stored value.
+    """One column as ``metadata.properties`` describes it; ``min_value``/``max_value`` are plain text of the stored
+    value.
 
-    ``total_entries`` counts values (= rows for single-value columns); ``entry_length`` is the width in bytes of a fixed-width dictionary
-    entry; ``format``/``granularity`` belong to date-time columns; ``partitions`` are the partition ids present.
+    ``total_entries`` counts values (= rows for single-value columns); ``entry_length`` is the width in bytes of a
+    fixed-width dictionary entry; ``format``/``granularity`` belong to date-time columns; ``partitions`` are the
+    partition ids present.
     """
 
     name: str
@@ -65,7 +69,8 @@ class ColumnInfo:
 class SegmentInfo:
     """A segment's own description. ``table`` is the raw table name; start and end time are numbers of ``time_unit``.
 
-    ``crc`` is the one on record in ``creation.meta`` (the file is not checked here; see ``verify``); Long.MIN when there is none.
+    ``crc`` is the one on record in ``creation.meta`` (the file is not checked here; see ``verify``); Long.MIN when
+    there is none.
     """
 
     name: str
@@ -109,7 +114,9 @@ class _Reader:
     def text(self, key: str) -> str | None:
         value = self.values.get(key)
         if isinstance(value, list):
-            raise SegmentCorrupt(f"{METADATA}: '{key}' must be one value, but holds an unescaped comma or is repeated: {value[:3]!r}.")
+            raise SegmentCorrupt(
+                f"{METADATA}: '{key}' must be one value, but holds an unescaped comma or is repeated: {value[:3]!r}."
+            )
         return value
 
     def need(self, key: str) -> str:
@@ -143,7 +150,9 @@ class _Reader:
 
 
 def parse_info(metadata_properties: bytes, creation_meta: bytes) -> SegmentInfo:
-    """Both files -> description. An empty ``creation_meta`` means none. Raises SegmentCorrupt naming the key that is missing or wrong."""
+    """Both files -> description. An empty ``creation_meta`` means none. Raises SegmentCorrupt naming the key that is
+    missing or wrong.
+    """
     reader = _Reader(parse_properties(metadata_properties))
     docs = reader.number("segment.total.docs", low=0, high=_MAX_DOCS)
     columns: dict[str, ColumnInfo] = {}
@@ -156,15 +165,28 @@ def parse_info(metadata_properties: bytes, creation_meta: bytes) -> SegmentInfo:
     crc, created, data_crc = _creation(creation_meta)
     times = _times(reader)
     return SegmentInfo(
-        name=reader.text("segment.name") or "", table=reader.text("segment.table.name") or "", total_docs=docs, crc=crc, data_crc=data_crc,
-        creation_time_ms=created, start_time=times[0], end_time=times[1], time_unit=times[2], time_column=time_column or None,
-        index_version=reader.text("segment.index.version") or "v1", columns=dict(sorted(columns.items())), custom=_custom(reader.values),
-        realtime_start_offset=reader.text("segment.realtime.startOffset"), realtime_end_offset=reader.text("segment.realtime.endOffset"),
-    )  # fmt: skip
+        name=reader.text("segment.name") or "",
+        table=reader.text("segment.table.name") or "",
+        total_docs=docs,
+        crc=crc,
+        data_crc=data_crc,
+        creation_time_ms=created,
+        start_time=times[0],
+        end_time=times[1],
+        time_unit=times[2],
+        time_column=time_column or None,
+        index_version=reader.text("segment.index.version") or "v1",
+        columns=dict(sorted(columns.items())),
+        custom=_custom(reader.values),
+        realtime_start_offset=reader.text("segment.realtime.startOffset"),
+        realtime_end_offset=reader.text("segment.realtime.endOffset"),
+    )
 
 
 def find_files(path: Path) -> Path:
-    """The directory with ``metadata.properties``: ``v3/`` wins over the top (segment-format.md 2). Raises SegmentCorrupt."""
+    """The directory with ``metadata.properties``: ``v3/`` wins over the top (segment-format.md 2). Raises
+    SegmentCorrupt.
+    """
     for folder in (path / "v3", path):
         if (folder / METADATA).is_file():
             return folder
@@ -217,18 +239,30 @@ def _column(reader: _Reader, name: str, docs: int) -> ColumnInfo:
     text = stored in ("STRING",)
     low, high, default = (reader.text(key + k) for k in ("minValue", "maxValue", "defaultNullValue"))
     return ColumnInfo(
-        name=name, data_type=data_type, kind=reader.need(key + "columnType").upper(), single_value=single, has_dictionary=has_dictionary,
-        is_sorted=single and reader.flag(key + "isSorted", False), cardinality=reader.number(key + "cardinality", low=-1, high=_MAX_DOCS),
-        total_docs=docs, bits_per_element=reader.number(key + "bitsPerElement", 0), total_entries=_entries(reader, key, docs, single),
+        name=name,
+        data_type=data_type,
+        kind=reader.need(key + "columnType").upper(),
+        single_value=single,
+        has_dictionary=has_dictionary,
+        is_sorted=single and reader.flag(key + "isSorted", False),
+        cardinality=reader.number(key + "cardinality", low=-1, high=_MAX_DOCS),
+        total_docs=docs,
+        bits_per_element=reader.number(key + "bitsPerElement", 0),
+        total_entries=_entries(reader, key, docs, single),
         max_multi_values=reader.number(key + "maxNumberOfMultiValues", 0),
-        min_value=from_safe(low) if text and low is not None else low, max_value=from_safe(high) if text and high is not None else high,
-        format=_joined(reader.values.get(key + "datetimeFormat")), granularity=_joined(reader.values.get(key + "datetimeGranularity")),
+        min_value=from_safe(low) if text and low is not None else low,
+        max_value=from_safe(high) if text and high is not None else high,
+        format=_joined(reader.values.get(key + "datetimeFormat")),
+        granularity=_joined(reader.values.get(key + "datetimeGranularity")),
         default_null=from_safe(default) if text and default is not None else default,
         entry_length=reader.number(key + "lengthOfEachEntry", max(longest, 0), low=0, high=_MAX_DOCS),
-        longest_element=longest if longest >= 0 else None, raw_forward=raw, is_non_null=reader.flag(key + "isNonNull", False),
-        partition_function=reader.text(key + "partitionFunction"), num_partitions=_optional_number(reader, key + "numPartitions"),
+        longest_element=longest if longest >= 0 else None,
+        raw_forward=raw,
+        is_non_null=reader.flag(key + "isNonNull", False),
+        partition_function=reader.text(key + "partitionFunction"),
+        num_partitions=_optional_number(reader, key + "numPartitions"),
         partitions=_partitions(reader, key + "partitionValues"),
-    )  # fmt: skip
+    )
 
 
 def _entries(reader: _Reader, key: str, docs: int, single: bool) -> int:

@@ -1,6 +1,8 @@
-"""Writes the files of a segment in Pinot's two layouts, column by column: v3 (one ``columns.psf``) and v1 (a file per index).
+"""Writes the files of a segment in Pinot's two layouts, column by column: v3 (one ``columns.psf``) and v1 (a file per
+index).
 
-Columns come in one at a time and are written at once, so that only one column's indexes are in memory (segment-format.md 2, 3).
+Columns come in one at a time and are written at once, so that only one column's indexes are in memory
+(segment-format.md 2, 3).
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from segments.errors import InvalidInput
-from segments.segmentfile.format.crc import CREATION_META, adler32, combine, compute_crc, format_creation_meta, java_order
+from segments.segmentfile.format.crc import (
+    CREATION_META,
+    adler32,
+    combine,
+    compute_crc,
+    format_creation_meta,
+    java_order,
+)
 from segments.segmentfile.format.info import COLUMNS, INDEX_MAP, METADATA
 from segments.segmentfile.format.properties import Value, format_properties
 
@@ -23,11 +32,17 @@ from segments.segmentfile.format.properties import Value, format_properties
 MARKER: Final = bytes.fromhex("deadbeefdeafbead")
 V1: Final = "v1"
 V3: Final = "v3"
-#: Index id -> end of the file's name in the v1 layout; the forward index's end depends on the column (segment-format.md 2).
+#: Index id -> end of the file's name in the v1 layout; the forward index's end depends on the column (segment-format.md
+#: 2).
 V1_SUFFIXES: Final[Mapping[str, str]] = {
-    "dictionary": ".dict", "inverted_index": ".bitmap.inv", "range_index": ".bitmap.range", "nullvalue_vector": ".bitmap.nullvalue",
-    "bloom_filter": ".bloom", "json_index": ".json.idx", "h3_index": ".h3.idx",
-}  # fmt: skip
+    "dictionary": ".dict",
+    "inverted_index": ".bitmap.inv",
+    "range_index": ".bitmap.range",
+    "nullvalue_vector": ".bitmap.nullvalue",
+    "bloom_filter": ".bloom",
+    "json_index": ".json.idx",
+    "h3_index": ".h3.idx",
+}
 
 
 def forward_suffix(*, single_value: bool, raw: bool, is_sorted: bool) -> str:
@@ -40,7 +55,9 @@ def forward_suffix(*, single_value: bool, raw: bool, is_sorted: bool) -> str:
 
 
 class LayoutWriter:
-    """Writes one segment's files below ``folder``. Call :meth:`add` per column in Pinot's order, then :meth:`finish` once."""
+    """Writes one segment's files below ``folder``. Call :meth:`add` per column in Pinot's order, then :meth:`finish`
+    once.
+    """
 
     def __init__(self, folder: Path, layout: str) -> None:
         self.folder = folder / "v3" if layout == V3 else folder
@@ -63,12 +80,16 @@ class LayoutWriter:
             if self._layout == V3:
                 self._append(column, index, data)
             elif "/" in file or "\0" in file:
-                raise InvalidInput(f"Column '{column[:80]}' can not be the name of a file, as the v1 layout needs.", remedy="Use v3.")
+                raise InvalidInput(
+                    f"Column '{column[:80]}' can not be the name of a file, as the v1 layout needs.", remedy="Use v3."
+                )
             else:
                 (self.folder / file).write_bytes(data)
 
     def finish(self, lines: list[tuple[str, Value]], created: int, data_crc: int | None = None) -> tuple[bytes, bytes]:
-        """Write the descriptions; (``metadata.properties``, ``creation.meta``). ``data_crc`` replaces the one of the columns added."""
+        """Write the descriptions; (``metadata.properties``, ``creation.meta``). ``data_crc`` replaces the one of the
+        columns added.
+        """
         if self._layout == V3:
             lines = [*lines, ("segment.index.version", V3)]
         metadata = format_properties(lines, blank_after_empty=self._layout == V1)
@@ -111,7 +132,9 @@ def replacing(final: Path) -> Iterator[Path]:
 
 
 def index_files(folder: Path, columns: Iterable[str]) -> tuple[dict[str, dict[str, Path]], list[str]]:
-    """A v1 segment's index files by column and index id, and the names of files that are neither index nor description."""
+    """A v1 segment's index files by column and index id, and the names of files that are neither index
+    nor description.
+    """
     known = sorted(columns, key=len, reverse=True)
     found: dict[str, dict[str, Path]] = {}
     others = []

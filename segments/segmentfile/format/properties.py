@@ -1,4 +1,5 @@
-"""Reads and writes the text of ``metadata.properties`` and ``index_map``, byte for byte as Pinot's properties library does.
+"""Reads and writes the text of ``metadata.properties`` and ``index_map``, byte for byte as Pinot's properties library
+does.
 
 Takes time in proportion to the text, whatever it says.
 """
@@ -27,7 +28,9 @@ _BLANKS: Final = " \t\f"
 
 
 def escape_value(text: str) -> str:
-    """One value as Pinot writes it: backslash doubled, a comma escaped, control and non-ASCII characters as ``\\uXXXX`` (UTF-16 units)."""
+    """One value as Pinot writes it: backslash doubled, a comma escaped, control and non-ASCII characters as ``\\uXXXX``
+    (UTF-16 units).
+    """
     return _SPECIAL.sub(lambda m: _WRITE.get(m[0]) or _units(m[0]), text)
 
 
@@ -39,8 +42,8 @@ def escape_key(text: str) -> str:
 def format_properties(items: Iterable[tuple[str, Value]], *, blank_after_empty: bool = False) -> bytes:
     """Lines ``key = value``; a list is joined by commas.
 
-    An empty value is ``key =``, and ``key = `` with ``blank_after_empty``: Pinot writes that into v1 and drops the blank when it
-    saves the file once more for v3.
+    An empty value is ``key =``, and ``key = `` with ``blank_after_empty``: Pinot writes that into v1 and drops the
+    blank when it saves the file once more for v3.
     """
     end = " \n" if blank_after_empty else "\n"
     lines = []
@@ -51,7 +54,9 @@ def format_properties(items: Iterable[tuple[str, Value]], *, blank_after_empty: 
 
 
 def parse_properties(data: bytes, what: str = "metadata.properties") -> dict[str, Value]:
-    """Keys and values; a value with unescaped commas or a repeated key is a list. Raises SegmentCorrupt for bytes that are no UTF-8."""
+    """Keys and values; a value with unescaped commas or a repeated key is a list. Raises SegmentCorrupt for bytes that
+    are no UTF-8.
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -73,7 +78,9 @@ def parse_properties(data: bytes, what: str = "metadata.properties") -> dict[str
 
 
 def to_safe(text: str) -> str | None:
-    """String-safe form of a min, max or default null: commas and outer blanks marked with NUL; None when it can not be stored."""
+    """String-safe form of a min, max or default null: commas and outer blanks marked with NUL; None when it can not be
+    stored.
+    """
     if any(ord(c) > 0xFFFF or 0xD800 <= ord(c) <= 0xDFFF for c in text):
         return None
     out = text.replace(",", "\0\0")

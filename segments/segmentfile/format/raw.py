@@ -1,4 +1,6 @@
-"""Raw (dictionary-less) forward indexes as bytes: version 4 files, single and multi-value (segment-format.md 7.5, 7.7, 7.8)."""
+"""Raw (dictionary-less) forward indexes as bytes: version 4 files, single and multi-value (segment-format.md 7.5, 7.7,
+7.8).
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,15 @@ def fixed_width(numbers: NDArray[Any], stored_type: str, codec: int) -> bytes:
     step = _FIXED_DOCS * width
     count = -(-docs // _FIXED_DOCS)
     chunks = (
-        [data] if codec == PASS_THROUGH else [compress(codec, data[i : i + step], little_endian=False) for i in range(0, len(data), step)]
+        [data]
+        if codec == PASS_THROUGH
+        else [compress(codec, data[i : i + step], little_endian=False) for i in range(0, len(data), step)]
     )
-    sizes = [min(step, len(data) - i) for i in range(0, len(data), step)] if codec == PASS_THROUGH else [len(c) for c in chunks]
+    sizes = (
+        [min(step, len(data) - i) for i in range(0, len(data), step)]
+        if codec == PASS_THROUGH
+        else [len(c) for c in chunks]
+    )
     head = struct.pack(">7i", VERSION, count, _FIXED_DOCS, width, docs, codec, 28)
     starts = offsets_of(np.array(sizes, np.int64))[:-1] + 28 + 8 * count
     return b"".join([head, starts.astype(">i8").tobytes(), *chunks])
@@ -37,8 +45,8 @@ def fixed_width(numbers: NDArray[Any], stored_type: str, codec: int) -> bytes:
 def variable_width(offsets: Offsets, data: Bytes, longest: int, codec: int) -> bytes:
     """Rows of bytes: header, a pair of LE numbers per chunk, chunks that carry their row offsets.
 
-    ``longest`` is the longest row in bytes. The chunk is made large enough for it, which avoids Pinot's fault in reading
-    a huge chunk twice (segment-format.md 7.7).
+    ``longest`` is the longest row in bytes. The chunk is made large enough for it, which avoids Pinot's fault in
+    reading a huge chunk twice (segment-format.md 7.7).
     """
     codec = LZ4_LENGTH if codec == LZ4 else codec
     target = target_size(longest)

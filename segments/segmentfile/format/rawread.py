@@ -19,8 +19,12 @@ _HUGE = 0x80000000
 _MAX_CHUNK = 2**31 - 1
 
 
-def read_fixed(data: Bytes, docs: int, stored_type: str, start_row: int = 0, stop_row: int | None = None) -> NDArray[Any]:
-    """Single-value numbers of rows ``start_row`` to ``stop_row`` (default: all), big-endian type; other chunks stay packed."""
+def read_fixed(
+    data: Bytes, docs: int, stored_type: str, start_row: int = 0, stop_row: int | None = None
+) -> NDArray[Any]:
+    """Single-value numbers of rows ``start_row`` to ``stop_row`` (default: all), big-endian type; other chunks stay
+    packed.
+    """
     stop_row = docs if stop_row is None else stop_row
     width = WIDTHS[stored_type]
     version, chunks, per_chunk, codec, start = _fixed_header(data, docs, width)
@@ -40,7 +44,9 @@ def read_fixed(data: Bytes, docs: int, stored_type: str, start_row: int = 0, sto
 
 
 def read_rows(data: Bytes, docs: int, start: int = 0, stop: int | None = None) -> tuple[Offsets, Bytes, int]:
-    """Rows ``start`` to ``stop`` (default: all) as bytes, for variable width and all multi-value: (offsets, bytes, file's version)."""
+    """Rows ``start`` to ``stop`` (default: all) as bytes, for variable width and all multi-value: (offsets, bytes,
+    file's version).
+    """
     stop = docs if stop is None else stop
     _need(len(data) >= 16, "the header is cut short")
     version = int.from_bytes(data[:4].tobytes(), "big")
@@ -52,7 +58,9 @@ def read_rows(data: Bytes, docs: int, start: int = 0, stop: int | None = None) -
     return offsets - offsets[0], body[offsets[0] : offsets[-1]], version
 
 
-def read_lists(offsets: Offsets, data: Bytes, version: int, stored_type: str) -> tuple[Offsets, NDArray[Any] | tuple[Offsets, Bytes]]:
+def read_lists(
+    offsets: Offsets, data: Bytes, version: int, stored_type: str
+) -> tuple[Offsets, NDArray[Any] | tuple[Offsets, Bytes]]:
     """Rows of a multi-value column -> (row offsets, numbers) or (row offsets, (value offsets, bytes))."""
     if stored_type in WIDTHS:
         return _fixed_lists(offsets, data, version, stored_type)
@@ -69,7 +77,10 @@ def _fixed_header(data: Bytes, docs: int, width: int) -> tuple[int, int, int, in
         _need(total == docs and start == 28, f"the header says {total} rows, the segment has {docs}")
     _need(1 <= version <= 6, f"version {version} is unknown")
     _need(entry == width, f"entries have {entry} bytes where {width} are needed")
-    _need(per_chunk > 0 and chunks == -(-docs // per_chunk), f"{chunks} chunks of {per_chunk} rows do not make {docs} rows")
+    _need(
+        per_chunk > 0 and chunks == -(-docs // per_chunk),
+        f"{chunks} chunks of {per_chunk} rows do not make {docs} rows",
+    )
     return version, chunks, per_chunk, codec, start + chunks * (4 if version < 3 else 8)
 
 
@@ -79,7 +90,10 @@ def _table(data: Bytes, version: int, chunks: int) -> NDArray[np.int64]:
     end = start + chunks * width
     _need(chunks >= 0 and end <= len(data), f"{chunks} chunk offsets do not fit")
     table = np.append(data[start:end].view(f">i{width}").astype(np.int64), len(data))
-    _need(bool((table >= end).all() and (np.diff(table) >= 0).all()), f"the chunk offsets at offset {start} are not ascending")
+    _need(
+        bool((table >= end).all() and (np.diff(table) >= 0).all()),
+        f"the chunk offsets at offset {start} are not ascending",
+    )
     return table
 
 
@@ -93,7 +107,9 @@ def _unpack_fixed(codec: int, packed: Bytes, size: int, limit: int, at: int) -> 
 
 
 def _delta(packed: bytes, codec: int, limit: int) -> bytes:
-    """DELTA and DELTADELTA chunks: first number, then LZ4 of n-1 deltas, or of the first delta and deltas of deltas (7.9)."""
+    """DELTA and DELTADELTA chunks: first number, then LZ4 of n-1 deltas, or of the first delta and deltas of deltas
+    (7.9).
+    """
     _need(len(packed) >= 5, "a delta chunk is cut short")
     kind, width = (">i8", 8) if packed[0] == 1 else (">i4", 4)
     count = struct.unpack(">i", packed[1:5])[0]
@@ -109,7 +125,9 @@ def _delta(packed: bytes, codec: int, limit: int) -> bytes:
 
 
 def _rows_v2(data: Bytes, docs: int, start_row: int, stop_row: int) -> tuple[int, NDArray[np.int64], Bytes]:
-    """Versions 1 to 3: every chunk begins with int32 offsets of all its slots. (first row, lengths, bytes) of the chunks needed."""
+    """Versions 1 to 3: every chunk begins with int32 offsets of all its slots. (first row, lengths, bytes) of the
+    chunks needed.
+    """
     version, chunks, per_chunk, entry = struct.unpack(">4i", data[:16].tobytes())
     codec = codecs.SNAPPY
     _need(version in (1, 2, 3), f"version {version} is unknown")
@@ -117,7 +135,10 @@ def _rows_v2(data: Bytes, docs: int, start_row: int, stop_row: int) -> tuple[int
         _need(len(data) >= 28, "the header is cut short")
         total, codec, start = struct.unpack(">3i", data[16:28].tobytes())
         _need(total == docs and start == 28, f"the header says {total} rows, the segment has {docs}")
-    _need(per_chunk > 0 and chunks == -(-docs // per_chunk), f"{chunks} chunks of {per_chunk} rows do not make {docs} rows")
+    _need(
+        per_chunk > 0 and chunks == -(-docs // per_chunk),
+        f"{chunks} chunks of {per_chunk} rows do not make {docs} rows",
+    )
     table = _table(data, version, chunks)
     limit = min(_MAX_CHUNK, per_chunk * (4 + max(entry, 0)))
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
@@ -133,10 +154,17 @@ def _rows_v2(data: Bytes, docs: int, start_row: int, stop_row: int) -> tuple[int
     return first * per_chunk, np.concatenate(lengths), _joined(bodies)
 
 
-def _rows_v4(data: Bytes, docs: int, version: int, start_row: int, stop_row: int) -> tuple[int, NDArray[np.int64], Bytes]:
-    """Versions 4 to 6: little-endian chunk table, chunks that know their number of rows. (first row, lengths, bytes) as above."""
+def _rows_v4(
+    data: Bytes, docs: int, version: int, start_row: int, stop_row: int
+) -> tuple[int, NDArray[np.int64], Bytes]:
+    """Versions 4 to 6: little-endian chunk table, chunks that know their number of rows. (first row, lengths, bytes) as
+    above.
+    """
     target, codec, start = struct.unpack(">3i", data[4:16].tobytes())
-    _need(target > 0 and 16 <= start <= len(data) and start % 8 == 0, f"chunk data at offset {start} with target {target} is impossible")
+    _need(
+        target > 0 and 16 <= start <= len(data) and start % 8 == 0,
+        f"chunk data at offset {start} with target {target} is impossible",
+    )
     table = data[16:start].view("<u4").reshape(-1, 2).astype(np.int64)
     firsts, huge = table[:, 0] & (_HUGE - 1), table[:, 0] >= _HUGE
     ends = np.append(table[1:, 1], len(data) - start)
@@ -170,7 +198,9 @@ def _unpack_rows(codec: int, packed: Bytes, limit: int) -> Bytes:
     return packed if codec == codecs.PASS_THROUGH else np.frombuffer(codecs.decompress(codec, packed, limit), np.uint8)
 
 
-def _take_rows(piece: Bytes, bounds: NDArray[np.int64], low: int, at: int, lengths: list[NDArray[np.int64]], bodies: list[Bytes]) -> None:
+def _take_rows(
+    piece: Bytes, bounds: NDArray[np.int64], low: int, at: int, lengths: list[NDArray[np.int64]], bodies: list[Bytes]
+) -> None:
     sizes = np.diff(bounds)
     fits = not len(bounds) or (bounds[0] >= low and bounds[-1] <= len(piece) and bool((sizes >= 0).all()))
     _need(fits, f"the row offsets of the chunk at offset {at} are not ascending")
@@ -205,7 +235,10 @@ def _variable_lists(offsets: Offsets, data: Bytes) -> tuple[Offsets, tuple[Offse
     within = np.arange(rows[-1]) - np.repeat(rows[:-1], counts)
     lengths = _words_at(data, np.repeat(offsets[:-1] + 4, counts) + 4 * within)
     values = offsets_of(lengths)
-    _need(bool((4 + 4 * counts + values[rows[1:]] - values[rows[:-1]] == sizes).all()), "a row's value lengths do not fit its length")
+    _need(
+        bool((4 + 4 * counts + values[rows[1:]] - values[rows[:-1]] == sizes).all()),
+        "a row's value lengths do not fit its length",
+    )
     marks = np.zeros(len(data) + 1, np.int8)
     np.add.at(marks, offsets[:-1], 1)
     np.add.at(marks, offsets[:-1] + 4 + 4 * counts, -1)

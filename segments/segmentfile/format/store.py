@@ -1,4 +1,6 @@
-"""Finds the bytes of a column's index in a segment directory, v3 (one file) or v1 (a file per index) (segment-format.md 2)."""
+"""Finds the bytes of a column's index in a segment directory, v3 (one file) or v1 (a file per index) (segment-format.md
+2).
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ class IndexStore:
             return None
         start, size = place
         if bytes(self._data[start : start + 8]) != MARKER:
-            raise SegmentCorrupt(f"{COLUMNS}: {index} of column '{column.name}' at offset {start} does not begin with Pinot's marker.")
+            raise SegmentCorrupt(
+                f"{COLUMNS}: {index} of column '{column.name}' at offset {start} does not begin with Pinot's marker."
+            )
         return IndexBytes(COLUMNS, start + 8, self._data[start + 8 : start + size])
 
     def close(self) -> None:
@@ -63,15 +67,25 @@ class IndexStore:
         self._data, self.entries = None, {}
 
     def _check_rows(self) -> None:
-        """A constant column needs 8 bytes for any number of rows, so a hostile file could claim rows that fill the memory."""
-        size = len(self._data) if self._data is not None else sum(p.stat().st_size for p in self._folder.iterdir() if p.is_file())
+        """A constant column needs 8 bytes for any number of rows, so a hostile file could claim rows that fill the
+        memory.
+        """
+        size = (
+            len(self._data)
+            if self._data is not None
+            else sum(p.stat().st_size for p in self._folder.iterdir() if p.is_file())
+        )
         if self._info.total_docs > _FREE_ROWS + _ROWS_PER_BYTE * size:
-            raise SegmentCorrupt(f"Segment '{self._info.name[:80]}' claims {self._info.total_docs} rows from {size} bytes.")
+            raise SegmentCorrupt(
+                f"Segment '{self._info.name[:80]}' claims {self._info.total_docs} rows from {size} bytes."
+            )
 
     def _read_map(self) -> dict[tuple[str, str], tuple[int, int]]:
         path = self._folder / INDEX_MAP
         if not path.is_file():
-            raise SegmentCorrupt(f"{INDEX_MAP} is missing in segment '{self._info.name}'.", remedy="Fetch or build the segment again.")
+            raise SegmentCorrupt(
+                f"{INDEX_MAP} is missing in segment '{self._info.name}'.", remedy="Fetch or build the segment again."
+            )
         found: dict[tuple[str, str], dict[str, int]] = {}
         for key, value in parse_properties(path.read_bytes(), INDEX_MAP).items():
             match = _KEY.fullmatch(key)
@@ -93,7 +107,9 @@ class IndexStore:
     def _v1_file(self, column: ColumnInfo, index: str) -> IndexBytes | None:
         suffix = V1_SUFFIXES.get(index)
         if index == FORWARD:
-            suffix = forward_suffix(single_value=column.single_value, raw=column.raw_forward, is_sorted=column.is_sorted)
+            suffix = forward_suffix(
+                single_value=column.single_value, raw=column.raw_forward, is_sorted=column.is_sorted
+            )
         if "/" in column.name or "\0" in column.name:
             raise SegmentCorrupt(f"Column name '{column.name[:80]}' can not be the name of a file.")
         path = self._folder / (column.name + (suffix or ""))

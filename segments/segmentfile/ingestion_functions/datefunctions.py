@@ -1,4 +1,6 @@
-"""Pinot's date and time functions for ingestion: epoch conversions, text to time and back, parts of a time (all UTC)."""
+"""Pinot's date and time functions for ingestion: epoch conversions, text to time and back, parts of a
+time (all UTC).
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,20 @@ from segments.segmentfile.ingestion_functions.constants import constant
 Values = Any
 _UNITS: Final = {"seconds": 1_000, "minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}
 _PARTS: Final = {
-    "year": pc.year, "month": pc.month, "day": pc.day, "dayofmonth": pc.day, "dayofyear": pc.day_of_year, "doy": pc.day_of_year,
-    "hour": pc.hour, "minute": pc.minute, "second": pc.second, "millisecond": pc.millisecond, "quarter": pc.quarter,
-    "dayofweek": lambda t: pc.day_of_week(t, count_from_zero=False), "dow": lambda t: pc.day_of_week(t, count_from_zero=False),
-}  # fmt: skip
+    "year": pc.year,
+    "month": pc.month,
+    "day": pc.day,
+    "dayofmonth": pc.day,
+    "dayofyear": pc.day_of_year,
+    "doy": pc.day_of_year,
+    "hour": pc.hour,
+    "minute": pc.minute,
+    "second": pc.second,
+    "millisecond": pc.millisecond,
+    "quarter": pc.quarter,
+    "dayofweek": lambda t: pc.day_of_week(t, count_from_zero=False),
+    "dow": lambda t: pc.day_of_week(t, count_from_zero=False),
+}
 _TRUNCATED: Final = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
@@ -58,7 +70,9 @@ def _to_datetime(millis: Values, pattern: Values, zone: Values | None = None) ->
     try:
         return pc.strftime(pc.assume_timezone(seconds, "UTC").cast(pa.timestamp("s", wanted.zone)), directives)
     except pa.ArrowInvalid as error:
-        raise InvalidInput(f"'toDateTime' can not use the time zone '{wanted.zone}'.", remedy="Use an IANA name such as UTC.") from error
+        raise InvalidInput(
+            f"'toDateTime' can not use the time zone '{wanted.zone}'.", remedy="Use an IANA name such as UTC."
+        ) from error
 
 
 def _from_datetime(text: Values, pattern: Values, zone: Values | None = None) -> Values:
@@ -80,7 +94,9 @@ def _part(operation: Callable[..., Values]) -> Callable[..., Values]:
 def _truncate(unit: Values, millis: Values) -> Values:
     wanted = str(constant(unit, "unit")).upper()
     if wanted not in _TRUNCATED:
-        raise InvalidInput(f"'dateTrunc' does not know the unit '{wanted}'.", remedy=f"Use one of {', '.join(_TRUNCATED)}.")
+        raise InvalidInput(
+            f"'dateTrunc' does not know the unit '{wanted}'.", remedy=f"Use one of {', '.join(_TRUNCATED)}."
+        )
     moments = convert(millis, "LONG").cast(pa.timestamp("ms"))
     return pc.floor_temporal(moments, unit=wanted.lower()).cast(pa.int64())
 

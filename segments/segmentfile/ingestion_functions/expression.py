@@ -1,7 +1,8 @@
-"""Parses ingestion expressions such as ``toEpochDays(ts) > 19000 AND NOT startsWith(city, 'x')`` into a tree (batch-push.md 9).
+"""Parses ingestion expressions such as ``toEpochDays(ts) > 19000 AND NOT startsWith(city, 'x')`` into a tree
+(batch-push.md 9).
 
-The grammar is the part of Pinot's SQL expressions that ingestion uses: columns (bare or in double quotes), literals, function calls,
-comparisons, arithmetic, AND, OR, NOT, IS [NOT] NULL, [NOT] IN, [NOT] BETWEEN, CAST.
+The grammar is the part of Pinot's SQL expressions that ingestion uses: columns (bare or in double quotes), literals,
+function calls, comparisons, arithmetic, AND, OR, NOT, IS [NOT] NULL, [NOT] IN, [NOT] BETWEEN, CAST.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ Expression = Column | Literal | Call
 
 
 def parse_expression(text: str) -> Expression:
-    """The tree of an expression. Raises InvalidInput naming the place that does not parse; a Groovy script is refused by its name."""
+    """The tree of an expression. Raises InvalidInput naming the place that does not parse; a Groovy script is refused
+    by its name.
+    """
     if re.match(r"\s*groovy\s*\(", text, re.IGNORECASE):
         raise InvalidInput(f"Function 'Groovy' is not supported: {text[:120]}", remedy="Use Pinot's own functions.")
     if len(text) > _MAX_LENGTH:
@@ -192,7 +195,11 @@ class _Parser:
                 return found
             case "mark" if text == "-":
                 value = self._deeper(self._value)
-                if isinstance(value, Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
+                if (
+                    isinstance(value, Literal)
+                    and isinstance(value.value, int | float)
+                    and not isinstance(value.value, bool)
+                ):
                     return Literal(-value.value)
                 return Call("minus", (Literal(0), value))
         raise self._bad(place)
@@ -215,12 +222,20 @@ class _Parser:
             self._need(self._mark(","))
 
     def _word(self, word: str) -> bool:
-        is_next = self._next < len(self._tokens) and self._tokens[self._next][0] == "name" and self._tokens[self._next][1].lower() == word
+        is_next = (
+            self._next < len(self._tokens)
+            and self._tokens[self._next][0] == "name"
+            and self._tokens[self._next][1].lower() == word
+        )
         self._next += is_next
         return is_next
 
     def _mark(self, *marks: str) -> str | None:
-        if self._next < len(self._tokens) and self._tokens[self._next][0] == "mark" and self._tokens[self._next][1] in marks:
+        if (
+            self._next < len(self._tokens)
+            and self._tokens[self._next][0] == "mark"
+            and self._tokens[self._next][1] in marks
+        ):
             self._next += 1
             return self._tokens[self._next - 1][1]
         return None

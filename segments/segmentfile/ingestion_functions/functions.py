@@ -1,4 +1,5 @@
-"""Pinot's functions for ingestion, each over whole Arrow columns; null in gives null out unless the function is about nulls.
+"""Pinot's functions for ingestion, each over whole Arrow columns; null in gives null out unless the function is about
+nulls.
 
 Every function takes plain arrays of one length and returns one. Values that do not fit raise BadValue with their row.
 """
@@ -22,12 +23,22 @@ from segments.segmentfile.ingestion_functions.jsonfunctions import JSON_FUNCTION
 
 Values = Any
 _JAVA_SPACE: Final = "".join(map(chr, range(33)))
-#: Bytes of one text that ``concat`` and ``replace`` make; stored texts have 512 characters unless a schema says otherwise.
+#: Bytes of one text that ``concat`` and ``replace`` make; stored texts have 512 characters unless a schema says
+#: otherwise.
 _MAX_TEXT: Final = 1 << 20
 _CASTS: Final = {
-    "INT": "INT", "INTEGER": "INT", "LONG": "LONG", "BIGINT": "LONG", "FLOAT": "FLOAT", "REAL": "FLOAT", "DOUBLE": "DOUBLE",
-    "STRING": "STRING", "VARCHAR": "STRING", "BOOLEAN": "BOOLEAN", "TIMESTAMP": "TIMESTAMP",
-}  # fmt: skip
+    "INT": "INT",
+    "INTEGER": "INT",
+    "LONG": "LONG",
+    "BIGINT": "LONG",
+    "FLOAT": "FLOAT",
+    "REAL": "FLOAT",
+    "DOUBLE": "DOUBLE",
+    "STRING": "STRING",
+    "VARCHAR": "STRING",
+    "BOOLEAN": "BOOLEAN",
+    "TIMESTAMP": "TIMESTAMP",
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,9 @@ class Function:
 
 
 def find_function(name: str) -> Function:
-    """The function; capitals and underscores do not count, as in Pinot. Raises InvalidInput with its name when it is not supported."""
+    """The function; capitals and underscores do not count, as in Pinot. Raises InvalidInput with its name when it is
+    not supported.
+    """
     found = _FUNCTIONS.get(name.lower().replace("_", ""))
     if found is None:
         raise InvalidInput(
@@ -124,7 +137,10 @@ def _strcmp(a: Values, b: Values) -> Values:
 def _concat(a: Values, b: Values, mark: Values | None = None) -> Values:
     pieces = [convert(v, "STRING") for v in (a, b)]
     between = convert(mark, "STRING") if mark is not None else pa.array([""] * len(a), pa.string())
-    lengths = [pc.fill_null(pc.binary_length(piece), 0).to_numpy(zero_copy_only=False).astype(np.int64) for piece in (*pieces, between)]
+    lengths = [
+        pc.fill_null(pc.binary_length(piece), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+        for piece in (*pieces, between)
+    ]
     _check_grown(pieces[0], sum(lengths[1:], lengths[0]))
     return pc.binary_join_element_wise(*pieces, between)
 
@@ -150,10 +166,16 @@ def _replace(text: Values, find: Values, put: Values) -> Values:
 
 
 def _check_grown(text: Values, sizes: Any) -> None:
-    """Functions in functions make texts many times as long with every level: a row's text has a bound, before it is made."""
+    """Functions in functions make texts many times as long with every level: a row's text has a bound, before it is
+    made.
+    """
     if len(sizes) and int(sizes.max()) > _MAX_TEXT:
         row = int(sizes.argmax())
-        raise BadValue(row, str(text[row].as_py())[:80], f"would become a text of {int(sizes[row])} bytes; at most {_MAX_TEXT} are made")
+        raise BadValue(
+            row,
+            str(text[row].as_py())[:80],
+            f"would become a text of {int(sizes[row])} bytes; at most {_MAX_TEXT} are made",
+        )
 
 
 def _search(operation: Callable[..., Values], name: str) -> Callable[..., Values]:
@@ -211,7 +233,9 @@ def _case(*a: Values) -> Values:
 def _cast(value: Values, kind: Values) -> Values:
     wanted = _CASTS.get(str(constant(kind, "type")).upper())
     if wanted is None:
-        raise InvalidInput(f"CAST to '{constant(kind, 'type')}' is not supported.", remedy=f"Use one of {', '.join(_CASTS)}.")
+        raise InvalidInput(
+            f"CAST to '{constant(kind, 'type')}' is not supported.", remedy=f"Use one of {', '.join(_CASTS)}."
+        )
     found = convert(value, wanted)
     return pc.not_equal(found, 0) if wanted == "BOOLEAN" else found
 
@@ -221,23 +245,54 @@ def _f(run: Callable[..., Values], least: int, most: int | None = -1) -> Functio
 
 
 _FUNCTIONS: Final[dict[str, Function]] = {
-    "plus": _f(_binary(pc.add), 2), "add": _f(_binary(pc.add), 2), "minus": _f(_binary(pc.subtract), 2),
-    "sub": _f(_binary(pc.subtract), 2), "times": _f(_binary(pc.multiply), 2), "mult": _f(_binary(pc.multiply), 2),
-    "divide": _f(_divide, 2), "div": _f(_divide, 2), "mod": _f(_modulo, 2), "abs": _f(lambda a: pc.abs(_number(a)), 1),
-    "ceil": _f(_real(pc.ceil), 1), "ceiling": _f(_real(pc.ceil), 1), "floor": _f(_real(pc.floor), 1), "exp": _f(_real(pc.exp), 1),
-    "ln": _f(_real(pc.ln), 1), "sqrt": _f(_real(pc.sqrt), 1),
+    "plus": _f(_binary(pc.add), 2),
+    "add": _f(_binary(pc.add), 2),
+    "minus": _f(_binary(pc.subtract), 2),
+    "sub": _f(_binary(pc.subtract), 2),
+    "times": _f(_binary(pc.multiply), 2),
+    "mult": _f(_binary(pc.multiply), 2),
+    "divide": _f(_divide, 2),
+    "div": _f(_divide, 2),
+    "mod": _f(_modulo, 2),
+    "abs": _f(lambda a: pc.abs(_number(a)), 1),
+    "ceil": _f(_real(pc.ceil), 1),
+    "ceiling": _f(_real(pc.ceil), 1),
+    "floor": _f(_real(pc.floor), 1),
+    "exp": _f(_real(pc.exp), 1),
+    "ln": _f(_real(pc.ln), 1),
+    "sqrt": _f(_real(pc.sqrt), 1),
     "least": _f(_binary(lambda a, b: pc.if_else(pc.less(b, a), b, a)), 2),
     "greatest": _f(_binary(lambda a, b: pc.if_else(pc.greater(b, a), b, a)), 2),
-    "equals": _f(_compare(pc.equal), 2), "notequals": _f(_compare(pc.not_equal), 2), "lessthan": _f(_compare(pc.less), 2),
-    "lessthanorequal": _f(_compare(pc.less_equal), 2), "greaterthan": _f(_compare(pc.greater), 2),
-    "greaterthanorequal": _f(_compare(pc.greater_equal), 2), "in": _f(_in, 2, None), "between": _f(_between, 3),
-    "and": _f(_fold(pc.and_kleene), 1, None), "or": _f(_fold(pc.or_kleene), 1, None), "not": _f(lambda a: pc.invert(as_boolean(a)), 1),
-    "isnull": _f(pc.is_null, 1), "isnotnull": _f(pc.is_valid, 1), "coalesce": _f(lambda *a: pc.coalesce(*_same_type(*a)), 1, None),
-    "casewhen": _f(_case, 2, None), "cast": _f(_cast, 2),
-    "lower": _f(_text(pc.utf8_lower), 1), "upper": _f(_text(pc.utf8_upper), 1), "trim": _f(_trim(pc.utf8_trim), 1),
-    "ltrim": _f(_trim(pc.utf8_ltrim), 1), "rtrim": _f(_trim(pc.utf8_rtrim), 1), "length": _f(_text(pc.utf8_length), 1),
-    "reverse": _f(_text(pc.utf8_reverse), 1), "concat": _f(_concat, 2, 3), "substr": _f(_substr, 2, 3), "replace": _f(_replace, 3),
-    "startswith": _f(_search(pc.starts_with, "startsWith"), 2), "endswith": _f(_search(pc.ends_with, "endsWith"), 2),
-    "contains": _f(_search(pc.match_substring, "contains"), 2), "split": _f(_split, 2), "strcmp": _f(_strcmp, 2),
+    "equals": _f(_compare(pc.equal), 2),
+    "notequals": _f(_compare(pc.not_equal), 2),
+    "lessthan": _f(_compare(pc.less), 2),
+    "lessthanorequal": _f(_compare(pc.less_equal), 2),
+    "greaterthan": _f(_compare(pc.greater), 2),
+    "greaterthanorequal": _f(_compare(pc.greater_equal), 2),
+    "in": _f(_in, 2, None),
+    "between": _f(_between, 3),
+    "and": _f(_fold(pc.and_kleene), 1, None),
+    "or": _f(_fold(pc.or_kleene), 1, None),
+    "not": _f(lambda a: pc.invert(as_boolean(a)), 1),
+    "isnull": _f(pc.is_null, 1),
+    "isnotnull": _f(pc.is_valid, 1),
+    "coalesce": _f(lambda *a: pc.coalesce(*_same_type(*a)), 1, None),
+    "casewhen": _f(_case, 2, None),
+    "cast": _f(_cast, 2),
+    "lower": _f(_text(pc.utf8_lower), 1),
+    "upper": _f(_text(pc.utf8_upper), 1),
+    "trim": _f(_trim(pc.utf8_trim), 1),
+    "ltrim": _f(_trim(pc.utf8_ltrim), 1),
+    "rtrim": _f(_trim(pc.utf8_rtrim), 1),
+    "length": _f(_text(pc.utf8_length), 1),
+    "reverse": _f(_text(pc.utf8_reverse), 1),
+    "concat": _f(_concat, 2, 3),
+    "substr": _f(_substr, 2, 3),
+    "replace": _f(_replace, 3),
+    "startswith": _f(_search(pc.starts_with, "startsWith"), 2),
+    "endswith": _f(_search(pc.ends_with, "endsWith"), 2),
+    "contains": _f(_search(pc.match_substring, "contains"), 2),
+    "split": _f(_split, 2),
+    "strcmp": _f(_strcmp, 2),
     **{name: Function(*given) for name, given in (DATE_FUNCTIONS | JSON_FUNCTIONS).items()},
-}  # fmt: skip
+}

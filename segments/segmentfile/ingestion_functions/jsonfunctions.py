@@ -1,4 +1,6 @@
-"""Pinot's JSON functions for ingestion: a nested value as text, and values taken out by a path (``$.a.b[0]['c d']``)."""
+"""Pinot's JSON functions for ingestion: a nested value as text, and values taken out by a path
+(``$.a.b[0]['c d']``).
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def _steps(path: Values) -> list[str | int]:
     text = str(constant(path, "path"))
     found = list(_STEP.finditer(text, 1))
     if not text.startswith("$") or sum(len(m[0]) for m in found) != len(text) - 1:
-        raise InvalidInput(f"JSON path '{text}' is not supported.", remedy="Use steps such as $.name, $['a name'] and $.list[0].")
+        raise InvalidInput(
+            f"JSON path '{text}' is not supported.", remedy="Use steps such as $.name, $['a name'] and $.list[0]."
+        )
     return [int(m[2]) if m[2] is not None else next(g for g in (m[1], m[3], m[4]) if g is not None) for m in found]
 
 
@@ -82,7 +86,8 @@ def _as_double(value: Any) -> float:
     return float(value)
 
 
-#: Name -> (function, fewest, most arguments). What is missing is null as text, Long.MIN_VALUE, NaN (which is stored as null), as in Pinot.
+#: Name -> (function, fewest, most arguments). What is missing is null as text, Long.MIN_VALUE, NaN (which is stored as
+#: null), as in Pinot.
 JSON_FUNCTIONS: Final[dict[str, tuple[Callable[..., Values], int, int]]] = {
     "jsonformat": (_json_format, 1, 1),
     "jsonpathstring": (_path(_as_text, pa.string(), None), 2, 3),

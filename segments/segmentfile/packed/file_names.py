@@ -1,6 +1,7 @@
 """Which files and folders a Pinot segment consists of, by name: nothing else is unpacked from a tar that somebody sent.
 
-The names are those of Pinot's own writers (``V1Constants`` there), old versions included, and of the Lucene indexes inside a segment.
+The names are those of Pinot's own writers (``V1Constants`` there), old versions included, and of the Lucene indexes
+inside a segment.
 """
 
 from __future__ import annotations
@@ -19,21 +20,85 @@ _FILES: Final = frozenset((
 _TTL_WATERMARK: Final = "ttl.watermark.partition."
 #: A file of one column's index is called by the column and one of these.
 _FILE_ENDS: Final = (
-    ".dict", ".sv.unsorted.fwd", ".sv.sorted.fwd", ".sv.raw.fwd", ".mv.fwd", ".mv.raw.fwd", ".mv.entry.dict.fwd",
-    ".bitmap.inv", ".bitmap.range", ".bitmap.nullvalue", ".bloom", ".json.idx", ".h3.idx", ".nativetext.idx", ".text.index",
-    ".lucene.mapping", ".lucene.fst", ".lucene.v9.fst", ".lucene.v99.fst", ".lucene.v912.fst", ".lucene.v912.ifst",
-    ".vector.hnsw.mapping", ".vector.ivfflat.index", ".vector.ivfpq.index",
-)  # fmt: skip
+    ".dict",
+    ".sv.unsorted.fwd",
+    ".sv.sorted.fwd",
+    ".sv.raw.fwd",
+    ".mv.fwd",
+    ".mv.raw.fwd",
+    ".mv.entry.dict.fwd",
+    ".bitmap.inv",
+    ".bitmap.range",
+    ".bitmap.nullvalue",
+    ".bloom",
+    ".json.idx",
+    ".h3.idx",
+    ".nativetext.idx",
+    ".text.index",
+    ".lucene.mapping",
+    ".lucene.fst",
+    ".lucene.v9.fst",
+    ".lucene.v99.fst",
+    ".lucene.v912.fst",
+    ".lucene.v912.ifst",
+    ".vector.hnsw.mapping",
+    ".vector.ivfflat.index",
+    ".vector.ivfpq.index",
+)
 #: So is a folder with a Lucene index.
 _FOLDER_ENDS: Final = (
-    ".lucene.index", ".lucene.v9.index", ".lucene.v99.index", ".lucene.v912.index", ".vector.index", ".vector.hnsw.index",
-    ".vector.v99.index", ".vector.v99.hnsw.index", ".vector.v912.index", ".vector.v912.hnsw.index",
-)  # fmt: skip
+    ".lucene.index",
+    ".lucene.v9.index",
+    ".lucene.v99.index",
+    ".lucene.v912.index",
+    ".vector.index",
+    ".vector.hnsw.index",
+    ".vector.v99.index",
+    ".vector.v99.hnsw.index",
+    ".vector.v912.index",
+    ".vector.v912.hnsw.index",
+)
 _IN_LUCENE: Final = frozenset(("write.lock", "segments.gen", "lucene.properties"))
-_LUCENE_ENDS: Final = frozenset((
-    "si", "cfs", "cfe", "fnm", "fdx", "fdt", "fdm", "tim", "tip", "tmd", "doc", "pos", "pay", "psm", "nvd", "nvm", "dvd", "dvm",
-    "tvx", "tvd", "tvm", "liv", "del", "dii", "dim", "kdd", "kdi", "kdm", "vec", "vex", "vem", "vemf", "veq", "vemq", "veb", "vemb",
-))  # fmt: skip
+_LUCENE_ENDS: Final = frozenset(
+    (
+        "si",
+        "cfs",
+        "cfe",
+        "fnm",
+        "fdx",
+        "fdt",
+        "fdm",
+        "tim",
+        "tip",
+        "tmd",
+        "doc",
+        "pos",
+        "pay",
+        "psm",
+        "nvd",
+        "nvm",
+        "dvd",
+        "dvm",
+        "tvx",
+        "tvd",
+        "tvm",
+        "liv",
+        "del",
+        "dii",
+        "dim",
+        "kdd",
+        "kdi",
+        "kdm",
+        "vec",
+        "vex",
+        "vem",
+        "vemf",
+        "veq",
+        "vemq",
+        "veb",
+        "vemb",
+    )
+)
 _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
@@ -60,7 +125,9 @@ def _is_index_file(name: str) -> bool:
         return True
     if name.startswith(_TTL_WATERMARK):
         return name.removeprefix(_TTL_WATERMARK).isdecimal()
-    checked = name.removesuffix(".crc").removeprefix(".")  # Hadoop's check sums beside files; Pinot's CRC passes over them
+    checked = name.removesuffix(".crc").removeprefix(
+        "."
+    )  # Hadoop's check sums beside files; Pinot's CRC passes over them
     return name.endswith(".crc") and not checked.endswith(".crc") and _is_index_file(checked)
 
 
@@ -75,7 +142,9 @@ def _is_lucene_file(name: str) -> bool:
     stem, _, end = name.partition(".")
     if not set(stem) <= _WORD:
         return False
-    return end in _LUCENE_ENDS if stem.startswith("_") else not end and stem.startswith(("segments_", "pending_segments_"))
+    return (
+        end in _LUCENE_ENDS if stem.startswith("_") else not end and stem.startswith(("segments_", "pending_segments_"))
+    )
 
 
 def _has_end(name: str, ends: tuple[str, ...]) -> bool:

@@ -1,7 +1,8 @@
-"""Opens a compressed tar that somebody sent and hands out its entries, within bounds on everything that reading it could cost.
+"""Opens a compressed tar that somebody sent and hands out its entries, within bounds on everything that reading it
+could cost.
 
-Bounded are the bytes it unpacks to (also those that are only passed over), the ratio of these to the bytes sent, the number of entries
-and the bytes of headers, which Python's tarfile would read into memory whatever length they claim.
+Bounded are the bytes it unpacks to (also those that are only passed over), the ratio of these to the bytes sent, the
+number of entries and the bytes of headers, which Python's tarfile would read into memory whatever length they claim.
 """
 
 from __future__ import annotations
@@ -28,12 +29,22 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _LZ4: Final = b"\x04\x22\x4d\x18"
 _USTAR_AT: Final = 257
-#: Bytes of one header beside an entry (its long name, say), and of all that precede one entry or hold for the whole tar.
+#: Bytes of one header beside an entry (its long name, say), and of all that precede one entry or hold for the whole
+#: tar.
 _MAX_HEADER: Final = 64 << 10
 _MAX_HEADERS: Final = 1 << 20
 #: Bytes that an entry may cost beside its contents: its header, padding, a long name.
 _PER_ENTRY: Final = 4096
-_BAD_STREAM = (tarfile.TarError, zlib.error, zstandard.ZstdError, EOFError, OSError, RuntimeError, ValueError, OverflowError)
+_BAD_STREAM = (
+    tarfile.TarError,
+    zlib.error,
+    zstandard.ZstdError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +55,9 @@ class Bounds:
     entries: int
 
     def bytes_for(self, packed_bytes: int) -> int:
-        """The sum that holds for a tar of this size: one that unpacks to much more than itself is made to fill a disk."""
+        """The sum that holds for a tar of this size: one that unpacks to much more than itself is made
+        to fill a disk.
+        """
         return min(self.unpacked_bytes, max(FREE_BYTES, MOST_TIMES * packed_bytes))
 
 
@@ -114,7 +127,9 @@ def open_foreign(path: Path, bounds: Bounds) -> Iterator[ForeignTar]:
 
 
 class _Archive(tarfile.TarFile):
-    """Counts the bytes of extended headers: before the next entry, which are held in a recursion, and for the whole tar, which stay."""
+    """Counts the bytes of extended headers: before the next entry, which are held in a recursion, and for the whole
+    tar, which stay.
+    """
 
     header_bytes = 0
     global_bytes = 0
@@ -126,13 +141,23 @@ class _Archive(tarfile.TarFile):
         else:
             self.header_bytes += size
         if size > _MAX_HEADER or max(self.header_bytes, self.global_bytes) > _MAX_HEADERS:
-            raise SegmentCorrupt(f"A tar header claims {size} bytes, at most {_MAX_HEADER} are allowed, {_MAX_HEADERS} in a row.")
+            raise SegmentCorrupt(
+                f"A tar header claims {size} bytes, at most {_MAX_HEADER} are allowed, {_MAX_HEADERS} in a row."
+            )
 
 
 class _Entry(tarfile.TarInfo):
-    """An entry whose extended headers (long name, PAX) are counted before they are read; sparse files, whose maps are long, are refused."""
+    """An entry whose extended headers (long name, PAX) are counted before they are read; sparse files, whose maps are
+    long, are refused.
+    """
 
-    _EXTENDED = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+    _EXTENDED = (
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+    )
 
     def _proc_member(self, archive: _Archive) -> tarfile.TarInfo:
         if self.type in self._EXTENDED:
@@ -147,7 +172,9 @@ class _Entry(tarfile.TarInfo):
 
 
 class _Counted:
-    """A stream that ends with SegmentTooLarge once more than ``most`` bytes came out of it; ``told`` is the limit people know."""
+    """A stream that ends with SegmentTooLarge once more than ``most`` bytes came out of it; ``told`` is the limit
+    people know.
+    """
 
     def __init__(self, stream: IO[bytes], name: str, told: int, most: int) -> None:
         self._stream, self._name, self._told, self._left = stream, name, told, most
@@ -197,5 +224,7 @@ def _decompressor(source: IO[bytes], head: bytes, name: str) -> tuple[IO[bytes],
     if head.startswith(_LZ4):
         return cast("IO[bytes]", lz4.frame.open(source, "rb")), None
     if head[_USTAR_AT:] == b"ustar":
-        raise SegmentCorrupt(f"{name} is a tar without compression, which Pinot refuses.", remedy="Compress it: gzip SEGMENT.tar")
+        raise SegmentCorrupt(
+            f"{name} is a tar without compression, which Pinot refuses.", remedy="Compress it: gzip SEGMENT.tar"
+        )
     raise SegmentCorrupt(f"{name} is no gzip, zstd or LZ4 file.", remedy="Upload the tar.gz of a segment directory.")

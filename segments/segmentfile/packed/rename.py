@@ -24,7 +24,9 @@ def rename_tar(source: Path, name: str, work: Path) -> Path:
     check_segment_name(name)
     unpacked = extract_tar(source, work / "unpacked")
     folder, info = find_files(unpacked), read_info(unpacked)
-    text, found = _NAME.subn(lambda _: f"segment.name = {escape_value(name)}".encode(), (folder / METADATA).read_bytes())
+    text, found = _NAME.subn(
+        lambda _: f"segment.name = {escape_value(name)}".encode(), (folder / METADATA).read_bytes()
+    )
     if found != 1:
         raise SegmentCorrupt(f"{METADATA} of segment '{info.name}' names it {found} times.")
     (folder / METADATA).write_bytes(text)

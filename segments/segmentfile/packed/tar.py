@@ -1,7 +1,7 @@
 """Packs a segment directory into a tar.gz that every Pinot accepts, and unpacks foreign ones safely.
 
-Pinot tells the compressor by magic bytes and reads one gzip member; servers take the first entry as the segment's directory.
-What Pinot's servers would choke on later is refused here with the reason.
+Pinot tells the compressor by magic bytes and reads one gzip member; servers take the first entry as the segment's
+directory. What Pinot's servers would choke on later is refused here with the reason.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def write_tar(segment_dir: Path, tar_path: Path) -> int:
     One gzip member at level 1; directories first, then the small files, then ``columns.psf``. Same files, same bytes.
     """
     paths = sorted(
-        segment_dir.rglob("*"), key=lambda p: (not p.is_dir(), p.name not in (METADATA, CREATION_META), p.suffix == ".psf", str(p))
+        segment_dir.rglob("*"),
+        key=lambda p: (not p.is_dir(), p.name not in (METADATA, CREATION_META), p.suffix == ".psf", str(p)),
     )
     with tar_path.open("wb") as target:
         with (
@@ -58,13 +59,16 @@ def _add(tar: tarfile.TarFile, path: Path, base: Path) -> None:
         tar.addfile(entry, file)
 
 
-def extract_tar(tar_path: Path, dest: Path, *, max_bytes: int = UNPACKED_BYTES, max_members: int = _MAX_MEMBERS) -> Path:
+def extract_tar(
+    tar_path: Path, dest: Path, *, max_bytes: int = UNPACKED_BYTES, max_members: int = _MAX_MEMBERS
+) -> Path:
     """Unpack below ``dest`` and return the segment's directory there. Files are never executable.
 
-    Takes gzip, zstd and framed LZ4, told by their magic bytes. Raises SegmentCorrupt, and leaves nothing new in ``dest``, for links,
-    special files, files that no segment has, paths that leave ``dest``, a missing directory entry, damaged or cut streams, several gzip
-    members, a bare tar. Raises SegmentTooLarge (which is one) for more than ``max_bytes`` (sum of file sizes), many times the tar's own
-    size, or ``max_members``; Unavailable when the disk would be left with less than ``KEPT_FREE_BYTES``.
+    Takes gzip, zstd and framed LZ4, told by their magic bytes. Raises SegmentCorrupt, and leaves nothing new in
+    ``dest``, for links, special files, files that no segment has, paths that leave ``dest``, a missing directory entry,
+    damaged or cut streams, several gzip members, a bare tar. Raises SegmentTooLarge (which is one) for more than
+    ``max_bytes`` (sum of file sizes), many times the tar's own size, or ``max_members``; Unavailable when the disk
+    would be left with less than ``KEPT_FREE_BYTES``.
     """
     dest.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=".unpack-", dir=dest))
@@ -106,10 +110,16 @@ def read_descriptions(tar_path: Path) -> dict[str, bytes]:
             in_v3 = path.parent.name == "v3"
             if path.name not in found or (in_v3 and not found[path.name][0]):
                 found[path.name] = (in_v3, tar.contents(entry).read())
-            if len(found) == 2 and len({place for place, _ in found.values()}) == 1 and (in_v3 or path.parent.name == ""):
+            if (
+                len(found) == 2
+                and len({place for place, _ in found.values()}) == 1
+                and (in_v3 or path.parent.name == "")
+            ):
                 break
     if METADATA not in found:
-        raise SegmentCorrupt(f"{tar_path.name} holds no {METADATA}.", remedy="Upload the tar.gz of a segment directory.")
+        raise SegmentCorrupt(
+            f"{tar_path.name} holds no {METADATA}.", remedy="Upload the tar.gz of a segment directory."
+        )
     return {name: data for name, (_, data) in found.items()}
 
 
@@ -125,7 +135,9 @@ def _extract_all(tar: ForeignTar, work: Path, name: str) -> str:
                 )
             top = path.parts[0]
         if path.parts[0] != top or (str(path) in seen and not entry.isdir()):
-            raise SegmentCorrupt(f"{name}: '{entry.name}' is {'there twice' if path.parts[0] == top else f'outside of {top}/'}.")
+            raise SegmentCorrupt(
+                f"{name}: '{entry.name}' is {'there twice' if path.parts[0] == top else f'outside of {top}/'}."
+            )
         _check_name(entry, path.relative_to(top), name)
         seen.add(str(path))
         _unpack(tar, entry, work / path)
@@ -137,7 +149,9 @@ def _extract_all(tar: ForeignTar, work: Path, name: str) -> str:
 def _check_description(entry: tarfile.TarInfo, name: str) -> None:
     """The small files are read into memory as a whole."""
     if entry.size > MAX_DESCRIPTION_BYTES:
-        raise SegmentTooLarge(f"{name}: '{entry.name}' has {entry.size} bytes, at most {MAX_DESCRIPTION_BYTES} are allowed.")
+        raise SegmentTooLarge(
+            f"{name}: '{entry.name}' has {entry.size} bytes, at most {MAX_DESCRIPTION_BYTES} are allowed."
+        )
 
 
 def _check_name(entry: tarfile.TarInfo, path: PurePosixPath, name: str) -> None:
@@ -157,7 +171,8 @@ def _unpack(tar: ForeignTar, entry: tarfile.TarInfo, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(target.parent).free - entry.size < KEPT_FREE_BYTES:
         raise Unavailable(
-            f"Unpacking '{entry.name}' with {entry.size} bytes would leave less than {KEPT_FREE_BYTES} bytes of the disk free.",
+            f"Unpacking '{entry.name}' with {entry.size} bytes would leave less than {KEPT_FREE_BYTES} bytes of "
+            "the disk free.",
             remedy="Make room on the disk, then try again.",
         )
     with target.open("xb") as out:
@@ -176,5 +191,7 @@ def _safe_path(entry: tarfile.TarInfo, name: str) -> PurePosixPath:
     if path.is_absolute() or ".." in path.parts or not path.parts or "\\" in entry.name or "\0" in entry.name:
         raise SegmentCorrupt(f"{name}: entry '{entry.name}' leaves the segment's directory.")
     if entry.issparse() or not (entry.isdir() or entry.type in (tarfile.REGTYPE, tarfile.AREGTYPE)):
-        raise SegmentCorrupt(f"{name}: entry '{entry.name}' is a link or special file; only files and directories are allowed.")
+        raise SegmentCorrupt(
+            f"{name}: entry '{entry.name}' is a link or special file; only files and directories are allowed."
+        )
     return path

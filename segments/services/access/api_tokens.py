@@ -1,7 +1,7 @@
 """API tokens: who asks with one, and making, listing and revoking them.
 
-A token is 256 random bits, so its plain SHA-256 is kept: it can not be guessed, and checking it costs one read of the database. It never
-allows more than its owner may at that moment; ``segments.services.access.rights`` decides on both.
+A token is 256 random bits, so its plain SHA-256 is kept: it can not be guessed, and checking it costs one read of the
+database. It never allows more than its owner may at that moment; ``segments.services.access.rights`` decides on both.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def is_token(text: str) -> bool:
 
 
 def find_token_user(text: str, address: str) -> TokenUser | None:
-    """Who asks with this token from ``address``; None when there is none such, or it is expired, revoked or its owner deactivated."""
+    """Who asks with this token from ``address``; None when there is none such, or it is expired, revoked or its owner
+    deactivated.
+    """
     token = _token_of(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
     now = timezone.now()
     if token is None or state_of(token) != "valid":
@@ -123,7 +125,8 @@ def state_of(token: ApiToken) -> str:
 
 
 def visible_tokens(user: Any, *, of_all: bool = False) -> list[ApiToken]:
-    """The user's own tokens, newest first; ``of_all``: everybody's, for administrators of the installation (else Forbidden).
+    """The user's own tokens, newest first; ``of_all``: everybody's, for administrators of the installation (else
+    Forbidden).
 
     Who asks with a token is shown what allows no more than that token does.
     """
@@ -138,18 +141,24 @@ def visible_tokens(user: Any, *, of_all: bool = False) -> list[ApiToken]:
 def create_token(user: Any, wish: TokenWish, actor: Actor) -> tuple[ApiToken, str]:
     """(the row, the token itself, which nobody can read again). InvalidInput, StateConflict for a name that is in use.
 
-    Forbidden for who asks with a token and wants more than it allows. It expires with that token, and is revoked with it.
+    Forbidden for who asks with a token and wants more than it allows. It expires with that token, and is revoked with
+    it.
     """
     if user.pk is None:
         raise Forbidden("The cluster itself needs no token.")
     _check(wish)
     with_token: ApiToken | None = getattr(user, "token", None)
     if with_token is not None and not wish.scope.is_within(scope_of(with_token)):
-        raise Forbidden("A token can not make one that allows more than itself.", remedy="Log in with your password to make this one.")
+        raise Forbidden(
+            "A token can not make one that allows more than itself.",
+            remedy="Log in with your password to make this one.",
+        )
     now = timezone.now()
     valid = ApiToken.objects.filter(owner_id=user.pk, revoked_at=None, expires_at__gt=now)
     if valid.filter(name=wish.name).exists():
-        raise StateConflict(f"You have a token named '{wish.name}'.", remedy="Choose another name, or revoke that one.", field="name")
+        raise StateConflict(
+            f"You have a token named '{wish.name}'.", remedy="Choose another name, or revoke that one.", field="name"
+        )
     if valid.count() >= MOST_TOKENS:
         raise StateConflict(f"You have {MOST_TOKENS} valid tokens.", remedy="Revoke some that are not used any more.")
     expires = now + timedelta(days=wish.days)
@@ -171,7 +180,11 @@ def create_token(user: Any, wish: TokenWish, actor: Actor) -> tuple[ApiToken, st
 def find_token(user: Any, token_id: int) -> ApiToken:
     """A token that the user may see and revoke: an own one; any for administrators of the installation. NotFound."""
     row = ApiToken.objects.select_related("owner").filter(pk=token_id).first()
-    may = row is not None and (row.owner_id == user.pk or has_right_everywhere(user, "administer")) and _is_within_reach(user, row)
+    may = (
+        row is not None
+        and (row.owner_id == user.pk or has_right_everywhere(user, "administer"))
+        and _is_within_reach(user, row)
+    )
     if row is None or not may:
         raise NotFound(f"There is no token {token_id} of yours.", remedy="List them with GET /api/v1/tokens.")
     return row
@@ -205,7 +218,9 @@ def _check(wish: TokenWish) -> None:
         raise InvalidInput(text, remedy=f"There are {', '.join(SCOPES)}.", field="scopes")
     for field, value, most in (("cluster", wish.cluster, 64), ("tables", wish.tables, 255)):
         if not value or len(value) > most or " " in value or "," in value or not value.isprintable():
-            raise InvalidInput(f"'{field}' must be one name or pattern, such as sales_*.", remedy="* is everything.", field=field)
+            raise InvalidInput(
+                f"'{field}' must be one name or pattern, such as sales_*.", remedy="* is everything.", field=field
+            )
     if not 1 <= wish.days <= MOST_DAYS:
         raise InvalidInput(f"A token is valid for 1 to {MOST_DAYS} days.", field="expiresInDays")
 
@@ -228,7 +243,9 @@ def _note_use(token: ApiToken, address: str, now: datetime) -> None:
     """Write when and from where it was used, once a minute. That it can not be written refuses nobody."""
     if token.last_used_at is not None and now - token.last_used_at < _NOTE_USE_EVERY:
         return
-    due: QuerySet[ApiToken] = ApiToken.objects.filter(Q(last_used_at=None) | Q(last_used_at__lte=now - _NOTE_USE_EVERY), pk=token.pk)
+    due: QuerySet[ApiToken] = ApiToken.objects.filter(
+        Q(last_used_at=None) | Q(last_used_at__lte=now - _NOTE_USE_EVERY), pk=token.pk
+    )
     try:
         due.update(last_used_at=now, last_used_from=address[:64])
     except DatabaseError as error:
@@ -237,7 +254,9 @@ def _note_use(token: ApiToken, address: str, now: datetime) -> None:
 
 @dataclass(frozen=True)
 class _Question:
-    """A statement as Django writes it, and how it reads the answer: letting Django make both each time takes eight times as long."""
+    """A statement as Django writes it, and how it reads the answer: letting Django make both each time takes eight
+    times as long.
+    """
 
     text: str
     #: Field names of the token's columns, then of its owner's.
@@ -249,7 +268,9 @@ class _Question:
 
 @lru_cache(maxsize=4)
 def _question(using: str) -> _Question:
-    compiler = ApiToken.objects.using(using).select_related("owner").filter(digest="?").order_by().query.get_compiler(using)
+    compiler = (
+        ApiToken.objects.using(using).select_related("owner").filter(digest="?").order_by().query.get_compiler(using)
+    )
     text = compiler.as_sql()[0]
     columns = [column for column, *_ in compiler.select]
     names = [column.target.attname for column in columns]

@@ -1,4 +1,6 @@
-"""Remembers which passwords were right, so that the slow check of one happens once for all who ask with it at the same moment."""
+"""Remembers which passwords were right, so that the slow check of one happens once for all who ask with it at the same
+moment.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,17 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-#: Seconds without use after which a password is checked again. What is remembered is bound to the user's password hash, which is read on
-#: every request: a changed password does not wait for this.
+#: Seconds without use after which a password is checked again. What is remembered is bound to the user's password hash,
+#: which is read on every request: a changed password does not wait for this.
 _UNUSED_S: Final = 600.0
 _MOST: Final = 1000
 _TURNS: Final = 64
 
 
 class CheckedPasswords:
-    """Right passwords as HMACs under a secret of this process, each with the stored hash it was right for. Wrong ones are never kept."""
+    """Right passwords as HMACs under a secret of this process, each with the stored hash it was right for. Wrong ones
+    are never kept.
+    """
 
     def __init__(self, unused_s: float = _UNUSED_S, clock: Callable[[], float] = time.monotonic) -> None:
         self._unused_s, self._clock = unused_s, clock
@@ -28,9 +32,11 @@ class CheckedPasswords:
         self._turns = [threading.Lock() for _ in range(_TURNS)]
 
     def is_right(self, user: str, password: str, stored: str, check: Callable[[], str | None]) -> bool:
-        """Is it remembered for this stored hash, or does ``check`` accept it? ``check`` returns the stored hash afterwards, which it may
-        have upgraded, or None. Of several who ask the same at once one checks and the others wait for it: PBKDF2 takes 100 ms of a core
-        and more by design, and with all readers of a dashboard at once their queries would stand still."""
+        """Is it remembered for this stored hash, or does ``check`` accept it? ``check`` returns the stored hash
+        afterwards, which it may have upgraded, or None. Of several who ask the same at once one checks and the others
+        wait for it: PBKDF2 takes 100 ms of a core and more by design, and with all readers of a dashboard at once their
+        queries would stand still.
+        """
         key = self._key(user, password, stored)
         if self._is_remembered(key):
             return True

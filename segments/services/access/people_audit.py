@@ -1,7 +1,8 @@
-"""Changes of users, groups, permissions, grants and passwords on the audit record, wherever they are made: admin, commands, scripts.
+"""Changes of users, groups, permissions, grants and passwords on the audit record, wherever they are made: admin,
+commands, scripts.
 
-Who did it is the person whose request is being answered, else the system's user who runs the command. What was before and what is after
-stands in the record; of a password only that it was changed.
+Who did it is the person whose request is being answered, else the system's user who runs the command. What was before
+and what is after stands in the record; of a password only that it was changed.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def asked_by(actor: Callable[[], Actor]) -> Iterator[None]:
 def outside() -> Actor | None:
     """Who makes changes outside of requests: the system's user, with the command that runs."""
     command = " ".join(sys.argv[1:2])
-    return Actor(getpass.getuser(), f"manage.py {command}" if sys.argv[0].endswith(("manage.py", "django-admin")) else "")
+    return Actor(
+        getpass.getuser(), f"manage.py {command}" if sys.argv[0].endswith(("manage.py", "django-admin")) else ""
+    )
 
 
 def connect() -> None:
@@ -72,7 +75,12 @@ def _saved(sender: type[Model], instance: Any, created: bool, raw: bool = False,
     changed = [name for name in new if old.get(name) != new[name]]
     if created or changed:
         detail = {"after": {name: new[name] for name in changed}}
-        _record(instance, "add" if created else "change", **({} if created else {"before": {n: old[n] for n in changed}}), **detail)
+        _record(
+            instance,
+            "add" if created else "change",
+            **({} if created else {"before": {n: old[n] for n in changed}}),
+            **detail,
+        )
     if sender is User and before is not None and _is_other_password(before, instance):
         _record(instance, "changePassword")
 
@@ -81,11 +89,17 @@ def _deleted(sender: type[Model], instance: Any, **_: Any) -> None:
     _record(instance, "remove", before=_values(instance))
 
 
-def _linked(sender: type[Model], instance: Any, action: str, reverse: bool, model: type[Model], pk_set: Any, **_: Any) -> None:
+def _linked(
+    sender: type[Model], instance: Any, action: str, reverse: bool, model: type[Model], pk_set: Any, **_: Any
+) -> None:
     """A user joins or leaves a group; a permission is given or taken."""
     what = "groups" if sender is User.groups.through else "permissions"
     if action == "pre_clear" and not reverse:
-        relation = instance.user_permissions if what == "permissions" and isinstance(instance, User) else getattr(instance, what)
+        relation = (
+            instance.user_permissions
+            if what == "permissions" and isinstance(instance, User)
+            else getattr(instance, what)
+        )
         setattr(instance, _GONE, sorted(map(str, relation.all())))
     verb = {"post_add": "added", "post_remove": "removed", "post_clear": "removed"}.get(action)
     if verb is None:
@@ -103,7 +117,10 @@ def _linked(sender: type[Model], instance: Any, action: str, reverse: bool, mode
 def _values(instance: Any) -> dict[str, Any]:
     found = {name: getattr(instance, name) for name in _FIELDS[type(instance)]}
     if isinstance(instance, Grant):
-        found = {"for": str(instance.user or instance.group), **{k: v for k, v in found.items() if not k.endswith("_id")}}
+        found = {
+            "for": str(instance.user or instance.group),
+            **{k: v for k, v in found.items() if not k.endswith("_id")},
+        }
     return found
 
 
@@ -111,7 +128,9 @@ def _is_other_password(before: User, after: User) -> bool:
     """A stronger hash of the same password, which a login makes, is none."""
     if before.password == after.password:
         return False
-    return getattr(after, "_password", None) is not None or before.password.split("$")[:2] == after.password.split("$")[:2]
+    return (
+        getattr(after, "_password", None) is not None or before.password.split("$")[:2] == after.password.split("$")[:2]
+    )
 
 
 def _record(instance: Any, verb: str, **detail: Any) -> None:
@@ -124,4 +143,9 @@ def _record(instance: Any, verb: str, **detail: Any) -> None:
         audit.record(actor, f"{verb}Grant", cluster=cluster, target=instance.tables, grant=str(instance), **detail)
         return
     kind = type(instance).__name__
-    audit.record(actor, verb if verb == "changePassword" else f"{verb}{kind}", target=f"{kind.lower()} {instance}"[:600], **detail)
+    audit.record(
+        actor,
+        verb if verb == "changePassword" else f"{verb}{kind}",
+        target=f"{kind.lower()} {instance}"[:600],
+        **detail,
+    )

@@ -1,4 +1,6 @@
-"""May somebody query the tables that a statement names? Where reading is not restricted, it is not even read for that."""
+"""May somebody query the tables that a statement names? Where reading is not restricted, it is not even
+read for that.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ _DEFAULT: Final = "default"
 def require_query_rights(user: Any, cluster: str, sql: str, options: Mapping[str, str], *, is_foreign: bool) -> None:
     """Forbidden unless ``user`` may query every table of the statement, or when that can not be told.
 
-    ``is_foreign``: a real Pinot answers it. What our own broker would not understand it refuses itself, without reading a table.
+    ``is_foreign``: a real Pinot answers it. What our own broker would not understand it refuses itself, without reading
+    a table.
     """
     if has_right_everywhere(user, "query"):
         return
@@ -41,11 +44,14 @@ def _foreign(cluster: str, sql: str, options: Mapping[str, str]) -> list[str]:
     try:
         found = named_tables(sql)
     except QueryRejected as error:
-        raise Forbidden(str(error), remedy="Ask for tables you may read with plain SELECTs, or ask for a grant of all tables.") from error
+        raise Forbidden(
+            str(error), remedy="Ask for tables you may read with plain SELECTs, or ask for a grant of all tables."
+        ) from error
     databases = [v for k, v in {**found.options, **options}.items() if k.strip().lower() == "database"]
     if any(database.strip("'\" ").lower() not in ("", _DEFAULT) for database in databases):
         raise Forbidden(
-            "The option 'database' takes the right to read the whole cluster.", remedy="Write the database before the table's name."
+            "The option 'database' takes the right to read the whole cluster.",
+            remedy="Write the database before the table's name.",
         )
     known = Table.objects.filter(cluster__name=cluster).values_list("raw_name", flat=True) if found.tables else ()
     by_fold: dict[str, set[str]] = {}
@@ -54,7 +60,8 @@ def _foreign(cluster: str, sql: str, options: Mapping[str, str]) -> list[str]:
     aliases = {alias.lower() for alias in found.aliases}
     asked: list[str] = []
     for name in sorted(found.tables):
-        # Pinot may take names in any case: every table that may be meant counts. A name of WITH is a table only where there is one.
+        # Pinot may take names in any case: every table that may be meant counts. A name of WITH is a table only where
+        # there is one.
         meant = by_fold.get(name.lower(), set())
         asked += sorted({*meant, *(() if name.lower() in aliases else (name,))})
     return asked

@@ -1,4 +1,6 @@
-"""How many queries are answered at once in this process, of one user and of all: who comes beyond waits a moment, then is told to."""
+"""How many queries are answered at once in this process, of one user and of all: who comes beyond waits a moment, then
+is told to.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _AGAIN_S: Final = 1
 class QuerySlots:
     """Safe to use from several threads."""
 
-    def __init__(self, in_all: int, per_user: int, patience_s: float = _PATIENCE_S, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, in_all: int, per_user: int, patience_s: float = _PATIENCE_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._in_all, self._per_user, self._patience_s, self._clock = in_all, per_user, patience_s, clock
         self._changed = threading.Condition()
         self._of: Counter[str] = Counter()

@@ -23,8 +23,9 @@ _NOTHING: Final = Q(pk__in=[])
 
 
 def require_reading(user: Any, cluster: str, table: str | None) -> None:
-    """Forbidden unless ``user`` may read the table (raw or typed), or, without one, everything in the cluster. Asked before anything is
-    looked up, so that the answer is the same for tables that do not exist."""
+    """Forbidden unless ``user`` may read the table (raw or typed), or, without one, everything in the cluster. Asked
+    before anything is looked up, so that the answer is the same for tables that do not exist.
+    """
     if not has_right(user, "read", cluster, table):
         raise forbidden(table)
 
@@ -50,7 +51,9 @@ def readable(user: Any, cluster: str) -> Callable[[str], bool]:
 
 
 def readable_rows(rows: QuerySet[M, Any], user: Any, *, cluster: str, table: str) -> QuerySet[M, Any]:
-    """The rows about tables that the user may read. ``cluster`` and ``table`` are the columns with their names, the latter typed."""
+    """The rows about tables that the user may read. ``cluster`` and ``table`` are the columns with their names, the
+    latter typed.
+    """
     grants = read_grants(user)
     return rows if grants is None else rows.filter(_any(_about(g, cluster, table, "") for g in grants))
 
@@ -64,7 +67,9 @@ def readable_pushes(rows: QuerySet[Push, Any], user: Any) -> QuerySet[Push, Any]
 
 
 def readable_events(rows: QuerySet[AuditEvent, Any], user: Any) -> QuerySet[AuditEvent, Any]:
-    """Audit records of tables and schemas that the user may read, and what they did themselves; for a token only the former."""
+    """Audit records of tables and schemas that the user may read, and what they did themselves; for a token only the
+    former.
+    """
     grants = read_grants(user)
     if grants is None:
         return rows
@@ -94,7 +99,9 @@ def _about(grant: tuple[str, str], cluster: str, table: str, more: str) -> Q:
 
 
 def as_regex(pattern: str) -> str:
-    """A grant's pattern (``*``, ``?``, ``[a-z]``) as SQLite and PostgreSQL both read it; what stands for any text holds no slash."""
+    """A grant's pattern (``*``, ``?``, ``[a-z]``) as SQLite and PostgreSQL both read it; what stands for any text holds
+    no slash.
+    """
     parts, at = [], 0
     while at < len(pattern):
         end = pattern.find("]", at + 2 + (pattern[at + 1 : at + 2] == "!")) if pattern[at] == "[" else -1

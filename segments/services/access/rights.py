@@ -1,12 +1,13 @@
 """Who may do what with which table of which cluster: the one place that the API, the console and the admin ask.
 
-Any active user reads and queries, unless the setting ``READ_BY_GRANT`` restricts it; then that takes the right ``read``. Changes need
-``operate`` or ``administer``. Each of the three includes those before it. A user has a right for the whole installation (Django's
-permissions ``segments.read``, ``segments.operate`` and ``segments.administer``), or by a ``Grant`` to the user or one of their groups:
-for one cluster or all, for the tables whose name matches a pattern. What nobody was given is denied.
+Any active user reads and queries, unless the setting ``READ_BY_GRANT`` restricts it; then that takes the right
+``read``. Changes need ``operate`` or ``administer``. Each of the three includes those before it. A user has a right for
+the whole installation (Django's permissions ``segments.read``, ``segments.operate`` and ``segments.administer``), or by
+a ``Grant`` to the user or one of their groups: for one cluster or all, for the tables whose name matches a pattern.
+What nobody was given is denied.
 
-Who asks with an API token has the rights of its owner, as far as the token's scope allows them. ``query`` is the right to read tables by
-queries: people have it with ``read``, tokens by a scope of its own.
+Who asks with an API token has the rights of its owner, as far as the token's scope allows them. ``query`` is the right
+to read tables by queries: people have it with ``read``, tokens by a scope of its own.
 """
 
 from __future__ import annotations
@@ -19,19 +20,34 @@ from django.db.models import Q
 from segments.domain.access.token_scope import EVERYTHING, TokenScope, both, covers
 from segments.models import Grant
 
-__all__ = ["EVERYTHING", "Right", "allows", "covers", "has_right", "has_right_everywhere", "has_right_somewhere", "read_grants"]
+__all__ = [
+    "EVERYTHING",
+    "Right",
+    "allows",
+    "covers",
+    "has_right",
+    "has_right_everywhere",
+    "has_right_somewhere",
+    "read_grants",
+]
 
 Right = Literal["read", "query", "operate", "administer"]
 
-PERMISSIONS: Final[dict[Right, str]] = {"read": "segments.read", "operate": "segments.operate", "administer": "segments.administer"}
+PERMISSIONS: Final[dict[Right, str]] = {
+    "read": "segments.read",
+    "operate": "segments.operate",
+    "administer": "segments.administer",
+}
 _ORDER: Final[tuple[Right, ...]] = ("read", "operate", "administer")
 _READ: Final = "_grants_read"
 
 
 def has_right(user: Any, right: Right, cluster: str, table: str | None = None) -> bool:
-    """May ``user`` do what needs ``right`` with this table (raw or typed), or, without one, with the cluster as a whole?
+    """May ``user`` do what needs ``right`` with this table (raw or typed), or, without one, with the cluster as a
+    whole?
 
-    A grant for ``sales_*`` covers the raw name, and so both halves of a hybrid table; one for ``sales_OFFLINE`` only what names that half.
+    A grant for ``sales_*`` covers the raw name, and so both halves of a hybrid table; one for ``sales_OFFLINE`` only
+    what names that half.
     """
     if not _is_known(user):
         return False
@@ -62,7 +78,9 @@ def has_right_everywhere(user: Any, right: Right) -> bool:
 
 
 def allows(user: Any, right: Right) -> bool:
-    """Does what the user asks with allow this with anything at all? Asked before a view that checks tables by itself, or shows none."""
+    """Does what the user asks with allow this with anything at all? Asked before a view that checks tables by itself,
+    or shows none.
+    """
     if not _is_known(user):
         return False
     scope, _ = _scope(user)
@@ -70,13 +88,19 @@ def allows(user: Any, right: Right) -> bool:
 
 
 def read_grants(user: Any) -> list[tuple[str, str]] | None:
-    """What a user reads when it is not everything: (cluster or ``*``, pattern of tables) of each grant. None: everything."""
+    """What a user reads when it is not everything: (cluster or ``*``, pattern of tables) of each grant. None:
+    everything.
+    """
     if has_right_everywhere(user, "read"):
         return None
     if not _is_known(user):
         return []
     scope, owner = _scope(user)
-    grants = [(EVERYTHING, EVERYTHING)] if _everywhere(owner, "read") else [(g.cluster, g.tables) for g in _all_grants(owner)]
+    grants = (
+        [(EVERYTHING, EVERYTHING)]
+        if _everywhere(owner, "read")
+        else [(g.cluster, g.tables) for g in _all_grants(owner)]
+    )
     if scope is None:
         return grants
     return [found for grant in grants if "read" in scope.allowed and (found := _within(grant, scope)) is not None]
@@ -110,7 +134,9 @@ def _grants(user: Any, right: Right, cluster: str) -> list[Grant]:
 
 
 def _all_grants(user: Any) -> list[Grant]:
-    """Grants of the user and their groups; none for users that are in no database. Read once for a user object, so once in a request."""
+    """Grants of the user and their groups; none for users that are in no database. Read once for a user object, so once
+    in a request.
+    """
     if user.pk is None:
         return []
     if not hasattr(user, _READ):

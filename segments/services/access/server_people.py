@@ -1,4 +1,6 @@
-"""Users of the web application at the ports of embedded servers: who they are, and what they may do there with which table."""
+"""Users of the web application at the ports of embedded servers: who they are, and what they may do there with which
+table.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,16 @@ from segments.services.core.context import Actor
 
 
 class ServerPeople:
-    """The users of one cluster's servers. Every answer is as of now: passwords, rights and grants are read each time."""
+    """The users of one cluster's servers. Every answer is as of now: passwords, rights and grants are
+    read each time.
+    """
 
     def __init__(self, cluster: str) -> None:
         self._cluster = cluster
 
     def admit(self, asked: Asked, right: Right | None, table: str | None) -> ServerPerson:
-        """Who asks, if they have ``right`` for ``table`` (raw or typed), or without one for the cluster as a whole; None: any user.
+        """Who asks, if they have ``right`` for ``table`` (raw or typed), or without one for the cluster as a whole;
+        None: any user.
 
         NotAuthenticated, TooManyRequests, Forbidden, all on record; Unavailable when the database does not answer.
         """

@@ -1,7 +1,8 @@
-"""Who asks? Checks user name and password, or an API token, wherever somebody signs in: REST, console, admin, the servers' ports.
+"""Who asks? Checks user name and password, or an API token, wherever somebody signs in: REST, console, admin, the
+servers' ports.
 
-The user is read on every request: a changed password, a deactivated user count at once. Guessing is slowed down before anything slow is
-computed; what this process remembers as right is neither slow nor slowed down.
+The user is read on every request: a changed password, a deactivated user count at once. Guessing is slowed down before
+anything slow is computed; what this process remembers as right is neither slow nor slowed down.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _FIELDS: Final = frozenset(("id", "username", "password", "is_active", "is_super
 
 
 class WrongPassword(NotAuthenticated):
-    """``user`` is the name of the user it was tried for, for the audit record only; empty for a name that nobody has."""
+    """``user`` is the name of the user it was tried for, for the audit record only; empty for a name
+    that nobody has.
+    """
 
     def __init__(self, user: str) -> None:
         super().__init__("User name or password is wrong.")
@@ -38,7 +41,8 @@ class WrongPassword(NotAuthenticated):
 def check_password(name: str, password: str, address: str) -> Any:
     """The active user of this name and password, who asks from ``address`` (an IP address as text).
 
-    WrongPassword, which does not tell whether the user exists; TooManyRequests (429, ``retry_after_s``) after too many attempts.
+    WrongPassword, which does not tell whether the user exists; TooManyRequests (429, ``retry_after_s``) after too many
+    attempts.
     """
     user = user_named(name)
     if user is None or not user.is_active:
@@ -59,7 +63,8 @@ def check_password(name: str, password: str, address: str) -> Any:
 
 
 def who_asks(authorization: str, address: str) -> Any:
-    """The user that a whole ``Authorization`` header stands for, asked from ``address``; an ``api_tokens.TokenUser`` for an API token.
+    """The user that a whole ``Authorization`` header stands for, asked from ``address``; an ``api_tokens.TokenUser``
+    for an API token.
 
     NotAuthenticated when it stands for nobody; TooManyRequests after too many attempts.
     """
@@ -70,22 +75,30 @@ def who_asks(authorization: str, address: str) -> Any:
         raise NotAuthenticated("Credentials are missing.", remedy="Send HTTP Basic, or an API token as Bearer.")
     found = parse_basic(credentials)
     if found is None:
-        raise NotAuthenticated("The Authorization header is no HTTP Basic: the base64 of user:password is missing in it.")
+        raise NotAuthenticated(
+            "The Authorization header is no HTTP Basic: the base64 of user:password is missing in it."
+        )
     return check_basic(*found, address)
 
 
 def check_basic(name: str, password: str, address: str) -> Any:
-    """As ``check_password``; an API token counts in the place of its owner's password, also with the user name ``token``."""
+    """As ``check_password``; an API token counts in the place of its owner's password, also with the user name
+    ``token``.
+    """
     if not is_token(password):
         return check_password(name, password, address)
     user = check_token(password, address)
     if name not in (user.owner.get_username(), TOKEN_USER):
-        raise NotAuthenticated("The API token is not one of this user.", remedy=f"Send its owner's name, or '{TOKEN_USER}'.")
+        raise NotAuthenticated(
+            "The API token is not one of this user.", remedy=f"Send its owner's name, or '{TOKEN_USER}'."
+        )
     return user
 
 
 def check_token(token: str, address: str) -> TokenUser:
-    """Who asks with an API token. NotAuthenticated, which does not say why it is not taken; TooManyRequests for guessing."""
+    """Who asks with an API token. NotAuthenticated, which does not say why it is not taken; TooManyRequests for
+    guessing.
+    """
     user = find_token_user(token, address) if is_token(token) else None
     if user is None:
         throttle().admit(TOKENS, address)
@@ -112,7 +125,9 @@ class SignInBackend(ModelBackend):
 
 @lru_cache(maxsize=4)
 def _user_query(using: str) -> tuple[str, tuple[Any, ...]]:
-    """The question as Django writes it, and its fields in their order; writing it anew takes five times as long as asking it."""
+    """The question as Django writes it, and its fields in their order; writing it anew takes five times as long as
+    asking it.
+    """
     model = get_user_model()
     fields = tuple(field for field in model._meta.concrete_fields if field.name in _FIELDS)
     query = model._default_manager.using(using).filter(username="?").only(*(field.name for field in fields)).query

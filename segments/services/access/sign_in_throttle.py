@@ -1,8 +1,10 @@
-"""Slows down guessing: counts attempts to sign in before anything slow is computed, refuses with 429 and puts lockouts on record.
+"""Slows down guessing: counts attempts to sign in before anything slow is computed, refuses with 429 and puts lockouts
+on record.
 
-Counted are real checks of a password and wrong tokens. Who is signed in by a session, whose credentials are remembered by this process or
-whose token is right never comes here, so nobody who is in is thrown out by somebody else's guessing. Attempts from an address that the
-user signed in from before do not count as attempts from anywhere: an attacker elsewhere can not keep a user out there.
+Counted are real checks of a password and wrong tokens. Who is signed in by a session, whose credentials are remembered
+by this process or whose token is right never comes here, so nobody who is in is thrown out by somebody else's guessing.
+Attempts from an address that the user signed in from before do not count as attempts from anywhere: an attacker
+elsewhere can not keep a user out there.
 """
 
 from __future__ import annotations
@@ -14,7 +16,16 @@ from typing import Any, Final, NoReturn
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from segments.domain.access.sign_in_limits import ADDRESS, KNOWN_ADDRESS_S, MINUTE, PAIR, USER, Kind, Window, address_group
+from segments.domain.access.sign_in_limits import (
+    ADDRESS,
+    KNOWN_ADDRESS_S,
+    MINUTE,
+    PAIR,
+    USER,
+    Kind,
+    Window,
+    address_group,
+)
 from segments.errors import TooManyRequests
 from segments.gateways import attempt_counters
 from segments.gateways.attempt_counters import AttemptCounters
@@ -40,9 +51,14 @@ class SignInThrottle:
     def admit(self, user: str, address: str) -> None:
         """Count one attempt, before it is checked. TooManyRequests with ``retry_after_s`` when there were too many.
 
-        A refused attempt does not count: a program that goes on with an old password stops only itself, not its whole address.
+        A refused attempt does not count: a program that goes on with an old password stops only itself, not its whole
+        address.
         """
-        counters = [(kind, window, _counter(kind, window, key)) for kind, key in self._keys(user, address) for window in kind.windows]
+        counters = [
+            (kind, window, _counter(kind, window, key))
+            for kind, key in self._keys(user, address)
+            for window in kind.windows
+        ]
         for kind, window, counter in counters:
             if self._counters.read(counter) >= window.attempts:
                 self._refuse(kind, window, counter, user, address)
@@ -51,7 +67,9 @@ class SignInThrottle:
                 self._refuse(kind, window, counter, user, address)
 
     def succeeded(self, user: str, address: str) -> None:
-        """The attempt was right: it does not count, the pair begins from nothing, and the address is known for this user."""
+        """The attempt was right: it does not count, the pair begins from nothing, and the address is known for this
+        user.
+        """
         for kind, key in self._keys(user, address):
             for window in kind.windows:
                 counter = _counter(kind, window, key)
@@ -78,14 +96,25 @@ class SignInThrottle:
         raise TooManyRequests("There were too many attempts to sign in.", remedy=again, retry_after_s=wait_s)
 
     def _record(self, kind: Kind, window: Window, counter: str, user: str, address: str, wait_s: int) -> None:
-        """Each lockout once, and of all of them only so many: a record for each attempt would be a way to fill the disk."""
-        if self._counters.add(f"recorded {counter}", window.seconds) > 1 or self._counters.add("recorded", _RECORDED_S) > _RECORDED_MOST:
+        """Each lockout once, and of all of them only so many: a record for each attempt would be a way to fill the
+        disk.
+        """
+        if (
+            self._counters.add(f"recorded {counter}", window.seconds) > 1
+            or self._counters.add("recorded", _RECORDED_S) > _RECORDED_MOST
+        ):
             return
         try:
             who = "a token" if user == TOKENS else _name_of_user(user)
             detail: dict[str, Any] = {"by": kind.name, "attempts": window.attempts, "withinSeconds": window.seconds}
             audit.record(
-                Actor("anonymous", "", address), LOCKED, target=who, outcome="refused", **detail, user=who, retryAfterSeconds=wait_s
+                Actor("anonymous", "", address),
+                LOCKED,
+                target=who,
+                outcome="refused",
+                **detail,
+                user=who,
+                retryAfterSeconds=wait_s,
             )
         except Exception:
             log.exception("A lockout could not be recorded.")

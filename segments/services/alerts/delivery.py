@@ -1,4 +1,6 @@
-"""Sends what is due and writes down what became of it. A receiver that fails gets no other message before that one is due again."""
+"""Sends what is due and writes down what became of it. A receiver that fails gets no other message before that one is
+due again.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ _AT_ONCE: Final = 500
 
 @dataclass(frozen=True)
 class Outgoing:
-    """What sending takes: which addresses may be called, the secret of a webhook by its id (empty: none), who gets mail."""
+    """What sending takes: which addresses may be called, the secret of a webhook by its id (empty: none), who gets
+    mail.
+    """
 
     rules: Rules
     secret_of: Callable[[int], str]
@@ -38,7 +42,9 @@ def deliver(outgoing: Outgoing, clock: Callable[[], datetime]) -> list[str]:
     """Send what is due; a sentence for each message that is given up."""
     until, failed, said = time.monotonic() + _LOOK_S, set[int | None](), list[str]()
     wanted = Q(webhook=None) | Q(webhook__is_enabled=True)
-    due = AlertDelivery.objects.filter(wanted, state=AlertDelivery.State.WAITING, due_at__lte=clock()).select_related("webhook")
+    due = AlertDelivery.objects.filter(wanted, state=AlertDelivery.State.WAITING, due_at__lte=clock()).select_related(
+        "webhook"
+    )
     for message in due.order_by("created_at", "pk")[:_AT_ONCE]:
         if time.monotonic() > until:
             break
@@ -58,7 +64,9 @@ def send(message: AlertDelivery, outgoing: Outgoing, clock: Callable[[], datetim
             _mail(message.event, outgoing.mail_to)
         else:
             message.status = _post(message, outgoing, int(clock().timestamp()))
-        message.error = "" if message.status is None or 200 <= message.status < 300 else f"The receiver answered {message.status}."
+        message.error = (
+            "" if message.status is None or 200 <= message.status < 300 else f"The receiver answered {message.status}."
+        )
     except (PinotAdminError, OSError, ValueError) as error:
         message.error = mask_text(str(error))[:500]
     now = clock()

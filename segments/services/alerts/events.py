@@ -1,4 +1,6 @@
-"""Findings that were opened or closed become events, and each event a message to every receiver that wants it; once, in one transaction."""
+"""Findings that were opened or closed become events, and each event a message to every receiver that wants it; once, in
+one transaction.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,20 @@ _AT_ONCE: Final = 2000
 
 
 def announce(now: datetime, *, by_mail: Wish | None) -> int:
-    """Put a message for every receiver on its way about what was opened or closed since the last look; returns how many events there are.
+    """Put a message for every receiver on its way about what was opened or closed since the last look; returns how many
+    events there are.
 
-    ``by_mail``: what goes out by mail, None: nothing. A finding that closed before the first message about it is never sent.
+    ``by_mail``: what goes out by mail, None: nothing. A finding that closed before the first message about it is never
+    sent.
     """
     Finding.objects.filter(open_notified=False, closed_at__isnull=False).update(open_notified=True, close_notified=True)
     with transaction.atomic():
-        opened = list(Finding.objects.select_for_update().filter(open_notified=False, closed_at=None).order_by("pk")[:_AT_ONCE])
-        over = Finding.objects.select_for_update().filter(open_notified=True, close_notified=False, closed_at__isnull=False)
+        opened = list(
+            Finding.objects.select_for_update().filter(open_notified=False, closed_at=None).order_by("pk")[:_AT_ONCE]
+        )
+        over = Finding.objects.select_for_update().filter(
+            open_notified=True, close_notified=False, closed_at__isnull=False
+        )
         closed = list(over.order_by("pk")[:_AT_ONCE])
         events = [*_events(OPENED, opened), *_events(CLOSED, closed)]
         AlertDelivery.objects.bulk_create(_messages(events, by_mail, now), batch_size=200)
@@ -58,9 +66,12 @@ def _events(what: str, findings: Sequence[Finding]) -> list[dict[str, Any]]:
 def _finding_json(finding: Finding) -> dict[str, Any]:
     closed = finding.closed_at.isoformat() if finding.closed_at else None
     return {
-        "id": finding.pk, "subject": finding.subject, "message": finding.message, "firstSeen": finding.first_seen.isoformat(),
+        "id": finding.pk,
+        "subject": finding.subject,
+        "message": finding.message,
+        "firstSeen": finding.first_seen.isoformat(),
         "closedAt": closed,
-    }  # fmt: skip
+    }
 
 
 def _messages(events: Sequence[dict[str, Any]], by_mail: Wish | None, now: datetime) -> Iterable[AlertDelivery]:

@@ -1,4 +1,6 @@
-"""Findings that no pass over a table makes: pushes that wait or failed, pauses of days, workers that do not work, tasks that fail."""
+"""Findings that no pass over a table makes: pushes that wait or failed, pauses of days, workers that do not work, tasks
+that fail.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ TASK_FAILED: Final = "task-failed"
 _CODES: Final = (PUSH_BLOCKED, PUSH_FAILED, PAUSED_LONG, WORKER, TASK_ENDED, TASK_FAILED)
 #: A failed push is a finding until another one succeeds, for so long.
 _FAILED_SHOWN: Final = timedelta(days=7)
-#: A task that was ended because its time was up is a finding for so long after the last time, and one that fails from the third time on.
+#: A task that was ended because its time was up is a finding for so long after the last time, and one that fails from
+#: the third time on.
 _ENDED_SHOWN_MS: Final = 3_600_000
 _FAILURES: Final = 3
 _Where = tuple[str, str]
@@ -35,8 +38,9 @@ _Where = tuple[str, str]
 
 @dataclass(frozen=True)
 class Watched:
-    """What is looked at: the board of the workers and what it says of the pools, the installation's own cluster, and after how long a pause
-    is a finding."""
+    """What is looked at: the board of the workers and what it says of the pools, the installation's own cluster, and
+    after how long a pause is a finding.
+    """
 
     board: WorkerBoard
     pools: Sequence[PoolState]
@@ -49,7 +53,9 @@ def find(watched: Watched, now: datetime) -> list[str]:
     found: dict[_Where, list[Found]] = defaultdict(list)
     _add_pushes(found, now)
     _add_pauses(found, now, watched.pause_after)
-    found[watched.own_cluster, ""] += [Found(WORKER, s.pool.name, "error", s.problem) for s in watched.pools if not s.ok]
+    found[watched.own_cluster, ""] += [
+        Found(WORKER, s.pool.name, "error", s.problem) for s in watched.pools if not s.ok
+    ]
     with suppress(RedisError, OSError):  # that Redis does not answer is a finding of every pool
         found[watched.own_cluster, ""] += _of_tasks(watched.board, int(now.timestamp() * 1000))
     still_open = Finding.objects.filter(closed_at=None, code__in=_CODES)
@@ -69,12 +75,16 @@ def _add_pushes(found: dict[_Where, list[Found]], now: datetime) -> None:
         code = PUSH_BLOCKED if push.state == Push.State.BLOCKED else PUSH_FAILED
         what = "is blocked by the table's checks and waits for a decision" if code == PUSH_BLOCKED else "failed"
         message = f"Push {push.pk} of {push.table_name} {what}: {push.error or 'see its page.'}"
-        found[push.cluster, TableName(push.table_name, OFFLINE).typed].append(Found(code, str(push.pk), "error", message))
+        found[push.cluster, TableName(push.table_name, OFFLINE).typed].append(
+            Found(code, str(push.pk), "error", message)
+        )
 
 
 def _is_overtaken(push: Push) -> bool:
     """Did a later push of the table succeed?"""
-    later = Push.objects.filter(cluster=push.cluster, table_name=push.table_name, state=Push.State.DONE, created_at__gt=push.created_at)
+    later = Push.objects.filter(
+        cluster=push.cluster, table_name=push.table_name, state=Push.State.DONE, created_at__gt=push.created_at
+    )
     return push.state == Push.State.FAILED and later.exists()
 
 

@@ -1,4 +1,6 @@
-"""Webhooks as administrators handle them: add, change, remove, test. The secret is made here, shown once, and kept in a private file."""
+"""Webhooks as administrators handle them: add, change, remove, test. The secret is made here, shown once, and kept in a
+private file.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def find_webhook(hook_id: int) -> Webhook:
 
 
 def add_webhook(kept: Kept, spec: WebhookSpec, actor: Actor) -> tuple[Webhook, str]:
-    """The webhook and its secret, which nobody is shown again. InvalidInput; StateConflict when the name is taken; TooManyRequests."""
+    """The webhook and its secret, which nobody is shown again. InvalidInput; StateConflict when the name is taken;
+    TooManyRequests.
+    """
     _check(kept, spec)
     if Webhook.objects.count() >= _MOST:
         raise TooManyRequests(f"There are {_MOST} webhooks already.", remedy="Remove one that is not needed.")
@@ -72,7 +76,9 @@ def add_webhook(kept: Kept, spec: WebhookSpec, actor: Actor) -> tuple[Webhook, s
             row = Webhook.objects.create(**_values(spec))
             _keep_secret(kept, row.pk, secret)
     except IntegrityError as error:
-        raise StateConflict(f"There is a webhook '{spec.name}' already.", remedy="Choose another name.", field="name") from error
+        raise StateConflict(
+            f"There is a webhook '{spec.name}' already.", remedy="Choose another name.", field="name"
+        ) from error
     audit.record(actor, "addWebhook", target=row.name, after=_shown(row))
     return row, secret
 
@@ -90,8 +96,12 @@ def change_webhook(kept: Kept, hook_id: int, spec: WebhookSpec, actor: Actor) ->
             if spec.secret:
                 _keep_secret(kept, row.pk, spec.secret)
     except IntegrityError as error:
-        raise StateConflict(f"There is a webhook '{spec.name}' already.", remedy="Choose another name.", field="name") from error
-    audit.record(actor, "changeWebhook", target=row.name, before=before, after=_shown(row), secretChanged=bool(spec.secret))
+        raise StateConflict(
+            f"There is a webhook '{spec.name}' already.", remedy="Choose another name.", field="name"
+        ) from error
+    audit.record(
+        actor, "changeWebhook", target=row.name, before=before, after=_shown(row), secretChanged=bool(spec.secret)
+    )
     return row
 
 
@@ -109,23 +119,32 @@ def prepare_test(hook_id: int, actor: Actor, now: datetime) -> AlertDelivery:
     """A message that says it is a test, ready to be sent. NotFound."""
     row, event_id = find_webhook(hook_id), str(uuid.uuid4())
     of = {"cluster": row.cluster, "table": "", "kind": "test", "severity": "warning"}
-    event = {**event_of(event_id, "test", [], of=of), "message": f"A test of the webhook {row.name}, asked for by {actor.name}."}
+    event = {
+        **event_of(event_id, "test", [], of=of),
+        "message": f"A test of the webhook {row.name}, asked for by {actor.name}.",
+    }
     audit.record(actor, "testWebhook", target=row.name, event=event_id)
     # Not for the schedule: who asked waits for it.
-    return AlertDelivery.objects.create(webhook=row, event_id=event_id, event=event, created_at=now, due_at=now + _TESTED)
+    return AlertDelivery.objects.create(
+        webhook=row, event_id=event_id, event=event, created_at=now, due_at=now + _TESTED
+    )
 
 
 def secret_of(data_dir: Path, hook_id: int) -> str:
     """The secret. InvalidInput when it is not in the file any more."""
     secret = str(read_json(data_dir / FILE).get(str(hook_id), ""))
     if not secret:
-        raise InvalidInput(f"The secret of webhook {hook_id} is not in {FILE} of the data directory.", remedy="Give it a new one.")
+        raise InvalidInput(
+            f"The secret of webhook {hook_id} is not in {FILE} of the data directory.", remedy="Give it a new one."
+        )
     return secret
 
 
 def _check(kept: Kept, spec: WebhookSpec) -> None:
     if not spec.name or len(spec.name) > _LONGEST_NAME or not spec.name.isprintable():
-        raise InvalidInput(f"A name has 1 to {_LONGEST_NAME} printable characters.", remedy="Give another name.", field="name")
+        raise InvalidInput(
+            f"A name has 1 to {_LONGEST_NAME} printable characters.", remedy="Give another name.", field="name"
+        )
     check_wish(spec.tables, spec.cluster, spec.severity)
     if spec.secret and (len(spec.secret) < _SHORTEST_SECRET or len(spec.secret) > 500):
         text = f"A secret has {_SHORTEST_SECRET} to 500 characters."
@@ -151,8 +170,12 @@ def _keep_secret(kept: Kept, hook_id: int, secret: str) -> None:
 def _shown(row: Webhook) -> dict[str, object]:
     """For the audit, which everybody reads: paths of some receivers are their secret."""
     return {
-        "url": shown_url(row.url), "tables": row.tables, "cluster": row.cluster, "severity": row.severity, "enabled": row.is_enabled,
-    }  # fmt: skip
+        "url": shown_url(row.url),
+        "tables": row.tables,
+        "cluster": row.cluster,
+        "severity": row.severity,
+        "enabled": row.is_enabled,
+    }
 
 
 def shown_url(url: str) -> str:

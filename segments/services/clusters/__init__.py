@@ -1,1 +1,3 @@
-"""The clusters that this installation drives, their settings and instances: what a person says about one is checked before anything connects."""
+"""The clusters that this installation drives, their settings and instances: what a person says about one is checked
+before anything connects.
+"""

@@ -27,7 +27,9 @@ class BrokerRef:
 
 
 def brokers_by_tenant(ctx: Context, state: str | None = None) -> dict[str, list[BrokerRef]]:
-    """{tenant: brokers}. ``state`` ONLINE: those that are alive, OFFLINE: the others, None: all. InvalidInput for other words."""
+    """{tenant: brokers}. ``state`` ONLINE: those that are alive, OFFLINE: the others, None: all. InvalidInput for other
+    words.
+    """
     wanted = state.upper() if state else None
     if wanted not in _STATES:
         raise InvalidInput(f"A broker's state is not '{state}'.", remedy="Use ONLINE or OFFLINE, or leave it out.")
@@ -55,7 +57,9 @@ def brokers_by_table(ctx: Context, state: str | None = None) -> dict[str, list[B
 
 
 def live_brokers(ctx: Context, tables: Iterable[str] = ()) -> dict[str, list[BrokerRef]]:
-    """{typed table: live brokers} of the tables named (raw or typed names), or of all. Names that no table has are left out."""
+    """{typed table: live brokers} of the tables named (raw or typed names), or of all. Names that no table has are left
+    out.
+    """
     brokers, asked = _all(brokers_by_tenant(ctx, "ONLINE").values()), set(tables)
     known = sorted(ctx.store.children(paths.TABLE_CONFIGS))
     return {t: brokers for t in known if not asked or t in asked or split_table_name(t)[0] in asked}

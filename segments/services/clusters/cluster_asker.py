@@ -1,4 +1,6 @@
-"""What an asker over console and REST may not do with the secrets of clusters: read them by way of a cluster of their own."""
+"""What an asker over console and REST may not do with the secrets of clusters: read them by way of a cluster of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ from segments.services.clusters.clusters import ClusterSpec
 
 
 def check_asker(user: Any, spec: ClusterSpec, row: Cluster | None) -> None:
-    """Forbidden, unless ``user`` is a superuser, for naming a place of a secret (by which any file or variable of ours could be sent away),
-    and for sending a secret that is kept to another host. ``row`` is the cluster as it was, None for a new one.
+    """Forbidden, unless ``user`` is a superuser, for naming a place of a secret (by which any file or variable of ours
+    could be sent away), and for sending a secret that is kept to another host. ``row`` is the cluster as it was, None
+    for a new one.
     """
     if getattr(user, "is_superuser", False):
         return
@@ -31,7 +34,11 @@ def check_asker(user: Any, spec: ClusterSpec, row: Cluster | None) -> None:
 
 def _check_place(field: str, given: str, kept: str) -> None:
     if given and given != kept:
-        raise Forbidden("Only a superuser may name a place where a secret is.", remedy="Give the password or token itself.", field=field)
+        raise Forbidden(
+            "Only a superuser may name a place where a secret is.",
+            remedy="Give the password or token itself.",
+            field=field,
+        )
 
 
 def _check_hosts(field: str, foreign: set[str]) -> None:

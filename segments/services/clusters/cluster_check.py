@@ -1,4 +1,6 @@
-"""Asks a Pinot cluster everything that must be right before it can be driven: one sentence for each answer, whatever goes wrong."""
+"""Asks a Pinot cluster everything that must be right before it can be driven: one sentence for each answer, whatever
+goes wrong.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class CheckStep:
 
 @dataclass(frozen=True)
 class ClusterCheck:
-    """What a look at a cluster found; ``state`` as in ``Cluster.State``, ``named``: what the controller calls its cluster."""
+    """What a look at a cluster found; ``state`` as in ``Cluster.State``, ``named``: what the controller calls its
+    cluster.
+    """
 
     cluster: str
     state: str
@@ -83,13 +87,21 @@ def check_row(row: Cluster, data_dir: Path) -> ClusterCheck:
 
 def note_check(row: Cluster, found: ClusterCheck) -> None:
     """Write down in the row what was found."""
-    note_state(row.name, found.state, found.error, version=found.version, pinot_name="" if row.pinot_name else found.named)
+    note_state(
+        row.name, found.state, found.error, version=found.version, pinot_name="" if row.pinot_name else found.named
+    )
 
 
 def try_row(row: Cluster, data_dir: Path, typed: Mapping[str, str] | None = None) -> ClusterCheck:
-    """The same, writing nothing: the row need not be stored, and ``typed`` ({part: secret}) takes the place of secrets that are."""
+    """The same, writing nothing: the row need not be stored, and ``typed`` ({part: secret}) takes the place of secrets
+    that are.
+    """
     seen = _Seen([], typed=typed or {})
-    answering = [controller for url in row.controller_urls if (controller := _ask_controller(row, data_dir, url, seen)) is not None]
+    answering = [
+        controller
+        for url in row.controller_urls
+        if (controller := _ask_controller(row, data_dir, url, seen)) is not None
+    ]
     _note_encryption(row, seen)
     if answering:
         # One address that answers is enough to work with; the others are told of in their steps.
@@ -120,15 +132,23 @@ def _ask_controller(row: Cluster, data_dir: Path, url: str, seen: _Seen) -> Pino
         return None
     seen.named, seen.version = named, seen.version or version
     known = "" if parse_version(version) else ", which is no version that we can read"
-    seen.steps.append(CheckStep(name, True, f"Answers for the Pinot cluster '{named}', version {version or 'unknown'}{known}."))
+    seen.steps.append(
+        CheckStep(name, True, f"Answers for the Pinot cluster '{named}', version {version or 'unknown'}{known}.")
+    )
     return controller
 
 
 def _hurried(connection: Connection, url: str) -> Connection:
     return Connection(
-        name=connection.name, urls=(url,), cluster=connection.cluster, is_controller=connection.is_controller,
-        credentials=connection.credentials, tls=connection.tls, connect_s=min(connection.connect_s, 3.0), read_s=_PATIENCE_S,
-    )  # fmt: skip
+        name=connection.name,
+        urls=(url,),
+        cluster=connection.cluster,
+        is_controller=connection.is_controller,
+        credentials=connection.credentials,
+        tls=connection.tls,
+        connect_s=min(connection.connect_s, 3.0),
+        read_s=_PATIENCE_S,
+    )
 
 
 def _note_encryption(row: Cluster, seen: _Seen) -> None:
@@ -136,17 +156,23 @@ def _note_encryption(row: Cluster, seen: _Seen) -> None:
     if any(a.scheme == "https" for a in addresses) and row.tls_insecure:
         text = "Certificates are not checked: anybody in between can read and change what is sent."
         seen.steps.append(CheckStep("certificates", None, text, "Give the file of the authority instead (--tls-ca)."))
-    open_hosts = [a.hostname for a in addresses if a.scheme == "http" and a.hostname not in ("localhost", "127.0.0.1", "::1")]
+    open_hosts = [
+        a.hostname for a in addresses if a.scheme == "http" and a.hostname not in ("localhost", "127.0.0.1", "::1")
+    ]
     if row.auth and open_hosts:
         seen.steps.append(
-            CheckStep("encryption", None, f"Credentials are sent to {open_hosts[0]} unencrypted.", "Use https where you can.")
+            CheckStep(
+                "encryption", None, f"Credentials are sent to {open_hosts[0]} unencrypted.", "Use https where you can."
+            )
         )
 
 
 def _ask_zookeeper(row: Cluster, data_dir: Path, controller: PinotController | None, seen: _Seen) -> None:
     named = row.zookeeper_cluster or row.pinot_name or seen.named
     if not named:
-        seen.steps.append(CheckStep("zookeeper", None, "Not asked: the cluster's name is known from its controller only.", "Name it."))
+        seen.steps.append(
+            CheckStep("zookeeper", None, "Not asked: the cluster's name is known from its controller only.", "Name it.")
+        )
         return
     store = zookeeper_of(row, data_dir, lambda: named, seen.typed)
     try:
@@ -158,15 +184,23 @@ def _ask_zookeeper(row: Cluster, data_dir: Path, controller: PinotController | N
     finally:
         store.close()
     if is_same is False:
-        text = f"ZooKeeper at {row.zookeeper} holds another cluster '{named}' than the one that the controller works with."
-        seen.wrong("zookeeper", PinotAdminError(text, remedy="Correct its address, its path or the cluster's name."), WRONG_CLUSTER)
+        text = (
+            f"ZooKeeper at {row.zookeeper} holds another cluster '{named}' than the one that the controller works with."
+        )
+        seen.wrong(
+            "zookeeper",
+            PinotAdminError(text, remedy="Correct its address, its path or the cluster's name."),
+            WRONG_CLUSTER,
+        )
         return
     told = "" if is_same else " Whether it is the controller's could not be compared."
     seen.steps.append(CheckStep("zookeeper", True, f"Holds the cluster '{named}' with {tables} tables.{told}"))
 
 
 def _is_same(controller: PinotController, store: Store, named: str) -> bool | None:
-    """Do both show the same write of the same znode? The number of a write is another one in every other ensemble. None: not to be told."""
+    """Do both show the same write of the same znode? The number of a write is another one in every other ensemble.
+    None: not to be told.
+    """
     path = f"{paths.CLUSTER_CONFIGS}/{named}"
     for _ in range(_TRIES):
         try:
@@ -181,7 +215,9 @@ def _is_same(controller: PinotController, store: Store, named: str) -> bool | No
 
 
 def _ask_broker(row: Cluster, data_dir: Path, seen: _Seen) -> None:
-    broker = HttpPinotController(_hurried(connection_of(row, data_dir, broker_url=row.broker_url, typed=seen.typed), row.broker_url))
+    broker = HttpPinotController(
+        _hurried(connection_of(row, data_dir, broker_url=row.broker_url, typed=seen.typed), row.broker_url)
+    )
     try:
         broker.text("/health")
     except PinotAdminError as error:

@@ -21,9 +21,22 @@ from segments.store.on_zookeeper.login import DIGEST, ZooKeeperLogin
 
 #: What makes connections different; the rest of the row is what was found out with them.
 CONFIGURED: Final = (
-    "controller_urls", "broker_url", "zookeeper", "zookeeper_cluster", "zookeeper_user", "zookeeper_source", "deep_store_url",
-    "auth", "auth_user", "auth_source", "tls_ca", "tls_cert", "tls_key", "tls_insecure", "configured_at",
-)  # fmt: skip
+    "controller_urls",
+    "broker_url",
+    "zookeeper",
+    "zookeeper_cluster",
+    "zookeeper_user",
+    "zookeeper_source",
+    "deep_store_url",
+    "auth",
+    "auth_user",
+    "auth_source",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+    "tls_insecure",
+    "configured_at",
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +60,9 @@ _installation: list[Callable[[], Installation]] = []
 
 def _deep_store(row: Cluster, own_url: str) -> DeepStore:
     """The cluster's own, else a folder of the installation's, which may have none."""
-    return DeepStore(row.deep_store_url) if row.deep_store_url else open_deep_store(own_url).below(f"CLUSTERS/{row.name}")
+    return (
+        DeepStore(row.deep_store_url) if row.deep_store_url else open_deep_store(own_url).below(f"CLUSTERS/{row.name}")
+    )
 
 
 def bind(build: Callable[[], Installation]) -> None:
@@ -103,13 +118,19 @@ class PinotParts:
         return HttpPinotController(connection_of(row, installation.data_dir, broker_url=row.broker_url))
 
 
-def zookeeper_of(row: Cluster, data_dir: Path, cluster: Callable[[], str], typed: Mapping[str, str] = _NONE) -> PinotZooKeeper:
-    """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened. ``typed``: see ``connection_of``."""
+def zookeeper_of(
+    row: Cluster, data_dir: Path, cluster: Callable[[], str], typed: Mapping[str, str] = _NONE
+) -> PinotZooKeeper:
+    """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened. ``typed``: see
+    ``connection_of``.
+    """
 
     def login() -> ZooKeeperLogin:
         way = ZooKeeperLogin()
         if address:
-            way = ZooKeeperLogin(tls=True, ca=row.tls_ca, certificate=row.tls_cert, key=row.tls_key, insecure=row.tls_insecure)
+            way = ZooKeeperLogin(
+                tls=True, ca=row.tls_ca, certificate=row.tls_cert, key=row.tls_key, insecure=row.tls_insecure
+            )
         if not row.zookeeper_user:
             return way
         password = typed.get(ZOOKEEPER) or find_secret(data_dir, row.name + ZOOKEEPER, row.zookeeper_source)
@@ -120,13 +141,17 @@ def zookeeper_of(row: Cluster, data_dir: Path, cluster: Callable[[], str], typed
     return PinotZooKeeper(address or row.zookeeper, cluster, login=login)
 
 
-def connection_of(row: Cluster, data_dir: Path, *, broker_url: str = "", typed: Mapping[str, str] = _NONE) -> Connection:
+def connection_of(
+    row: Cluster, data_dir: Path, *, broker_url: str = "", typed: Mapping[str, str] = _NONE
+) -> Connection:
     """How to reach the cluster's controller, or its broker. ``typed``: {part: secret} to try instead of those kept."""
 
     def credentials() -> Credentials:
         if not row.auth:
             return Credentials()
-        return Credentials(row.auth, row.auth_user, typed.get(CONTROLLER) or find_secret(data_dir, row.name, row.auth_source))
+        return Credentials(
+            row.auth, row.auth_user, typed.get(CONTROLLER) or find_secret(data_dir, row.name, row.auth_source)
+        )
 
     return Connection(
         name=row.name,

@@ -1,4 +1,6 @@
-"""Secrets of Pinot clusters: in a private file of the data directory, or where the person said; never in database, log, URL or answer."""
+"""Secrets of Pinot clusters: in a private file of the data directory, or where the person said; never in database, log,
+URL or answer.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,17 @@ def find_secret(data_dir: Path, cluster: str, source: str, environ: Mapping[str,
     """The secret as its source names it; ``cluster`` with ``ZOOKEEPER`` behind it: of its ZooKeeper. ControllerFault,
     saying where it was looked for, when it is not there."""
     if source.startswith(ENV):
-        secret, where = environ.get(source.removeprefix(ENV), ""), f"the environment variable {source.removeprefix(ENV)}"
+        secret, where = (
+            environ.get(source.removeprefix(ENV), ""),
+            f"the environment variable {source.removeprefix(ENV)}",
+        )
     elif source.startswith(FROM_FILE):
         secret, where = _content(source.removeprefix(FROM_FILE)), f"the file {source.removeprefix(FROM_FILE)}"
     else:
-        secret, where = str(read_json(data_dir / FILE).get(cluster, "")), f"the private file {FILE} of the data directory"
+        secret, where = (
+            str(read_json(data_dir / FILE).get(cluster, "")),
+            f"the private file {FILE} of the data directory",
+        )
     if not secret:
         name, _, part = cluster.partition("/")
         text = f"The secret of cluster '{name}'{' for its ZooKeeper' if part else ''} is not in {where}."

@@ -45,7 +45,9 @@ def set_settings(ctx: Context, changes: Mapping[str, str], *, actor: Actor) -> N
         pinot_operations.set_settings(ctx, changes, before=before, actor=actor)
         return
     _change(ctx, dict(changes))
-    audit.record(actor, "setClusterConfigs", cluster=ctx.cluster, changes=dict(changes), **recorded_change(before, dict(changes)))
+    audit.record(
+        actor, "setClusterConfigs", cluster=ctx.cluster, changes=dict(changes), **recorded_change(before, dict(changes))
+    )
 
 
 def remove_setting(ctx: Context, key: str, *, actor: Actor) -> None:

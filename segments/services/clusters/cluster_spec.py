@@ -1,4 +1,6 @@
-"""A Pinot cluster as it is asked for, and what can not be: addresses, credentials and files are looked at before a row is written."""
+"""A Pinot cluster as it is asked for, and what can not be: addresses, credentials and files are looked at before a row
+is written.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,10 @@ _MOST_URLS: Final = 20
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """A Pinot cluster as it is asked for. ``secret`` is given as text (kept in a private file), or named by ``secret_source``
-    (``env:NAME`` or ``file:PATH``); both empty keep what is stored when the cluster is changed. ``zookeeper_secret`` likewise."""
+    """A Pinot cluster as it is asked for. ``secret`` is given as text (kept in a private file), or named by
+    ``secret_source`` (``env:NAME`` or ``file:PATH``); both empty keep what is stored when the cluster is changed.
+    ``zookeeper_secret`` likewise.
+    """
 
     name: str
     controller_urls: tuple[str, ...]
@@ -47,19 +51,28 @@ class ClusterSpec:
 
 
 def row_values(spec: ClusterSpec, known_source: str = "", known_zookeeper: str = "") -> dict[str, Any]:
-    """Column values of a valid specification; InvalidInput, naming the ``field``, for any other. ``known_source``, ``known_zookeeper``:
-    where the secrets of controller and ZooKeeper were so far."""
+    """Column values of a valid specification; InvalidInput, naming the ``field``, for any other. ``known_source``,
+    ``known_zookeeper``: where the secrets of controller and ZooKeeper were so far.
+    """
     if not _NAME.match(spec.name):
-        raise _bad("name", f"'{spec.name}' can not be the name of a cluster", "Use letters, digits, '-' and '_', 64 at most.")
+        raise _bad(
+            "name", f"'{spec.name}' can not be the name of a cluster", "Use letters, digits, '-' and '_', 64 at most."
+        )
     urls = tuple(dict.fromkeys(_address("controller_urls", url) for url in spec.controller_urls))
     if not urls:
-        raise _bad("controller_urls", "A Pinot cluster needs the address of its controller", "Give one, such as http://host:9000.")
+        raise _bad(
+            "controller_urls",
+            "A Pinot cluster needs the address of its controller",
+            "Give one, such as http://host:9000.",
+        )
     _check_zookeeper(spec)
     _check_files(spec)
     if spec.deep_store_url:
         _check_deep_store(spec.deep_store_url)
     if len(urls) > _MOST_URLS:
-        raise _bad("controller_urls", f"{len(urls)} addresses of controllers are too many", f"Give at most {_MOST_URLS}.")
+        raise _bad(
+            "controller_urls", f"{len(urls)} addresses of controllers are too many", f"Give at most {_MOST_URLS}."
+        )
     values = {
         "kind": Cluster.Kind.PINOT,
         "controller_urls": list(urls),
@@ -105,7 +118,9 @@ def _zookeeper_source(spec: ClusterSpec, known_source: str) -> str:
     """A digest login: ZooKeeper takes any, and shows it what its ACLs allow. ``sasl:`` before the user: DIGEST-MD5."""
     if not spec.zookeeper_user:
         if spec.zookeeper_secret or spec.zookeeper_secret_source:
-            raise _bad("zookeeper_user", "A password for ZooKeeper is given, but no user", "Give the user of the digest login.")
+            raise _bad(
+                "zookeeper_user", "A password for ZooKeeper is given, but no user", "Give the user of the digest login."
+            )
         return ""
     user = spec.zookeeper_user.removeprefix(f"{SASL}:")
     if not user or ":" in user or not user.isprintable():
@@ -122,7 +137,11 @@ def _source_of(name: str, secret: str, given: str, known: str) -> str:
         raise _bad(f"{name}_source", "The secret is given, and also where it is", "Give one of the two.")
     if secret:
         if not secret.isprintable():
-            raise _bad(name, "The secret holds characters that no header can", "Check that it was copied whole, without line breaks.")
+            raise _bad(
+                name,
+                "The secret holds characters that no header can",
+                "Check that it was copied whole, without line breaks.",
+            )
         return STORED
     source = given or known
     if source == STORED and known == STORED:
@@ -146,7 +165,11 @@ def _address(name: str, text: str) -> str:
         raise _bad(name, "An address must not hold credentials", "Give user and secret as credentials instead.")
     is_wrong = parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or port == 0
     if is_wrong or len(url) > _LONGEST_URL or not url.isascii() or not url.isprintable() or " " in url:
-        raise _bad(name, f"'{text[:200]}' is no address of a controller or broker", "Use http://host:port or https://host:port.")
+        raise _bad(
+            name,
+            f"'{text[:200]}' is no address of a controller or broker",
+            "Use http://host:port or https://host:port.",
+        )
     return url
 
 
@@ -167,11 +190,17 @@ def _check_files(spec: ClusterSpec) -> None:
     for name in ("tls_ca", "tls_cert", "tls_key"):
         path = getattr(spec, name)
         if path and not (Path(path).is_absolute() and Path(path).is_file()):
-            raise _bad(name, f"'{path}' is no file", "Give the whole path of a PEM file that web, worker and mirror can read.")
+            raise _bad(
+                name, f"'{path}' is no file", "Give the whole path of a PEM file that web, worker and mirror can read."
+            )
     if spec.tls_key and not spec.tls_cert:
         raise _bad("tls_cert", "A key without a certificate proves nothing", "Give the file of the certificate too.")
     if spec.tls_ca and spec.tls_insecure:
-        raise _bad("tls_insecure", "Certificates are either checked against your authorities or not at all", "Leave one of the two.")
+        raise _bad(
+            "tls_insecure",
+            "Certificates are either checked against your authorities or not at all",
+            "Leave one of the two.",
+        )
 
 
 def _check_deep_store(url: str) -> None:
@@ -179,7 +208,9 @@ def _check_deep_store(url: str) -> None:
         DeepStore(url)
     except InvalidInput as error:
         raise _bad(
-            "deep_store_url", error.message.rstrip("."), "Use file:///path, s3://bucket/path or another that pyarrow knows."
+            "deep_store_url",
+            error.message.rstrip("."),
+            "Use file:///path, s3://bucket/path or another that pyarrow knows.",
         ) from error
 
 

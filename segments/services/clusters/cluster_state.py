@@ -12,7 +12,9 @@ _LONGEST = 2000
 
 
 def note_state(cluster: str, state: str, error: str = "", **learnt: str) -> None:
-    """The controller's state now; ``state_since`` changes with the state only. ``learnt``: version, pinot_name (empty: no change)."""
+    """The controller's state now; ``state_since`` changes with the state only. ``learnt``: version, pinot_name (empty:
+    no change).
+    """
     row = Cluster.objects.filter(name=cluster).only("state", "state_since").first()
     if row is None:
         return

@@ -1,4 +1,6 @@
-"""Clusters as people handle them: add, change, check, list and remove. Removing forgets ours; Pinot itself is never touched."""
+"""Clusters as people handle them: add, change, check, list and remove. Removing forgets ours; Pinot itself is never
+touched.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,23 @@ from segments.services.core.context import Actor
 from segments.store import paths
 
 __all__ = [
-    "CheckStep", "ClusterCheck", "ClusterSpec", "add_cluster", "change_cluster", "check_cluster", "list_clusters", "note_check",
-    "remove_cluster", "try_cluster",
-]  # fmt: skip
+    "CheckStep",
+    "ClusterCheck",
+    "ClusterSpec",
+    "add_cluster",
+    "change_cluster",
+    "check_cluster",
+    "list_clusters",
+    "note_check",
+    "remove_cluster",
+    "try_cluster",
+]
 
 
 def add_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
-    """Add a Pinot cluster. InvalidInput for values that can not be, StateConflict when the name is taken. Asks nobody: check it then."""
+    """Add a Pinot cluster. InvalidInput for values that can not be, StateConflict when the name is taken. Asks nobody:
+    check it then.
+    """
     values = row_values(spec)
     require_free_name(spec.name)
     try:
@@ -33,7 +45,9 @@ def add_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
             row = Cluster.objects.create(name=spec.name, configured_at=timezone.now(), **values)
             _keep_secrets(spec, values)  # after the name is ours, and before anybody sees the row
     except IntegrityError as error:
-        raise StateConflict(f"There is a cluster '{spec.name}' already.", remedy="Choose another name.", field="name") from error
+        raise StateConflict(
+            f"There is a cluster '{spec.name}' already.", remedy="Choose another name.", field="name"
+        ) from error
     audit.record(actor, "addCluster", cluster=spec.name, target=spec.name, **_shown(row))
     return row
 
@@ -41,13 +55,16 @@ def add_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
 def require_free_name(name: str) -> None:
     """StateConflict when there is a cluster of that name, in whatever case."""
     if Cluster.objects.filter(name__iexact=name).exists() or name.lower() == installation().own_name.lower():
-        raise StateConflict(f"There is a cluster '{name}' already.", remedy="Choose another name, or change that one.", field="name")
+        raise StateConflict(
+            f"There is a cluster '{name}' already.", remedy="Choose another name, or change that one.", field="name"
+        )
 
 
 def change_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
     """Change how a Pinot cluster is reached; connections are made anew within seconds. NotFound, InvalidInput.
 
-    It stays the same Pinot cluster: a controller of another one is refused when it is asked. Remove the row and add it anew for that.
+    It stays the same Pinot cluster: a controller of another one is refused when it is asked. Remove the row and add it
+    anew for that.
     """
     row = _pinot_row(spec.name)
     before = _shown(row)
@@ -60,14 +77,20 @@ def change_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
     after = _shown(row)
     changed = {name: value for name, value in after.items() if before[name] != value}
     audit.record(
-        actor, "changeCluster", cluster=row.name, target=row.name, **changed, secret_changed=bool(spec.secret or spec.zookeeper_secret)
+        actor,
+        "changeCluster",
+        cluster=row.name,
+        target=row.name,
+        **changed,
+        secret_changed=bool(spec.secret or spec.zookeeper_secret),
     )
     return row
 
 
 def try_cluster(spec: ClusterSpec) -> ClusterCheck:
-    """Ask a cluster as it would be after this was added or changed; nothing is written. InvalidInput, StateConflict as for adding, and
-    Forbidden as for changing. Never raises for what it finds."""
+    """Ask a cluster as it would be after this was added or changed; nothing is written. InvalidInput, StateConflict as
+    for adding, and Forbidden as for changing. Never raises for what it finds.
+    """
     row, data_dir = Cluster.objects.filter(name=spec.name).first(), installation().data_dir
     if row is not None:
         _pinot_row(spec.name)
@@ -84,8 +107,9 @@ def note_check(name: str, found: ClusterCheck, actor: Actor) -> None:
 
 
 def check_cluster(name: str, actor: Actor | None = None) -> ClusterCheck:
-    """Ask the cluster: controller reachable, credentials, certificate, version, the cluster we know, ZooKeeper the same? Writes the
-    row's state. NotFound; never raises for what it finds."""
+    """Ask the cluster: controller reachable, credentials, certificate, version, the cluster we know, ZooKeeper the
+    same? Writes the row's state. NotFound; never raises for what it finds.
+    """
     found = check_row(_pinot_row(name), installation().data_dir)
     if actor is not None:
         audit.record(actor, "checkCluster", cluster=name, target=name, state=found.state, version=found.version)
@@ -99,8 +123,9 @@ def list_clusters() -> list[Cluster]:
 
 
 def remove_cluster(name: str, actor: Actor) -> None:
-    """Forget a Pinot cluster: row, mirror, secret, what we keep of it in our own ZooKeeper. Pinot is not touched. NotFound; Forbidden for
-    the embedded cluster. What was audited and pushed stays on record."""
+    """Forget a Pinot cluster: row, mirror, secret, what we keep of it in our own ZooKeeper. Pinot is not touched.
+    NotFound; Forbidden for the embedded cluster. What was audited and pushed stays on record.
+    """
     row, parts = _pinot_row(name), installation()
     parts.own_store().delete_tree(paths.cluster_root(name))
     row.delete()
@@ -133,7 +158,8 @@ def _pinot_row(name: str) -> Cluster:
     row = Cluster.objects.filter(name=name).first()
     if name == installation().own_name or (row is not None and not row.is_pinot):
         raise Forbidden(
-            f"'{name}' is the installation's own cluster.", remedy="Only clusters of kind pinot are added, changed and removed."
+            f"'{name}' is the installation's own cluster.",
+            remedy="Only clusters of kind pinot are added, changed and removed.",
         )
     if row is None:
         raise NotFound(f"Cluster '{name}' does not exist.", remedy="See 'cluster list'.")

@@ -18,7 +18,12 @@ from segments.store.records.instances import parse_config
 from segments.store.update import update_record
 
 Kind = Literal["Server", "Broker", "Controller", "Minion"]
-_KINDS: Final[dict[str, Kind]] = {"SERVER": "Server", "BROKER": "Broker", "CONTROLLER": "Controller", "MINION": "Minion"}
+_KINDS: Final[dict[str, Kind]] = {
+    "SERVER": "Server",
+    "BROKER": "Broker",
+    "CONTROLLER": "Controller",
+    "MINION": "Minion",
+}
 _PORTS: Final = 65_535
 
 
@@ -50,13 +55,19 @@ def instance_json(ctx: Context, name: str) -> dict[str, Any]:
 
 
 def add_instance(ctx: Context, *, host: str, port: int, kind: str, tags: Sequence[str], actor: Actor) -> str:
-    """Register an instance that has not joined yet; returns its name. InvalidInput, StateConflict when it is known already."""
+    """Register an instance that has not joined yet; returns its name. InvalidInput, StateConflict when it is known
+    already.
+    """
     if kind.upper() not in _KINDS or not host.strip() or "/" in host or not 0 < port <= _PORTS:
-        raise InvalidInput("An instance has a host, a port and a type.", remedy="type is SERVER, BROKER, CONTROLLER or MINION.")
+        raise InvalidInput(
+            "An instance has a host, a port and a type.", remedy="type is SERVER, BROKER, CONTROLLER or MINION."
+        )
     if ctx.pinot is not None:
         return pinot_operations.add_instance(ctx, host=host.strip(), port=port, kind=kind, tags=tags, actor=actor)
     name = instance_name(_KINDS[kind.upper()], host.strip(), port)
-    record = replace(ZNRecord(name, {"HELIX_HOST": host.strip(), "HELIX_PORT": str(port)}), lists={"TAG_LIST": list(tags)})
+    record = replace(
+        ZNRecord(name, {"HELIX_HOST": host.strip(), "HELIX_PORT": str(port)}), lists={"TAG_LIST": list(tags)}
+    )
     try:
         ctx.store.create(paths.participant(name), record)
     except Conflict as error:
@@ -68,8 +79,8 @@ def add_instance(ctx: Context, *, host: str, port: int, kind: str, tags: Sequenc
 def set_instance_state(ctx: Context, name: str, *, is_enabled: bool, actor: Actor) -> None:
     """Drain a server (disable), or let it serve again (enable). NotFound when it never joined.
 
-    A drained server gets no queries where another replica can answer, and no new segments; what it consumes goes on. It can be stopped then
-    without anybody noticing.
+    A drained server gets no queries where another replica can answer, and no new segments; what it consumes goes on. It
+    can be stopped then without anybody noticing.
     """
     if ctx.pinot is not None:
         pinot_operations.set_instance_state(ctx, name, is_enabled=is_enabled, actor=actor)

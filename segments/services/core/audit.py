@@ -22,12 +22,24 @@ LARGEST_DETAIL: Final = 256 << 10
 _LONGEST_KEY: Final = 200
 
 
-def record(actor: Actor, action: str, *, cluster: str = "", target: str = "", outcome: str = "done", **detail: Any) -> AuditEvent:
-    """Append one event. ``outcome`` is done, refused or failed; ``detail`` must be JSON-ready; secrets in it are masked."""
-    event = cut(AuditEvent(
-        actor=actor.name, action=action, cluster=cluster, target=target, outcome=outcome, reason=actor.reason, address=actor.address,
-        detail=mask(detail),
-    ))  # fmt: skip
+def record(
+    actor: Actor, action: str, *, cluster: str = "", target: str = "", outcome: str = "done", **detail: Any
+) -> AuditEvent:
+    """Append one event. ``outcome`` is done, refused or failed; ``detail`` must be JSON-ready; secrets in it are
+    masked.
+    """
+    event = cut(
+        AuditEvent(
+            actor=actor.name,
+            action=action,
+            cluster=cluster,
+            target=target,
+            outcome=outcome,
+            reason=actor.reason,
+            address=actor.address,
+            detail=mask(detail),
+        )
+    )
     using = router.db_for_write(AuditEvent)
     connection, (statement, fields) = connections[using], _insert(using)
     values = [field.get_db_prep_save(field.pre_save(event, add=True), connection) for field in fields]
@@ -38,7 +50,9 @@ def record(actor: Actor, action: str, *, cluster: str = "", target: str = "", ou
 
 
 def cut(event: AuditEvent) -> AuditEvent:
-    """The same with texts no longer than their columns, and without U+0000: no text is to keep something from being recorded."""
+    """The same with texts no longer than their columns, and without U+0000: no text is to keep something from being
+    recorded.
+    """
     for name, most in _columns():
         text = getattr(event, name)
         if len(text) > most or "\0" in text:
@@ -48,7 +62,9 @@ def cut(event: AuditEvent) -> AuditEvent:
 
 
 def _bounded(detail: dict[str, Any]) -> dict[str, Any]:
-    """The same without its longest values, where all of them are too long: a page of the record shows many events at once."""
+    """The same without its longest values, where all of them are too long: a page of the record shows many events at
+    once.
+    """
     if len(json.dumps(detail, default=str)) <= LARGEST_DETAIL:
         return detail
     lengths, left = {key: len(json.dumps(value, default=str)) for key, value in detail.items()}, LARGEST_DETAIL
@@ -77,7 +93,9 @@ def _columns() -> tuple[tuple[str, int], ...]:
 
 @lru_cache(maxsize=4)
 def _insert(using: str) -> tuple[str, tuple[Field[Any, Any], ...]]:
-    """The statement as Django writes it, and its fields in their order: writing it anew takes three times as long as running it."""
+    """The statement as Django writes it, and its fields in their order: writing it anew takes three times as long as
+    running it.
+    """
     meta = AuditEvent._meta
     fields = tuple(field for field in meta.concrete_fields if not field.primary_key)
     query = InsertQuery(AuditEvent)

@@ -41,8 +41,8 @@ class Limits:
     #: The largest tar that is taken in, and what it may unpack to, in bytes.
     upload_bytes: int = 5 << 30
     unpacked_bytes: int = 20 << 30
-    #: URI push: seconds for the whole download, the addresses below which files may be read, and whether, where there are none of these,
-    #: this machine's own loopback addresses may be read from; without both nothing may.
+    #: URI push: seconds for the whole download, the addresses below which files may be read, and whether, where there
+    #: are none of these, this machine's own loopback addresses may be read from; without both nothing may.
     fetch_s: float = 600.0
     fetch_from_loopback: bool = True
     fetch_roots: tuple[str, ...] = ()
@@ -51,7 +51,9 @@ class Limits:
 class SnapshotReader(Protocol):
     """Answers queries from named segments of one table, as they are served now."""
 
-    def query(self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None) -> dict[str, Any]:
+    def query(
+        self, sql: str, options: Mapping[str, str] | None = None, *, segments: Sequence[str] | None = None
+    ) -> dict[str, Any]:
         """Pinot's broker response; what goes wrong is in its ``exceptions``."""
 
 
@@ -61,7 +63,9 @@ class LocalBroker(Protocol):
     broker_id: str
 
     def wait_for(self, table: str, zxid: int, timeout_s: float) -> bool:
-        """Wait until it serves the typed table with a lineage at least as new as ``zxid``; False when time is up first."""
+        """Wait until it serves the typed table with a lineage at least as new as ``zxid``; False when
+        time is up first.
+        """
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,8 @@ class Context:
     snapshots: Callable[[str], AbstractContextManager[SnapshotReader]] | None = None
     #: The broker of this process; None in processes without one.
     local_broker: Callable[[], LocalBroker | None] = lambda: None
-    #: The controller of a real Pinot; None for the embedded cluster. ``store`` then writes below ``/PINOTADMIN`` only: all else is changed
-    #: through this.
+    #: The controller of a real Pinot; None for the embedded cluster. ``store`` then writes below ``/PINOTADMIN`` only:
+    #: all else is changed through this.
     pinot: PinotController | None = None
     #: SQL to that cluster's brokers; None for the embedded cluster.
     pinot_broker: PinotSqlBroker | None = None

@@ -1,4 +1,6 @@
-"""Where the console's pages about a cluster are: ``/console/c/NAME/...``, or without that for the installation's own."""
+"""Where the console's pages about a cluster are: ``/console/c/NAME/...``, or without that for the
+installation's own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sends a file piece by piece under ASGI: Django would read a plain iterator whole into memory before the first byte goes out."""
+"""Sends a file piece by piece under ASGI: Django would read a plain iterator whole into memory before the first byte
+goes out.
+"""
 
 from __future__ import annotations
 

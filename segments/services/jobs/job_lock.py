@@ -48,7 +48,9 @@ def _take(ctx: Context, path: str, token: str) -> bool:
 
 
 def _is_ours_or_left(ctx: Context, path: str, token: str) -> bool:
-    """True when the reply was lost but the lock is ours. One that this very session left without a holder is removed for the next look."""
+    """True when the reply was lost but the lock is ours. One that this very session left without a holder is removed
+    for the next look.
+    """
     try:
         found = ctx.store.get(path)
         if found is None or found.record is None:
@@ -68,4 +70,6 @@ def _release(ctx: Context, path: str) -> None:
     try:
         ctx.store.delete(path)
     except PinotAdminError as error:
-        log.warning("The lock %s could not be removed now; the next look removes it, or the session's end: %s", path, error)
+        log.warning(
+            "The lock %s could not be removed now; the next look removes it, or the session's end: %s", path, error
+        )

@@ -13,7 +13,8 @@ from segments.services.jobs.job_lock import sole_worker
 
 @contextmanager
 def turn_of_task(own: Context, task: str, *, alone: bool = True) -> Iterator[bool]:
-    """May this task run now? False while it runs elsewhere (``alone``), or while long tasks hold all slots that they may have.
+    """May this task run now? False while it runs elsewhere (``alone``), or while long tasks hold all slots that they
+    may have.
 
     ``own`` is the installation's own cluster.
     """

@@ -16,8 +16,8 @@ class TimeIsUp(Exception):
 
 
 def within(seconds: float, work: Callable[[], T], name: str) -> T:
-    """What ``work`` returns or raises; it runs in a thread of that name. TimeIsUp when it takes longer: the caller sees to it that
-    whatever the thread does later comes to nothing.
+    """What ``work`` returns or raises; it runs in a thread of that name. TimeIsUp when it takes longer: the caller sees
+    to it that whatever the thread does later comes to nothing.
     """
     results: list[T] = []
     errors: list[BaseException] = []

@@ -14,7 +14,9 @@ RUN_PUSH: Final = "segments.tasks.run_push"
 
 
 def enqueue_push(push_id: str) -> bool:
-    """Put a push into the workers' queue; False if that is away: ``resume_lost`` does it later, the push itself is stored."""
+    """Put a push into the workers' queue; False if that is away: ``resume_lost`` does it later, the push itself is
+    stored.
+    """
     try:
         current_app.send_task(RUN_PUSH, args=[push_id], queue="pushes", retry=False)
     except (KombuError, RedisError, OSError) as error:

@@ -1,4 +1,6 @@
-"""Takes back what an unfinished push did, once: its lineage entry, its staged files, and files that were never registered."""
+"""Takes back what an unfinished push did, once: its lineage entry, its staged files, and files that were never
+registered.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def take_back(session: Session) -> None:
     cancelled = bool(push.plan.get("cancelled"))
     session.update(state=Push.State.CANCELLED if cancelled else Push.State.FAILED, finished_at=now(ctx))
     outcome = "cancelled" if cancelled else "failed"
-    audit.record(actor, "pushEnd", cluster=ctx.cluster, target=table.typed, outcome=outcome, push=str(push.pk), error=push.error)
+    audit.record(
+        actor, "pushEnd", cluster=ctx.cluster, target=table.typed, outcome=outcome, push=str(push.pk), error=push.error
+    )
 
 
 def remove_files(session: Session) -> None:

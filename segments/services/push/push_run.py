@@ -1,7 +1,9 @@
-"""Carries a push out, stage by stage: LIST, BUILD, START, UPLOAD, END. Each looks at what is already done and does the rest.
+"""Carries a push out, stage by stage: LIST, BUILD, START, UPLOAD, END. Each looks at what is already done and does the
+rest.
 
-Truth per stage: the plan in the database (LIST), notes in the deep store (BUILD), the lineage (START, END), segment records (UPLOAD);
-so an attempt may stop anywhere and the next repeats nothing. Only this driver starts, ends and reverts (batch-push.md 5).
+Truth per stage: the plan in the database (LIST), notes in the deep store (BUILD), the lineage (START, END), segment
+records (UPLOAD); so an attempt may stop anywhere and the next repeats nothing. Only this driver starts, ends and
+reverts (batch-push.md 5).
 """
 
 from __future__ import annotations
@@ -14,7 +16,15 @@ from typing import Any, Final, Protocol
 from django.db import transaction
 
 from segments.clusters.pinot import push as pinot_push
-from segments.domain.push.push_plan import InputFile, Part, Step, next_step, part_from_json, parts_by_rows, still_to_build
+from segments.domain.push.push_plan import (
+    InputFile,
+    Part,
+    Step,
+    next_step,
+    part_from_json,
+    parts_by_rows,
+    still_to_build,
+)
 from segments.domain.tables import table_config
 from segments.errors import InvalidInput, PinotAdminError, StateConflict, Unavailable
 from segments.gateways.deep_store.bounded_calls import NoAnswer
@@ -59,9 +69,9 @@ class Builder(Protocol):
 def run_push(ctx: Context, push_id: str, owner: str, *, builder: Builder) -> str:
     """Do what is left of a push; returns one sentence. StateConflict while another runner holds it.
 
-    Bad input and refusals take the push back and leave it FAILED with the reason; refused by the table's checks it is BLOCKED, with
-    everything uploaded and hidden, until somebody decides (``push_blocked``). A lost part of the system leaves it RUNNING without a
-    runner, for ``resume_lost``; after MAX_ATTEMPTS it is taken back too.
+    Bad input and refusals take the push back and leave it FAILED with the reason; refused by the table's checks it is
+    BLOCKED, with everything uploaded and hidden, until somebody decides (``push_blocked``). A lost part of the system
+    leaves it RUNNING without a runner, for ``resume_lost``; after MAX_ATTEMPTS it is taken back too.
     """
     session = acquire(ctx, push_id, owner)
     if session is None:
@@ -99,12 +109,21 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
             return _stopped(session, second)
         return f"Push {push.pk} of {push.table_name} failed: {error}"
     if isinstance(error, ControllerFault | NoAnswer) and _is_young(session):
-        # Nothing was tried: a controller that is away, or a deep store that hangs, for some minutes costs no push an attempt.
-        session.release(_AWAY_S, error=push.error if push.stage == Push.Stage.REVERT else str(error), attempts=max(push.attempts - 1, 0))
+        # Nothing was tried: a controller that is away, or a deep store that hangs, for some minutes costs no push an
+        # attempt.
+        session.release(
+            _AWAY_S,
+            error=push.error if push.stage == Push.Stage.REVERT else str(error),
+            attempts=max(push.attempts - 1, 0),
+        )
         whom = "the deep store" if isinstance(error, NoAnswer) else f"the controller of cluster '{push.cluster}'"
         return f"Push {push.pk} waits for {whom}: {error}"
     if push.attempts > 2 * MAX_ATTEMPTS:
-        session.update(state=Push.State.FAILED, finished_at=now(session.ctx), error=f"{push.error} It could not be taken back: {error}")
+        session.update(
+            state=Push.State.FAILED,
+            finished_at=now(session.ctx),
+            error=f"{push.error} It could not be taken back: {error}",
+        )
         return f"Push {push.pk} could not be taken back: {error}"
     text = push.error if push.stage == Push.Stage.REVERT else str(error)
     session.release(_PAUSE_S, error=text)
@@ -151,9 +170,15 @@ class _Run:
         self.ctx.deep_store.delete_folder(f"{STAGING}/{self.push.pk}")
         self.session.update(state=Push.State.DONE, finished_at=now(self.ctx), error="")
         audit.record(
-            self.actor, "pushEnd", cluster=self.ctx.cluster, target=self.table.typed, push=str(self.push.pk), entry=self.push.entry_id,
-            rows=self.push.rows, segments=len(self.built),
-        )  # fmt: skip
+            self.actor,
+            "pushEnd",
+            cluster=self.ctx.cluster,
+            target=self.table.typed,
+            push=str(self.push.pk),
+            entry=self.push.entry_id,
+            rows=self.push.rows,
+            segments=len(self.built),
+        )
 
     @property
     def parts(self) -> list[Part]:
@@ -174,7 +199,10 @@ class _Run:
             with transaction.atomic():
                 PushSegment.objects.filter(push=self.push).delete()
                 PushSegment.objects.bulk_create(
-                    [PushSegment(push=self.push, ordinal=p.ordinal, name=f"part-{p.ordinal}", source=p.source[:2000]) for p in self.parts],
+                    [
+                        PushSegment(push=self.push, ordinal=p.ordinal, name=f"part-{p.ordinal}", source=p.source[:2000])
+                        for p in self.parts
+                    ],
                     batch_size=500,
                 )
         self.session.update(segments_total=len(self.push.plan["parts"]))
@@ -187,9 +215,16 @@ class _Run:
         self.on_built([b for b in notes if is_there(self.ctx, self.table, str(self.push.pk), b)], afresh=True)
         plan = self.push.plan
         job = BuildJob(
-            str(self.push.pk), self.ctx.deep_store.url, plan["schema"], plan["config"], plan["reader"], plan["names"], plan["start_ms"],
-            plan["fail_on_empty"], plan.get("error_rate", 0.0),
-        )  # fmt: skip
+            str(self.push.pk),
+            self.ctx.deep_store.url,
+            plan["schema"],
+            plan["config"],
+            plan["reader"],
+            plan["names"],
+            plan["start_ms"],
+            plan["fail_on_empty"],
+            plan.get("error_rate", 0.0),
+        )
         try:
             self.builder.build(job, still_to_build(self.parts, self.built), self.on_built)
         finally:
@@ -201,7 +236,9 @@ class _Run:
         names = [b.name for b in self.built.values()]
         twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
         if twice:
-            raise InvalidInput(f"Two input files give segment name '{twice[0]}'.", remedy="Change segmentNameGeneratorSpec.")
+            raise InvalidInput(
+                f"Two input files give segment name '{twice[0]}'.", remedy="Change segmentNameGeneratorSpec."
+            )
 
     def _is_past_building(self) -> bool:
         """After a lost reply of the very last step nothing is staged any more, and nothing needs to be."""
@@ -217,7 +254,9 @@ class _Run:
             self.session.check()
             return
         self.built.update({b.ordinal: b for b in fresh})
-        known = {s.ordinal: s for s in PushSegment.objects.filter(push=self.push, ordinal__in=[b.ordinal for b in fresh])}
+        known = {
+            s.ordinal: s for s in PushSegment.objects.filter(push=self.push, ordinal__in=[b.ordinal for b in fresh])
+        }
         for one in fresh:
             row = known[one.ordinal]
             row.name, row.rows, row.bytes, row.crc = one.name, one.rows, one.size_bytes, one.crc
@@ -255,7 +294,9 @@ class _Run:
                 force_cleanup=force,
                 actor=self.actor,
                 entry_id=self.push.entry_id,
-                custom_map=declare(sum(b.size_bytes for b in self.built.values()), sum(b.rows for b in self.built.values())),
+                custom_map=declare(
+                    sum(b.size_bytes for b in self.built.values()), sum(b.rows for b in self.built.values())
+                ),
             )
             if entry_id != self.push.entry_id:  # Pinot names its entries itself
                 self.session.update(entry_id=entry_id)
@@ -278,9 +319,12 @@ class _Run:
 
     def _step(self) -> Step:
         lineage = read_lineage(self.ctx, self.table)
-        step = next_step(lineage.entries.get(self.push.entry_id) if lineage else None, started=bool(self.push.plan.get("started")))
+        step = next_step(
+            lineage.entries.get(self.push.entry_id) if lineage else None, started=bool(self.push.plan.get("started"))
+        )
         if step is Step.GIVE_UP:
             raise StateConflict(
-                f"Lineage entry '{self.push.entry_id}' of this push was reverted or removed by somebody else.", remedy="Push again."
+                f"Lineage entry '{self.push.entry_id}' of this push was reverted or removed by somebody else.",
+                remedy="Push again.",
             )
         return step

@@ -1,4 +1,6 @@
-"""Who works on a push, and until when: a lease in the database, renewed while working; every write is conditional on holding it."""
+"""Who works on a push, and until when: a lease in the database, renewed while working; every write is conditional on
+holding it.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +128,8 @@ class Session:
 
 
 def acquire(ctx: Context, push_id: str, owner: str) -> Session | None:
-    """Take the lease of a push that nobody works on; None when it is finished. StateConflict while somebody else holds it.
+    """Take the lease of a push that nobody works on; None when it is finished. StateConflict while somebody else holds
+    it.
 
     A waiting time that ``Session.release`` set does not keep a caller out: it only spaces the automatic attempts.
     """
@@ -135,10 +138,15 @@ def acquire(ctx: Context, push_id: str, owner: str) -> Session | None:
         return None
     free = Push.objects.filter(pk=push.pk, state__in=(Push.State.QUEUED, Push.State.RUNNING)).filter(lapsed(ctx))
     taken = free.update(
-        state=Push.State.RUNNING, lease_owner=owner, lease_until=now(ctx, ctx.limits.push_lease_s), attempts=F("attempts") + 1
+        state=Push.State.RUNNING,
+        lease_owner=owner,
+        lease_until=now(ctx, ctx.limits.push_lease_s),
+        attempts=F("attempts") + 1,
     )
     if not taken:
-        raise StateConflict(f"Push '{push_id}' is being worked on by {push.lease_owner}.", remedy="Wait until it is done.")
+        raise StateConflict(
+            f"Push '{push_id}' is being worked on by {push.lease_owner}.", remedy="Wait until it is done."
+        )
     push.refresh_from_db()
     session = Session(ctx, push, owner)
     if push.started_at is None:
@@ -147,8 +155,8 @@ def acquire(ctx: Context, push_id: str, owner: str) -> Session | None:
 
 
 def take_away(ctx: Context, push_id: str, owner: str, why: str) -> str:
-    """Take the lease from a runner that does not come to an end, so that its next write fails; the push is resumed, or taken back after
-    as many attempts as any. Returns a sentence.
+    """Take the lease from a runner that does not come to an end, so that its next write fails; the push is resumed, or
+    taken back after as many attempts as any. Returns a sentence.
     """
     held = Push.objects.filter(pk=push_id, lease_owner=owner, state=Push.State.RUNNING)
     if not held.update(lease_owner="", lease_until=now(ctx), error=why):

@@ -1,4 +1,6 @@
-"""Registers a push's staged segments: tars to their places, then records and ideal state, fenced by the push's lineage entry (B8)."""
+"""Registers a push's staged segments: tars to their places, then records and ideal state, fenced by the push's lineage
+entry (B8).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _BATCH: Final = 200
 
 
 def register(session: Session, table: TableName, actor: Actor, built: Sequence[Built]) -> None:
-    """Register what is not registered yet with the same content. StateConflict when the lineage entry is no longer IN_PROGRESS."""
+    """Register what is not registered yet with the same content. StateConflict when the lineage entry is no longer
+    IN_PROGRESS.
+    """
     if session.ctx.pinot is not None:
         pinot_push.register(session, table, actor, built)
         return
@@ -43,7 +47,9 @@ def register(session: Session, table: TableName, actor: Actor, built: Sequence[B
         session.update(segments_uploaded=done)
 
 
-def _register_batch(session: Session, table: TableName, actor: Actor, batch: Sequence[Built], entry: str | None) -> None:
+def _register_batch(
+    session: Session, table: TableName, actor: Actor, batch: Sequence[Built], entry: str | None
+) -> None:
     ctx, push_id, plan = session.ctx, str(session.push.pk), session.push.plan
     on_record = _on_record(ctx, table, batch)
     rows = PushSegment.objects.filter(push=session.push, name__in=[b.name for b in batch])
@@ -58,7 +64,9 @@ def _register_batch(session: Session, table: TableName, actor: Actor, batch: Seq
         _bring_in(ctx, table, push_id, one, is_refresh=on_record[one.name] is not None)
     missing = [b for b in batch if (r := on_record[b.name]) is None or not r.servers or r.old.crc != b.crc]
     if missing:
-        parts = [(b.info, ctx.deep_store.uri(ctx.deep_store.segment_path(table.raw, b.name)), b.size_bytes) for b in missing]
+        parts = [
+            (b.info, ctx.deep_store.uri(ctx.deep_store.segment_path(table.raw, b.name)), b.size_bytes) for b in missing
+        ]
         conditions = Conditions(keeps_content=not plan.get("overwrite") and entry is None)
         options = UploadOptions(conditions, kept={m.segment: m.crc for m in made})
         try:
@@ -68,14 +76,18 @@ def _register_batch(session: Session, table: TableName, actor: Actor, batch: Seq
                 take_back(ctx, table, [m for m in made if m.is_new])
             raise
     for one in batch:
-        ctx.deep_store.move(staged_path(ctx, table, one.name, one.crc), ctx.deep_store.segment_path(table.raw, one.name))
+        ctx.deep_store.move(
+            staged_path(ctx, table, one.name, one.crc), ctx.deep_store.segment_path(table.raw, one.name)
+        )
         PushSegment.objects.filter(push=session.push, name=one.name).update(
             uri=ctx.deep_store.uri(ctx.deep_store.segment_path(table.raw, one.name))
         )
 
 
 def _bring_in(ctx: Context, table: TableName, push_id: str, one: Built, *, is_refresh: bool) -> None:
-    """Move the tar from staging to its place; beside its place while an older segment of that name is being served from there."""
+    """Move the tar from staging to its place; beside its place while an older segment of that name is being served from
+    there.
+    """
     place, beside = ctx.deep_store.segment_path(table.raw, one.name), staged_path(ctx, table, one.name, one.crc)
     target = beside if is_refresh and ctx.deep_store.local_root is not None else place
     if ctx.deep_store.move(tar_path(push_id, one.ordinal), target):
@@ -96,9 +108,13 @@ def is_there(ctx: Context, table: TableName, push_id: str, one: Built) -> bool:
 
 def _on_record(ctx: Context, table: TableName, batch: Sequence[Built]) -> dict[str, Replaced | None]:
     """Record of each segment, with the servers of its row (none: it has no row), and what would take its place."""
-    ideal, *nodes = ctx.store.get_many([paths.ideal_state(table.typed), *(paths.segment(table.typed, b.name) for b in batch)])
+    ideal, *nodes = ctx.store.get_many(
+        [paths.ideal_state(table.typed), *(paths.segment(table.typed, b.name) for b in batch)]
+    )
     rows = ideal.record.maps if ideal and ideal.record else {}
     return {
-        b.name: Replaced(n.record, tuple(rows.get(b.name, ())), b.crc, "") if n is not None and n.record is not None else None
+        b.name: Replaced(n.record, tuple(rows.get(b.name, ())), b.crc, "")
+        if n is not None and n.record is not None
+        else None
         for b, n in zip(batch, nodes, strict=True)
     }

@@ -43,15 +43,22 @@ _AGAIN_S: Final = 30
 
 
 def create_push(
-    ctx: Context, spec: str | Mapping[str, Any], actor: Actor, *, roots: Sequence[str], override_checks: str = "", overwrite: bool = False
+    ctx: Context,
+    spec: str | Mapping[str, Any],
+    actor: Actor,
+    *,
+    roots: Sequence[str],
+    override_checks: str = "",
+    overwrite: bool = False,
 ) -> Push:
     """Check everything that can be checked before work begins, freeze the plan, and store the push as QUEUED.
 
     ``spec`` is Pinot's job specification (YAML or JSON text, or values); ``roots`` are the folders that may be read;
-    ``override_checks`` is the reason for which failed checks do not stop it; ``overwrite`` lets it replace segments by name. Raises
-    InvalidInput with the key (``field``), NotFound for table, folder or files, Forbidden for a folder outside the roots or a quota that is
-    used up, StateConflict while another push replaces the same table, or when it would replace segments by name, TooManyRequests when so
-    many of the user's or of the table's wait or run that no more are taken.
+    ``override_checks`` is the reason for which failed checks do not stop it; ``overwrite`` lets it replace segments by
+    name. Raises InvalidInput with the key (``field``), NotFound for table, folder or files, Forbidden for a folder
+    outside the roots or a quota that is used up, StateConflict while another push replaces the same table, or when it
+    would replace segments by name, TooManyRequests when so many of the user's or of the table's wait or run that no
+    more are taken.
     """
     if not ctx.deep_store.exists:
         raise StateConflict("This installation has no deep store, so nothing can be pushed.", remedy=REMEDY)
@@ -73,19 +80,28 @@ def create_push(
         _check_number(ctx, wanted, actor)
         _check_alone(ctx, wanted, config)
         push = Push.objects.create(
-            id=push_id, cluster=ctx.cluster, table_name=wanted.table.raw, spec=wanted.body, actor=actor.name, reason=actor.reason,
-            entry_id=ctx.new_id(), plan=plan, files_total=len(files), segments_total=len(plan["parts"]),
+            id=push_id,
+            cluster=ctx.cluster,
+            table_name=wanted.table.raw,
+            spec=wanted.body,
+            actor=actor.name,
+            reason=actor.reason,
+            entry_id=ctx.new_id(),
+            plan=plan,
+            files_total=len(files),
+            segments_total=len(plan["parts"]),
             lease_until=now(ctx, _QUEUE_PATIENCE_S),
-        )  # fmt: skip
+        )
     audit.record(actor, "push", cluster=ctx.cluster, target=wanted.table.typed, push=str(push.pk), files=len(files))
     return push
 
 
 def cancel_push(ctx: Context, push_id: str, actor: Actor) -> Push:
-    """Stop a push and take back what it did. StateConflict when it is finished, or already switching (then revert its entry instead).
+    """Stop a push and take back what it did. StateConflict when it is finished, or already switching (then revert its
+    entry instead).
 
-    The lease is taken from the runner, which stops at its next write; nothing of it becomes visible, since its uploads are fenced by the
-    lineage entry that is reverted here.
+    The lease is taken from the runner, which stops at its next write; nothing of it becomes visible, since its uploads
+    are fenced by the lineage entry that is reverted here.
     """
     push, owner = find_push(ctx, push_id), f"cancel {ctx.new_id()}"
     stages = [Push.Stage.LIST, Push.Stage.BUILD, Push.Stage.START]
@@ -94,9 +110,13 @@ def cancel_push(ctx: Context, push_id: str, actor: Actor) -> Push:
     message = f"Cancelled by {actor.name}" + (f": {actor.reason}" if actor.reason else ".")
     may_stop = Q(state__in=_OPEN, stage__in=stages) | Q(state=Push.State.BLOCKED)
     taken = Push.objects.filter(may_stop, pk=push.pk).update(
-        state=Push.State.RUNNING, lease_owner=owner, lease_until=now(ctx, ctx.limits.push_lease_s), stage=Push.Stage.REVERT,
-        error=message, plan={**push.plan, "cancelled": True},
-    )  # fmt: skip
+        state=Push.State.RUNNING,
+        lease_owner=owner,
+        lease_until=now(ctx, ctx.limits.push_lease_s),
+        stage=Push.Stage.REVERT,
+        error=message,
+        plan={**push.plan, "cancelled": True},
+    )
     if not taken:
         push.refresh_from_db()
         raise StateConflict(
@@ -116,7 +136,9 @@ def resume_lost(ctx: Context, enqueue: Callable[[str], object]) -> list[str]:
     for push in Push.objects.filter(cluster=ctx.cluster, state__in=_OPEN).filter(lapsed(ctx), lease_until__lt=now(ctx)):
         running = push.state == Push.State.RUNNING
         wait = _PICKUP_S if running else _QUEUE_PATIENCE_S
-        same = Push.objects.filter(pk=push.pk, state=push.state, lease_owner=push.lease_owner, lease_until=push.lease_until)
+        same = Push.objects.filter(
+            pk=push.pk, state=push.state, lease_owner=push.lease_owner, lease_until=push.lease_until
+        )
         if not same.update(lease_owner="", lease_until=now(ctx, wait)):
             continue
         enqueue(str(push.pk))
@@ -138,12 +160,15 @@ def _check_supported(config: TableConfig, schema: Schema) -> None:
     for key in ("complexTypeConfig", "enrichmentConfigs", "schemaConformingTransformerConfig", "aggregationConfigs"):
         if ingestion.get(key):
             raise InvalidInput(
-                f"'ingestionConfig.{key}' of table '{config.table}' is not supported by pushes.", remedy="Prepare the files."
+                f"'ingestionConfig.{key}' of table '{config.table}' is not supported by pushes.",
+                remedy="Prepare the files.",
             )
     read_ingestion(schema, config)  # refuses functions that are not there, by name
 
 
-def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, files: Sequence[InputFile], push_id: str) -> dict[str, Any]:
+def _plan(
+    ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, files: Sequence[InputFile], push_id: str
+) -> dict[str, Any]:
     start_ms = ctx.clock()
     rule = make_rule(
         spec.name_type, config.table.typed, spec.name_configs, start_ms=start_ms if config.consistent_push else None,
@@ -151,16 +176,25 @@ def _plan(ctx: Context, spec: PushSpec, config: TableConfig, schema: Schema, fil
         has_time=config.time_column is not None, seed=str(start_ms), unique=f"{start_ms}_{push_id[:8]}",
     )  # fmt: skip
     return {
-        "start_ms": start_ms, "replaces": config.consistent_push or spec.atomic_append, "covers_all": config.consistent_push,
-        "names": rule.to_json(), "reader": spec.reader.to_json(), "schema": schema.body, "config": mask(config.body),
-        "target_rows": spec.target_rows, "fail_on_empty": spec.fail_on_empty, "error_rate": _error_rate(spec, config),
+        "start_ms": start_ms,
+        "replaces": config.consistent_push or spec.atomic_append,
+        "covers_all": config.consistent_push,
+        "names": rule.to_json(),
+        "reader": spec.reader.to_json(),
+        "schema": schema.body,
+        "config": mask(config.body),
+        "target_rows": spec.target_rows,
+        "fail_on_empty": spec.fail_on_empty,
+        "error_rate": _error_rate(spec, config),
         "files": [f.__dict__ for f in files],
         "parts": [] if spec.target_rows else [p.to_json() for p in parts_by_file(files)],
-    }  # fmt: skip
+    }
 
 
 def _error_rate(spec: PushSpec, config: TableConfig) -> float:
-    """The share of rows that may be bad: none, unless the specification says so, or the table stores what does not fit as the default."""
+    """The share of rows that may be bad: none, unless the specification says so, or the table stores what does not fit
+    as the default.
+    """
     if spec.error_rate is not None:
         return spec.error_rate
     return 1.0 if config.ingestion.continue_on_error else 0.0

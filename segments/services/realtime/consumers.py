@@ -1,4 +1,6 @@
-"""What servers tell of the consumers of a realtime table beyond Pinot's answer: why one waits, rows in memory, messages set aside."""
+"""What servers tell of the consumers of a realtime table beyond Pinot's answer: why one waits, rows in memory, messages
+set aside.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class BadMessage:
 class Consumer:
     """One replica of a consuming segment. Counts are of this segment: they begin anew with the next one.
 
-    ``problem``: why nothing is read just now, empty when all is well. ``samples``: the first messages that were set aside.
+    ``problem``: why nothing is read just now, empty when all is well. ``samples``: the first messages that were set
+    aside.
     """
 
     partition: int
@@ -44,10 +47,17 @@ class Consumer:
     def to_json(self) -> dict[str, Any]:
         """The document of the REST API."""
         return {
-            "partition": self.partition, "segment": self.segment, "server": self.server, "problem": self.problem, "rows": self.rows,
-            "bytes": self.bytes, "messages": self.messages, "filteredRows": self.filtered_rows, "badMessages": self.bad_messages,
+            "partition": self.partition,
+            "segment": self.segment,
+            "server": self.server,
+            "problem": self.problem,
+            "rows": self.rows,
+            "bytes": self.bytes,
+            "messages": self.messages,
+            "filteredRows": self.filtered_rows,
+            "badMessages": self.bad_messages,
             "badSamples": [{"offset": s.offset, "reason": s.reason} for s in self.samples],
-        }  # fmt: skip
+        }
 
 
 def read_consumers(ctx: Context, table: TableName) -> list[Consumer]:
@@ -56,17 +66,29 @@ def read_consumers(ctx: Context, table: TableName) -> list[Consumer]:
     assert ideal is not None
     servers = sorted({i for s in consuming_segments(ideal) for i, state in ideal.maps[s].items() if state == CONSUMING})
     answers = ask_servers(ctx, servers, f"/tables/{quote(table.typed, safe='')}/consumers", _is_list)
-    found = [_consumer(server, row) for server, rows in answers.by_server.items() for row in rows if row.get("partition") is not None]
+    found = [
+        _consumer(server, row)
+        for server, rows in answers.by_server.items()
+        for row in rows
+        if row.get("partition") is not None
+    ]
     return sorted(found, key=lambda c: (c.partition, c.server))
 
 
 def _consumer(server: str, row: Mapping[str, Any]) -> Consumer:
     samples = [BadMessage(str(s.get("offset", "")), str(s.get("reason", ""))) for s in row.get("badSamples") or ()]
     return Consumer(
-        partition=int(row["partition"]), segment=str(row.get("segmentName", "")), server=server, problem=str(row.get("problem") or ""),
-        rows=int(row.get("rows") or 0), bytes=int(row.get("bytes") or 0), messages=int(row.get("messages") or 0),
-        filtered_rows=int(row.get("filteredRows") or 0), bad_messages=int(row.get("badMessages") or 0), samples=tuple(samples),
-    )  # fmt: skip
+        partition=int(row["partition"]),
+        segment=str(row.get("segmentName", "")),
+        server=server,
+        problem=str(row.get("problem") or ""),
+        rows=int(row.get("rows") or 0),
+        bytes=int(row.get("bytes") or 0),
+        messages=int(row.get("messages") or 0),
+        filtered_rows=int(row.get("filteredRows") or 0),
+        bad_messages=int(row.get("badMessages") or 0),
+        samples=tuple(samples),
+    )
 
 
 def _is_list(answer: Any) -> bool:

@@ -37,7 +37,9 @@ class Answers:
 
 
 def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
-    """Pinot's document: per consuming segment what every replica says. A segment nobody speaks of has an empty list. NotFound."""
+    """Pinot's document: per consuming segment what every replica says. A segment nobody speaks of has an empty list.
+    NotFound.
+    """
     if ctx.pinot is not None:
         return pinot_realtime.consuming_segments_info(ctx, table)
     ideal = read_ideal(ctx, table).record
@@ -58,7 +60,9 @@ def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
 
 
 def consumer_watermarks(ctx: Context, table: TableName) -> list[dict[str, Any]]:
-    """Per partition the sequence and offset at which it goes on: behind what is committed, else the consuming segment's own."""
+    """Per partition the sequence and offset at which it goes on: behind what is committed, else the consuming segment's
+    own.
+    """
     state = observe_realtime(ctx, table)
     latest: dict[int, Known] = {}
     for known in state.known:
@@ -68,7 +72,13 @@ def consumer_watermarks(ctx: Context, table: TableName) -> list[dict[str, Any]]:
 
 
 def ask_servers(
-    ctx: Context, servers: list[str], path: str, is_readable: Callable[[Any], bool], *, method: str = "GET", timeout_s: float = _ANSWER_S
+    ctx: Context,
+    servers: list[str],
+    path: str,
+    is_readable: Callable[[Any], bool],
+    *,
+    method: str = "GET",
+    timeout_s: float = _ANSWER_S,
 ) -> Answers:
     """Ask several servers at once; one that is not alive is not waited for."""
     live, configs = live_instances(ctx.store), instance_configs(ctx.store)

@@ -1,4 +1,5 @@
-"""Make and repair consuming segments: creation of a table, resume and validation all do it here, in one transaction each.
+"""Make and repair consuming segments: creation of a table, resume and validation all do it here, in one transaction
+each.
 
 Ideal state, records of new segments and the pause flag change together or not at all (DESIGN section 4, rule 4; B16).
 """
@@ -46,7 +47,8 @@ _PER_TRANSACTION: Final = 300
 class StartFrom:
     """Where partitions without a consuming segment go on; ``offsets`` {partition: offset} wins over ``word``.
 
-    ``is_chosen``: somebody said the word, it is not only the default; wanted where the table reads another stream since it stopped.
+    ``is_chosen``: somebody said the word, it is not only the default; wanted where the table reads another stream since
+    it stopped.
     """
 
     word: Word = "lastConsumed"
@@ -81,11 +83,13 @@ def ensure_consuming(
     change: Callable[[ZNRecord], ZNRecord] | None = None,
     is_patient: bool = False,
 ) -> Ensured:
-    """Repair what is wrong with the table's consumption. ``change`` edits the ideal state first, in the same transaction: a resume.
+    """Repair what is wrong with the table's consumption. ``change`` edits the ideal state first, in the same
+    transaction: a resume.
 
-    A partition that consumes, or is paused after the change, is left alone; with ``is_patient`` also one with a segment being deleted.
-    Without a stream's answer only what needs none is done, unless ``start`` asks for it. Raises NotFound, InvalidInput (disabled; offsets
-    that are none), StateConflict (too few servers, offsets for a running partition), Unavailable.
+    A partition that consumes, or is paused after the change, is left alone; with ``is_patient`` also one with a segment
+    being deleted. Without a stream's answer only what needs none is done, unless ``start`` asks for it. Raises
+    NotFound, InvalidInput (disabled; offsets that are none), StateConflict (too few servers, offsets for a running
+    partition), Unavailable.
     """
     configs = check_realtime(read_table_config(ctx, table))
     done: list[Changes] = []
@@ -93,7 +97,15 @@ def ensure_consuming(
         while True:
             # The change is made once, with the first transaction: by the next one somebody may have changed it again.
             is_asked = start is not None or change is not None
-            job = _Attempt(ctx, table, facts, start or StartFrom(), None if done else change, is_patient=is_patient, is_asked=is_asked)
+            job = _Attempt(
+                ctx,
+                table,
+                facts,
+                start or StartFrom(),
+                None if done else change,
+                is_patient=is_patient,
+                is_asked=is_asked,
+            )
             update_transaction(ctx.store, job.writes)
             done.append(job.changes)
             if not job.is_cut:
@@ -103,8 +115,8 @@ def ensure_consuming(
 def first_segments(ctx: Context, config: TableConfig, ideal: ZNRecord) -> tuple[ZNRecord, Changes]:
     """The ideal state of a new table, and the rows and records of its first segments, as many as fit into its creation.
 
-    Where the others begin is noted in the ideal state, so that ``ensure_consuming`` makes them from there whenever it comes to them.
-    Raises StateConflict when there are too few servers, Unavailable when a stream does not answer.
+    Where the others begin is noted in the ideal state, so that ``ensure_consuming`` makes them from there whenever it
+    comes to them. Raises StateConflict when there are too few servers, Unavailable when a stream does not answer.
     """
     with stream_facts(ctx, check_realtime(config)) as facts:
         partitions = sorted(facts.partitions())
@@ -117,7 +129,9 @@ def first_segments(ctx: Context, config: TableConfig, ideal: ZNRecord) -> tuple[
 
 
 def make_remaining_segments(ctx: Context, table: TableName) -> None:
-    """First segments that did not fit into the table's creation. What fails here is left to the validation pass, and logged."""
+    """First segments that did not fit into the table's creation. What fails here is left to the validation pass, and
+    logged.
+    """
     try:
         ensure_consuming(ctx, table)
     except PinotAdminError:
@@ -199,7 +213,9 @@ class _Attempt:
 
     def _losses(self) -> list[DataLoss]:
         made = {parse_llc_name(s).partition: s for s in self.changes.created}
-        return [DataLoss(x.partition, x.start, x.end, made.get(x.partition, ""), self.now_ms) for x in self.changes.losses]
+        return [
+            DataLoss(x.partition, x.start, x.end, made.get(x.partition, ""), self.now_ms) for x in self.changes.losses
+        ]
 
     def _diagnose(self, state: RealtimeState) -> list[Case]:
         if pause_of(self.ideal).paused:
@@ -231,22 +247,28 @@ class _Attempt:
 
 
 def check_offsets(table: TableName, start: StartFrom, cases: Sequence[Case], state: RealtimeState) -> None:
-    """Offsets are for partitions that wait for a start; one that already consumes from that offset is where it should be.
+    """Offsets are for partitions that wait for a start; one that already consumes from that offset is where it should
+    be.
 
     Raises StateConflict naming the others.
     """
     free = {c.partition for c in cases if c.kind.makes_segment}
-    begun = {k.name.partition: k.start for k in state.known if CONSUMING in state.ideal.maps.get(k.name.text, {}).values()}
+    begun = {
+        k.name.partition: k.start for k in state.known if CONSUMING in state.ideal.maps.get(k.name.text, {}).values()
+    }
     running = sorted(p for p, offset in start.offsets.items() if p not in free and begun.get(p) != offset)
     if running:
         raise StateConflict(
-            f"Partitions {running} of table '{table}' do not wait for a start: they consume, are paused, or do not exist.",
+            f"Partitions {running} of table '{table}' do not wait for a start: they consume, are paused, or do "
+            "not exist.",
             remedy="Pause the table, wait until nothing consumes, then give offsets of partitions that it has.",
         )
 
 
 def undecided(cases: Sequence[Case], start: StartFrom, ideal: ZNRecord) -> list[Case]:
-    """Cases that would go on from an offset of another stream than the table reads now, because nobody said where to begin."""
+    """Cases that would go on from an offset of another stream than the table reads now, because nobody said where to
+    begin.
+    """
     changed = changed_streams.of(ideal)
     return [c for c in cases if c.kind.makes_segment and c.partition in changed and not start.says(c.partition)]
 
@@ -255,18 +277,20 @@ def another_stream(table: TableName, waiting: Sequence[Case], ideal: ZNRecord) -
     """The refusal of a resume that does not say where to begin."""
     partition = waiting[0].partition
     return StateConflict(
-        f"Table '{table}' reads another stream than before: partition {partition} stopped in {changed_streams.of(ideal)[partition]}.",
-        remedy="Say where to begin in the new one: consumeFrom=smallest, largest or lastConsumed (the same offset), or offsets.",
+        f"Table '{table}' reads another stream than before: partition {partition} stopped in "
+        f"{changed_streams.of(ideal)[partition]}.",
+        remedy="Say where to begin in the new one: consumeFrom=smallest, largest or lastConsumed (the same offset), or "
+        "offsets.",
         partitions=[c.partition for c in waiting][:100],
     )
 
 
 def start_of(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) -> Start:
-    """Where the new segment of a case begins: the caller's offset or word, else the end of what is committed, else the offset noted
-    when the table was created, else (a partition that the stream got later) the smallest.
+    """Where the new segment of a case begins: the caller's offset or word, else the end of what is committed, else the
+    offset noted when the table was created, else (a partition that the stream got later) the smallest.
 
-    Rows between that end and the first offset the stream still has are a loss (realtime-ops.md 5). While the stream does not answer,
-    the end of what is committed is taken as it is.
+    Rows between that end and the first offset the stream still has are a loss (realtime-ops.md 5). While the stream
+    does not answer, the end of what is committed is taken as it is.
     """
     partition = case.partition
     if partition in start.offsets:

@@ -1,7 +1,8 @@
 """Pause and resume of consumption: a table, topics, single partitions (seed 004; realtime-ops.md 3-5).
 
-The flag is set first, in one write; servers see it in the ideal state and commit what they consume, the message only makes it quicker,
-and ``keep_paused`` sends it again while anything still consumes (B16). A resume is one transaction: flag and new segments (B16).
+The flag is set first, in one write; servers see it in the ideal state and commit what they consume, the message only
+makes it quicker, and ``keep_paused`` sends it again while anything still consumes (B16). A resume is one transaction:
+flag and new segments (B16).
 """
 
 from __future__ import annotations
@@ -63,12 +64,16 @@ def pause_table(
     expected: Expected | None = None,
     actor: Actor,
 ) -> dict[str, Any]:
-    """Pause the whole table; returns at once with what still consumes. Repeating it rewrites reason, comment, time and planned end.
+    """Pause the whole table; returns at once with what still consumes. Repeating it rewrites reason, comment, time and
+    planned end.
 
-    Raises NotFound, InvalidInput (disabled table, planned end in the past), PauseChanged when the pause is not ``expected`` any more.
+    Raises NotFound, InvalidInput (disabled table, planned end in the past), PauseChanged when the pause is not
+    ``expected`` any more.
     """
     if ctx.pinot is not None:
-        return pinot_realtime.pause_table(ctx, table, comment=comment, resume_at_ms=resume_at_ms, expected=expected, actor=actor)
+        return pinot_realtime.pause_table(
+            ctx, table, comment=comment, resume_at_ms=resume_at_ms, expected=expected, actor=actor
+        )
     now = ctx.clock()
     if resume_at_ms is not None and resume_at_ms <= now:
         raise InvalidInput("The planned end of the pause lies in the past.", remedy="Give a later time, or none.")
@@ -101,11 +106,12 @@ def resume_table(
     expected: Expected | None = None,
     actor: Actor,
 ) -> dict[str, Any]:
-    """Unpause the table and let every partition without a consuming segment go on, in one transaction; topics and partitions that are
-    paused on their own stay so. Works on a table that is not paused too. The answer lists what consumes then.
+    """Unpause the table and let every partition without a consuming segment go on, in one transaction; topics and
+    partitions that are paused on their own stay so. Works on a table that is not paused too. The answer lists what
+    consumes then.
 
-    Raises NotFound, InvalidInput, StateConflict (too few servers, offsets for a running partition), PauseChanged (as ``pause_table``) and
-    Unavailable (the stream is needed and does not answer); then nothing has changed.
+    Raises NotFound, InvalidInput, StateConflict (too few servers, offsets for a running partition), PauseChanged (as
+    ``pause_table``) and Unavailable (the stream is needed and does not answer); then nothing has changed.
     """
     if ctx.pinot is not None:
         return pinot_realtime.resume_table(ctx, table, start=start, comment=comment, expected=expected, actor=actor)
@@ -114,7 +120,13 @@ def resume_table(
 
     def edit(before: PauseState) -> PauseState:
         return replace(
-            before, paused=False, reason_code=ADMINISTRATIVE, comment=said, time_text=time_text(now), actor=actor.name, resume_at_ms=None
+            before,
+            paused=False,
+            reason_code=ADMINISTRATIVE,
+            comment=said,
+            time_text=time_text(now),
+            actor=actor.name,
+            resume_at_ms=None,
         )
 
     done = _resumed(ctx, table, _if_expected(table, expected, edit), start, legacy_flag=True)
@@ -148,16 +160,24 @@ def resume_topics(
 def pause_partitions(
     ctx: Context, table: TableName, partitions: Collection[int], *, comment: str | None = None, actor: Actor
 ) -> dict[str, Any]:
-    """Pause single partitions (B17): they are committed and stay without a consuming segment until resumed. InvalidInput: no such one."""
+    """Pause single partitions (B17): they are committed and stay without a consuming segment until resumed.
+    InvalidInput: no such one.
+    """
     if ctx.pinot is not None:
         pinot_realtime.refuse_partitions(ctx)
     said = comment if comment is not None else actor.reason or None
 
     def edit(before: PauseState) -> PauseState:
-        noted = before if before.paused else replace(before, comment=said, time_text=time_text(ctx.clock()), actor=actor.name)
+        noted = (
+            before
+            if before.paused
+            else replace(before, comment=said, time_text=time_text(ctx.clock()), actor=actor.name)
+        )
         return noted.with_partitions(partitions, is_paused=True)
 
-    ideal = _edited(ctx, table, edit, legacy_flag=False, check=lambda record: _check_partitions(record, table, partitions))
+    ideal = _edited(
+        ctx, table, edit, legacy_flag=False, check=lambda record: _check_partitions(record, table, partitions)
+    )
     told = _commit_stopped(ctx, table, ideal)
     _audit(ctx, table, "pausePartitions", actor, comment=said, partitions=sorted(partitions))
     return _status(ideal, consuming_segments(ideal), told)
@@ -175,14 +195,18 @@ def resume_partitions(
 
 
 def keep_paused(ctx: Context, table: TableName, ideal: ZNRecord) -> list[str]:
-    """One look of a pass: ask again for what is paused and still consumes. Level-triggered, so nothing is remembered."""
+    """One look of a pass: ask again for what is paused and still consumes. Level-triggered, so nothing
+    is remembered.
+    """
     waiting = stopped_segments(ideal, _topics(ctx, table))
     if not waiting:
         return []
     told = send_force_commit(ctx, ideal, waiting)
     lost = sorted(set(waiting) - told)
     tail = f" No server of {', '.join(lost[:3])} is alive." if lost else ""
-    return [f"{table} is paused and {len(waiting)} segments still consume; their servers were asked to commit again.{tail}"]
+    return [
+        f"{table} is paused and {len(waiting)} segments still consume; their servers were asked to commit again.{tail}"
+    ]
 
 
 def is_due(state: PauseState, now_ms: int) -> bool:
@@ -202,7 +226,12 @@ def stopped_segments(ideal: ZNRecord, topics: int) -> list[str]:
 
 
 def _edited(
-    ctx: Context, table: TableName, edit: Edit, *, legacy_flag: bool = True, check: Callable[[ZNRecord], None] | None = None
+    ctx: Context,
+    table: TableName,
+    edit: Edit,
+    *,
+    legacy_flag: bool = True,
+    check: Callable[[ZNRecord], None] | None = None,
 ) -> ZNRecord:
     """The ideal state after the pause state was edited, in one write."""
 
@@ -260,7 +289,9 @@ def _check_topics(ctx: Context, table: TableName, indices: Iterable[int]) -> Non
     count = _topics(ctx, table)
     wrong = sorted(i for i in indices if not 0 <= i < count)
     if wrong:
-        raise InvalidInput(f"Table '{table}' reads {count} topics; there is no topic {wrong[0]}.", remedy=f"Use 0 to {count - 1}.")
+        raise InvalidInput(
+            f"Table '{table}' reads {count} topics; there is no topic {wrong[0]}.", remedy=f"Use 0 to {count - 1}."
+        )
 
 
 def _check_partitions(ideal: ZNRecord, table: TableName, partitions: Collection[int]) -> None:
@@ -277,7 +308,9 @@ def partition_of(segment: str) -> int | None:
 
 
 def _status(ideal: ZNRecord, consuming: Sequence[str], told: Collection[str]) -> dict[str, Any]:
-    """The answer to a pause; ``notReached`` names paused segments none of whose servers is alive: they commit when one comes back."""
+    """The answer to a pause; ``notReached`` names paused segments none of whose servers is alive: they commit when one
+    comes back.
+    """
     body = status_json(pause_of(ideal), consuming)
     lost = sorted(set(consuming) - set(told)) if pause_of(ideal).paused else []
     return body | ({"notReached": lost} if lost else {})

@@ -1,4 +1,6 @@
-"""Segments that only servers have are put into the deep store, and their records say so (seed 002; storage-zk.md 2.8)."""
+"""Segments that only servers have are put into the deep store, and their records say so (seed 002;
+storage-zk.md 2.8).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ from segments.store.update import update_record
 
 log = logging.getLogger(__name__)
 
-#: Seconds for which a server is waited for. An upload that takes longer goes on there, and the next pass takes what it brought.
+#: Seconds for which a server is waited for. An upload that takes longer goes on there, and the next pass takes what it
+#: brought.
 _UPLOAD_S: Final = 20.0
 #: Segments tried per run, and the seconds after which no further one is begun: a pass goes on with the rest next time.
 _PER_RUN: Final = 50
@@ -41,18 +44,29 @@ def missing_from_store(ctx: Context, table: TableName) -> list[str]:
     return sorted(s for s, seen in seen_records(ctx, table).items() if seen.status == DONE and seen.url == "")
 
 
-def upload_segments(ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool = False, actor: Actor) -> list[str]:
-    """Upload those of these segments that the deep store lacks, or with ``is_forced`` all that are committed; returns those done."""
+def upload_segments(
+    ctx: Context, table: TableName, segments: Collection[str], *, is_forced: bool = False, actor: Actor
+) -> list[str]:
+    """Upload those of these segments that the deep store lacks, or with ``is_forced`` all that are committed; returns
+    those done.
+    """
     records = read_records(ctx, table, sorted(segments))
     wanted = [s for s, m in records.items() if is_on_servers_only(m) or (is_forced and m.status == DONE)]
     done = [s for s in wanted if not try_upload(ctx, table, s, records[s])]
-    audit.record(actor, "uploadFromServerToDeepstore", cluster=ctx.cluster, target=table.typed, segments=done[:100], asked=len(segments))
+    audit.record(
+        actor,
+        "uploadFromServerToDeepstore",
+        cluster=ctx.cluster,
+        target=table.typed,
+        segments=done[:100],
+        asked=len(segments),
+    )
     return done
 
 
 def upload_missing(ctx: Context, table: TableName) -> tuple[list[str], dict[str, str]]:
-    """One look of a pass: fetch what the deep store lacks from servers that have it. A sentence per segment that it has now, and
-    {segment: why not} of those that it still lacks; the pass goes on with what it did not come to.
+    """One look of a pass: fetch what the deep store lacks from servers that have it. A sentence per segment that it has
+    now, and {segment: why not} of those that it still lacks; the pass goes on with what it did not come to.
 
     Not always the same ones first: those that nobody can upload must not keep the others from their turn.
     """
@@ -76,7 +90,9 @@ def is_on_servers_only(metadata: SegmentMetadata) -> bool:
 
 
 def try_upload(ctx: Context, table: TableName, segment: str, metadata: SegmentMetadata) -> str:
-    """Have one live ONLINE replica after the other, in no order, upload the segment; "" when one did it, else why none did."""
+    """Have one live ONLINE replica after the other, in no order, upload the segment; "" when one did it, else why none
+    did.
+    """
     why = "no live server has it."
     for server in _replicas(ctx, table, segment):
         try:
@@ -107,19 +123,22 @@ def _ask(ctx: Context, table: TableName, segment: str, server: str) -> Any:
     config = instance_configs(ctx.store).get(server)
     if ctx.servers is None or config is None:
         raise Unavailable(f"Server {server} can not be asked.")
-    path = f"/segments/{quote(table.typed, safe='')}/{quote(segment, safe='')}/uploadLLCSegment?uploadTimeoutMs={int(_UPLOAD_S * 1000)}"
+    path = f"/segments/{quote(table.typed, safe='')}/{quote(segment, safe='')}/uploadLLCSegment"
+    path += f"?uploadTimeoutMs={int(_UPLOAD_S * 1000)}"
     return ctx.servers.ask(config.admin_url, "POST", path, _UPLOAD_S + 10)
 
 
 def _has_other_file(node: Versioned | None, metadata: SegmentMetadata) -> bool:
-    return node is not None and node.record is not None and segment_metadata.from_record(node.record).crc != metadata.crc
+    return (
+        node is not None and node.record is not None and segment_metadata.from_record(node.record).crc != metadata.crc
+    )
 
 
 def _take_in(ctx: Context, table: TableName, segment: str, metadata: SegmentMetadata, location: str) -> None:
     """The uploaded file gets its place, the record its address.
 
-    A segment that was changed or deleted meanwhile is left alone, its file too: nothing gets the final name before the record is known to
-    want it. Raises StateConflict then.
+    A segment that was changed or deleted meanwhile is left alone, its file too: nothing gets the final name before the
+    record is known to want it. Raises StateConflict then.
     """
     assert metadata.crc is not None
     path = paths.segment(table.typed, segment)

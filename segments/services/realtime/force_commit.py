@@ -1,7 +1,8 @@
-"""Force commit: consuming segments are committed where they are and go on in the next one; a durable job says how far it is.
+"""Force commit: consuming segments are committed where they are and go on in the next one; a durable job says how far
+it is.
 
-The job is on record before the first message goes out, and ``keep_jobs`` sends again, batch by batch, until nothing is pending,
-however long that takes: a commit may wait for hours for a server or a deep store that is away.
+The job is on record before the first message goes out, and ``keep_jobs`` sends again, batch by batch, until nothing is
+pending, however long that takes: a commit may wait for hours for a server or a deep store that is away.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which consuming segments: all of them, those of ``partitions``, or those of ``segments`` that consume. Not both."""
+    """Which consuming segments: all of them, those of ``partitions``, or those of ``segments`` that
+    consume. Not both.
+    """
 
     partitions: Collection[int] | None = None
     segments: Collection[str] | None = None
@@ -42,23 +45,38 @@ class Wanted:
             raise InvalidInput("Give either partitions or segments to commit, not both.")
 
 
-def force_commit(ctx: Context, table: TableName, wanted: Wanted, batch: BatchSettings, *, actor: Actor) -> dict[str, Any]:
+def force_commit(
+    ctx: Context, table: TableName, wanted: Wanted, batch: BatchSettings, *, actor: Actor
+) -> dict[str, Any]:
     """Ask the servers to commit; returns Pinot's answer with the job's id at once (realtime-ops.md 6).
 
-    Segments that do not consume are ignored. Raises NotFound, InvalidInput (disabled table, partition without a consuming segment).
+    Segments that do not consume are ignored. Raises NotFound, InvalidInput (disabled table, partition without a
+    consuming segment).
     """
     if ctx.pinot is not None:
         partitions = sorted(wanted.partitions) if wanted.partitions is not None else None
         named = sorted(wanted.segments) if wanted.segments is not None else None
-        return pinot_force_commit.force_commit(ctx, table, partitions=partitions, segments=named, batch=batch, actor=actor)
+        return pinot_force_commit.force_commit(
+            ctx, table, partitions=partitions, segments=named, batch=batch, actor=actor
+        )
     ideal = read_ideal(ctx, table).record
     assert ideal is not None
     targets = _targets(ideal, wanted)
     order = in_rounds(consuming_by_server(ideal, targets))
-    job = ForceCommitJob(ctx.new_id(), table.typed, ctx.clock(), tuple(order), tuple(order), batch).with_next_batch(ctx.clock())
+    job = ForceCommitJob(ctx.new_id(), table.typed, ctx.clock(), tuple(order), tuple(order), batch).with_next_batch(
+        ctx.clock()
+    )
     _save(ctx, job)
     send_force_commit(ctx, ideal, job.asked)
-    audit.record(actor, "forceCommit", cluster=ctx.cluster, target=table.typed, job=job.id, segments=order[:100], count=len(order))
+    audit.record(
+        actor,
+        "forceCommit",
+        cluster=ctx.cluster,
+        target=table.typed,
+        job=job.id,
+        segments=order[:100],
+        count=len(order),
+    )
     return {"forceCommitStatus": "SUCCESS", "jobMetaZKWriteStatus": "SUCCESS", "forceCommitJobId": job.id}
 
 
@@ -68,7 +86,9 @@ def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
         return pinot_force_commit.job_status(ctx, job_id)
     job = next((j for j in read_jobs(ctx) if j.id == job_id), None)
     if job is None:
-        raise NotFound(f"Failed to find controller job id: {job_id}", remedy=f"The last {KEPT_JOBS} force commits are kept.")
+        raise NotFound(
+            f"Failed to find controller job id: {job_id}", remedy=f"The last {KEPT_JOBS} force commits are kept."
+        )
     return _looked_at(ctx, job).to_json()
 
 
@@ -81,7 +101,9 @@ def read_jobs(ctx: Context, table: TableName | None = None) -> list[ForceCommitJ
 
 
 def keep_jobs(ctx: Context) -> list[str]:
-    """One look of a pass over unfinished jobs: note what is committed, send the next batch when it is time, ask again for the rest."""
+    """One look of a pass over unfinished jobs: note what is committed, send the next batch when it is time, ask again
+    for the rest.
+    """
     sentences = []
     for job in read_jobs(ctx):
         if job.is_done:
@@ -122,13 +144,16 @@ def _targets(ideal: ZNRecord, wanted: Wanted) -> list[str]:
     if missing:
         named = ",".join(str(p) for p in missing)
         raise InvalidInput(
-            f"Cannot find segments to commit for partitions: {named}.", remedy="GET /tables/{table}/pauseStatus lists what consumes."
+            f"Cannot find segments to commit for partitions: {named}.",
+            remedy="GET /tables/{table}/pauseStatus lists what consumes.",
         )
     return found
 
 
 def _looked_at(ctx: Context, job: ForceCommitJob) -> ForceCommitJob:
-    """The job with what is committed by now; stored when that is more than before. A segment without a record counts as committed."""
+    """The job with what is committed by now; stored when that is more than before. A segment without a record counts as
+    committed.
+    """
     nodes = ctx.store.get_many([paths.segment(job.table, s) for s in job.pending])
     committed = {s for s, n in zip(job.pending, nodes, strict=True) if _is_committed(n)}
     looked = job.looked_at(committed)
@@ -157,4 +182,6 @@ def _save(ctx: Context, job: ForceCommitJob) -> None:
 
 def _latest(jobs: Sequence[tuple[str, dict[str, str]]]) -> list[tuple[str, dict[str, str]]]:
     """Unfinished jobs are forgotten last."""
-    return sorted(jobs, key=lambda item: (not job_of(item[1]).is_done, int(item[1].get("submissionTimeMs", "0"))))[-KEPT_JOBS:]
+    return sorted(jobs, key=lambda item: (not job_of(item[1]).is_done, int(item[1].get("submissionTimeMs", "0"))))[
+        -KEPT_JOBS:
+    ]

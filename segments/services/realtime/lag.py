@@ -1,6 +1,7 @@
 """How far each partition of a realtime table is behind its stream: asked of the servers once a minute, kept for a day.
 
-A partition's lag is that of its best replica for queries (they stay with one replica), shown beside the worst; the history keeps the worst.
+A partition's lag is that of its best replica for queries (they stay with one replica), shown beside the worst; the
+history keeps the worst.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ KEPT: Final = timedelta(hours=24)
 
 @dataclass(frozen=True)
 class Replica:
-    """What one server says of a consuming segment. None: it can not tell. ``behind_ms`` 0 when nothing is left to consume."""
+    """What one server says of a consuming segment. None: it can not tell. ``behind_ms`` 0 when nothing is left to
+    consume.
+    """
 
     server: str
     is_consuming: bool
@@ -73,7 +76,9 @@ def read_lag(ctx: Context, table: TableName) -> list[PartitionLag]:
 
 
 def run(ctx: Context, table: TableName) -> list[str]:
-    """One look of the pass (Pinot calls it RealtimeConsumerMonitor): a sample per partition; what is older than a day goes."""
+    """One look of the pass (Pinot calls it RealtimeConsumerMonitor): a sample per partition; what is older than a day
+    goes.
+    """
     row = Table.objects.filter(cluster__name=ctx.cluster, name=table.typed).first()
     if table.type != REALTIME or row is None:
         return []
@@ -86,15 +91,18 @@ def run(ctx: Context, table: TableName) -> list[str]:
 
 
 def _waiting(ctx: Context, table: TableName, row: Table, at: datetime) -> list[LagSample]:
-    """A sample of each partition that nobody consumes, as in a pause: the messages that wait behind where it stopped. None where the
-    stream is not ours to ask, does not answer, or is another one than where it stopped."""
+    """A sample of each partition that nobody consumes, as in a pause: the messages that wait behind where it stopped.
+    None where the stream is not ours to ask, does not answer, or is another one than where it stopped.
+    """
     if ctx.pinot is not None:
         return []
     try:
         starts = plan_resume(ctx, table, StartFrom("lastConsumed"))
     except PinotAdminError:
         return []
-    return [LagSample(table=row, partition=s.partition, at=at, messages=s.waiting, offset=s.start[:128]) for s in starts]
+    return [
+        LagSample(table=row, partition=s.partition, at=at, messages=s.waiting, offset=s.start[:128]) for s in starts
+    ]
 
 
 def history(table: Table, partition: int, now: datetime) -> list[LagSample]:
@@ -108,24 +116,45 @@ def lag_json(ctx: Context, table: TableName) -> dict[str, Any]:
     if row is None:
         raise NotFound(f"Table '{table}' does not exist.", remedy="List the tables with GET /tables.")
     now = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
-    return {"table": table.typed, "partitions": [_json(lag, history(row, lag.partition, now)) for lag in read_lag(ctx, table)]}
+    return {
+        "table": table.typed,
+        "partitions": [_json(lag, history(row, lag.partition, now)) for lag in read_lag(ctx, table)],
+    }
 
 
 def _json(lag: PartitionLag, samples: Iterable[LagSample]) -> dict[str, Any]:
     return {
-        "partition": lag.partition, "segment": lag.segment, "messages": lag.messages, "behindMs": lag.behind_ms, "offset": lag.offset,
+        "partition": lag.partition,
+        "segment": lag.segment,
+        "messages": lag.messages,
+        "behindMs": lag.behind_ms,
+        "offset": lag.offset,
         "lastConsumedMs": lag.last_consumed_ms,
         "replicas": [
-            {"server": r.server, "consuming": r.is_consuming, "offset": r.offset, "messages": r.messages, "behindMs": r.behind_ms}
+            {
+                "server": r.server,
+                "consuming": r.is_consuming,
+                "offset": r.offset,
+                "messages": r.messages,
+                "behindMs": r.behind_ms,
+            }
             for r in lag.replicas
         ],
-        "history": [{"atMs": int(s.at.timestamp() * 1000), "messages": s.messages, "behindMs": s.behind_ms} for s in samples],
-    }  # fmt: skip
+        "history": [
+            {"atMs": int(s.at.timestamp() * 1000), "messages": s.messages, "behindMs": s.behind_ms} for s in samples
+        ],
+    }
 
 
 def _sample(table: Table, lag: PartitionLag, at: datetime) -> LagSample:
     return LagSample(
-        table=table, partition=lag.partition, at=at, messages=lag.messages, behind_ms=lag.behind_ms, offset=lag.offset[:128], rows=None
+        table=table,
+        partition=lag.partition,
+        at=at,
+        messages=lag.messages,
+        behind_ms=lag.behind_ms,
+        offset=lag.offset[:128],
+        rows=None,
     )
 
 

@@ -28,7 +28,9 @@ def tenant_servers(ctx: Context, config: TableConfig) -> list[str]:
 
 
 def consuming_by_server(ideal: ZNRecord, segments: Collection[str]) -> dict[str, list[str]]:
-    """{server: those of ``segments`` that it is to consume}; replicas that are ONLINE or OFFLINE are left out (case 31)."""
+    """{server: those of ``segments`` that it is to consume}; replicas that are ONLINE or OFFLINE are left out (case
+    31).
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for segment in sorted(segments):
         for instance, state in ideal.maps.get(segment, {}).items():
@@ -40,8 +42,9 @@ def consuming_by_server(ideal: ZNRecord, segments: Collection[str]) -> dict[str,
 def send_force_commit(ctx: Context, ideal: ZNRecord, segments: Collection[str]) -> set[str]:
     """Ask the live servers to commit these segments where they are; returns the segments that at least one was told of.
 
-    Nothing is owed to the message: servers see a pause in the ideal state by themselves, and who watches over a pause or a job sends
-    again while a segment still consumes (B16). A server that has not read the last message yet gets no second one.
+    Nothing is owed to the message: servers see a pause in the ideal state by themselves, and who watches over a pause
+    or a job sends again while a segment still consumes (B16). A server that has not read the last message yet gets no
+    second one.
     """
     wanted = consuming_by_server(ideal, segments)
     if not wanted:
@@ -61,9 +64,16 @@ def _tell(ctx: Context, typed: str, live: LiveInstance, names: list[str]) -> boo
             if _is_same(waiting.simple, waiting.subtype, typed, text) and waiting.is_for(live.session):
                 return True
         messages.send(
-            ctx.store, live.instance, messages.FORCE_COMMIT, resource=typed, session=live.session, new_id=ctx.new_id, now_ms=ctx.clock(),
-            cluster=ctx.cluster, fields={"tableName": typed, "segmentNames": text},
-        )  # fmt: skip
+            ctx.store,
+            live.instance,
+            messages.FORCE_COMMIT,
+            resource=typed,
+            session=live.session,
+            new_id=ctx.new_id,
+            now_ms=ctx.clock(),
+            cluster=ctx.cluster,
+            fields={"tableName": typed, "segmentNames": text},
+        )
     except PinotAdminError:
         log.exception("Instance %s could not be told to commit %s of %s.", live.instance, text, typed)
         return False

@@ -1,4 +1,6 @@
-"""Read what there is to know of a realtime table's consumption: ideal state, latest records, pause (one moment, three round trips)."""
+"""Read what there is to know of a realtime table's consumption: ideal state, latest records, pause (one moment, three
+round trips).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ RETURN_REPLICAS_KEY = "controller.realtime.segment.partialOfflineReplicaRepairEn
 
 @dataclass(frozen=True)
 class RealtimeState:
-    """The ideal state as read with its version, what a diagnosis needs, and every segment name that is in use or being deleted."""
+    """The ideal state as read with its version, what a diagnosis needs, and every segment name that is in use or being
+    deleted.
+    """
 
     ideal: ZNRecord
     ideal_version: int
@@ -41,7 +45,9 @@ class RealtimeState:
         returns = simple.get(RETURN_REPLICAS_KEY, "").lower() == "true"
         age_ms = completion_ms(simple.get(COMPLETION_TIME_KEY))
         leaving = frozenset(parse_llc_name(s).partition for s in self.deleted if is_patient and is_llc_name(s))
-        return Seen(self.ideal, pause_of(self.ideal), self.known, partitions, topics, age_ms, returns, not is_patient, leaving)
+        return Seen(
+            self.ideal, pause_of(self.ideal), self.known, partitions, topics, age_ms, returns, not is_patient, leaving
+        )
 
 
 def realtime_table(name: str) -> TableName:
@@ -51,7 +57,9 @@ def realtime_table(name: str) -> TableName:
 
 
 def read_ideal(ctx: Context, table: TableName) -> Versioned:
-    """The table's ideal state. NotFound when there is no such table, InvalidInput when it is disabled (realtime-ops.md 2)."""
+    """The table's ideal state. NotFound when there is no such table, InvalidInput when it is disabled (realtime-ops.md
+    2).
+    """
     return checked_ideal(ctx.store.get(paths.ideal_state(table.typed)), table)
 
 
@@ -60,7 +68,9 @@ def checked_ideal(node: Versioned | None, table: TableName) -> Versioned:
     if node is None or node.record is None:
         raise NotFound(f"Table {table} not found!", remedy="List the tables with GET /tables?type=realtime.")
     if is_disabled(node.record):
-        raise InvalidInput(f"Table {table} is disabled!", remedy=f"Enable it with PUT /tables/{table.raw}/state?state=enable.")
+        raise InvalidInput(
+            f"Table {table} is disabled!", remedy=f"Enable it with PUT /tables/{table.raw}/state?state=enable."
+        )
     return node
 
 

@@ -1,4 +1,5 @@
-"""Pinot's RealtimeSegmentValidationManager: find what is wrong with consumption, repair what is safe, say both (realtime-ops.md 9-12).
+"""Pinot's RealtimeSegmentValidationManager: find what is wrong with consumption, repair what is safe, say both
+(realtime-ops.md 9-12).
 
 Each step is tried on its own: a stream that does not answer does not keep replicas from being reset.
 """
@@ -86,7 +87,9 @@ def keep_copies(ctx: Context, table: TableName) -> list[str]:
 
     def copy() -> list[str]:
         done, left = deep_store_upload.upload_missing(ctx, table)
-        steps.failed += [Found(PREFIX + "no-copy", s, "warning", f"Segment {s} is only on servers: {why}") for s, why in left.items()]
+        steps.failed += [
+            Found(PREFIX + "no-copy", s, "warning", f"Segment {s} is only on servers: {why}") for s, why in left.items()
+        ]
         return done
 
     steps.take("deep-store", copy)
@@ -116,7 +119,8 @@ class _Steps:
 
 
 def keep_consumption(ctx: Context) -> list[str]:
-    """The quick look of every few seconds: planned ends, pauses and force commits that are not through, partitions that stand still.
+    """The quick look of every few seconds: planned ends, pauses and force commits that are not through, partitions that
+    stand still.
 
     Streams are asked only when something is to be repaired.
     """
@@ -147,7 +151,9 @@ def resume_if_due(ctx: Context, table: TableName, ideal: ZNRecord) -> list[str]:
     if not is_due(pause_of(ideal)):
         return []
     try:
-        consumption.resume_table(ctx, table, comment="The planned end of the pause has come.", expected=is_due, actor=SYSTEM)
+        consumption.resume_table(
+            ctx, table, comment="The planned end of the pause has come.", expected=is_due, actor=SYSTEM
+        )
     except consumption.PauseChanged:
         return []
     return [f"{table} was resumed: the planned end of its pause has come."]
@@ -175,7 +181,10 @@ def _keep(ctx: Context, table: TableName) -> list[str]:
         return sentences
     state = observe_realtime(ctx, table)
     topics = len(stream_maps(read_table_config(ctx, table)))
-    if any(c.kind not in (Kind.WAIT, Kind.STUCK, Kind.FAILING) for c in diagnose(state.seen(None, topics, is_patient=True), ctx.clock())):
+    if any(
+        c.kind not in (Kind.WAIT, Kind.STUCK, Kind.FAILING)
+        for c in diagnose(state.seen(None, topics, is_patient=True), ctx.clock())
+    ):
         sentences += ensure_consuming(ctx, table, is_patient=True).sentences
     return sentences
 
@@ -183,13 +192,18 @@ def _keep(ctx: Context, table: TableName) -> list[str]:
 def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[Found]:
     found = [_finding_of(c) for c in ensured.cases if _is_told(c)] if ensured else []
     if ensured and ensured.stream_error:
-        found.append(Found(PREFIX + "stream", "", "warning", f"A stream of {table} does not answer: {ensured.stream_error}"))
+        found.append(
+            Found(PREFIX + "stream", "", "warning", f"A stream of {table} does not answer: {ensured.stream_error}")
+        )
     ideal = _ideal(ctx, table)
     found += [*_unhosted(ctx, ideal), *_in_another_stream(ideal)]
     now = ctx.clock()
     for loss in read_data_loss(ctx.store, table.typed):
         if now - loss.at_ms < _LOSS_SHOWN_MS:
-            text = f"Partition {loss.partition}: rows from {loss.start} to {loss.end} had left the stream before they were read."
+            text = (
+                f"Partition {loss.partition}: rows from {loss.start} to {loss.end} had left the stream before they "
+                "were read."
+            )
             found.append(Found(PREFIX + "data-loss", loss.key, "error", text))
     return found
 
@@ -209,7 +223,10 @@ def _finding_of(case: Case) -> Found:
         text = f"Partition {case.partition} stands still: {case.reason}. Reset or delete the segment."
         return Found(PREFIX + "stuck", str(case.partition), "error", text)
     name = (case.orphan or case.latest).name if (case.orphan or case.latest) else ""  # type: ignore[union-attr]  # one of them is there
-    text = f"Partition {case.partition}: the commit before or of {name} is half done; it is finished when nobody does it soon."
+    text = (
+        f"Partition {case.partition}: the commit before or of {name} is half done; it is finished when nobody does "
+        "it soon."
+    )
     return Found(PREFIX + "half-commit", str(case.partition), "warning", text)
 
 

@@ -1,7 +1,8 @@
-"""Pause a table by itself when its servers' disks or its quota are full, and let it go on when there is room again (realtime-ops.md 9).
+"""Pause a table by itself when its servers' disks or its quota are full, and let it go on when there is room again
+(realtime-ops.md 9).
 
-Between "full" and "room again" lies a margin, so that a table at the limit is not paused and resumed by turns. What a person paused is
-never touched.
+Between "full" and "room again" lies a margin, so that a table at the limit is not paused and resumed by turns. What a
+person paused is never touched.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def relieve(ctx: Context, config: TableConfig, state: PauseState) -> list[str]:
     try:
         if verdict.pause_reason is not None:
             reason = verdict.pause_reason
-            pause_table(ctx, table, comment=verdict.comment, reason_code=reason, expected=lambda now: now == state, actor=SYSTEM)
+            pause_table(
+                ctx, table, comment=verdict.comment, reason_code=reason, expected=lambda now: now == state, actor=SYSTEM
+            )
             return [f"{table} is paused: {verdict.comment}"]
         if verdict.resumes:
             resume_table(ctx, table, comment=verdict.comment, expected=lambda now: now == state, actor=SYSTEM)
@@ -72,7 +75,13 @@ def _disk(ctx: Context, config: TableConfig) -> Pressure:
     if settings.get(ENABLED_KEY, "true").lower() == "false":
         return Pressure.none(RESOURCE_UTILIZATION_LIMIT_EXCEEDED)
     marks = _marks(settings)
-    answers = ask_servers(ctx, tenant_servers(ctx, config), "/instance/diskUtilization", lambda a: isinstance(a, dict), timeout_s=_ANSWER_S)
+    answers = ask_servers(
+        ctx,
+        tenant_servers(ctx, config),
+        "/instance/diskUtilization",
+        lambda a: isinstance(a, dict),
+        timeout_s=_ANSWER_S,
+    )
     ample = AMPLE_BYTES if settings.keys().isdisjoint((THRESHOLD_KEY, RESUME_KEY)) else 0
     used = {s: u for s, a in answers.by_server.items() if (u := utilization_of(a, ample)) is not None}
     return Pressure.of_shares(used, high=marks.high, low=marks.low, reason=RESOURCE_UTILIZATION_LIMIT_EXCEEDED)

@@ -1,4 +1,6 @@
-"""What a resume would do, partition by partition, before anybody asks for it: start, skipped and repeated rows. Writes nothing."""
+"""What a resume would do, partition by partition, before anybody asks for it: start, skipped and repeated rows. Writes
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,13 @@ COUNTED: Final = 10_000
 
 @dataclass(frozen=True)
 class PlannedStart:
-    """``last_consumed``: where the partition stopped, None for a new one. ``earliest``, ``latest``: what the stream has now.
+    """``last_consumed``: where the partition stopped, None for a new one. ``earliest``, ``latest``: what the stream has
+    now.
 
-    ``skipped`` and ``repeated`` count messages; None: they are more than COUNTED, in a stream whose offsets do not number them, or the
-    stream does not answer, but ``start`` is after (``skips``) or before (``repeats``) ``last_consumed``. ``waiting``: messages in the
-    stream from ``start`` on, None as before. ``note``: what a person should know.
+    ``skipped`` and ``repeated`` count messages; None: they are more than COUNTED, in a stream whose offsets do not
+    number them, or the stream does not answer, but ``start`` is after (``skips``) or before (``repeats``)
+    ``last_consumed``. ``waiting``: messages in the stream from ``start`` on, None as before. ``note``: what a person
+    should know.
     """
 
     partition: int
@@ -48,10 +52,18 @@ class PlannedStart:
     def to_json(self) -> dict[str, Any]:
         """The API's form."""
         return {
-            "partition": self.partition, "lastConsumedOffset": self.last_consumed, "startOffset": self.start,
-            "earliestOffset": self.earliest, "latestOffset": self.latest, "skipsRows": self.skips, "repeatsRows": self.repeats,
-            "skippedRows": self.skipped, "repeatedRows": self.repeated, "waitingRows": self.waiting, "note": self.note,
-        }  # fmt: skip
+            "partition": self.partition,
+            "lastConsumedOffset": self.last_consumed,
+            "startOffset": self.start,
+            "earliestOffset": self.earliest,
+            "latestOffset": self.latest,
+            "skipsRows": self.skips,
+            "repeatsRows": self.repeats,
+            "skippedRows": self.skipped,
+            "repeatedRows": self.repeated,
+            "waitingRows": self.waiting,
+            "note": self.note,
+        }
 
 
 def plan_resume(ctx: Context, table: TableName, start: StartFrom) -> list[PlannedStart]:
@@ -77,7 +89,9 @@ def plan_resume(ctx: Context, table: TableName, start: StartFrom) -> list[Planne
 
 
 def streams_before(ctx: Context, table: TableName) -> list[str]:
-    """A sentence for each stream in which partitions stopped and that the table does not read any more: where to begin is to be chosen."""
+    """A sentence for each stream in which partitions stopped and that the table does not read any more: where to begin
+    is to be chosen.
+    """
     node = ctx.store.get(paths.ideal_state(table.typed)) if ctx.pinot is None else None
     streams = sorted(set(changed_streams.of(node.record).values())) if node and node.record else []
     return [f"It stopped in {s}, and reads another stream now: choose where to begin there." for s in streams]
@@ -91,7 +105,8 @@ def _planned(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) 
     earliest, latest = _bounds(facts, case.partition)
     skips, repeats = base is not None and begin > base, base is not None and begin < base
     note = (
-        f"It stopped at {case.base_offset} of {before}, of which nothing more is read; {begin} is an offset of another stream."
+        f"It stopped at {case.base_offset} of {before}, of which nothing more is read; {begin} is an offset of "
+        "another stream."
         if before
         else ""
     )
@@ -118,7 +133,9 @@ def _bounds(facts: StreamFacts, partition: int) -> tuple[Offset | None, Offset |
 
 
 def _distance(facts: StreamFacts, partition: int, low: Offset | None, high: Offset | None) -> int | None:
-    """Messages between two offsets of one stream; None where they are too many to be counted or the stream does not answer."""
+    """Messages between two offsets of one stream; None where they are too many to be counted or the stream does not
+    answer.
+    """
     if low is None or high is None:
         return None
     try:

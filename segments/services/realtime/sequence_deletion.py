@@ -15,11 +15,14 @@ from segments.services.realtime.realtime_state import read_ideal
 from segments.services.segments import deletion
 
 
-def delete_from_sequence(ctx: Context, table: str, segments: Sequence[str], *, dry_run: bool, force: bool, actor: Actor) -> dict[str, Any]:
-    """Per partition delete the lowest of the given segments and all after it; the answer is the plan (``dry_run``) or what was done.
+def delete_from_sequence(
+    ctx: Context, table: str, segments: Sequence[str], *, dry_run: bool, force: bool, actor: Actor
+) -> dict[str, Any]:
+    """Per partition delete the lowest of the given segments and all after it; the answer is the plan (``dry_run``) or
+    what was done.
 
-    Unknown names are ignored. Unless ``force``, the partitions must be paused and none of the segments may still consume.
-    Raises InvalidInput, NotFound, PreconditionFailed.
+    Unknown names are ignored. Unless ``force``, the partitions must be paused and none of the segments may still
+    consume. Raises InvalidInput, NotFound, PreconditionFailed.
     """
     raw, suffix = split_table_name(table)
     if suffix != REALTIME:
@@ -34,7 +37,9 @@ def delete_from_sequence(ctx: Context, table: str, segments: Sequence[str], *, d
     if not force:
         state = pause_of(ideal)
         if not state.paused and not set(plan) <= set(state.partitions):
-            raise PreconditionFailed(f"Table {name} should be paused before deleting segments.", remedy="Pause it, or use force=true.")
+            raise PreconditionFailed(
+                f"Table {name} should be paused before deleting segments.", remedy="Pause it, or use force=true."
+            )
         consuming = sorted(set(doomed) & set(consuming_segments(ideal)))
         if consuming:
             raise PreconditionFailed(
@@ -43,7 +48,11 @@ def delete_from_sequence(ctx: Context, table: str, segments: Sequence[str], *, d
             )
     if not dry_run and doomed:
         deletion.remove_segments(ctx, name, doomed, force=force and bool(actor.reason), actor=actor)
-    said = f"Dry run completed: {len(doomed)} segments would be deleted." if dry_run else f"Deleted {len(doomed)} segments."
+    said = (
+        f"Dry run completed: {len(doomed)} segments would be deleted."
+        if dry_run
+        else f"Deleted {len(doomed)} segments."
+    )
     return {
         "tableName": name.typed,
         "dryRun": dry_run,

@@ -1,4 +1,6 @@
-"""What the streams of a table say: partitions and offsets, each asked once per use case, connections closed at the end."""
+"""What the streams of a table say: partitions and offsets, each asked once per use case, connections
+closed at the end.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class StreamFacts:
         """The table's partition ids of one stream."""
         if index not in self._partitions:
             base = index * PARTITIONS_PER_TOPIC if self.topics > 1 else 0
-            self._partitions[index] = frozenset(base + p for p in self._unless_down(index, lambda: self._stream(index).partitions()))
+            self._partitions[index] = frozenset(
+                base + p for p in self._unless_down(index, lambda: self._stream(index).partitions())
+            )
         return self._partitions[index]
 
     def partitions(self) -> frozenset[int]:
@@ -66,7 +70,9 @@ class StreamFacts:
         return self._offset(partition, lambda stream, own: stream.latest(own))
 
     def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
-        """Messages from ``start`` to ``end``; None when they are more than ``most``, where the stream's offsets do not number them."""
+        """Messages from ``start`` to ``end``; None when they are more than ``most``, where the stream's offsets do not
+        number them.
+        """
         if len(start.value) == 1:
             return max(0, end.value[0] - start.value[0])
         index = self.config_of(partition).index if self.topics > 1 else 0
@@ -91,7 +97,9 @@ class StreamFacts:
                 log.exception("A stream did not close.")
 
     def _offset(self, partition: int, ask: Callable[[Stream, int], Offset]) -> Offset:
-        """Asked again for a moment: a topic just made, or one whose leader moves, has partitions before it has offsets."""
+        """Asked again for a moment: a topic just made, or one whose leader moves, has partitions before
+        it has offsets.
+        """
         index = self.config_of(partition).index if self.topics > 1 else 0
 
         def patiently() -> Offset:

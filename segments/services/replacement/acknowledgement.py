@@ -1,4 +1,6 @@
-"""Wait until live brokers serve a given lineage (B6, B7): the switch is done when they say so, not when it was written."""
+"""Wait until live brokers serve a given lineage (B6, B7): the switch is done when they say so, not when
+it was written.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ _RELIST_S = 0.25
 def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
     """Wait until every live broker serves a lineage at least as new as the one that is there now.
 
-    The broker of this process is asked itself, others by their acknowledgements. Returns the brokers that did not within
-    ``limits.broker_ack_s``; an empty list means that all queries from now on are right.
+    The broker of this process is asked itself, others by their acknowledgements. Returns the brokers that did not
+    within ``limits.broker_ack_s``; an empty list means that all queries from now on are right.
     """
     began = time.monotonic()
     brokers = _live_brokers(ctx)
@@ -36,8 +38,12 @@ def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
     return _wait_for_acks(ctx, table, zxid, others, served, began) if others else []
 
 
-def _wait_for_acks(ctx: Context, table: TableName, zxid: int, brokers: list[str], served: Collection[str], began: float) -> list[str]:
-    """Those of ``brokers``, listed at ``began``, that did not acknowledge ``zxid`` in time; ``served`` is never waited for."""
+def _wait_for_acks(
+    ctx: Context, table: TableName, zxid: int, brokers: list[str], served: Collection[str], began: float
+) -> list[str]:
+    """Those of ``brokers``, listed at ``began``, that did not acknowledge ``zxid`` in time; ``served`` is never waited
+    for.
+    """
     bell, listed = bell_for(ctx.store, paths.ROUTING_ACKS), began
     while True:
         if time.monotonic() - listed > _RELIST_S:

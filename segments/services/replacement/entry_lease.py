@@ -1,4 +1,6 @@
-"""Signs of life of the client of an unfinished replacement: heartbeats, uploads, and an end that waits (B5, rules in domain.lease)."""
+"""Signs of life of the client of an unfinished replacement: heartbeats, uploads, and an end that waits (B5, rules in
+domain.lease).
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,14 @@ class LeaseState:
     def to_json(self) -> dict[str, Any]:
         """The answer to a heartbeat."""
         return {
-            "segmentLineageEntryId": self.entry_id, "table": self.table, "state": self.state, "leased": self.is_leased,
-            "lastSignMs": self.last_sign_ms, "givenUpAtMs": self.given_up_at_ms, "heartbeatEverySeconds": self.heartbeat_every_s,
-        }  # fmt: skip
+            "segmentLineageEntryId": self.entry_id,
+            "table": self.table,
+            "state": self.state,
+            "leased": self.is_leased,
+            "lastSignMs": self.last_sign_ms,
+            "givenUpAtMs": self.given_up_at_ms,
+            "heartbeatEverySeconds": self.heartbeat_every_s,
+        }
 
 
 def lease_terms(ctx: Context, config: TableConfig) -> LeaseTerms:
@@ -94,7 +101,9 @@ def renew_for_upload(ctx: Context, config: TableConfig, segments: Collection[str
 
 
 def renew_if_leased(ctx: Context, table: TableName, entry_id: str) -> None:
-    """A sign of life for a client that can not send one now; nothing for one that never sent any, or whose entry is over."""
+    """A sign of life for a client that can not send one now; nothing for one that never sent any, or whose entry is
+    over.
+    """
     lineage = read_lineage(ctx, table)
     entry = lineage.entries.get(entry_id) if lineage else None
     if entry is None or entry.state is not State.IN_PROGRESS or not lease.is_leased(entry):
@@ -130,12 +139,19 @@ class _Recent:
     def covers(self, store: Store, table: TableName, wanted: Collection[str], now_ms: int, every_ms: int) -> bool:
         """Was an entry that lists all of these renewed within ``every_ms``?"""
         with self._lock:
-            return any(t == table.typed and 0 <= now_ms - at < every_ms and names.issuperset(wanted) for at, t, names in self._of(store))
+            return any(
+                t == table.typed and 0 <= now_ms - at < every_ms and names.issuperset(wanted)
+                for at, t, names in self._of(store)
+            )
 
     def add(self, store: Store, table: TableName, names: frozenset[str], now_ms: int, every_ms: int) -> None:
         """An entry with these names is being renewed now; what is too old is forgotten."""
         with self._lock:
-            fresh = [item for item in self._of(store) if 0 <= now_ms - item[0] < every_ms and (item[1], item[2]) != (table.typed, names)]
+            fresh = [
+                item
+                for item in self._of(store)
+                if 0 <= now_ms - item[0] < every_ms and (item[1], item[2]) != (table.typed, names)
+            ]
             self._seen[store] = [*fresh, (now_ms, table.typed, names)]
 
     def _of(self, store: Store) -> list[tuple[int, str, frozenset[str]]]:

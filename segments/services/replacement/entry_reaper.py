@@ -1,7 +1,9 @@
-"""Gives up unfinished replacements whose client is gone: reverts them, so that nothing waits a day for a dead process (B5).
+"""Gives up unfinished replacements whose client is gone: reverts them, so that nothing waits a day for a dead process
+(B5).
 
-Entries of our own pushes belong to the push: a worker that died is replaced by ``push.resume_lost``, and only the entry of a push that is
-over is reverted here. Entries that a background end is at belong to that end. All others follow the rules of ``domain.lease``.
+Entries of our own pushes belong to the push: a worker that died is replaced by ``push.resume_lost``, and only the entry
+of a push that is over is reverted here. Entries that a background end is at belong to that end. All others follow the
+rules of ``domain.lease``.
 """
 
 from __future__ import annotations
@@ -42,7 +44,10 @@ def run(ctx: Context, table: TableName) -> list[str]:
     if not open_entries:
         return before
     terms = lease_terms(ctx, read_table_config(ctx, table))
-    pushes = {p.entry_id: p for p in Push.objects.filter(cluster=ctx.cluster, entry_id__in=[e.id for e in open_entries]).defer("plan")}
+    pushes = {
+        p.entry_id: p
+        for p in Push.objects.filter(cluster=ctx.cluster, entry_id__in=[e.id for e in open_entries]).defer("plan")
+    }
     with turn_of_pass(ctx, "leases", table) as is_free:
         looked = [_try(ctx, table, e, terms, pushes.get(e.id)) for e in open_entries] if is_free else []
     return [*before, *(said for said in looked if said)]
@@ -90,7 +95,9 @@ def _look_at(ctx: Context, table: TableName, entry: Entry, terms: LeaseTerms, pu
     if judgement.watch is not None:
         note_entry(ctx, table, entry.id, {lease.WATCHED: judgement.watch}, states={State.IN_PROGRESS})
     if judgement.verdict is Verdict.SUSPECT:
-        return f"The client of lineage entry {entry.id} of {table} is silent; it will be reverted unless it is heard of."
+        return (
+            f"The client of lineage entry {entry.id} of {table} is silent; it will be reverted unless it is heard of."
+        )
     seconds = max(0, ctx.clock() - lease.last_sign_ms(entry)) / 1000
     why = f"its client sent heartbeats and has been silent for {seconds:.0f} s"
 

@@ -1,4 +1,6 @@
-"""Why a lineage entry is where it is: what it hides and locks, what blocks it, whether its client lives, what happens next and when."""
+"""Why a lineage entry is where it is: what it hides and locks, what blocks it, whether its client lives, what happens
+next and when.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,8 @@ class Blocked:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Everything about one entry. ``summary`` is one sentence; ``replicas`` are those of the new side, listed where they are missing.
+    """Everything about one entry. ``summary`` is one sentence; ``replicas`` are those of the new side, listed where
+    they are missing.
 
     ``job_id``: the background end that runs or ended it, or that failed last; empty: none.
     """
@@ -98,24 +101,46 @@ class Explanation:
     def to_json(self) -> dict[str, Any]:
         """JSON-ready form; long lists are cut, their counts are not."""
         return {
-            "table": self.table, "segmentLineageEntryId": self.entry_id, "state": self.state, "sinceMs": self.since_ms, "actor": self.actor,
-            "summary": self.summary, "segmentsFrom": _listed(self.segments_from), "segmentsTo": _listed(self.segments_to),
-            "hides": _listed(self.hides), "locks": _listed(self.locks),
+            "table": self.table,
+            "segmentLineageEntryId": self.entry_id,
+            "state": self.state,
+            "sinceMs": self.since_ms,
+            "actor": self.actor,
+            "summary": self.summary,
+            "segmentsFrom": _listed(self.segments_from),
+            "segmentsTo": _listed(self.segments_to),
+            "hides": _listed(self.hides),
+            "locks": _listed(self.locks),
             "pin": {"actor": self.pin_actor, "reason": self.pin_reason} if self.is_pinned else None,
-            "end": {"possible": not self.end.reasons, "blockedBy": list(self.end.reasons), "remedies": list(self.end.remedies)},
-            "revert": {"possible": not self.revert.reasons, "blockedBy": list(self.revert.reasons), "remedies": list(self.revert.remedies)},
+            "end": {
+                "possible": not self.end.reasons,
+                "blockedBy": list(self.end.reasons),
+                "remedies": list(self.end.remedies),
+            },
+            "revert": {
+                "possible": not self.revert.reasons,
+                "blockedBy": list(self.revert.reasons),
+                "remedies": list(self.revert.remedies),
+            },
             "laterEntries": list(self.later_entries),
             "replicas": {
-                "online": self.replicas.online, "wanted": self.replicas.wanted, "missingCount": len(self.gaps),
+                "online": self.replicas.online,
+                "wanted": self.replicas.wanted,
+                "missingCount": len(self.gaps),
                 "missing": [g.to_json() for g in self.gaps[:LISTED]],
             },
-            "lease": self.lease.to_json() if self.lease else None, "job": self.job_id or None, "push": self.push_id or None,
-            "next": [asdict(s) for s in self.next_steps], "events": [asdict(e) for e in self.events],
-        }  # fmt: skip
+            "lease": self.lease.to_json() if self.lease else None,
+            "job": self.job_id or None,
+            "push": self.push_id or None,
+            "next": [asdict(s) for s in self.next_steps],
+            "events": [asdict(e) for e in self.events],
+        }
 
 
 def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: ErrorReader | None = None) -> Explanation:
-    """Look, change nothing. NotFound when table or entry do not exist. ``read_errors`` adds the servers' own reasons."""
+    """Look, change nothing. NotFound when table or entry do not exist. ``read_errors`` adds the servers'
+    own reasons.
+    """
     config, seen = read_table_config(ctx, table), observe(ctx, table)
     entry = seen.lineage.entry(entry_id)
     served = serving_rows(ctx, table, seen.ideal.maps)
@@ -147,7 +172,9 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
         lease=lease_state(entry, lease_terms(ctx, config), table) if is_open else None,
         job_id=job.id if job else "",
         push_id=str(push.pk) if push else "",
-        next_steps=tuple(_next_steps(ctx, config, seen, entry, is_ending=bool(job and job.is_open), has_push=push is not None)),
+        next_steps=tuple(
+            _next_steps(ctx, config, seen, entry, is_ending=bool(job and job.is_open), has_push=push is not None)
+        ),
         events=tuple(events),
     )
 
@@ -155,9 +182,14 @@ def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: Er
 def _end_blocked(ctx: Context, config: TableConfig, seen: Observed, entry: Entry, report: ReplicaReport) -> Blocked:
     def decide() -> object:
         return replacement.end(
-            seen.lineage, entry.id, segments_to=(), ideal=seen.ideal.maps, is_refresh=config.is_refresh, now_ms=ctx.clock(),
+            seen.lineage,
+            entry.id,
+            segments_to=(),
+            ideal=seen.ideal.maps,
+            is_refresh=config.is_refresh,
+            now_ms=ctx.clock(),
             settings=settings_or_default(config),
-        )  # fmt: skip
+        )
 
     if entry.state is State.COMPLETED:
         return Blocked(("It is ended already.",), ())
@@ -179,8 +211,14 @@ def _revert_blocked(ctx: Context, table: TableName, seen: Observed, entry: Entry
     """As ``revert_blockers``, all of them at once."""
     if entry.state is State.REVERTED:
         return Blocked(("It is reverted already.",), ())
-    lost, strangers = replacement.lost_segments(seen.lineage, entry, served), newer_strangers(ctx, table, seen, entry.id)
-    found = [*replacement.revert_blockers(seen.lineage, entry, served), *replacement.lost_blockers(entry, lost, strangers)]
+    lost, strangers = (
+        replacement.lost_segments(seen.lineage, entry, served),
+        newer_strangers(ctx, table, seen, entry.id),
+    )
+    found = [
+        *replacement.revert_blockers(seen.lineage, entry, served),
+        *replacement.lost_blockers(entry, lost, strangers),
+    ]
     return Blocked(tuple(b.message for b in found), tuple(b.remedy for b in found if b.remedy))
 
 
@@ -222,7 +260,9 @@ def _seen_of(entry: Entry, seen: Observed) -> str:
     return "queries see the new side"
 
 
-def _next_steps(ctx: Context, config: TableConfig, seen: Observed, entry: Entry, *, is_ending: bool, has_push: bool) -> list[NextStep]:
+def _next_steps(
+    ctx: Context, config: TableConfig, seen: Observed, entry: Entry, *, is_ending: bool, has_push: bool
+) -> list[NextStep]:
     steps: list[NextStep] = []
     if entry.state is State.IN_PROGRESS:
         steps.append(_fate_of_open(ctx, config, entry, is_ending=is_ending, has_push=has_push))
@@ -253,14 +293,19 @@ def _fate_of_open(ctx: Context, config: TableConfig, entry: Entry, *, is_ending:
     if lease.is_leased(entry):
         return NextStep("It is reverted unless its client sends a heartbeat or uploads before.", at)
     who = "The retention pass" if ctx.pinot is None else "Pinot's own retention"
-    return NextStep(f"{who} removes its new side unless something is uploaded before: its client sends no heartbeats.", at)
+    return NextStep(
+        f"{who} removes its new side unless something is uploaded before: its client sends no heartbeats.", at
+    )
 
 
 def _events(ctx: Context, table: TableName, entry_id: str) -> list[Event]:
     """What was done to the entry, oldest first."""
-    found = AuditEvent.objects.filter(cluster=ctx.cluster, target=table.typed, detail__entry=entry_id).order_by("-id")[:LISTED]
+    found = AuditEvent.objects.filter(cluster=ctx.cluster, target=table.typed, detail__entry=entry_id).order_by("-id")[
+        :LISTED
+    ]
     return [
-        Event(int(e.at.timestamp() * 1000), e.actor, e.action, e.outcome, e.reason, str(e.detail.get("error", ""))) for e in reversed(found)
+        Event(int(e.at.timestamp() * 1000), e.actor, e.action, e.outcome, e.reason, str(e.detail.get("error", "")))
+        for e in reversed(found)
     ]
 
 

@@ -20,10 +20,11 @@ from segments.store.update import update_record
 
 @dataclass(frozen=True)
 class Observed:
-    """Lineage, ideal state and table config as read together, each with its version (None: there is no lineage record yet).
+    """Lineage, ideal state and table config as read together, each with its version (None: there is no lineage record
+    yet).
 
-    ``more``: the other records that were asked for, in the order asked. ``notes_node``: on a Pinot cluster (``is_pinot``), the record of
-    our notes of the entries; of such a lineage only these are ours to write.
+    ``more``: the other records that were asked for, in the order asked. ``notes_node``: on a Pinot cluster
+    (``is_pinot``), the record of our notes of the entries; of such a lineage only these are ours to write.
     """
 
     lineage: Lineage
@@ -52,7 +53,9 @@ class Observed:
         return Create(path, record) if self.lineage_node is None else Replace(path, record, self.lineage_node.version)
 
     def same_lineage(self) -> list[Write]:
-        """Writes that fail a transaction unless the lineage is still the one seen; that there is none is said by making and removing it."""
+        """Writes that fail a transaction unless the lineage is still the one seen; that there is none is said by making
+        and removing it.
+        """
         path = paths.lineage(self.lineage.table)
         if self.lineage_node is None:
             return [Create(path, None), Delete(path)]
@@ -61,7 +64,9 @@ class Observed:
     def _write_notes(self, after: Lineage) -> Write:
         table = self.lineage.table
         if [replace(e, notes={}) for e in self.lineage.in_order()] != [replace(e, notes={}) for e in after.in_order()]:
-            raise Forbidden(f"The lineage of '{table}' belongs to Pinot.", remedy="Change it through Pinot's controller.")
+            raise Forbidden(
+                f"The lineage of '{table}' belongs to Pinot.", remedy="Change it through Pinot's controller."
+            )
         node = self.notes_node
         record = lineages.notes_record(after, node.record if node else None)
         path = paths.entry_notes(table)
@@ -84,7 +89,9 @@ def read_lineage(ctx: Context, table: TableName) -> Lineage | None:
 
 
 def observe(ctx: Context, table: TableName, *more: str) -> Observed:
-    """Read lineage, then ideal state, then config and ``more`` paths: one round trip, in this order. NotFound: no such table."""
+    """Read lineage, then ideal state, then config and ``more`` paths: one round trip, in this order. NotFound: no such
+    table.
+    """
     ours = _notes_path(ctx, table)
     node, ideal, config, *others = ctx.store.get_many(
         [paths.lineage(table.typed), paths.ideal_state(table.typed), paths.table_config(table.typed), *more, *ours]
@@ -108,12 +115,18 @@ def _parsed(table: TableName, node: Versioned | None, notes: Versioned | None) -
 
 
 def note_entry(
-    ctx: Context, table: TableName, entry_id: str, changes: Mapping[str, str | None], *, states: Collection[State] = frozenset(State)
+    ctx: Context,
+    table: TableName,
+    entry_id: str,
+    changes: Mapping[str, str | None],
+    *,
+    states: Collection[State] = frozenset(State),
 ) -> Entry:
     """Set or remove (None) notes of an entry; returns it as it is then. Pinot's timestamp stays as it is.
 
-    NotFound when there is no such entry, StateConflict when it is in none of ``states``. Every call that changes something has the
-    brokers read the lineage again and makes writers of that moment decide afresh: renew a note every few seconds, not at every step.
+    NotFound when there is no such entry, StateConflict when it is in none of ``states``. Every call that changes
+    something has the brokers read the lineage again and makes writers of that moment decide afresh: renew a note every
+    few seconds, not at every step.
     """
 
     def change(entry: Entry) -> Mapping[str, str | None]:
@@ -131,7 +144,9 @@ def note_entry(
 def change_notes(
     ctx: Context, table: TableName, entry_id: str, change: Callable[[Entry], Mapping[str, str | None] | None]
 ) -> tuple[Entry, Entry]:
-    """(the entry before and after) its notes were changed as ``change`` says of it as it is at that moment; None: nothing is written."""
+    """(the entry before and after) its notes were changed as ``change`` says of it as it is at that moment; None:
+    nothing is written.
+    """
     found: list[tuple[Entry, Entry]] = []
     is_ours = ctx.pinot is None
 

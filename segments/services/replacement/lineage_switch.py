@@ -1,4 +1,5 @@
-"""One change of a lineage that switches queries back: decided afresh in every attempt, acknowledged by brokers, then deletion, then audit.
+"""One change of a lineage that switches queries back: decided afresh in every attempt, acknowledged by brokers, then
+deletion, then audit.
 
 For changes that the protocol itself does not know: the reaper's revert and a rollback over several entries.
 """
@@ -26,18 +27,24 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Switch:
-    """The lineage to write, hidden segments that go once brokers have acknowledged it, and what the audit record tells."""
+    """The lineage to write, hidden segments that go once brokers have acknowledged it, and what the
+    audit record tells.
+    """
 
     lineage: Lineage
     delete: Sequence[str]
     detail: dict[str, Any] = field(default_factory=dict)
 
 
-def apply_switch(ctx: Context, table: TableName, action: str, actor: Actor, decide: Callable[[Observed], Switch | None]) -> Switch | None:
-    """Write what ``decide`` says of the state of this moment (None: nothing), and finish it. Raises what ``decide`` raises.
+def apply_switch(
+    ctx: Context, table: TableName, action: str, actor: Actor, decide: Callable[[Observed], Switch | None]
+) -> Switch | None:
+    """Write what ``decide`` says of the state of this moment (None: nothing), and finish it. Raises what ``decide``
+    raises.
 
-    Lineage is written on the version read and only while the ideal state is the one that was read. What can not be deleted now, because a
-    broker is behind or this process dies, is left to the retention pass: the entries' new state says that it is to go.
+    Lineage is written on the version read and only while the ideal state is the one that was read. What can not be
+    deleted now, because a broker is behind or this process dies, is left to the retention pass: the entries' new state
+    says that it is to go.
     """
     decided: list[Switch] = []
 
@@ -56,7 +63,17 @@ def apply_switch(ctx: Context, table: TableName, action: str, actor: Actor, deci
     switch = decided[0]
     behind = wait_for_brokers(ctx, table)
     if behind:
-        log.warning("Brokers %s did not acknowledge the lineage of %s in time; deletion is left to retention.", behind, table)
+        log.warning(
+            "Brokers %s did not acknowledge the lineage of %s in time; deletion is left to retention.", behind, table
+        )
     deleted = deletion.remove_hidden(ctx, table, switch.delete) if switch.delete and not behind else []
-    audit.record(actor, action, cluster=ctx.cluster, target=table.typed, deleted=deleted[:100], brokersBehind=behind, **switch.detail)
+    audit.record(
+        actor,
+        action,
+        cluster=ctx.cluster,
+        target=table.typed,
+        deleted=deleted[:100],
+        brokersBehind=behind,
+        **switch.detail,
+    )
     return switch

@@ -19,7 +19,9 @@ LONGEST_S: Final = 10.0
 
 
 def once_loaded(ctx: Context, table: TableName, run: Callable[[], object]) -> None:
-    """``run``; again while it is refused for segments (``data["segments"]``) that live servers have only not loaded yet."""
+    """``run``; again while it is refused for segments (``data["segments"]``) that live servers have only not loaded
+    yet.
+    """
     deadline = time.monotonic() + min(LONGEST_S, ctx.limits.replicas_online_s)
     while True:
         try:
@@ -43,7 +45,10 @@ def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: flo
         left = [s for s in segments if not served[s] or s not in wanted]
         if segments and not left:
             return True
-        if not all(any(i in live and states.get(s, {}).get(i) != ERROR for i in wanted.get(s, {})) for s in left) or not segments:
+        if (
+            not all(any(i in live and states.get(s, {}).get(i) != ERROR for i in wanted.get(s, {})) for s in left)
+            or not segments
+        ):
             return False
         if time.monotonic() > deadline:
             return False

@@ -1,4 +1,5 @@
-"""Segments that may have replaced the new side of an entry though the lineage no longer says so: a revert would show both (B7).
+"""Segments that may have replaced the new side of an entry though the lineage no longer says so: a revert would show
+both (B7).
 
 Our own retention keeps such links (``domain.retention``); other programs that clean the same lineage do not.
 """
@@ -13,7 +14,9 @@ from segments.services.segments.segments import read_records
 
 
 def newer_strangers(ctx: Context, table: TableName, seen: Observed, entry_id: str) -> list[str]:
-    """Visible segments that no entry names and that were pushed after this one completed; none unless its new side is partly gone."""
+    """Visible segments that no entry names and that were pushed after this one completed; none unless its new side is
+    partly gone.
+    """
     entry = seen.lineage.entries.get(entry_id)
     if entry is None or not replacement.lost_segments(seen.lineage, entry, seen.ideal.maps):
         return []

@@ -35,10 +35,18 @@ class Pin:
 
 
 def pin_entry(ctx: Context, table: TableName, entry_id: str, actor: Actor) -> Pin:
-    """Pin it; ``actor.reason`` is the reason and must be given. Pinning again changes reason and actor. NotFound: no such entry."""
+    """Pin it; ``actor.reason`` is the reason and must be given. Pinning again changes reason and actor. NotFound: no
+    such entry.
+    """
     if not actor.reason.strip():
-        raise InvalidInput("A pin needs a reason.", remedy="Give it as header X-Reason, as parameter reason, or in the body.")
-    notes: dict[str, str | None] = {PINNED: "true", PIN_REASON: actor.reason.strip()[:_MOST_REASON], PIN_ACTOR: actor.name}
+        raise InvalidInput(
+            "A pin needs a reason.", remedy="Give it as header X-Reason, as parameter reason, or in the body."
+        )
+    notes: dict[str, str | None] = {
+        PINNED: "true",
+        PIN_REASON: actor.reason.strip()[:_MOST_REASON],
+        PIN_ACTOR: actor.name,
+    }
     return _noted(ctx, table, entry_id, notes, "pinEntry", actor)
 
 
@@ -47,7 +55,9 @@ def unpin_entry(ctx: Context, table: TableName, entry_id: str, actor: Actor) -> 
     return _noted(ctx, table, entry_id, dict.fromkeys((PINNED, PIN_REASON, PIN_ACTOR)), "unpinEntry", actor)
 
 
-def _noted(ctx: Context, table: TableName, entry_id: str, notes: dict[str, str | None], action: str, actor: Actor) -> Pin:
+def _noted(
+    ctx: Context, table: TableName, entry_id: str, notes: dict[str, str | None], action: str, actor: Actor
+) -> Pin:
     entry = note_entry(ctx, table, entry_id, notes)
     audit.record(actor, action, cluster=ctx.cluster, target=table.typed, entry=entry_id)
     return _pin(entry, table, observe(ctx, table).ideal.maps)
@@ -55,4 +65,6 @@ def _noted(ctx: Context, table: TableName, entry_id: str, notes: dict[str, str |
 
 def _pin(entry: Entry, table: TableName, ideal: Any) -> Pin:
     missing = tuple(s for s in entry.segments_from + entry.segments_to if s not in ideal)
-    return Pin(entry.id, table.typed, entry.is_pinned, entry.notes.get(PIN_ACTOR, ""), entry.notes.get(PIN_REASON, ""), missing)
+    return Pin(
+        entry.id, table.typed, entry.is_pinned, entry.notes.get(PIN_ACTOR, ""), entry.notes.get(PIN_REASON, ""), missing
+    )

@@ -1,4 +1,6 @@
-"""The replacement protocol as use cases: start, end and revert, each one decision, one transaction, one acknowledged switch."""
+"""The replacement protocol as use cases: start, end and revert, each one decision, one transaction, one acknowledged
+switch.
+"""
 
 from __future__ import annotations
 
@@ -57,15 +59,17 @@ def start_replace(
 
     On a Pinot cluster the returned id is Pinot's, whatever ``entry_id`` was given.
 
-    Raises InvalidInput, NotFound or StateConflict, or Forbidden when what ``custom_map`` declares does not fit the quota, or the table is
-    over it already; nothing is written then. Segments of failed pushes that ``force_cleanup`` clears leave the ideal state in the same
-    transaction: no query saw them.
+    Raises InvalidInput, NotFound or StateConflict, or Forbidden when what ``custom_map`` declares does not fit the
+    quota, or the table is over it already; nothing is written then. Segments of failed pushes that ``force_cleanup``
+    clears leave the ideal state in the same transaction: no query saw them.
     """
     if ctx.pinot is not None:
         return _start_on_pinot(ctx, table, (segments_from, segments_to), force_cleanup, actor, entry_id, custom_map)
     replacement.check_request(segments_from, segments_to)
     declared = start_admission.read_declared(custom_map)
-    wanted = Replacement(tuple(segments_from), tuple(segments_to), force_cleanup, {"actor": actor.name, **declared.notes})
+    wanted = Replacement(
+        tuple(segments_from), tuple(segments_to), force_cleanup, {"actor": actor.name, **declared.notes}
+    )
     new_id = entry_id or ctx.new_id()
     decided: list[Decision] = []
 
@@ -75,15 +79,32 @@ def start_replace(
             return None
         decision = replacement.start(seen.lineage, wanted, entry_id=new_id, ideal=seen.ideal.maps, now_ms=ctx.clock())
         if segments_to:
-            start_admission.admit(ctx, seen.config, decision.lineage.having(without=[new_id]), declared, decision.delete)
+            start_admission.admit(
+                ctx, seen.config, decision.lineage.having(without=[new_id]), declared, decision.delete
+            )
         decision = _without_what_brokers_need(ctx, table, seen.lineage, decision)
         decided[:] = [decision]
         return _writes(ctx, table, seen, decision, decision.delete)
 
-    _audited(ctx, table, "startReplaceSegments", actor, new_id, lambda: update_transaction(ctx.store, attempt, turn=table.typed))
+    _audited(
+        ctx,
+        table,
+        "startReplaceSegments",
+        actor,
+        new_id,
+        lambda: update_transaction(ctx.store, attempt, turn=table.typed),
+    )
     sides = {"segmentsFrom": segments_from, "segmentsTo": segments_to, "deleted": decided[0].delete if decided else ()}
     detail = {**{k: _some(v) for k, v in sides.items()}, "countFrom": len(segments_from), "countTo": len(segments_to)}
-    _record(ctx, table, "startReplaceSegments", actor, new_id, **detail, **({"customMap": dict(custom_map)} if custom_map else {}))
+    _record(
+        ctx,
+        table,
+        "startReplaceSegments",
+        actor,
+        new_id,
+        **detail,
+        **({"customMap": dict(custom_map)} if custom_map else {}),
+    )
     return new_id
 
 
@@ -110,17 +131,21 @@ def _start_on_pinot(
 
 
 def _without_what_brokers_need(ctx: Context, table: TableName, before: Lineage, decision: Decision) -> Decision:
-    """Segments of a push that was reverted a moment ago stay while a broker still answers from them; retention takes them then.
+    """Segments of a push that was reverted a moment ago stay while a broker still answers from them; retention takes
+    them then.
 
     Raises StateConflict when the new push wants one of their names. Segments of pushes that never ended no query saw.
     """
-    reverted = {s for e in before.entries.values() if e.state is State.REVERTED for s in e.segments_to}.intersection(decision.delete)
+    reverted = {s for e in before.entries.values() if e.state is State.REVERTED for s in e.segments_to}.intersection(
+        decision.delete
+    )
     if not reverted or not (behind := wait_for_brokers(ctx, table)):
         return decision
     wanted = sorted(reverted.intersection(decision.entry.segments_to))
     if wanted:
         raise StateConflict(
-            f"Segment '{wanted[0]}' of table '{table}' was taken back a moment ago and broker {behind[0]} still answers from it.",
+            f"Segment '{wanted[0]}' of table '{table}' was taken back a moment ago and broker {behind[0]} still "
+            "answers from it.",
             remedy="Try again in a few seconds, or give new segments new names.",
             segments=wanted,
         )
@@ -139,16 +164,20 @@ def end_replace(
     override: str = "",
     guard: Callable[[Entry], object] | None = None,
 ) -> None:
-    """Switch queries to the new side; returns when all live brokers serve it. Ending a COMPLETED entry again changes nothing.
+    """Switch queries to the new side; returns when all live brokers serve it. Ending a COMPLETED entry again changes
+    nothing.
 
-    Waits for the replicas of the new segments first, telling ``progress`` (replicas online, replicas wanted), then asks the table's checks
-    of the hidden snapshot; ``override`` is the reason for which a failed one is passed over. Raises InvalidInput, NotFound, StateConflict
-    or PreconditionFailed (lineage.md 5). ``cleanup`` is handled by the caller, which runs a retention pass. ``guard`` sees the entry as
-    read in every attempt and raises when the caller no longer wants this end. While it waits, the lease of the entry's client is kept.
+    Waits for the replicas of the new segments first, telling ``progress`` (replicas online, replicas wanted), then asks
+    the table's checks of the hidden snapshot; ``override`` is the reason for which a failed one is passed over. Raises
+    InvalidInput, NotFound, StateConflict or PreconditionFailed (lineage.md 5). ``cleanup`` is handled by the caller,
+    which runs a retention pass. ``guard`` sees the entry as read in every attempt and raises when the caller no longer
+    wants this end. While it waits, the lease of the entry's client is kept.
     """
     asked = EndRequest(ctx, table, entry_id, tuple(segments_to), actor, override, progress, guard)
     if ctx.pinot is not None:
-        _audited(ctx, table, "endReplaceSegments", actor, entry_id, partial(pinot_end.end_replace, asked, cleanup=cleanup))
+        _audited(
+            ctx, table, "endReplaceSegments", actor, entry_id, partial(pinot_end.end_replace, asked, cleanup=cleanup)
+        )
         return
     end = _End(asked)
     _audited(ctx, table, "endReplaceSegments", actor, entry_id, lambda: asked.until_files_stay(end.attempt))
@@ -157,7 +186,9 @@ def end_replace(
 
 @dataclass
 class _End:
-    """One end: first what it waits for, then the switch, decided afresh for every try to write. ``files``: those that the checks read."""
+    """One end: first what it waits for, then the switch, decided afresh for every try to write. ``files``: those that
+    the checks read.
+    """
 
     asked: EndRequest
     decided: list[Decision] = field(default_factory=list)
@@ -173,9 +204,14 @@ class _End:
     def _decide(self) -> tuple[Observed, Decision]:
         asked, seen = self.asked, self.asked.observe()
         decision = replacement.end(
-            seen.lineage, asked.entry_id, segments_to=asked.segments_to, ideal=seen.ideal.maps, is_refresh=seen.config.is_refresh,
-            now_ms=asked.ctx.clock(), settings=settings_or_default(seen.config),
-        )  # fmt: skip
+            seen.lineage,
+            asked.entry_id,
+            segments_to=asked.segments_to,
+            ideal=seen.ideal.maps,
+            is_refresh=seen.config.is_refresh,
+            now_ms=asked.ctx.clock(),
+            settings=settings_or_default(seen.config),
+        )
         return seen, decision
 
     def _writes(self) -> Sequence[Write] | None:
@@ -204,7 +240,9 @@ def revert_replace(ctx: Context, table: TableName, entry_id: str, *, force: bool
         seen = observe(ctx, table, paths.external_view(table.typed))
         rows = served_by(live, seen.more[0], seen.ideal.maps)
         strangers = [] if force else newer_strangers(ctx, table, seen, entry_id)
-        decision = replacement.revert(seen.lineage, entry_id, force=force, ideal=rows, now_ms=ctx.clock(), strangers=strangers)
+        decision = replacement.revert(
+            seen.lineage, entry_id, force=force, ideal=rows, now_ms=ctx.clock(), strangers=strangers
+        )
         decided[:] = [decision]
         return _writes(ctx, table, seen, decision, ())
 
@@ -232,15 +270,26 @@ def _finish(ctx: Context, table: TableName, action: str, actor: Actor, decision:
     behind = wait_for_brokers(ctx, table)
     if behind:
         log.warning(
-            "Brokers %s did not acknowledge lineage entry %s of %s in time; deletion is left to retention.", behind, entry.id, table
+            "Brokers %s did not acknowledge lineage entry %s of %s in time; deletion is left to retention.",
+            behind,
+            entry.id,
+            table,
         )
     elif decision.delete:
         deletion.remove_hidden(ctx, table, decision.delete)
     deleted = [*decision.remove_now, *(() if behind else decision.delete)]
     _record(
-        ctx, table, action, actor, entry.id, changed=decision.changed, deleted=_some(deleted), countDeleted=len(deleted),
-        brokersBehind=behind, **detail,
-    )  # fmt: skip
+        ctx,
+        table,
+        action,
+        actor,
+        entry.id,
+        changed=decision.changed,
+        deleted=_some(deleted),
+        countDeleted=len(deleted),
+        brokersBehind=behind,
+        **detail,
+    )
 
 
 def _some(segments: Sequence[str]) -> list[str]:
@@ -248,7 +297,9 @@ def _some(segments: Sequence[str]) -> list[str]:
     return list(segments[:_TOLD])
 
 
-def _audited(ctx: Context, table: TableName, action: str, actor: Actor, entry_id: str, run: Callable[[], object]) -> None:
+def _audited(
+    ctx: Context, table: TableName, action: str, actor: Actor, entry_id: str, run: Callable[[], object]
+) -> None:
     """Run; a refusal leaves an audit record too."""
     try:
         run()

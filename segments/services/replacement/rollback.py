@@ -23,7 +23,9 @@ from segments.services.segments.segments import read_records
 
 @dataclass(frozen=True)
 class RollbackStep:
-    """One entry that would be reverted: its state now and since when (epoch ms), and how many segments it names on either side."""
+    """One entry that would be reverted: its state now and since when (epoch ms), and how many segments it names on
+    either side.
+    """
 
     entry_id: str
     state: str
@@ -37,8 +39,9 @@ class RollbackStep:
 class RollbackPreview:
     """The effect of going back to before ``target``. ``blockers`` are sentences; it is allowed when there are none.
 
-    ``deleted_segments`` go afterwards, ``kept_segments`` are hidden but stay because they are pinned. ``undo_until_ms``: until when it
-    could be undone if it were done now (epoch ms), None: not at all. ``notes``: what else to know.
+    ``deleted_segments`` go afterwards, ``kept_segments`` are hidden but stay because they are pinned.
+    ``undo_until_ms``: until when it could be undone if it were done now (epoch ms), None: not at all. ``notes``: what
+    else to know.
     """
 
     table: str
@@ -92,22 +95,27 @@ def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool
         needs_force=bool(unforced.blockers) and not forced.blockers,
         blockers=[str(b) for b in plan.blockers],
         steps=[
-            RollbackStep(e.id, e.state.value, e.timestamp_ms, len(e.segments_from), len(e.segments_to), e.is_pinned) for e in plan.steps
+            RollbackStep(e.id, e.state.value, e.timestamp_ms, len(e.segments_from), len(e.segments_to), e.is_pinned)
+            for e in plan.steps
         ],
         before=summarise(records[s] for s in before if s in records),
         after=summarise(records[s] for s in after if s in records),
         deleted_segments=sorted(plan.delete),
-        kept_segments=sorted({s for e in plan.steps for s in e.segments_to if s in pinned and s in hidden and s in seen.ideal.maps}),
+        kept_segments=sorted(
+            {s for e in plan.steps for s in e.segments_to if s in pinned and s in hidden and s in seen.ideal.maps}
+        ),
         undo_until_ms=pinot_rules.undo_until_ms(ctx, seen.config),
         notes=pinot_rollback.notes_of(plan) if ctx.pinot is not None else [],
     )
 
 
 def roll_back(ctx: Context, table: TableName, target: str, *, force: bool = False, actor: Actor) -> RollbackDone:
-    """Revert ``target`` and everything built on it; returns when all live brokers serve the older snapshot; then deletes.
+    """Revert ``target`` and everything built on it; returns when all live brokers serve the older snapshot; then
+    deletes.
 
-    All entries change in one write, so a query sees the newest snapshot or the wanted one. Raises NotFound, StateConflict or
-    PreconditionFailed; nothing is written then. Cut anywhere it may be asked for again: it is done once, and then StateConflict says so.
+    All entries change in one write, so a query sees the newest snapshot or the wanted one. Raises NotFound,
+    StateConflict or PreconditionFailed; nothing is written then. Cut anywhere it may be asked for again: it is done
+    once, and then StateConflict says so.
     """
     if ctx.pinot is not None:
         return _roll_back_pinot(ctx, table, target, force, actor)
@@ -124,7 +132,9 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool = Fals
         once_loaded(ctx, table, lambda: apply_switch(ctx, table, "rollback", actor, decide))
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
-        audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error))
+        audit.record(
+            actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error)
+        )
         raise
     for entry in decided[0].steps[:-1]:  # the record of the one asked for was written with the switch
         audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, entry=entry.id, to=target)
@@ -137,9 +147,13 @@ def _roll_back_pinot(ctx: Context, table: TableName, target: str, force: bool, a
         done = pinot_rollback.roll_back(ctx, table, target, force=force, actor=actor)
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
-        audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error))
+        audit.record(
+            actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error)
+        )
         raise
-    return RollbackDone(table.typed, done.done, done.deleted, pinot_rules.undo_until_ms(ctx, observe(ctx, table).config))
+    return RollbackDone(
+        table.typed, done.done, done.deleted, pinot_rules.undo_until_ms(ctx, observe(ctx, table).config)
+    )
 
 
 def _plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:

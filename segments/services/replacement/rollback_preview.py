@@ -36,7 +36,8 @@ class SnapshotSummary:
 class RevertPreview:
     """The effect of reverting one entry now. ``blockers`` are sentences; it is allowed when there are none.
 
-    ``undo_until_ms``: until when it could be undone if it were done now (epoch ms), None: not at all. ``notes``: what else to know.
+    ``undo_until_ms``: until when it could be undone if it were done now (epoch ms), None: not at all. ``notes``: what
+    else to know.
     """
 
     entry_id: str
@@ -68,7 +69,9 @@ def preview_revert(ctx: Context, table: TableName, entry_id: str, *, force: bool
     blockers = [*(str(b) for b in replacement.revert_blockers(seen.lineage, entry, rows)), *([] if force else lost)]
     if entry.state is State.REVERTED:
         blockers = [f"Lineage entry '{entry_id}' is already REVERTED. Nothing is left to do."]
-    reverted = seen.lineage.having(lineages.Entry(entry.id, entry.segments_from, entry.segments_to, State.REVERTED, ctx.clock()))
+    reverted = seen.lineage.having(
+        lineages.Entry(entry.id, entry.segments_from, entry.segments_to, State.REVERTED, ctx.clock())
+    )
     before, after = seen.lineage.visible(seen.ideal.maps), reverted.visible(seen.ideal.maps)
     records, going = _records(ctx, table, {*before, *after}), reverted.hidden() - seen.lineage.pinned()
     return RevertPreview(

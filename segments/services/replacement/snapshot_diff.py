@@ -1,8 +1,8 @@
 """What differs between two snapshots of a table: segments, rows, bytes, and range and cardinality of every column.
 
-Rows, bytes and times come from segment records, columns from the servers that hold the segments, which add them up themselves: a
-snapshot of thousands of segments is one small answer per server. On a real Pinot its controller is asked, about some hundreds of
-segments at most. What nobody tells is said, never guessed.
+Rows, bytes and times come from segment records, columns from the servers that hold the segments, which add them up
+themselves: a snapshot of thousands of segments is one small answer per server. On a real Pinot its controller is asked,
+about some hundreds of segments at most. What nobody tells is said, never guessed.
 """
 
 from __future__ import annotations
@@ -82,23 +82,36 @@ class SnapshotDiff:
     def to_json(self) -> dict[str, Any]:
         """JSON-ready form; long lists of names are cut, their counts are not."""
         return {
-            "table": self.table, "from": _side_json(self.before), "to": _side_json(self.after),
+            "table": self.table,
+            "from": _side_json(self.before),
+            "to": _side_json(self.after),
             "segments": {
-                "added": list(self.added[:_LISTED]), "addedCount": len(self.added), "removed": list(self.removed[:_LISTED]),
-                "removedCount": len(self.removed), "sameCount": self.same,
+                "added": list(self.added[:_LISTED]),
+                "addedCount": len(self.added),
+                "removed": list(self.removed[:_LISTED]),
+                "removedCount": len(self.removed),
+                "sameCount": self.same,
             },
             "rowsChange": self.after.summary.rows - self.before.summary.rows,
             "bytesChange": self.after.summary.bytes - self.before.summary.bytes,
             "columns": [
-                {"name": c.name, "changed": c.is_changed, "from": c.before and c.before.to_json(), "to": c.after and c.after.to_json()}
+                {
+                    "name": c.name,
+                    "changed": c.is_changed,
+                    "from": c.before and c.before.to_json(),
+                    "to": c.after and c.after.to_json(),
+                }
                 for c in self.columns
             ],
             "notes": list(self.notes),
-        }  # fmt: skip
+        }
 
 
-def diff_snapshots(ctx: Context, table: TableName, before: str, after: str, read_profile: ProfileReader | None) -> SnapshotDiff:
-    """Compare two snapshots by name (``domain.snapshots``). NotFound for an unknown table or entry, InvalidInput for a bad name.
+def diff_snapshots(
+    ctx: Context, table: TableName, before: str, after: str, read_profile: ProfileReader | None
+) -> SnapshotDiff:
+    """Compare two snapshots by name (``domain.snapshots``). NotFound for an unknown table or entry, InvalidInput for a
+    bad name.
 
     ``read_profile`` asks servers of our own; None: the controller of a real Pinot is asked.
     """
@@ -108,7 +121,9 @@ def diff_snapshots(ctx: Context, table: TableName, before: str, after: str, read
     removed = sorted(set(old.segments) - set(new.segments))
     added = sorted(set(new.segments) - set(old.segments))
     records = read_records(ctx, table, sorted({*same, *removed, *added}))
-    reader = PinotColumns(ctx, table, removed, added, same) if read_profile is None else _Columns(ctx, table, read_profile)
+    reader = (
+        PinotColumns(ctx, table, removed, added, same) if read_profile is None else _Columns(ctx, table, read_profile)
+    )
     shared, left, came = reader.read(same), reader.read(removed), reader.read(added)
     columns_before, columns_after = merge([*shared, *left]), merge([*shared, *came])
     return SnapshotDiff(
@@ -118,7 +133,10 @@ def diff_snapshots(ctx: Context, table: TableName, before: str, after: str, read
         added=tuple(added),
         removed=tuple(removed),
         same=len(same),
-        columns=tuple(ColumnDiff(n, columns_before.get(n), columns_after.get(n)) for n in sorted({*columns_before, *columns_after})),
+        columns=tuple(
+            ColumnDiff(n, columns_before.get(n), columns_after.get(n))
+            for n in sorted({*columns_before, *columns_after})
+        ),
         notes=(*_gone_notes(old, new), *reader.notes()),
     )
 
@@ -137,14 +155,18 @@ class _Columns:
         self._untold: list[str] = []
 
     def read(self, segments: Collection[str]) -> list[ColumnProfile]:
-        """Columns of all these segments, one item per column and server. Another replica is asked where one does not tell."""
+        """Columns of all these segments, one item per column and server. Another replica is asked where one does not
+        tell.
+        """
         profiles: list[ColumnProfile] = []
         left, asked = list(segments), {s: set[str]() for s in segments}
         while left:
             batches: dict[str, list[str]] = {}
             for number, segment in enumerate(left):
                 usable = [
-                    i for i in self._replicas.get(segment, []) if i in self._urls and i not in self._silent and i not in asked[segment]
+                    i
+                    for i in self._replicas.get(segment, [])
+                    if i in self._urls and i not in self._silent and i not in asked[segment]
                 ]
                 if usable:
                     chosen = usable[number % len(usable)]
@@ -170,14 +192,18 @@ class _Columns:
         """What is missing from the columns."""
         told = [f"Server {i} did not answer." for i in sorted(self._silent)]
         if self._untold:
-            text = f"The columns of {len(self._untold)} segments are not counted, e.g. of '{self._untold[0]}': no live server serves them."
+            text = (
+                f"The columns of {len(self._untold)} segments are not counted, e.g. of '{self._untold[0]}': no live "
+                "server serves them."
+            )
             told.append(text)
         return told
 
 
 def _gone_notes(*snapshots: Snapshot) -> list[str]:
     return [
-        f"{len(s.gone)} segments of snapshot '{s.name}' are deleted or not uploaded, e.g. '{s.gone[0]}'; they are not counted."
+        f"{len(s.gone)} segments of snapshot '{s.name}' are deleted or not uploaded, e.g. '{s.gone[0]}'; they "
+        "are not counted."
         for s in snapshots
         if s.gone
     ]

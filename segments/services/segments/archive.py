@@ -1,7 +1,8 @@
 """Files of deleted segments: put away so that they can come back, listed, removed when their time is over.
 
-Order of a deletion: document (record, servers, who), file's time, file. So a kept file always has its document, and a cut deletion is
-done again without loss. A restore goes the other way and removes the document last (``segments.services.segments.restore``).
+Order of a deletion: document (record, servers, who), file's time, file. So a kept file always has its document, and a
+cut deletion is done again without loss. A restore goes the other way and removes the document last
+(``segments.services.segments.restore``).
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ def in_parallel(run: Callable[[A], B], items: Iterable[A]) -> list[B]:
 
 
 def kept_context(ctx: Context) -> Context:
-    """The context whose deep store holds what is kept: on a Pinot cluster a folder of our own, apart from what Pinot keeps itself."""
+    """The context whose deep store holds what is kept: on a Pinot cluster a folder of our own, apart from what Pinot
+    keeps itself.
+    """
     return ctx if ctx.pinot is None else replace(ctx, deep_store=ctx.deep_store.below(_OURS))
 
 
@@ -62,7 +65,9 @@ def document_path(table: TableName, file: str) -> str:
 
 
 def owns_file(ctx: Context, table: TableName, meta: SegmentMetadata) -> bool:
-    """Is the segment's file the one at its place in our deep store (and not at a foreign address, or only on servers)?"""
+    """Is the segment's file the one at its place in our deep store (and not at a foreign address, or
+    only on servers)?
+    """
     path = ctx.deep_store.segment_path(table.raw, meta.name)
     url = meta.download_url or ""
     return url in (download_url(ctx, table, meta.name), ctx.deep_store.uri(path)) or url.endswith(f"/segments/{path}")
@@ -71,7 +76,8 @@ def owns_file(ctx: Context, table: TableName, meta: SegmentMetadata) -> bool:
 def put_away(ctx: Context, table: TableName, item: Pending, record: ZNRecord | None, term: str | None) -> str:
     """Keep file and record of one deleted segment, or remove them when nothing is to be kept; says what was done.
 
-    May run again after it was cut anywhere. ``term`` is the table's ``deletedSegmentsRetentionPeriod``; what the call asked for goes first.
+    May run again after it was cut anywhere. ``term`` is the table's ``deletedSegmentsRetentionPeriod``; what the call
+    asked for goes first.
     """
     store = ctx.deep_store
     if not store.exists:
@@ -99,13 +105,17 @@ def put_away(ctx: Context, table: TableName, item: Pending, record: ZNRecord | N
 
 
 def _target(ctx: Context, table: TableName, item: Pending, record: ZNRecord | None, term: str | None) -> str | None:
-    """Where the file goes, None: nowhere. As in Pinot by the segment's name, unless another version of it is kept there."""
+    """Where the file goes, None: nowhere. As in Pinot by the segment's name, unless another version of it is kept
+    there.
+    """
     name, days, at = encode(item.segment), ctx.limits.deleted_segments_days, item.requested_ms
     plain = rules.deleted_file_path(encode(table.raw), name, term, days, at)
     if plain is None or not _is_of_another(ctx, table, plain, record):
         return plain
     crc = segment_metadata.from_record(record).crc if record else None
-    return rules.deleted_file_path(encode(table.raw), documents.version_name(name, at if crc is None else crc), term, days, at)
+    return rules.deleted_file_path(
+        encode(table.raw), documents.version_name(name, at if crc is None else crc), term, days, at
+    )
 
 
 def _is_of_another(ctx: Context, table: TableName, target: str, record: ZNRecord | None) -> bool:
@@ -127,21 +137,33 @@ def _sources(ctx: Context, table: TableName, segment: str, record: ZNRecord | No
 def _document(
     ctx: Context, table: TableName, item: Pending, file: str, record: ZNRecord | None, size: int | None
 ) -> ArchivedSegment | None:
-    """What to keep beside the file. None when there is nothing that could come back, or the document was written before the cut."""
+    """What to keep beside the file. None when there is nothing that could come back, or the document was written before
+    the cut.
+    """
     meta = segment_metadata.from_record(record) if record else None
     if meta is None or record is None or meta.status not in COMPLETED_STATUSES or meta.crc is None:
         return None
     if size is None and (owns_file(ctx, table, meta) or not meta.download_url):
         return None
     return ArchivedSegment(
-        table=table.typed, segment=item.segment, file=file, record=record, bytes=size,
-        servers=item.servers, requested_ms=item.requested_ms, deleted_ms=ctx.clock(), deleted_by=item.by, reason=item.reason,
-    )  # fmt: skip
+        table=table.typed,
+        segment=item.segment,
+        file=file,
+        record=record,
+        bytes=size,
+        servers=item.servers,
+        requested_ms=item.requested_ms,
+        deleted_ms=ctx.clock(),
+        deleted_by=item.by,
+        reason=item.reason,
+    )
 
 
 @dataclass(frozen=True)
 class KeptFile:
-    """One entry of the archive as listed. ``kept`` is None where no document tells what it was; ``expires_ms`` in epoch milliseconds."""
+    """One entry of the archive as listed. ``kept`` is None where no document tells what it was; ``expires_ms`` in epoch
+    milliseconds.
+    """
 
     segment: str
     file: str
@@ -158,7 +180,9 @@ class KeptFile:
 
 
 def find(ctx: Context, table: TableName, segments: Iterable[str], files: Collection[str] = ()) -> dict[str, KeptFile]:
-    """The newest kept version of each of these segments, or the one that ``files`` names; those without any are left out."""
+    """The newest kept version of each of these segments, or the one that ``files`` names; those without any are left
+    out.
+    """
     ctx, wanted, chosen = kept_context(ctx), set(segments), {segment_of(f) for f in files}
     listed: dict[str, tuple[StoredFile, bool]] = {}
     for file, is_tar in _listing(ctx, table):
@@ -174,8 +198,12 @@ def kept_names(ctx: Context, table: TableName) -> set[str]:
     return {segment_of(file.name) for file, _ in _listing(kept_context(ctx), table)}
 
 
-def list_kept(ctx: Context, table: TableName, *, offset: int = 0, limit: int = 100, prefix: str = "") -> tuple[list[KeptFile], int]:
-    """A page of the archive, latest deletion first, and how many entries there are in all (both types of a hybrid table together)."""
+def list_kept(
+    ctx: Context, table: TableName, *, offset: int = 0, limit: int = 100, prefix: str = ""
+) -> tuple[list[KeptFile], int]:
+    """A page of the archive, latest deletion first, and how many entries there are in all (both types of a hybrid table
+    together).
+    """
     ctx = kept_context(ctx)
     files = [f for f in _listing(ctx, table) if segment_of(f[0].name).startswith(prefix)]
     page = in_parallel(lambda one: _kept(ctx, table, *one), islice(files, offset, offset + limit))
@@ -196,7 +224,9 @@ def _whole(files: Iterator[StoredFile]) -> Iterator[StoredFile]:
 
 
 def _kept(ctx: Context, table: TableName, file: StoredFile, is_tar: bool) -> KeptFile | None:
-    """None for the other type of a hybrid table, and for what a cut restore or deletion left: a document of ours without its tar."""
+    """None for the other type of a hybrid table, and for what a cut restore or deletion left: a document of ours
+    without its tar.
+    """
     kept = read_document(ctx, table, file.name)
     if kept is not None and kept.table != table.typed:
         return None
@@ -204,7 +234,9 @@ def _kept(ctx: Context, table: TableName, file: StoredFile, is_tar: bool) -> Kep
         return None
     expires = rules.expires_ms(file.name, file.modified_ms, ctx.limits.deleted_segments_days)
     size = file.size if is_tar else None
-    return KeptFile(segment_of(file.name), file.name, size, kept.deleted_ms if kept else file.modified_ms, expires, kept, is_tar)
+    return KeptFile(
+        segment_of(file.name), file.name, size, kept.deleted_ms if kept else file.modified_ms, expires, kept, is_tar
+    )
 
 
 def read_document(ctx: Context, table: TableName, file: str) -> ArchivedSegment | None:
@@ -223,7 +255,9 @@ def segment_of(file: str) -> str:
 
 
 def remove_aged(ctx: Context, folder: str) -> list[str]:
-    """Remove files of deleted segments whose time is over, and their documents, from one table's folder (its encoded raw name)."""
+    """Remove files of deleted segments whose time is over, and their documents, from one table's folder (its encoded
+    raw name).
+    """
     ctx = kept_context(ctx)
     now, days = ctx.clock(), ctx.limits.deleted_segments_days
 
@@ -240,7 +274,9 @@ def remove_aged(ctx: Context, folder: str) -> list[str]:
 def keep_all(
     ctx: Context, table: TableName, items: Iterable[tuple[Pending, ZNRecord | None]], term: str | None, deadline: float
 ) -> dict[str, str]:
-    """``put_away`` for many; {segment: what was done}. One that fails is logged and left out; so is what is late for ``deadline``."""
+    """``put_away`` for many; {segment: what was done}. One that fails is logged and left out; so is what is late for
+    ``deadline``.
+    """
 
     def one(pair: tuple[Pending, ZNRecord | None]) -> tuple[str, str | None]:
         if time.monotonic() > deadline:

@@ -20,18 +20,22 @@ _BOUNDS: Final = Bounds(unpacked_bytes=256 << 20, entries=20_001)
 def read_batch(tar: Path) -> list[tuple[SegmentInfo, str, int | None]]:
     """[(description, download address, None)] in the order of the listing.
 
-    Raises SegmentCorrupt when the tar can not be read, SegmentTooLarge when it holds too much for one request, InvalidInput when listing
-    and files do not fit together.
+    Raises SegmentCorrupt when the tar can not be read, SegmentTooLarge when it holds too much for one request,
+    InvalidInput when listing and files do not fit together.
     """
     files = _read_files(tar)
     if _LISTING not in files:
         raise InvalidInput(
-            f"The batch has no file '{_LISTING}'.", remedy="Add it: two lines per segment, its name and its download address."
+            f"The batch has no file '{_LISTING}'.",
+            remedy="Add it: two lines per segment, its name and its download address.",
         )
     lines = files[_LISTING].decode("utf-8", "replace").splitlines()
     pairs = [line.strip() for line in lines if line.strip()]
     if not pairs or len(pairs) % 2:
-        raise InvalidInput(f"'{_LISTING}' must hold two lines per segment, its name and its download address, for at least one segment.")
+        raise InvalidInput(
+            f"'{_LISTING}' must hold two lines per segment, its name and its download address, for at least one "
+            "segment."
+        )
     return [_part(files, name, uri) for name, uri in zip(pairs[::2], pairs[1::2], strict=True)]
 
 

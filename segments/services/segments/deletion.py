@@ -1,7 +1,9 @@
-"""Deletion is last and durable (DESIGN section 4, rule 8): out of the ideal state into a queue in ZooKeeper, then file and record.
+"""Deletion is last and durable (DESIGN section 4, rule 8): out of the ideal state into a queue in ZooKeeper, then file
+and record.
 
-Nothing is lost by a restart (B9), a name that is uploaded again leaves the queue before its new file is written (``release_name``), and
-what was deleted is kept with its record, so that it can come back (``segments.services.segments.restore``).
+Nothing is lost by a restart (B9), a name that is uploaded again leaves the queue before its new file is written
+(``release_name``), and what was deleted is kept with its record, so that it can come back
+(``segments.services.segments.restore``).
 """
 
 from __future__ import annotations
@@ -58,11 +60,13 @@ def remove_segments(
     guard: bool = True,
     force: bool = False,
 ) -> None:
-    """Take segments out of the table; their files are kept for ``retention`` (e.g. ``3d``), the table's or the cluster's time.
+    """Take segments out of the table; their files are kept for ``retention`` (e.g. ``3d``), the table's or the
+    cluster's time.
 
-    Unknown names are ignored. With ``guard``, raises StateConflict when any is locked by an unfinished or completed replacement, or pinned;
-    then nothing is touched. Segments that only servers have are copied into the deep store first; StateConflict where that fails, unless
-    ``force`` says that they may be lost, which needs a reason (InvalidInput).
+    Unknown names are ignored. With ``guard``, raises StateConflict when any is locked by an unfinished or completed
+    replacement, or pinned; then nothing is touched. Segments that only servers have are copied into the deep store
+    first; StateConflict where that fails, unless ``force`` says that they may be lost, which needs a reason
+    (InvalidInput).
     """
     rules.check_retention(retention)
     last_copies.check_force(force, actor)
@@ -83,7 +87,9 @@ def remove_segments(
     try:
         update_transaction(ctx.store, attempt, turn=table.typed)
     except StateConflict as error:
-        audit.record(actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, outcome="refused", error=str(error))
+        audit.record(
+            actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, outcome="refused", error=str(error)
+        )
         raise
     audit.record(
         actor,
@@ -108,8 +114,9 @@ def delete_segments(
 ) -> list[Outcome]:
     """Delete what may be deleted, in one transaction, and tell for each name what became of it; ``dry_run`` only tells.
 
-    Outcomes: done, unchanged (no such segment), refused (part of a replacement, pinned, or only on servers and not to be copied into the
-    deep store, unless ``force`` says that it may be lost). InvalidInput for a retention that is none, or ``force`` without a reason.
+    Outcomes: done, unchanged (no such segment), refused (part of a replacement, pinned, or only on servers and not to
+    be copied into the deep store, unless ``force`` says that it may be lost). InvalidInput for a retention that is
+    none, or ``force`` without a reason.
     """
     rules.check_retention(retention)
     last_copies.check_force(force and not dry_run, actor)
@@ -133,13 +140,22 @@ def delete_segments(
         done = [o.segment for o in found if o.outcome == "done"]
         not_done = [o.segment for o in found if o.outcome == "refused"]
         audit.record(
-            actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, outcome="done" if done or not not_done else "refused",
-            segments=done[:100], count=len(done), refused=not_done[:100], **_final(failed, done),
-        )  # fmt: skip
+            actor,
+            "deleteSegments",
+            cluster=ctx.cluster,
+            target=table.typed,
+            outcome="done" if done or not not_done else "refused",
+            segments=done[:100],
+            count=len(done),
+            refused=not_done[:100],
+            **_final(failed, done),
+        )
     return found
 
 
-def _lost(ctx: Context, table: TableName, segments: Sequence[str], failed: Mapping[str, str], force: bool) -> dict[str, str]:
+def _lost(
+    ctx: Context, table: TableName, segments: Sequence[str], failed: Mapping[str, str], force: bool
+) -> dict[str, str]:
     """{segment: why} of those that a deletion would lose: not copied, or on servers only since then."""
     if force:
         return {}
@@ -153,13 +169,18 @@ def _final(failed: Mapping[str, str], done: Sequence[str]) -> dict[str, Any]:
 
 
 def remove_hidden(
-    ctx: Context, table: TableName, segments: Sequence[str], *, still: Callable[[Observed], Collection[str]] | None = None
+    ctx: Context,
+    table: TableName,
+    segments: Sequence[str],
+    *,
+    still: Callable[[Observed], Collection[str]] | None = None,
 ) -> list[str]:
     """Take those of ``segments`` out that no query sees under the lineage of this very moment; returns them.
 
-    Decided afresh in every attempt: a segment that became visible again, was pinned or taken over by an unfinished replacement meanwhile
-    stays. ``still`` says which are to go as of now where that is not so simple. What only servers have is copied into the deep store first,
-    where there is one; what can not be copied now stays hidden until a later pass can.
+    Decided afresh in every attempt: a segment that became visible again, was pinned or taken over by an unfinished
+    replacement meanwhile stays. ``still`` says which are to go as of now where that is not so simple. What only servers
+    have is copied into the deep store first, where there is one; what can not be copied now stays hidden until a later
+    pass can.
     """
     removed: list[str] = []
     failed = last_copies.copy_to_store(ctx, table, segments) if ctx.deep_store.exists else {}
@@ -181,7 +202,9 @@ _CLEAN_UP: Final = Actor("system", "no query sees it any more")
 
 
 def reap_orphans(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:
-    """Queue those of ``segments`` that have a record but no row: what foreign programs that write in two steps left; returns them."""
+    """Queue those of ``segments`` that have a record but no row: what foreign programs that write in two steps left;
+    returns them.
+    """
     orphans: list[str] = []
 
     def attempt() -> Sequence[Write] | None:
@@ -236,7 +259,9 @@ def drain_all(ctx: Context) -> list[str]:
 
 
 def _settle(ctx: Context, table: TableName, claimed: Mapping[str, Pending], deadline: float) -> dict[str, str]:
-    """Files first, then records and queue items together; {segment: what was done}. Files are moved until ``deadline`` (monotonic)."""
+    """Files first, then records and queue items together; {segment: what was done}. Files are moved until ``deadline``
+    (monotonic).
+    """
     nodes = dict(zip(claimed, ctx.store.get_many([paths.segment(table.typed, s) for s in claimed]), strict=True))
     broken = {s: p for s, p in claimed.items() if p.restores}
     fates = restore.settle(ctx, table, broken, nodes)
@@ -257,7 +282,9 @@ def _own_term(ctx: Context, table: TableName) -> str | None:
     except NotFound:
         return None  # the table is just being dropped: the cluster's own time holds
     except PinotAdminError:
-        log.exception("The config of %s can not be read; files of deleted segments are kept for the cluster's time.", table)
+        log.exception(
+            "The config of %s can not be read; files of deleted segments are kept for the cluster's time.", table
+        )
         return None
 
 

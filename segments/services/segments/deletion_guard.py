@@ -1,6 +1,7 @@
 """Which segments nobody may delete by hand, because a replacement or a pin needs them, and how that is said.
 
-Pinot's cluster setting ``controller.lineage.exclusive.delete.enabled``, when it is ``false``, leaves only what is pinned guarded.
+Pinot's cluster setting ``controller.lineage.exclusive.delete.enabled``, when it is ``false``, leaves only what is
+pinned guarded.
 """
 
 from __future__ import annotations
@@ -22,14 +23,19 @@ _TOLD: Final = 100
 
 
 def is_exclusive(ctx: Context) -> bool:
-    """Do replacements guard their segments? Unless the setting says false; on a Pinot cluster always, its controller keeps that setting."""
+    """Do replacements guard their segments? Unless the setting says false; on a Pinot cluster always, its controller
+    keeps that setting.
+    """
     return ctx.pinot is not None or read_settings(ctx).get(EXCLUSIVE_KEY, "true").strip().lower() != "false"
 
 
-def decide(seen: Observed, segments: Sequence[str], final: Collection[str] = (), *, exclusive: bool = True) -> dict[str, Outcome]:
+def decide(
+    seen: Observed, segments: Sequence[str], final: Collection[str] = (), *, exclusive: bool = True
+) -> dict[str, Outcome]:
     """{name: what a deletion of these would do to it}: done, unchanged (no such segment) or refused.
 
-    ``final``: those of which no file is kept, because only servers have them. ``exclusive``: replacements guard their segments.
+    ``final``: those of which no file is kept, because only servers have them. ``exclusive``: replacements guard their
+    segments.
     """
     guard, found = _guards(seen, exclusive), {}
     for segment in dict.fromkeys(segments):
@@ -37,7 +43,9 @@ def decide(seen: Observed, segments: Sequence[str], final: Collection[str] = (),
             found[segment] = Outcome(segment, "unchanged", f"Segment '{segment}' does not exist.")
         elif segment in guard:
             text = f"Segment '{segment}' is part of lineage entry '{guard[segment]}'."
-            found[segment] = refused(segment, text, "End or revert the replacement, or unpin the entry; its clean-up then removes it.")
+            found[segment] = refused(
+                segment, text, "End or revert the replacement, or unpin the entry; its clean-up then removes it."
+            )
         elif segment in final:
             found[segment] = Outcome(segment, "done", f"Segment '{segment}' is deleted for good: only servers had it.")
         else:
@@ -52,7 +60,9 @@ def _guards(seen: Observed, exclusive: bool) -> dict[str, str]:
 
 
 def guarded(seen: Observed, *, exclusive: bool = True) -> set[str]:
-    """Segments that nobody may delete by hand: of a pinned entry or, while ``exclusive``, of a replacement that is not reverted."""
+    """Segments that nobody may delete by hand: of a pinned entry or, while ``exclusive``, of a replacement that is not
+    reverted.
+    """
     return seen.lineage.pinned() | (seen.lineage.locked() if exclusive else set())
 
 

@@ -1,7 +1,9 @@
-"""The durable queue of a table's deletions (B9): one record in ZooKeeper, ``{segment: what is to be done and who is doing it}``.
+"""The durable queue of a table's deletions (B9): one record in ZooKeeper, ``{segment: what is to be done and who is
+doing it}``.
 
-A name in the queue belongs to whoever claimed it: uploads of that name wait (``release_name``), and a claim that outlived its process is
-taken over. The same claims guard a restore while it moves a file back, so a restore that dies is undone by the next drain.
+A name in the queue belongs to whoever claimed it: uploads of that name wait (``release_name``), and a claim that
+outlived its process is taken over. The same claims guard a restore while it moves a file back, so a restore that dies
+is undone by the next drain.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ CLAIM_MS: Final = 30_000
 
 @dataclass(frozen=True)
 class Pending:
-    """One item. ``restores`` names the kept file that a restore is bringing back; "" for a deletion. Times are epoch milliseconds."""
+    """One item. ``restores`` names the kept file that a restore is bringing back; "" for a deletion. Times are epoch
+    milliseconds.
+    """
 
     segment: str
     requested_ms: int
@@ -43,7 +47,13 @@ class Pending:
 
     def to_map(self) -> dict[str, str]:
         """The item as stored; what is empty is left out."""
-        texts = {"by": self.by, "reason": self.reason, "servers": ",".join(self.servers), "restores": self.restores, "claim": self.claim}
+        texts = {
+            "by": self.by,
+            "reason": self.reason,
+            "servers": ",".join(self.servers),
+            "restores": self.restores,
+            "claim": self.claim,
+        }
         found = {"requestedMs": str(self.requested_ms), **{k: v for k, v in texts.items() if v}}
         if self.retention is not None:
             found["retention"] = self.retention
@@ -53,10 +63,16 @@ class Pending:
 def _pending(segment: str, item: Mapping[str, str]) -> Pending:
     claimed = item.get("claimedMs")
     return Pending(
-        segment, int(item.get("requestedMs", "0")), item.get("retention"), item.get("by", SYSTEM.name), item.get("reason", ""),
-        tuple(s for s in item.get("servers", "").split(",") if s), item.get("restores", ""),
-        int(claimed) if claimed else None, item.get("claim", ""),
-    )  # fmt: skip
+        segment,
+        int(item.get("requestedMs", "0")),
+        item.get("retention"),
+        item.get("by", SYSTEM.name),
+        item.get("reason", ""),
+        tuple(s for s in item.get("servers", "").split(",") if s),
+        item.get("restores", ""),
+        int(claimed) if claimed else None,
+        item.get("claim", ""),
+    )
 
 
 @dataclass(frozen=True)
@@ -92,7 +108,9 @@ def queue_write(
     actor: Actor = SYSTEM,
     rows: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Write:
-    """The conditional write that queues segments; ``rows`` of the ideal state tell which servers held them, for a restore."""
+    """The conditional write that queues segments; ``rows`` of the ideal state tell which servers held them, for a
+    restore.
+    """
     held = rows or {}
     now = ctx.clock()
     put = [Pending(s, now, retention, actor.name, actor.reason, tuple(held.get(s, ()))) for s in segments]
@@ -100,7 +118,8 @@ def queue_write(
 
 
 def release_name(ctx: Context, table: TableName, segment: str, *, wait_s: float = 10.0) -> None:
-    """Before a segment's file is written: take its name off the queue, or wait until what is under way with it is through.
+    """Before a segment's file is written: take its name off the queue, or wait until what is under way with it is
+    through.
 
     A restore that died is under way until a drain has undone it. Raises StateConflict when that does not finish.
     """
@@ -114,7 +133,9 @@ def release_name(ctx: Context, table: TableName, segment: str, *, wait_s: float 
             continue
         if time.monotonic() > deadline:
             what = "restored" if item.restores else "deleted"
-            raise StateConflict(f"Segment '{segment}' of table '{table}' is just being {what}.", remedy="Try again in a minute.")
+            raise StateConflict(
+                f"Segment '{segment}' of table '{table}' is just being {what}.", remedy="Try again in a minute."
+            )
         time.sleep(0.05)
 
 
@@ -146,7 +167,9 @@ def claim_due(ctx: Context, table: TableName, token: str, most: int) -> dict[str
         now = ctx.clock()
         free = {s: p for s, p in queue.items.items() if not p.is_claimed(now)}
         back = [s for s, p in free.items() if s in wanted and not p.restores]
-        due = [p for s, p in free.items() if (s not in served and s not in wanted) or (p.restores and s in wanted)][:most]
+        due = [p for s, p in free.items() if (s not in served and s not in wanted) or (p.restores and s in wanted)][
+            :most
+        ]
         claimed.update({p.segment: replace(p, claimed_ms=now, claim=token) for p in due})
         if not claimed and not back:
             return None
@@ -158,14 +181,20 @@ def claim_due(ctx: Context, table: TableName, token: str, most: int) -> dict[str
 
 
 def forget(ctx: Context, table: TableName, token: str, segments: Sequence[str], *, with_records: set[str]) -> None:
-    """Take items off the queue that are still claimed by ``token``, together with the records of those in ``with_records``."""
+    """Take items off the queue that are still claimed by ``token``, together with the records of those in
+    ``with_records``.
+    """
 
     def attempt() -> Sequence[Write] | None:
         queue = read_queue(ctx, table)
         ours = [s for s in segments if s in queue.items and queue.items[s].claim == token]
         doomed = [s for s in ours if s in with_records]
         nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in doomed])
-        records = [Delete(paths.segment(table.typed, s), n.version) for s, n in zip(doomed, nodes, strict=True) if n is not None]
+        records = [
+            Delete(paths.segment(table.typed, s), n.version)
+            for s, n in zip(doomed, nodes, strict=True)
+            if n is not None
+        ]
         return [queue.write(without=set(ours)), *records] if ours else None
 
     update_transaction(ctx.store, attempt)

@@ -35,7 +35,9 @@ class SegmentFile:
 
 
 def open_segment(ctx: Context, raw_table: str, segment: str) -> SegmentFile:
-    """Open a segment's tar by the raw table name. NotFound when there is none; names that could leave the folder are refused."""
+    """Open a segment's tar by the raw table name. NotFound when there is none; names that could leave the folder are
+    refused.
+    """
     check_raw_table_name(raw_table)
     check_segment_name(segment)
     if ctx.pinot is not None:
@@ -46,7 +48,8 @@ def open_segment(ctx: Context, raw_table: str, segment: str) -> SegmentFile:
         if size is not None:
             return SegmentFile(segment, size, cast("BinaryIO", ctx.deep_store.open(path)))
     raise NotFound(
-        f"Segment '{segment}' of table '{raw_table}' has no file in the deep store.", remedy="Check both names; use the raw table name."
+        f"Segment '{segment}' of table '{raw_table}' has no file in the deep store.",
+        remedy="Check both names; use the raw table name.",
     )
 
 

@@ -1,4 +1,6 @@
-"""Segments whose only copies are on servers: copied into the deep store before they are deleted, so that they can come back."""
+"""Segments whose only copies are on servers: copied into the deep store before they are deleted, so that they can come
+back.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,15 @@ from segments.services.segments.segments import read_records
 from segments.store import paths
 from segments.store.records.instances import instance_configs, live_instances
 
-#: Seconds for which a deletion copies; what it did not come to is refused, and uploaded by the validation pass in its time.
+#: Seconds for which a deletion copies; what it did not come to is refused, and uploaded by the validation pass in its
+#: time.
 _COPY_S: Final = 60.0
 _NAMED: Final = 20
 #: What a server puts into its instance's record when it joins, and nobody who only registers an instance.
 _ADMIN_PORT: Final = "adminPort"
-_REMEDY: Final = "Start a server that holds it and try again, or give force=true and a reason: then it is gone for good."
+_REMEDY: Final = (
+    "Start a server that holds it and try again, or give force=true and a reason: then it is gone for good."
+)
 
 
 def only_on_servers(ctx: Context, table: TableName, segments: Collection[str]) -> list[str]:
@@ -38,7 +43,9 @@ def _lonely(ctx: Context, table: TableName, segments: Collection[str]) -> dict[s
 
 
 def _held(ctx: Context, table: TableName, segments: Collection[str]) -> set[str]:
-    """Those that some server may hold: not the ones that are assigned to instances only that were registered and never ran."""
+    """Those that some server may hold: not the ones that are assigned to instances only that were registered and never
+    ran.
+    """
     node = ctx.store.get(paths.ideal_state(table.typed))
     rows = node.record.maps if node is not None and node.record is not None else {}
     live, configs = live_instances(ctx.store), instance_configs(ctx.store)
@@ -62,12 +69,16 @@ def copy_to_store(ctx: Context, table: TableName, segments: Collection[str]) -> 
 def check_force(force: bool, actor: Actor) -> None:
     """Deleting for good wants a reason on record. Raises InvalidInput."""
     if force and not actor.reason.strip():
-        raise InvalidInput("force=true deletes for good and needs a reason.", remedy="Give it as reason=... or in the header X-Reason.")
+        raise InvalidInput(
+            "force=true deletes for good and needs a reason.", remedy="Give it as reason=... or in the header X-Reason."
+        )
 
 
 def refusal(segment: str, why: str) -> Outcome:
     """The outcome for a segment that would be lost."""
-    return refused(segment, f"Only servers hold segment '{segment}', and it was not copied to the deep store: {why}", _REMEDY)
+    return refused(
+        segment, f"Only servers hold segment '{segment}', and it was not copied to the deep store: {why}", _REMEDY
+    )
 
 
 def lost(table: TableName, failed: Mapping[str, str]) -> StateConflict:
@@ -75,7 +86,8 @@ def lost(table: TableName, failed: Mapping[str, str]) -> StateConflict:
     first = min(failed)
     more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
     return StateConflict(
-        f"Only servers hold segment '{first}'{more} of table '{table}', and it was not copied to the deep store: {failed[first]}",
+        f"Only servers hold segment '{first}'{more} of table '{table}', and it was not copied to the deep store: "
+        f"{failed[first]}",
         remedy=_REMEDY,
         segments=sorted(failed)[:_NAMED],
     )

@@ -56,12 +56,15 @@ def wait_until_online(
     required: int | None = None,
     is_worth_it: Callable[[], None] | None = None,
 ) -> None:
-    """Wait until live replicas of these segments serve the file on record: all of them, or ``required`` of each; always at least one (B6).
+    """Wait until live replicas of these segments serve the file on record: all of them, or ``required`` of each; always
+    at least one (B6).
 
-    A replica that still serves an older file of that name (a refresh under way) is waited for too. ``progress`` is told whenever the
-    number of online replicas changes. ``is_worth_it`` is asked before every further look, and raises when waiting is in vain.
+    A replica that still serves an older file of that name (a refresh under way) is waited for too. ``progress`` is told
+    whenever the number of online replicas changes. ``is_worth_it`` is asked before every further look, and raises when
+    waiting is in vain.
 
-    Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at ``limits.replicas_online_s``.
+    Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at
+    ``limits.replicas_online_s``.
     """
     deadline = time.monotonic() + ctx.limits.replicas_online_s
     told: tuple[int, int] | None = None
@@ -69,7 +72,8 @@ def wait_until_online(
     bell = bell_for(ctx.store, paths.EXTERNAL_VIEWS)
     while True:
         heard, looks, looked = bell.count, looks + 1, time.monotonic()
-        # Of many only what was missing is looked at again; what was there is proven once more, all together, at the end.
+        # Of many only what was missing is looked at again; what was there is proven once more, all together, at the
+        # end.
         seen = look_at_segments(ctx, table, left, required)
         is_whole = len(left) == len(segments)
         total = seen.counted[1] if is_whole else total
@@ -103,13 +107,17 @@ def wait_until_online(
 
 
 def look_again_s(ctx: Context, looks: int) -> float:
-    """Seconds until the next look after ``looks`` of them: on a Pinot cluster each is several requests, so they become rarer."""
+    """Seconds until the next look after ``looks`` of them: on a Pinot cluster each is several requests, so they become
+    rarer.
+    """
     return _LOOK_S if ctx.pinot is None else min(_LONGEST_LOOK_S, 2 * _LOOK_S * 1.4 ** min(looks, 20))
 
 
 @dataclass(frozen=True)
 class SegmentsSeen:
-    """``waiting``: segments not ready; ``broken``: in ERROR wherever they are; ``counted``: replicas (online, waited for)."""
+    """``waiting``: segments not ready; ``broken``: in ERROR wherever they are; ``counted``: replicas (online, waited
+    for).
+    """
 
     waiting: list[str]
     broken: list[str]
@@ -119,7 +127,8 @@ class SegmentsSeen:
 def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> SegmentsSeen:
     """Which of the segments wait for a live replica that is missing or serves an older file.
 
-    The records, which tell the file, are read only when all replicas are there: many may wait for one table at once, and look often.
+    The records, which tell the file, are read only when all replicas are there: many may wait for one table at once,
+    and look often.
     """
     if not segments:
         return SegmentsSeen([], [], (0, 0))
@@ -134,18 +143,25 @@ def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], re
 def _is_stale(segments: Sequence[str], served: Served, crcs: Mapping[str, str]) -> bool:
     """Does any live server serve another file than the one on record?"""
     return any(
-        row and any(row.get(s, crc) != crc for s, crc in zip(segments, map(crcs.get, segments), strict=True)) for row in served[2].values()
+        row and any(row.get(s, crc) != crc for s, crc in zip(segments, map(crcs.get, segments), strict=True))
+        for row in served[2].values()
     )
 
 
-def judge_segments(segments: Sequence[str], served: Served, crcs: Mapping[str, str] | None, required: int | None) -> SegmentsSeen:
-    """As ``look_at_segments``, of what was read already. ``crcs`` of the files on record; without them every file is the right one."""
+def judge_segments(
+    segments: Sequence[str], served: Served, crcs: Mapping[str, str] | None, required: int | None
+) -> SegmentsSeen:
+    """As ``look_at_segments``, of what was read already. ``crcs`` of the files on record; without them every file is
+    the right one.
+    """
     node, view, live = served
     waiting, broken, done, total = [], [], 0, 0
     for segment in segments:
         states, crc = view.get(segment, {}), crcs.get(segment) if crcs is not None else None
         wanted = [i for i in node.get(segment, {}) if i in live]
-        online = [i for i in wanted if states.get(i) in SERVING and (crcs is None or live[i].get(segment) in (None, crc))]
+        online = [
+            i for i in wanted if states.get(i) in SERVING and (crcs is None or live[i].get(segment) in (None, crc))
+        ]
         needed = min(len(wanted), required or len(wanted))
         done, total = done + min(len(online), needed), total + max(needed, 1)
         failed = sum(1 for i in wanted if states.get(i) == ERROR)
@@ -158,7 +174,9 @@ def judge_segments(segments: Sequence[str], served: Served, crcs: Mapping[str, s
 
 
 def look_at_table(ctx: Context, table: TableName) -> Served:
-    """Ideal state, external view, {live instance: {segment: CRC it serves}}; one read for all threads that ask at the same time."""
+    """Ideal state, external view, {live instance: {segment: CRC it serves}}; one read for all threads that ask at the
+    same time.
+    """
     return read_together(ctx.store, f"replicas of {table.typed}", lambda: _read_table(ctx, table))
 
 
@@ -166,10 +184,16 @@ def _read_table(ctx: Context, table: TableName) -> Served:
     instances = ctx.store.children(paths.LIVE_INSTANCES)
     fixed = [paths.ideal_state(table.typed), paths.external_view(table.typed)]
     ideal, view, *nodes = ctx.store.get_many([*fixed, *(paths.live_instance(i) for i in instances)])
-    live = {i: n.record.simple.get("SESSION_ID", "") if n.record else "" for i, n in zip(instances, nodes, strict=True) if n}
+    live = {
+        i: n.record.simple.get("SESSION_ID", "") if n.record else "" for i, n in zip(instances, nodes, strict=True) if n
+    }
     known = [i for i, session in live.items() if session]
     states = ctx.store.get_many([paths.current_state(i, live[i], table.typed) for i in known])
-    return _rows(ideal), _rows(view), {**{i: {} for i in live}, **{i: _crcs(n) for i, n in zip(known, states, strict=True)}}
+    return (
+        _rows(ideal),
+        _rows(view),
+        {**{i: {} for i in live}, **{i: _crcs(n) for i, n in zip(known, states, strict=True)}},
+    )
 
 
 def recorded_crcs(ctx: Context, table: TableName, segments: Sequence[str]) -> dict[str, str]:

@@ -24,7 +24,8 @@ ErrorReader = Callable[[str, str], Mapping[str, str]]
 class ReplicaGap:
     """A replica that does not serve. ``state`` as the external view has it.
 
-    ``is_waited_for`` is False for a dead server's, and where an end needs no more replicas of the segment than there are.
+    ``is_waited_for`` is False for a dead server's, and where an end needs no more replicas of the segment than there
+    are.
     """
 
     segment: str
@@ -40,7 +41,8 @@ class ReplicaGap:
 
 @dataclass(frozen=True)
 class ReplicaReport:
-    """``online`` of ``wanted`` replicas serve the file on record; every other one is in ``gaps``. ``absent``: not uploaded at all.
+    """``online`` of ``wanted`` replicas serve the file on record; every other one is in ``gaps``. ``absent``: not
+    uploaded at all.
 
     ``waiting``: segments that an end would wait for.
     """
@@ -61,9 +63,15 @@ class ReplicaReport:
 
 
 def report_replicas(
-    ctx: Context, table: TableName, segments: Sequence[str], read_errors: ErrorReader | None = None, *, required: int | None = None
+    ctx: Context,
+    table: TableName,
+    segments: Sequence[str],
+    read_errors: ErrorReader | None = None,
+    *,
+    required: int | None = None,
 ) -> ReplicaReport:
-    """Look at every replica that the ideal state wants. ``read_errors`` adds the servers' own reasons for segments in ERROR.
+    """Look at every replica that the ideal state wants. ``read_errors`` adds the servers' own reasons for segments in
+    ERROR.
 
     ``required``: replicas of each that an end waits for, None: every live one.
     """
@@ -90,7 +98,9 @@ def report_replicas(
             else:
                 online += 1
     absent = tuple(s for s in segments if s not in ideal)
-    return ReplicaReport(len(segments), online, wanted, tuple(_explained(ctx, table, gaps, live, read_errors)), absent, waiting)
+    return ReplicaReport(
+        len(segments), online, wanted, tuple(_explained(ctx, table, gaps, live, read_errors)), absent, waiting
+    )
 
 
 def _explained(

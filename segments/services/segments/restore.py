@@ -1,8 +1,10 @@
-"""Bring deleted segments back exactly: the same record, the same file, a row in the ideal state; one by one refused where that can not be.
+"""Bring deleted segments back exactly: the same record, the same file, a row in the ideal state; one by one refused
+where that can not be.
 
-A segment that still waits in the deletion queue just leaves it. One that is put away already is claimed in that queue, its file goes to a
-staged name, then record and row are written in one transaction, then the file gets its final name and the document goes. Who dies on the
-way leaves a claimed item: once the claim is over the next drain ends the restore if the row is there, or puts the file back if it is not.
+A segment that still waits in the deletion queue just leaves it. One that is put away already is claimed in that queue,
+its file goes to a staged name, then record and row are written in one transaction, then the file gets its final name
+and the document goes. Who dies on the way leaves a claimed item: once the claim is over the next drain ends the restore
+if the row is there, or puts the file back if it is not.
 """
 
 from __future__ import annotations
@@ -48,38 +50,65 @@ _CHUNK_BYTES: Final = 400_000
 
 
 def restore_segments(
-    ctx: Context, table: TableName, segments: Sequence[str], *, dry_run: bool = False, include_hidden: bool = False, actor: Actor,
-    overwrite: bool = False, files: Sequence[str] = (), force: bool = False,
-) -> list[Outcome]:  # fmt: skip
+    ctx: Context,
+    table: TableName,
+    segments: Sequence[str],
+    *,
+    dry_run: bool = False,
+    include_hidden: bool = False,
+    actor: Actor,
+    overwrite: bool = False,
+    files: Sequence[str] = (),
+    force: bool = False,
+) -> list[Outcome]:
     """Bring these back; what became of each, in their order. ``dry_run`` only tells what would.
 
-    ``files`` names kept files where another than the newest version of a segment is wanted. ``overwrite``: what exists again is replaced
-    by name, and kept in turn. Refused: a name that exists again without that, one that a lineage entry hides (``include_hidden`` lets the
-    old side of a COMPLETED one through) or hid before it was dropped, one that newer data stands for now (unless ``force`` says that it is
-    other data), one that is just being deleted or uploaded, and one whose file or record is gone. NotFound when there is no such table.
+    ``files`` names kept files where another than the newest version of a segment is wanted. ``overwrite``: what exists
+    again is replaced by name, and kept in turn. Refused: a name that exists again without that, one that a lineage
+    entry hides (``include_hidden`` lets the old side of a COMPLETED one through) or hid before it was dropped, one that
+    newer data stands for now (unless ``force`` says that it is other data), one that is just being deleted or uploaded,
+    and one whose file or record is gone. NotFound when there is no such table.
     """
     if ctx.pinot is not None:
         return pinot_restore.restore_segments(
-            ctx, table, segments, dry_run=dry_run, include_hidden=include_hidden, actor=actor, overwrite=overwrite, files=files, force=force
+            ctx,
+            table,
+            segments,
+            dry_run=dry_run,
+            include_hidden=include_hidden,
+            actor=actor,
+            overwrite=overwrite,
+            files=files,
+            force=force,
         )
     if not ctx.deep_store.exists:
-        raise StateConflict("This installation has no deep store: of deleted segments nothing is kept that could come back.")
+        raise StateConflict(
+            "This installation has no deep store: of deleted segments nothing is kept that could come back."
+        )
     names, config, seen = in_place.names_of(segments, files), read_table_config(ctx, table), observe(ctx, table)
     found, outcomes = look_up(ctx, config, names, files), dict[str, Outcome]()
     deleted = {} if force else {s: at for s, f in found.items() if (at := f.deleted_ms) is not None}
     rule = ReturnRule(include_hidden, deleted=deleted, is_refresh=config.is_refresh)
     hidden = _hidden(ctx, seen, rule)
-    free = {s: at for s, at in deleted.items() if s not in seen.ideal.maps and s not in seen.lineage.hidden() and s not in hidden}
+    free = {
+        s: at
+        for s, at in deleted.items()
+        if s not in seen.ideal.maps and s not in seen.lineage.hidden() and s not in hidden
+    }
     late = pushed_since(ctx, seen, free)
     stored = {s: f.kept for s, f in found.items() if f.kept is not None}
     over = in_place.foreseen(ctx, seen, hidden, stored) if overwrite else {}
     for name in (n for n in names if n not in over):
-        outcomes[name] = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden) or late.get(name) or found[name].outcome
+        outcomes[name] = (
+            documents.name_refusal(name, table.typed, seen.ideal.maps, hidden) or late.get(name) or found[name].outcome
+        )
     outcomes.update(counted(ctx, seen, outcomes, hidden))
     if not dry_run:
         wanted = [found[s] for s, o in outcomes.items() if o.outcome == "done"]
         outcomes.update(_bring_all(ctx, config, wanted, rule))
-        over = {s: in_place.bring_back(ctx, table, stored[s], actor) if o.outcome == "done" else o for s, o in over.items()}
+        over = {
+            s: in_place.bring_back(ctx, table, stored[s], actor) if o.outcome == "done" else o for s, o in over.items()
+        }
         _remember(ctx, table, [*outcomes.values(), *over.values()], actor)
     outcomes |= over
     return [outcomes[name] for name in names]
@@ -87,8 +116,9 @@ def restore_segments(
 
 @dataclass(frozen=True)
 class Found:
-    """What there is of one deleted segment: ``outcome`` of a restore, the lineage aside; ``kept``: its file, None while it waits in the
-    deletion queue, then ``item`` is its place there."""
+    """What there is of one deleted segment: ``outcome`` of a restore, the lineage aside; ``kept``: its file, None while
+    it waits in the deletion queue, then ``item`` is its place there.
+    """
 
     outcome: Outcome
     kept: KeptFile | None
@@ -106,14 +136,19 @@ def look_up(ctx: Context, config: TableConfig, names: Sequence[str], files: Sequ
     """{name: what is kept of it}; ``files`` as for ``restore_segments``."""
     queued = read_queue(ctx, config.table).items
     stored = archive.find(ctx, config.table, [s for s in names if s not in queued or queued[s].restores], files)
-    found = {s: Found(_possible(ctx, config, s, queued.get(s), stored.get(s)), stored.get(s), queued.get(s)) for s in names}
+    found = {
+        s: Found(_possible(ctx, config, s, queued.get(s), stored.get(s)), stored.get(s), queued.get(s)) for s in names
+    }
     # What waits for its deletion is the newest version; an older one can not take its place before that is put away.
-    older = {archive.segment_of(f) for f in files}.intersection(s for s, f in found.items() if f.item is not None and f.kept is None)
+    older = {archive.segment_of(f) for f in files}.intersection(
+        s for s, f in found.items() if f.item is not None and f.kept is None
+    )
     return found | {s: replace(found[s], outcome=_busy(s, "deleted")) for s in older}
 
 
 def restore_hidden(ctx: Context, table: TableName, segments: Sequence[str], entry_id: str) -> list[Outcome]:
-    """Bring these back as new segments of an unfinished replacement, so that no query sees them yet; what became of each.
+    """Bring these back as new segments of an unfinished replacement, so that no query sees them yet; what became of
+    each.
 
     StateConflict when the replacement is over, or does not list them.
     """
@@ -142,15 +177,22 @@ def _possible(ctx: Context, config: TableConfig, segment: str, item: Pending | N
     if item is not None and item.is_claimed(ctx.clock()):
         return _busy(segment, "restored" if item.restores else "deleted")
     if item is not None and not item.restores:
-        return Outcome(segment, "done", f"The deletion of segment '{segment}' is taken back; its file has not left its place.")
+        return Outcome(
+            segment, "done", f"The deletion of segment '{segment}' is taken back; its file has not left its place."
+        )
     if kept is None:
         text = f"Segment '{segment}' of table '{config.table}' is not among the deleted segments that are kept."
         return refused(segment, text, "It was never there, or its time is over: push the data again.")
     if kept.kept is None:
         text = f"The file of segment '{segment}' is kept, but not its record."
-        return refused(segment, text, f"Take it from the deep store ({kept_path(config.table, kept.file)}) and upload it.")
+        return refused(
+            segment, text, f"Take it from the deep store ({kept_path(config.table, kept.file)}) and upload it."
+        )
     if kept.kept.bytes is not None and kept.bytes != kept.kept.bytes:
-        text = f"The kept file of segment '{segment}' has {kept.bytes} bytes, not {kept.kept.bytes} as when it was deleted."
+        text = (
+            f"The kept file of segment '{segment}' has {kept.bytes} bytes, not {kept.kept.bytes} as when it was "
+            "deleted."
+        )
         return refused(segment, text, "Push the data again.")
     meta = kept.kept.metadata
     due = rules.plan_time(config, [meta], (), ctx.clock())
@@ -208,10 +250,13 @@ def _bring_back(ctx: Context, config: TableConfig, batch: Sequence[KeptFile], ru
     return outcomes
 
 
-def _claim(ctx: Context, table: TableName, batch: Sequence[KeptFile], token: str, rule: ReturnRule) -> dict[str, Outcome]:
+def _claim(
+    ctx: Context, table: TableName, batch: Sequence[KeptFile], token: str, rule: ReturnRule
+) -> dict[str, Outcome]:
     """Put the names into the queue under our token. Refused where somebody else is at the name.
 
-    Uploads lock first and look at the queue then; here it is the other way round, so one of the two always sees the other.
+    Uploads lock first and look at the queue then; here it is the other way round, so one of the two always sees the
+    other.
     """
     outcomes: dict[str, Outcome] = {}
 
@@ -243,7 +288,9 @@ def _claim(ctx: Context, table: TableName, batch: Sequence[KeptFile], token: str
 
 
 def _stage(ctx: Context, table: TableName, one: KeptFile) -> bool:
-    """Move the kept file where servers find it by the CRC on record; True when it is there (also from an attempt that was cut)."""
+    """Move the kept file where servers find it by the CRC on record; True when it is there (also from an attempt that
+    was cut).
+    """
     assert one.kept is not None  # only such were foreseen as possible
     if one.kept.bytes is None:
         return True
@@ -252,13 +299,17 @@ def _stage(ctx: Context, table: TableName, one: KeptFile) -> bool:
 
 
 def _landing_place(ctx: Context, table: TableName, kept: ArchivedSegment) -> str:
-    """Beside the final name in a local store; a remote one is read by servers directly, so there it is the final name."""
+    """Beside the final name in a local store; a remote one is read by servers directly, so there it is
+    the final name.
+    """
     if ctx.deep_store.local_root is None:
         return ctx.deep_store.segment_path(table.raw, kept.segment)
     return staged_path(ctx, table, kept.segment, kept.metadata.crc or 0)
 
 
-def _register(ctx: Context, config: TableConfig, ready: Sequence[KeptFile], token: str, rule: ReturnRule) -> dict[str, Outcome]:
+def _register(
+    ctx: Context, config: TableConfig, ready: Sequence[KeptFile], token: str, rule: ReturnRule
+) -> dict[str, Outcome]:
     """Records and rows in one transaction, while the names are still ours; what can not be is told."""
     table, outcomes = config.table, dict[str, Outcome]()
 
@@ -285,7 +336,11 @@ def _register(ctx: Context, config: TableConfig, ready: Sequence[KeptFile], toke
             held[one.segment] = item.servers if item else ()
         if not held or queue.node is None:
             return None
-        return [*records, *_rows_back(ctx, config, seen, held), Check(paths.pending_deletions(table.typed), queue.node.version)]
+        return [
+            *records,
+            *_rows_back(ctx, config, seen, held),
+            Check(paths.pending_deletions(table.typed), queue.node.version),
+        ]
 
     update_transaction(ctx.store, attempt, turn=table.typed)
     return outcomes
@@ -305,13 +360,20 @@ def _rows_back(ctx: Context, config: TableConfig, seen: Observed, held: Mapping[
     table, replication = config.table, config.replication
     usable = segment_servers(ctx, config)
     known = usable.enabled | usable.ready
-    rows = {s: dict.fromkeys(sorted(servers), ONLINE) for s, servers in held.items() if servers and known.issuperset(servers)}
+    rows = {
+        s: dict.fromkeys(sorted(servers), ONLINE)
+        for s, servers in held.items()
+        if servers and known.issuperset(servers)
+    }
     rest = [s for s in held if s not in rows]
     if rest:
         servers = usable.choose(table.typed, replication)
         load = assignment.segments_per_server([*seen.ideal.maps.values(), *rows.values()])
         rows |= assignment.assign(rest, servers, load, replication)
-    return [Replace(paths.ideal_state(table.typed), ideal_state.with_rows(seen.ideal, rows), seen.ideal_version), *seen.same_lineage()]
+    return [
+        Replace(paths.ideal_state(table.typed), ideal_state.with_rows(seen.ideal, rows), seen.ideal_version),
+        *seen.same_lineage(),
+    ]
 
 
 def _land(ctx: Context, table: TableName, kept: ArchivedSegment | None) -> None:
@@ -331,7 +393,9 @@ def _unstage(ctx: Context, table: TableName, kept: ArchivedSegment | None, file:
         ctx.deep_store.move(_landing_place(ctx, table, kept), kept_path(table, file))
 
 
-def settle(ctx: Context, table: TableName, broken: Mapping[str, Pending], nodes: Mapping[str, Versioned | None]) -> dict[str, str]:
+def settle(
+    ctx: Context, table: TableName, broken: Mapping[str, Pending], nodes: Mapping[str, Versioned | None]
+) -> dict[str, str]:
     """End restores whose process died: with a row they are ended, without one undone; {segment: what was done}."""
     fates = {}
     ideal = ctx.store.get(paths.ideal_state(table.typed)) if broken else None
@@ -340,7 +404,13 @@ def settle(ctx: Context, table: TableName, broken: Mapping[str, Pending], nodes:
         kept = archive.read_document(ctx, table, item.restores)
         node = nodes[segment]
         is_back = segment in rows and node is not None and node.record is not None
-        if is_back and kept is not None and node is not None and node.record is not None and _is_same(node.record, kept):
+        if (
+            is_back
+            and kept is not None
+            and node is not None
+            and node.record is not None
+            and _is_same(node.record, kept)
+        ):
             _land(ctx, table, kept)
             fates[segment] = "its interrupted restore is ended"
         else:
@@ -376,9 +446,14 @@ def _remember(ctx: Context, table: TableName, outcomes: Sequence[Outcome], actor
 
 
 def cancel_deletion(ctx: Context, table: TableName, segment: str, *, actor: Actor) -> Outcome:
-    """Take one segment off the deletion queue and put it back. NotFound: it is not in the queue; StateConflict: too late, or hidden."""
+    """Take one segment off the deletion queue and put it back. NotFound: it is not in the queue; StateConflict: too
+    late, or hidden.
+    """
     if segment not in read_queue(ctx, table).items:
-        raise NotFound(f"Segment '{segment}' of table '{table}' does not wait for its deletion.", remedy="Restore it from the archive.")
+        raise NotFound(
+            f"Segment '{segment}' of table '{table}' does not wait for its deletion.",
+            remedy="Restore it from the archive.",
+        )
     (outcome,) = restore_segments(ctx, table, [segment], actor=actor)
     if outcome.outcome != "done":
         raise StateConflict(outcome.message, remedy=outcome.remedy, segment=segment)

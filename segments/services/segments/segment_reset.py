@@ -1,4 +1,6 @@
-"""Reset and reload of segments: replicas are asked to begin anew, or to look at their file and config again (realtime-ops.md 2, 12)."""
+"""Reset and reload of segments: replicas are asked to begin anew, or to look at their file and config again
+(realtime-ops.md 2, 12).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ Rows = Mapping[str, Mapping[str, str]]
 
 
 def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str | None = None, actor: Actor) -> int:
-    """Begin the segment anew on every live replica that is not OFFLINE, or on ``target`` only; returns how many were told.
+    """Begin the segment anew on every live replica that is not OFFLINE, or on ``target`` only; returns how many were
+    told.
 
     NotFound: no such table, no such segment, or ``target`` does not hold it.
     """
@@ -33,23 +36,39 @@ def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str |
         return pinot_operations.reset_segment(ctx, table, segment, target=target, actor=actor)
     ideal, view = _rows(ctx, table)
     if segment not in ideal:
-        raise NotFound(f"Segment '{segment}' is not assigned in table '{table}'.", remedy="List them with GET /segments/{table}.")
+        raise NotFound(
+            f"Segment '{segment}' is not assigned in table '{table}'.", remedy="List them with GET /segments/{table}."
+        )
     if target is not None and target not in ideal[segment]:
         raise NotFound(f"Instance '{target}' does not hold segment '{segment}' of table '{table}'.")
-    wanted = {i: [segment] for i in ideal[segment] if target in (None, i) and view.get(segment, {}).get(i, ERROR) != OFFLINE}
+    wanted = {
+        i: [segment] for i in ideal[segment] if target in (None, i) and view.get(segment, {}).get(i, ERROR) != OFFLINE
+    }
     count = send_resets(ctx, table, wanted, view)
-    audit.record(actor, "resetSegment", cluster=ctx.cluster, target=table.typed, segment=segment, instance=target or "", replicas=count)
+    audit.record(
+        actor,
+        "resetSegment",
+        cluster=ctx.cluster,
+        target=table.typed,
+        segment=segment,
+        instance=target or "",
+        replicas=count,
+    )
     return count
 
 
 def reset_table(ctx: Context, table: TableName, *, errors_only: bool, target: str | None = None, actor: Actor) -> int:
-    """As ``reset_segment`` for every segment. ``errors_only``: just the replicas in ERROR, the healthy ones go on serving (B19)."""
+    """As ``reset_segment`` for every segment. ``errors_only``: just the replicas in ERROR, the healthy ones go on
+    serving (B19).
+    """
     if ctx.pinot is not None:
         return pinot_operations.reset_table(ctx, table, errors_only=errors_only, target=target, actor=actor)
     ideal, view = _rows(ctx, table)
     wanted = bad_replicas(ideal, view) if errors_only else _all_replicas(ideal, view)
     count = send_resets(ctx, table, {i: s for i, s in wanted.items() if target in (None, i)}, view)
-    audit.record(actor, "resetSegments", cluster=ctx.cluster, target=table.typed, errorsOnly=errors_only, replicas=count)
+    audit.record(
+        actor, "resetSegments", cluster=ctx.cluster, target=table.typed, errorsOnly=errors_only, replicas=count
+    )
     return count
 
 
@@ -64,7 +83,9 @@ def bad_replicas(ideal: Rows, view: Rows) -> dict[str, list[str]]:
 
 
 def send_resets(ctx: Context, table: TableName, wanted: Mapping[str, Collection[str]], view: Rows) -> int:
-    """Helix' state transition to OFFLINE for each replica on a live server; one that can not be told is logged. How many were told."""
+    """Helix' state transition to OFFLINE for each replica on a live server; one that can not be told is logged. How
+    many were told.
+    """
     live, count = live_instances(ctx.store), 0
     for instance, names in sorted(wanted.items()):
         for segment in names if instance in live else ():
@@ -73,23 +94,42 @@ def send_resets(ctx: Context, table: TableName, wanted: Mapping[str, Collection[
 
 
 def reload_segments(
-    ctx: Context, table: TableName, *, segments: Collection[str] | None = None, force_download: bool = False, actor: Actor
+    ctx: Context,
+    table: TableName,
+    *,
+    segments: Collection[str] | None = None,
+    force_download: bool = False,
+    actor: Actor,
 ) -> dict[str, Any]:
-    """RELOAD_SEGMENT to every live server that holds the segments, or any of the table; the messages sent, and the job's id.
+    """RELOAD_SEGMENT to every live server that holds the segments, or any of the table; the messages sent, and the
+    job's id.
 
     NotFound: no such table or segment.
     """
     if ctx.pinot is not None:
-        return pinot_operations.reload_segments(ctx, table, segments=segments, force_download=force_download, actor=actor)
+        return pinot_operations.reload_segments(
+            ctx, table, segments=segments, force_download=force_download, actor=actor
+        )
     ideal, _ = _rows(ctx, table)
     missing = sorted(set(segments or ()) - set(ideal))
     if missing:
-        raise NotFound(f"Segment '{missing[0]}' is not assigned in table '{table}'.", remedy="List them with GET /segments/{table}.")
+        raise NotFound(
+            f"Segment '{missing[0]}' is not assigned in table '{table}'.",
+            remedy="List them with GET /segments/{table}.",
+        )
     job, live, sent = ctx.new_id(), live_instances(ctx.store), 0
     for instance, names in sorted(_holders(ideal, segments).items()):
-        sent += instance in live and _send_reload(ctx, table, live[instance], names if segments else (), job, force_download)
+        sent += instance in live and _send_reload(
+            ctx, table, live[instance], names if segments else (), job, force_download
+        )
     audit.record(
-        actor, "reloadSegments", cluster=ctx.cluster, target=table.typed, segments=sorted(segments or ())[:100], messages=sent, job=job
+        actor,
+        "reloadSegments",
+        cluster=ctx.cluster,
+        target=table.typed,
+        segments=sorted(segments or ())[:100],
+        messages=sent,
+        job=job,
     )
     return {"numMessagesSent": str(sent), "reloadJobId": job, "reloadJobMetaZKStorageStatus": "SUCCESS"}
 
@@ -130,18 +170,31 @@ def _send_reset(ctx: Context, table: TableName, live: LiveInstance, segment: str
     return _send(ctx, live, "", table, segment, fields, message_type=messages.STATE_TRANSITION)
 
 
-def _send_reload(ctx: Context, table: TableName, live: LiveInstance, names: Iterable[str], job: str, force: bool) -> int:
+def _send_reload(
+    ctx: Context, table: TableName, live: LiveInstance, names: Iterable[str], job: str, force: bool
+) -> int:
     fields = {"forceDownload": str(force).lower(), "reloadJobId": job}
     lists = {"segmentNames": list(names)} if names else {}
     return _send(ctx, live, messages.RELOAD_SEGMENT, table, "", fields, lists=lists)
 
 
-def _send(ctx: Context, live: LiveInstance, subtype: str, table: TableName, segment: str, fields: dict[str, str], **more: Any) -> int:
+def _send(
+    ctx: Context, live: LiveInstance, subtype: str, table: TableName, segment: str, fields: dict[str, str], **more: Any
+) -> int:
     try:
         messages.send(
-            ctx.store, live.instance, subtype, resource=table.typed, partition=segment, session=live.session, new_id=ctx.new_id,
-            now_ms=ctx.clock(), cluster=ctx.cluster, fields=fields, **more,
-        )  # fmt: skip
+            ctx.store,
+            live.instance,
+            subtype,
+            resource=table.typed,
+            partition=segment,
+            session=live.session,
+            new_id=ctx.new_id,
+            now_ms=ctx.clock(),
+            cluster=ctx.cluster,
+            fields=fields,
+            **more,
+        )
     except PinotAdminError:
         log.exception("Instance %s could not be told about %s of %s.", live.instance, segment or "its segments", table)
         return 0

@@ -55,13 +55,18 @@ def check_window(window: TimeWindow) -> TimeWindow:
     """The window, or InvalidInput when it ends before it begins."""
     if window.start_ms is not None and window.end_ms is not None and window.start_ms >= window.end_ms:
         raise InvalidInput(
-            f"startTimestamp {window.start_ms} must be before endTimestamp {window.end_ms}.", remedy="Give epoch milliseconds, start first."
+            f"startTimestamp {window.start_ms} must be before endTimestamp {window.end_ms}.",
+            remedy="Give epoch milliseconds, start first.",
         )
     return window
 
 
-def list_segments(ctx: Context, table: TableName, *, exclude_replaced: bool = False, window: TimeWindow | None = None) -> list[str]:
-    """Names of the table's segments, sorted; with ``exclude_replaced`` only those that queries see. NotFound: no such table."""
+def list_segments(
+    ctx: Context, table: TableName, *, exclude_replaced: bool = False, window: TimeWindow | None = None
+) -> list[str]:
+    """Names of the table's segments, sorted; with ``exclude_replaced`` only those that queries see. NotFound: no such
+    table.
+    """
     seen = observe(ctx, table)
     names = seen.lineage.visible(seen.ideal.maps) if exclude_replaced else sorted(seen.ideal.maps)
     if window is None or window.is_open:
@@ -79,7 +84,9 @@ def read_records(ctx: Context, table: TableName, names: Sequence[str] | None = N
 
 
 def seen_records(ctx: Context, table: TableName) -> dict[str, SeenRecord]:
-    """{segment: what a pass needs to know of it}, of all segments that have a record; what is settled may be an hour old."""
+    """{segment: what a pass needs to know of it}, of all segments that have a record; what is settled may be an hour
+    old.
+    """
     names = ctx.store.children(paths.segments(table.typed))
     return ctx.seen_records.look(table.typed, names, lambda wanted: read_records(ctx, table, wanted), ctx.clock())
 
@@ -97,13 +104,22 @@ def read_record(ctx: Context, tables: Iterable[TableName], segment: str) -> Segm
     for table in listed:
         if found := read_records(ctx, table, [segment]).get(segment):
             return found
-    raise NotFound(f"Segment '{segment}' does not exist in table '{listed[0].raw}'.", remedy="List them with GET /segments/{table}.")
+    raise NotFound(
+        f"Segment '{segment}' does not exist in table '{listed[0].raw}'.",
+        remedy="List them with GET /segments/{table}.",
+    )
 
 
 def record_json(metadata: SegmentMetadata) -> dict[str, str]:
-    """Pinot's flat form: simple fields, plus ``custom.map`` as JSON text; what proves something in its address is masked."""
+    """Pinot's flat form: simple fields, plus ``custom.map`` as JSON text; what proves something in its address is
+    masked.
+    """
     custom = {"custom.map": json.dumps(mask(dict(metadata.custom)))} if metadata.custom else {}
-    return {**metadata.fields, **{key: mask_text(text) for key, text in metadata.fields.items() if key.endswith(_URL)}, **custom}
+    return {
+        **metadata.fields,
+        **{key: mask_text(text) for key, text in metadata.fields.items() if key.endswith(_URL)},
+        **custom,
+    }
 
 
 def crc_by_segment(ctx: Context, table: TableName) -> dict[str, str]:
@@ -122,7 +138,9 @@ def segments_by_server(ctx: Context, table: TableName) -> dict[str, list[str]]:
 
 
 def read_states(ctx: Context, table: TableName, *, observed: bool) -> dict[str, dict[str, str]] | None:
-    """{segment: {instance: state}} as it should be, or with ``observed`` as it is; None when there is no such record."""
+    """{segment: {instance: state}} as it should be, or with ``observed`` as it is; None when there is no
+    such record.
+    """
     node = ctx.store.get(paths.external_view(table.typed) if observed else paths.ideal_state(table.typed))
     return node.record.maps if node and node.record else None
 

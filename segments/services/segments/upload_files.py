@@ -1,8 +1,9 @@
 """The file side of an upload: one writer per segment, staged under a name of its own until the record names its CRC.
 
-Order for a local deep store: staged file, then the record, then the file's final name. Who downloads in between gets the staged file by
-the CRC on record (``services.downloads``), so a process that dies at any point leaves the old or the new segment, never a mix.
-A remote deep store is read by servers directly: there the final name comes first (storage-zk.md 3.3, 3.4).
+Order for a local deep store: staged file, then the record, then the file's final name. Who downloads in between gets
+the staged file by the CRC on record (``services.downloads``), so a process that dies at any point leaves the old or the
+new segment, never a mix. A remote deep store is read by servers directly: there the final name comes first
+(storage-zk.md 3.3, 3.4).
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ _LOOK_S: Final = 0.02
 
 
 def download_url(ctx: Context, table: TableName, segment: str) -> str:
-    """Where servers fetch a segment of the deep store: through the controller when it is a local folder, else directly."""
+    """Where servers fetch a segment of the deep store: through the controller when it is a local folder,
+    else directly.
+    """
     if ctx.deep_store.local_root is None:
         return ctx.deep_store.uri(ctx.deep_store.segment_path(table.raw, segment))
     return f"{ctx.controller_url}/segments/{encode(table.raw)}/{encode(segment)}"
@@ -49,7 +52,9 @@ def staged_path(ctx: Context, table: TableName, segment: str, crc: int) -> str:
 
 
 def checked_source(ctx: Context, table: TableName, segment: str, uri: str) -> str:
-    """The address to put on record for a metadata push. Raises InvalidInput or Forbidden for one that servers can not or may not read."""
+    """The address to put on record for a metadata push. Raises InvalidInput or Forbidden for one that servers can not
+    or may not read.
+    """
     check_place(ctx, table, uri)
     own = own_path(ctx, table, uri)
     if own is not None:
@@ -59,24 +64,29 @@ def checked_source(ctx: Context, table: TableName, segment: str, uri: str) -> st
 
 
 def check_place(ctx: Context, table: TableName, uri: str) -> None:
-    """Forbidden for a place in the deep store that is another table's, or the cluster's own: its file is not the asker's to take."""
+    """Forbidden for a place in the deep store that is another table's, or the cluster's own: its file is not the
+    asker's to take.
+    """
     own = ctx.deep_store.path_of(uri)
     if own is None:
         return
     folder = unquote(own.lstrip("/").partition("/")[0])
     foreign = folder in (DELETED, RECORDS, STAGING) or (
-        folder != table.raw and any(ctx.store.exists(paths.table_config(f"{folder}_{kind}")) is not None for kind in TABLE_TYPES)
+        folder != table.raw
+        and any(ctx.store.exists(paths.table_config(f"{folder}_{kind}")) is not None for kind in TABLE_TYPES)
     )
     if foreign:
         raise Forbidden(
-            f"'{uri}' is not a file of table '{table.raw}'.", remedy="Name a file in the table's own folder, or one below an allowed root."
+            f"'{uri}' is not a file of table '{table.raw}'.",
+            remedy="Name a file in the table's own folder, or one below an allowed root.",
         )
 
 
 def fetch_rules(ctx: Context) -> FetchRules:
     """What a client may have this cluster read.
 
-    A Pinot's controller reads by itself: this machine's own addresses are another machine's there, unless the controller runs here.
+    A Pinot's controller reads by itself: this machine's own addresses are another machine's there, unless the
+    controller runs here.
     """
     limits = ctx.limits
     is_here = ctx.pinot is None or is_of_this_machine(urlsplit(ctx.controller_url).hostname or "")
@@ -84,7 +94,9 @@ def fetch_rules(ctx: Context) -> FetchRules:
 
 
 def own_path(ctx: Context, table: TableName, uri: str) -> str | None:
-    """The path of an address in the table's own folder of the deep store; None for any other, other tables' files too."""
+    """The path of an address in the table's own folder of the deep store; None for any other, other
+    tables' files too.
+    """
     path = ctx.deep_store.path_of(uri)
     return path if path is not None and path.startswith(f"{encode(table.raw)}/") else None
 
@@ -100,14 +112,17 @@ def bring(ctx: Context, table: TableName, uri: str, target: Path) -> None:
         raise NotFound(f"The deep store has no file '{own}'.", remedy="Check DOWNLOAD_URI.")
     if size > ctx.limits.upload_bytes:
         raise PayloadTooLarge(
-            f"'{uri}' is larger than {ctx.limits.upload_bytes} bytes.", remedy="Split it, or raise PINOTADMIN_MAX_UPLOAD_BYTES."
+            f"'{uri}' is larger than {ctx.limits.upload_bytes} bytes.",
+            remedy="Split it, or raise PINOTADMIN_MAX_UPLOAD_BYTES.",
         )
     ctx.deep_store.fetch(own, target)
 
 
 @contextmanager
 def sole_writer(ctx: Context, table: TableName, *segments: str) -> Iterator[None]:
-    """Nobody else writes the files of these segments meanwhile. StateConflict when somebody does for longer than a few seconds."""
+    """Nobody else writes the files of these segments meanwhile. StateConflict when somebody does for longer than a few
+    seconds.
+    """
     with ExitStack() as held:
         for segment in sorted(set(segments)):
             held.enter_context(_lock(ctx, table, segment))
@@ -176,7 +191,9 @@ class StagedFiles:
 
     @contextmanager
     def landing(self) -> Iterator[None]:
-        """Write the records inside. Files get their final names after it (before it, for a remote store) or, if it fails, go."""
+        """Write the records inside. Files get their final names after it (before it, for a remote store) or, if it
+        fails, go.
+        """
         is_local = self._ctx.deep_store.local_root is not None
         if not is_local:
             self._move(self._moves)

@@ -43,8 +43,8 @@ _CHUNK_BYTES = 400_000
 class UploadOptions:
     """What the caller asks for. ``copy``: the file named by a download address is copied into the deep store.
 
-    ``began_ms``: when the request came in (epoch milliseconds), None: now; a push that was reverted since takes it no more.
-    ``kept``: {segment: CRC} of replaced content that the caller has kept already.
+    ``began_ms``: when the request came in (epoch milliseconds), None: now; a push that was reverted since takes it no
+    more. ``kept``: {segment: CRC} of replaced content that the caller has kept already.
     """
 
     conditions: Conditions = field(default_factory=Conditions)
@@ -56,7 +56,9 @@ class UploadOptions:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What an upload is decided from: the lineage, the ideal state with its version, and the records on file in the order of the parts."""
+    """What an upload is decided from: the lineage, the ideal state with its version, and the records on file in the
+    order of the parts.
+    """
 
     lineage: Versioned | None
     ideal: ZNRecord
@@ -94,20 +96,25 @@ class Registration:
         self._check_quota()
         seen = self._observe(self.parts)
         self._decide(self.parts, seen, is_dry=True)
-        self._replaced = [r for p, n in zip(self.parts, seen.nodes, strict=True) if (r := self._replaces(p, n, seen.ideal))]
+        self._replaced = [
+            r for p, n in zip(self.parts, seen.nodes, strict=True) if (r := self._replaces(p, n, seen.ideal))
+        ]
         renew_for_upload(self.ctx, self.config, [p.name for p in self.parts])
         records = zip(self.parts, seen.nodes, strict=True)
         return {p.name: segment_metadata.from_record(n.record) if n and n.record else None for p, n in records}
 
     def keep_replaced(self, *, is_landed: bool = False) -> None:
-        """Keep files and records of what this upload replaces, as ``check`` found it; before any file gets its final name.
+        """Keep files and records of what this upload replaces, as ``check`` found it; before any file gets its final
+        name.
 
         ``is_landed``: a new file may be in its place already, so what is there is looked at first.
         """
         self._keep(self._replaced, is_landed=is_landed)
 
     def write(self) -> None:
-        """All segments, in as few transactions as fit. What was kept for segments that were not replaced after all goes again."""
+        """All segments, in as few transactions as fit. What was kept for segments that were not replaced after all goes
+        again.
+        """
         try:
             for chunk in self._chunks():
                 update_transaction(self.ctx.store, partial(self._writes, chunk), turn=self.config.table.typed)
@@ -177,7 +184,9 @@ class Registration:
         return writes
 
     def _record(self, part: UploadedSegment, node: Versioned | None, has_row: bool) -> Write:
-        """The write of one record. A record without a row is left from an upload that failed: the segment counts as new."""
+        """The write of one record. A record without a row is left from an upload that failed: the segment counts as
+        new.
+        """
         typed = self.config.table.typed
         old = segment_metadata.from_record(node.record) if node and node.record and has_row else None
         lock_ms = int(self.ctx.limits.upload_lock_s * 1000)
@@ -225,7 +234,9 @@ class Registration:
         return segment_servers(self.ctx, self.config)
 
     def _check_other_half(self) -> None:
-        """Both halves of a hybrid table keep their files in one folder: neither takes a name whose file is, or will be, the other's."""
+        """Both halves of a hybrid table keep their files in one folder: neither takes a name whose file is, or will be,
+        the other's.
+        """
         table = self.config.table
         other = TableName(table.raw, OFFLINE if table.type == REALTIME else REALTIME)
         if self.ctx.store.exists(paths.table_config(other.typed)) is None:
@@ -256,7 +267,9 @@ class Registration:
 
 
 def refresh_on_servers(ctx: Context, typed: str, segment: str) -> None:
-    """REFRESH_SEGMENT to every live server that has or should have the segment. One that can not be told is only logged."""
+    """REFRESH_SEGMENT to every live server that has or should have the segment. One that can not be told is only
+    logged.
+    """
     nodes = ctx.store.get_many([paths.ideal_state(typed), paths.external_view(typed)])
     hosts = {i for node in nodes if node and node.record for i in node.record.maps.get(segment, {})}
     for instance, live in live_instances(ctx.store).items():
@@ -264,13 +277,23 @@ def refresh_on_servers(ctx: Context, typed: str, segment: str) -> None:
             continue
         try:
             messages.send(
-                ctx.store, instance, messages.REFRESH_SEGMENT, resource=typed, partition=segment, session=live.session,
-                new_id=ctx.new_id, now_ms=ctx.clock(), cluster=ctx.cluster, fields={"tableName": typed, "segmentName": segment},
-            )  # fmt: skip
+                ctx.store,
+                instance,
+                messages.REFRESH_SEGMENT,
+                resource=typed,
+                partition=segment,
+                session=live.session,
+                new_id=ctx.new_id,
+                now_ms=ctx.clock(),
+                cluster=ctx.cluster,
+                fields={"tableName": typed, "segmentName": segment},
+            )
         except PinotAdminError:
             log.exception("Instance %s could not be told to load %s of %s anew.", instance, segment, typed)
 
 
 def table_missing(typed: str) -> InvalidInput:
     """The refusal of an upload to an unknown table: 400, as Pinot's."""
-    return InvalidInput(f"Failed to find table: {typed}.", remedy="Create the table first, or check tableName and tableType.")
+    return InvalidInput(
+        f"Failed to find table: {typed}.", remedy="Create the table first, or check tableName and tableType."
+    )

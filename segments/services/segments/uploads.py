@@ -1,4 +1,6 @@
-"""Take segments in: a tar, the address of a tar, or only its metadata; one or many, new or refreshed (storage-zk.md 3)."""
+"""Take segments in: a tar, the address of a tar, or only its metadata; one or many, new or refreshed
+(storage-zk.md 3).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,15 @@ from segments.services.segments.upload_files import (
 from segments.services.segments.upload_registration import Registration, UploadOptions, table_missing
 from segments.services.tables.table_record import read_table_config
 
-__all__ = ["UploadOptions", "UploadResult", "table_in_tar", "upload_metadata", "upload_metadata_tar", "upload_tar", "upload_uri"]
+__all__ = [
+    "UploadOptions",
+    "UploadResult",
+    "table_in_tar",
+    "upload_metadata",
+    "upload_metadata_tar",
+    "upload_tar",
+    "upload_uri",
+]
 
 #: One segment of a metadata push: what it says of itself, where its tar is, and the tar's bytes if known.
 MetadataPart = tuple[SegmentInfo, str, int | None]
@@ -46,7 +56,9 @@ MetadataPart = tuple[SegmentInfo, str, int | None]
 
 @dataclass(frozen=True)
 class UploadResult:
-    """What came in. ``changed`` lists segments that were there before with other content, ``warnings`` what the caller should know."""
+    """What came in. ``changed`` lists segments that were there before with other content, ``warnings`` what the caller
+    should know.
+    """
 
     table: TableName
     segments: tuple[str, ...]
@@ -60,13 +72,26 @@ def table_in_tar(tar: Path) -> str:
 
 
 def upload_tar(
-    ctx: Context, table: TableName, tar: Path, *, options: UploadOptions | None = None, actor: Actor, lineage_entry: str | None = None
+    ctx: Context,
+    table: TableName,
+    tar: Path,
+    *,
+    options: UploadOptions | None = None,
+    actor: Actor,
+    lineage_entry: str | None = None,
 ) -> UploadResult:
     """Take in a segment's tar; servers load it from the deep store. Nothing is left when it is refused.
 
-    Raises SegmentCorrupt, InvalidInput (also for an unknown table), Forbidden, StateConflict, Gone or PreconditionFailed.
+    Raises SegmentCorrupt, InvalidInput (also for an unknown table), Forbidden, StateConflict, Gone or
+    PreconditionFailed.
     """
-    return _audited(ctx, table, actor, lambda: _upload_tar(ctx, table, tar, None, options or UploadOptions(), lineage_entry, actor), [])
+    return _audited(
+        ctx,
+        table,
+        actor,
+        lambda: _upload_tar(ctx, table, tar, None, options or UploadOptions(), lineage_entry, actor),
+        [],
+    )
 
 
 def upload_uri(
@@ -79,19 +104,25 @@ def upload_uri(
     actor: Actor,
     lineage_entry: str | None = None,
 ) -> UploadResult:
-    """Fetch a tar and take it in. Without ``copy`` servers fetch it from ``uri`` too. Raises as ``upload_tar``, and Unavailable.
+    """Fetch a tar and take it in. Without ``copy`` servers fetch it from ``uri`` too. Raises as ``upload_tar``, and
+    Unavailable.
 
-    What may be named is configured: schemes and roots; never a local file outside of them, nor this cluster's own folders.
+    What may be named is configured: schemes and roots; never a local file outside of them, nor this cluster's own
+    folders.
     """
     if urlsplit(uri).scheme in ("", "file"):
-        check_address(uri, fetch_rules(ctx))  # our own deep store, when it is a folder, is no place that clients may name
+        check_address(
+            uri, fetch_rules(ctx)
+        )  # our own deep store, when it is a folder, is no place that clients may name
 
     check_place(ctx, table, uri)
 
     def run() -> UploadResult:
         if ctx.pinot is not None:
             _check_foreign(ctx, table, uri)
-            sent = pinot_uploads.upload_uri(ctx, table, uri, copy=copy, options=options, lineage_entry=lineage_entry, actor=actor)
+            sent = pinot_uploads.upload_uri(
+                ctx, table, uri, copy=copy, options=options, lineage_entry=lineage_entry, actor=actor
+            )
             return _sent(table, sent)
         with scratch() as folder:
             tar = folder / "segment.tar.gz"
@@ -114,7 +145,16 @@ def upload_metadata_tar(
     """METADATA push of one segment: ``tar`` holds its two small files, ``uri`` tells where the segment's own tar is."""
     if ctx.pinot is not None:
         _check_foreign(ctx, table, uri)
-        sent = partial(pinot_uploads.upload_metadata_tar, ctx, table, tar, uri, options=options, lineage_entry=lineage_entry, actor=actor)
+        sent = partial(
+            pinot_uploads.upload_metadata_tar,
+            ctx,
+            table,
+            tar,
+            uri,
+            options=options,
+            lineage_entry=lineage_entry,
+            actor=actor,
+        )
         return _audited(ctx, table, actor, lambda: _sent(table, sent()), [])
     parts = [(read_info_from_tar(tar), uri, None)]
     return upload_metadata(ctx, table, parts, options=options, actor=actor, lineage_entry=lineage_entry)
@@ -137,12 +177,24 @@ def upload_metadata(
     chosen = options or UploadOptions()
     names = [info.name for info, _, _ in parts]
     if ctx.pinot is not None:
-        return _audited(ctx, table, actor, lambda: _sent(table, *_by_address(ctx, table, parts, chosen, lineage_entry, actor)), names)
+        return _audited(
+            ctx,
+            table,
+            actor,
+            lambda: _sent(table, *_by_address(ctx, table, parts, chosen, lineage_entry, actor)),
+            names,
+        )
     return _audited(ctx, table, actor, lambda: _upload_metadata(ctx, table, parts, chosen, lineage_entry, actor), names)
 
 
 def _upload_tar(
-    ctx: Context, table: TableName, tar: Path, uri: str | None, options: UploadOptions, lineage_entry: str | None, actor: Actor
+    ctx: Context,
+    table: TableName,
+    tar: Path,
+    uri: str | None,
+    options: UploadOptions,
+    lineage_entry: str | None,
+    actor: Actor,
 ) -> UploadResult:
     info = _verified(ctx, tar)
     if ctx.pinot is not None:
@@ -163,19 +215,30 @@ def _upload_tar(
 
 
 def _by_address(
-    ctx: Context, table: TableName, parts: Sequence[MetadataPart], options: UploadOptions, lineage_entry: str | None, actor: Actor
+    ctx: Context,
+    table: TableName,
+    parts: Sequence[MetadataPart],
+    options: UploadOptions,
+    lineage_entry: str | None,
+    actor: Actor,
 ) -> list[Sent]:
-    """A batch for a Pinot cluster: its controller reads each tar where it is, which every version can, and leaves it there."""
+    """A batch for a Pinot cluster: its controller reads each tar where it is, which every version can, and leaves it
+    there.
+    """
     for _, uri, _ in parts:
         _check_foreign(ctx, table, uri)
     return [
-        pinot_uploads.upload_uri(ctx, table, uri, copy=options.copy, options=options, lineage_entry=lineage_entry, info=info, actor=actor)
+        pinot_uploads.upload_uri(
+            ctx, table, uri, copy=options.copy, options=options, lineage_entry=lineage_entry, info=info, actor=actor
+        )
         for info, uri, _ in parts
     ]
 
 
 def _check_foreign(ctx: Context, table: TableName, uri: str) -> None:
-    """May a Pinot's controller and servers be told to read this? What lies in file stores that only they know is theirs to refuse."""
+    """May a Pinot's controller and servers be told to read this? What lies in file stores that only they know is theirs
+    to refuse.
+    """
     if urlsplit(uri).scheme.lower() in ("", "file", "http", "https") and own_path(ctx, table, uri) is None:
         check_address(uri, fetch_rules(ctx))
 
@@ -186,13 +249,22 @@ def _sent(table: TableName, *sent: Sent) -> UploadResult:
 
 
 def _upload_metadata(
-    ctx: Context, table: TableName, parts: Sequence[MetadataPart], options: UploadOptions, lineage_entry: str | None, actor: Actor
+    ctx: Context,
+    table: TableName,
+    parts: Sequence[MetadataPart],
+    options: UploadOptions,
+    lineage_entry: str | None,
+    actor: Actor,
 ) -> UploadResult:
     names = [info.name for info, _, _ in parts]
     if not parts or len(set(names)) != len(names):
-        raise InvalidInput("A metadata push names each of its segments once, and at least one.", remedy="Check the list of segments.")
+        raise InvalidInput(
+            "A metadata push names each of its segments once, and at least one.", remedy="Check the list of segments."
+        )
     config = _config(ctx, table)
-    described = [_described(i, checked_source(ctx, table, i.name, uri), size or _size(ctx, table, uri)) for i, uri, size in parts]
+    described = [
+        _described(i, checked_source(ctx, table, i.name, uri), size or _size(ctx, table, uri)) for i, uri, size in parts
+    ]
     upload = Registration(ctx, config, described, options, lineage_entry, ctx.clock(), actor)
     if options.copy:
         return _copy_and_register(upload, [uri for _, uri, _ in parts])
@@ -231,7 +303,9 @@ def _copy_and_register(upload: Registration, sources: Sequence[str]) -> UploadRe
 
 
 def _verified(ctx: Context, tar: Path) -> SegmentInfo:
-    """Unpack the whole tar once, so that a damaged one is refused before anything is written; what it says of itself."""
+    """Unpack the whole tar once, so that a damaged one is refused before anything is written; what it
+    says of itself.
+    """
     with scratch() as folder:
         return read_info(extract_tar(tar, folder, max_bytes=ctx.limits.unpacked_bytes))
 
@@ -239,7 +313,8 @@ def _verified(ctx: Context, tar: Path) -> SegmentInfo:
 def _check_same(part: UploadedSegment, info: SegmentInfo, uri: str) -> None:
     if (info.name, info.crc) != (part.name, part.crc):
         raise InvalidInput(
-            f"'{uri}' holds segment '{info.name}' with CRC {info.crc}, announced was '{part.name}' with CRC {part.crc}.",
+            f"'{uri}' holds segment '{info.name}' with CRC {info.crc}, announced was '{part.name}' with CRC "
+            f"{part.crc}.",
             remedy="Push metadata and tar of the same segment.",
         )
 
@@ -252,7 +327,9 @@ def _config(ctx: Context, table: TableName) -> TableConfig:
 
 
 def _is_stored(ctx: Context, table: TableName, part: UploadedSegment, old: SegmentMetadata | None) -> bool:
-    """The deep store has this very content in its place: same CRC and address on record, nothing staged, and the file is there."""
+    """The deep store has this very content in its place: same CRC and address on record, nothing staged, and the file
+    is there.
+    """
     if old is None or old.crc != part.crc or old.download_url != download_url(ctx, table, part.name):
         return False
     is_staged = ctx.deep_store.size(staged_path(ctx, table, part.name, part.crc)) is not None
@@ -271,16 +348,28 @@ def _size(ctx: Context, table: TableName, uri: str) -> int | None:
 def _described(info: SegmentInfo, url: str, size: int | None) -> UploadedSegment:
     check_segment_name(info.name)
     if info.crc == NO_CRC:
-        raise InvalidInput(f"Segment '{info.name}' has no CRC: creation.meta is missing or cut.", remedy="Build the segment again.")
+        raise InvalidInput(
+            f"Segment '{info.name}' has no CRC: creation.meta is missing or cut.", remedy="Build the segment again."
+        )
     time_column = info.columns.get(info.time_column or "")
     return UploadedSegment(
-        name=info.name, crc=info.crc, data_crc=info.data_crc, total_docs=info.total_docs, index_version=info.index_version,
-        creation_ms=info.creation_time_ms, start_ms=info.start_time_ms, end_ms=info.end_time_ms,
-        start_raw=time_column.min_value if time_column else None, end_raw=time_column.max_value if time_column else None,
-        size_bytes=size, download_url=url, custom=info.custom,
-        start_offset=info.realtime_start_offset, end_offset=info.realtime_end_offset,
+        name=info.name,
+        crc=info.crc,
+        data_crc=info.data_crc,
+        total_docs=info.total_docs,
+        index_version=info.index_version,
+        creation_ms=info.creation_time_ms,
+        start_ms=info.start_time_ms,
+        end_ms=info.end_time_ms,
+        start_raw=time_column.min_value if time_column else None,
+        end_raw=time_column.max_value if time_column else None,
+        size_bytes=size,
+        download_url=url,
+        custom=info.custom,
+        start_offset=info.realtime_start_offset,
+        end_offset=info.realtime_end_offset,
         partitions={n: _partition(c) for n, c in sorted(info.columns.items()) if c.partition_function},
-    )  # fmt: skip
+    )
 
 
 def _partition(column: ColumnInfo) -> dict[str, Any]:
@@ -299,11 +388,23 @@ def _audited(ctx: Context, table: TableName, actor: Actor, run: Any, names: Sequ
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
         audit.record(
-            actor, "uploadSegments", cluster=ctx.cluster, target=table.typed, outcome=outcome, error=str(error), segments=names[:100]
+            actor,
+            "uploadSegments",
+            cluster=ctx.cluster,
+            target=table.typed,
+            outcome=outcome,
+            error=str(error),
+            segments=names[:100],
         )
         raise
     segments, changed = list(result.segments)[:100], list(result.changed)[:100]
     audit.record(
-        actor, "uploadSegments", cluster=ctx.cluster, target=table.typed, count=len(result.segments), segments=segments, changed=changed
+        actor,
+        "uploadSegments",
+        cluster=ctx.cluster,
+        target=table.typed,
+        count=len(result.segments),
+        segments=segments,
+        changed=changed,
     )
     return result

@@ -33,15 +33,23 @@ def delete_messages(ctx: Context, table: TableName, which: Which, *, actor: Acto
         )
     check_table(ctx, table)
     with transaction.atomic():
-        found = list(chosen(ctx, table, which).exclude(replay__state=SetAsideReplay.State.RUNNING).values_list("pk", "partition", "offset"))
+        found = list(
+            chosen(ctx, table, which)
+            .exclude(replay__state=SetAsideReplay.State.RUNNING)
+            .values_list("pk", "partition", "offset")
+        )
         for at in range(0, len(found), _AT_ONCE):
             of_table(ctx.cluster, table).filter(pk__in=[pk for pk, _, _ in found[at : at + _AT_ONCE]]).delete()
         if which == Which():
-            SetAsideCount.objects.filter(cluster=ctx.cluster, table_name=table.typed).update(dropped_by_servers=0, dropped_oldest=0)
+            SetAsideCount.objects.filter(cluster=ctx.cluster, table_name=table.typed).update(
+                dropped_by_servers=0, dropped_oldest=0
+            )
         refresh_finding(ctx.cluster, table)
         if found:
             named = [f"{partition}:{offset}" for _, partition, offset in found[:_NAMED]]
-            audit.record(actor, "deleteSetAside", cluster=ctx.cluster, target=table.typed, messages=len(found), offsets=named)
+            audit.record(
+                actor, "deleteSetAside", cluster=ctx.cluster, target=table.typed, messages=len(found), offsets=named
+            )
     return len(found)
 
 
@@ -51,7 +59,10 @@ def reveal_message(ctx: Context, table: TableName, number: int, *, actor: Actor)
     Who asked and why is on record before it is given. Raises InvalidInput without a reason, NotFound.
     """
     if not actor.reason.strip():
-        raise InvalidInput("Payloads are shown for a reason only.", remedy="Say why with the header X-Reason or the parameter 'reason'.")
+        raise InvalidInput(
+            "Payloads are shown for a reason only.",
+            remedy="Say why with the header X-Reason or the parameter 'reason'.",
+        )
     message = one_message(ctx, table, number)
     where: dict[str, Any] = {"partition": message.partition, "offset": message.offset, "topic": message.topic}
     audit.record(actor, "revealSetAside", cluster=ctx.cluster, target=table.typed, **where)

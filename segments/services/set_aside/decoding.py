@@ -1,4 +1,6 @@
-"""Decodes messages that were set aside with the table's present schema, transforms and decoder: what a replay would give."""
+"""Decodes messages that were set aside with the table's present schema, transforms and decoder: what a replay would
+give.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Failing:
 
 @dataclass(frozen=True)
 class Attempt:
-    """``fitting`` messages give the ``rows``; the table's filter drops ``filtered`` more of them. ``failing`` ones stay set aside."""
+    """``fitting`` messages give the ``rows``; the table's filter drops ``filtered`` more of them. ``failing`` ones stay
+    set aside.
+    """
 
     fitting: tuple[SetAsideMessage, ...]
     failing: tuple[Failing, ...]
@@ -54,7 +58,9 @@ class Attempt:
         }  # fmt: skip
 
 
-def decode_again(ctx: Context, table: TableName, messages: Sequence[SetAsideMessage], *, name: str, now_ms: int) -> Attempt:
+def decode_again(
+    ctx: Context, table: TableName, messages: Sequence[SetAsideMessage], *, name: str, now_ms: int
+) -> Attempt:
     """Decode them; the rows are those of a segment ``name``, ``now_ms`` stands for times that are null.
 
     Raises NotFound without table or schema, Unavailable when something outside does not answer (a schema registry).
@@ -62,7 +68,9 @@ def decode_again(ctx: Context, table: TableName, messages: Sequence[SetAsideMess
     config = read_table_config(ctx, table)
     node = ctx.store.get(paths.schema(table.raw))
     if node is None or node.record is None:
-        raise NotFound(f"Schema '{table.raw}' does not exist.", remedy="Create it again; without it no message can be decoded.")
+        raise NotFound(
+            f"Schema '{table.raw}' does not exist.", remedy="Create it again; without it no message can be decoded."
+        )
     schema = schemas.from_record(node.record)
     rows, fitting, failing, filtered = MutableSegment(name, schema, config), [], [], 0
     open_ones = _still_consuming(ctx, table, messages)
@@ -99,8 +107,14 @@ def _why_not(message: SetAsideMessage, open_ones: set[str]) -> str:
 
 
 def _still_consuming(ctx: Context, table: TableName, messages: Sequence[SetAsideMessage]) -> set[str]:
-    """Segments that are not committed: a server that begins again reads their messages again, and may make rows of them itself."""
+    """Segments that are not committed: a server that begins again reads their messages again, and may make rows of them
+    itself.
+    """
     names = sorted({m.segment for m in messages})
     nodes = ctx.store.get_many([paths.segment(table.typed, name) for name in names])
     records = [node.record if node is not None else None for node in nodes]
-    return {n for n, record in zip(names, records, strict=True) if record and record.simple.get(STATUS) not in (None, *COMPLETED_STATUSES)}
+    return {
+        n
+        for n, record in zip(names, records, strict=True)
+        if record and record.simple.get(STATUS) not in (None, *COMPLETED_STATUSES)
+    }

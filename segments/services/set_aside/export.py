@@ -1,4 +1,6 @@
-"""Messages that were set aside as a file: CSV that is safe to open in a spreadsheet, or a JSON document in each line."""
+"""Messages that were set aside as a file: CSV that is safe to open in a spreadsheet, or a JSON document
+in each line.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,21 @@ from segments.services.set_aside.listing import Which, chosen, message_json
 Format = Literal["csv", "jsonl"]
 TYPES: Final[dict[Format, str]] = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 _COLUMNS: Final = (
-    "id", "topic", "partition", "offset", "segment", "noticedAt", "sentAt", "column", "reason", "bytes", "isCut", "state", "isMasked",
+    "id",
+    "topic",
+    "partition",
+    "offset",
+    "segment",
+    "noticedAt",
+    "sentAt",
+    "column",
+    "reason",
+    "bytes",
+    "isCut",
+    "state",
+    "isMasked",
     "payload",
-)  # fmt: skip
+)
 #: Messages of one piece: payloads of at most 16 KiB.
 _AT_ONCE: Final = 200
 
@@ -30,7 +44,9 @@ _AT_ONCE: Final = 200
 def export_messages(
     ctx: Context, table: TableName, which: Which, kind: Format, *, with_payload: bool, lets_go: bool = False
 ) -> Iterator[bytes]:
-    """The file in pieces, secrets masked. ``lets_go``: each piece is made on another thread, which keeps no database connection."""
+    """The file in pieces, secrets masked. ``lets_go``: each piece is made on another thread, which keeps no database
+    connection.
+    """
     check_table(ctx, table)
     return _pieces(ctx, table, which, kind, with_payload=with_payload, lets_go=lets_go)
 
@@ -43,7 +59,9 @@ def read_format(text: str | None) -> Format:
     return found
 
 
-def _pieces(ctx: Context, table: TableName, which: Which, kind: Format, *, with_payload: bool, lets_go: bool) -> Iterator[bytes]:
+def _pieces(
+    ctx: Context, table: TableName, which: Which, kind: Format, *, with_payload: bool, lets_go: bool
+) -> Iterator[bytes]:
     yield _csv([_COLUMNS]) if kind == "csv" else b""
     last = None
     while True:

@@ -14,7 +14,9 @@ _NAMED: Final = 10
 
 
 def set_aside_findings(cluster: str, table: TableName) -> list[Found]:
-    """One finding while messages wait to be replayed or deleted, or while nobody has taken note of those that were not kept."""
+    """One finding while messages wait to be replayed or deleted, or while nobody has taken note of those that were not
+    kept.
+    """
     waiting = SetAsideMessage.objects.filter(cluster=cluster, table_name=table.typed, replay=None)
     lost = SetAsideCount.objects.filter(cluster=cluster, table_name=table.typed).first()
     count, dropped = waiting.count(), (lost.dropped_by_servers + lost.dropped_oldest if lost else 0)
@@ -24,5 +26,8 @@ def set_aside_findings(cluster: str, table: TableName) -> list[Found]:
     named = ", ".join(map(str, partitions[:_NAMED])) + (" and others" if len(partitions) > _NAMED else "")
     where = f" (partition{'s' if len(partitions) > 1 else ''} {named})" if partitions else ""
     more = f" {dropped:,} more were too many to keep." if dropped else ""
-    what = f"{count:,} message{'s' if count != 1 else ''} of the stream gave no row and {'wait' if count != 1 else 'waits'}"
+    what = (
+        f"{count:,} message{'s' if count != 1 else ''} of the stream gave no row and "
+        f"{'wait' if count != 1 else 'waits'}"
+    )
     return [Found(CODE, "", "warning", f"{what} to be replayed or deleted{where}.{more}")]

@@ -1,4 +1,6 @@
-"""Takes in what servers report, once for each message whatever number of replicas read it, and within bounds for each table."""
+"""Takes in what servers report, once for each message whatever number of replicas read it, and within bounds for each
+table.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from segments.services.set_aside.finding import CODE, set_aside_findings
 from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep.validation import keep_findings
 
-#: Messages of one table that are kept, and bytes of their payloads. The oldest make room for new ones, those that were replayed first.
+#: Messages of one table that are kept, and bytes of their payloads. The oldest make room for new ones, those that were
+#: replayed first.
 KEPT_MESSAGES: Final = 10_000
 KEPT_BYTES: Final = 64 << 20
 #: Rows of one statement: SQLite takes a limited number of values.
@@ -58,7 +61,9 @@ def refresh_finding(cluster: str, table: TableName) -> None:
 
 
 def check_table(ctx: Context, table: TableName) -> None:
-    """NotFound without such a table; InvalidInput where messages are not kept: on a Pinot cluster, whose servers do not tell of them."""
+    """NotFound without such a table; InvalidInput where messages are not kept: on a Pinot cluster, whose servers do not
+    tell of them.
+    """
     read_table_config(ctx, table)
     if ctx.pinot is not None:
         raise InvalidInput(
@@ -94,12 +99,18 @@ def _row(cluster: str, table: TableName, message: Message) -> SetAsideMessage:
 
 
 def _settle(kept: QuerySet[SetAsideMessage], settled: Settled) -> None:
-    """A message that gave a row when its segment was read again, after a change of the schema say, is not set aside any more."""
+    """A message that gave a row when its segment was read again, after a change of the schema say, is not set aside any
+    more.
+    """
     if settled.offsets is None:
         return
     bad = set(settled.offsets)
     ranged = kept.filter(
-        topic=settled.topic, partition=settled.partition, place__gte=place_of(settled.start), place__lt=place_of(settled.end), replay=None
+        topic=settled.topic,
+        partition=settled.partition,
+        place__gte=place_of(settled.start),
+        place__lt=place_of(settled.end),
+        replay=None,
     )
     _delete(kept, [pk for pk, offset in ranged.values_list("pk", "offset") if offset not in bad])
 
@@ -111,7 +122,9 @@ def _make_room(kept: QuerySet[SetAsideMessage]) -> int:
         return 0
     gone: list[int] = []
     unreplayed = 0
-    removable = kept.exclude(replay__state=SetAsideReplay.State.RUNNING).order_by(F("replay").asc(nulls_last=True), "pk")
+    removable = kept.exclude(replay__state=SetAsideReplay.State.RUNNING).order_by(
+        F("replay").asc(nulls_last=True), "pk"
+    )
     for pk, replay, each in removable.values_list("pk", "replay", "kept_bytes").iterator():
         if total <= KEPT_MESSAGES and size <= KEPT_BYTES:
             break

@@ -35,7 +35,9 @@ class Which:
 
 @dataclass(frozen=True)
 class Totals:
-    """Of one table. ``waiting``: nobody replayed or deleted them; ``dropped_*``: how many were not kept, see ``SetAsideCount``."""
+    """Of one table. ``waiting``: nobody replayed or deleted them; ``dropped_*``: how many were not kept, see
+    ``SetAsideCount``.
+    """
 
     waiting: int
     replayed: int
@@ -47,9 +49,13 @@ class Totals:
     def to_json(self) -> dict[str, Any]:
         """For REST."""
         return {
-            "waiting": self.waiting, "replayed": self.replayed, "newest": self.newest.isoformat() if self.newest else None,
-            "droppedByServers": self.dropped_by_servers, "droppedOldest": self.dropped_oldest, "partitions": list(self.partitions),
-        }  # fmt: skip
+            "waiting": self.waiting,
+            "replayed": self.replayed,
+            "newest": self.newest.isoformat() if self.newest else None,
+            "droppedByServers": self.dropped_by_servers,
+            "droppedOldest": self.dropped_oldest,
+            "partitions": list(self.partitions),
+        }
 
 
 def chosen(ctx: Context, table: TableName, which: Which) -> QuerySet[SetAsideMessage]:
@@ -60,7 +66,9 @@ def chosen(ctx: Context, table: TableName, which: Which) -> QuerySet[SetAsideMes
     if which.partition is not None:
         found = found.filter(partition=which.partition)
     if which.reason:
-        found = found.filter(Q(reason__icontains=which.reason[:_LONGEST_SEARCH]) | Q(column=which.reason[:_LONGEST_SEARCH]))
+        found = found.filter(
+            Q(reason__icontains=which.reason[:_LONGEST_SEARCH]) | Q(column=which.reason[:_LONGEST_SEARCH])
+        )
     if which.state != "all":
         found = found.filter(replay__isnull=which.state == "waiting")
     return found.select_related("replay").order_by("-pk")
@@ -69,7 +77,9 @@ def chosen(ctx: Context, table: TableName, which: Which) -> QuerySet[SetAsideMes
 def totals(cluster: str, table: TableName) -> Totals:
     """The numbers of a table."""
     kept = of_table(cluster, table)
-    numbers = kept.aggregate(waiting=Count("pk", filter=Q(replay=None)), replayed=Count("replay"), newest=Max("noticed_at"))
+    numbers = kept.aggregate(
+        waiting=Count("pk", filter=Q(replay=None)), replayed=Count("replay"), newest=Max("noticed_at")
+    )
     lost = SetAsideCount.objects.filter(cluster=cluster, table_name=table.typed).first()
     partitions = tuple(kept.order_by("partition").values_list("partition", flat=True).distinct())
     return Totals(
@@ -96,12 +106,22 @@ def message_json(message: SetAsideMessage, *, with_payload: bool) -> dict[str, A
     """One message for REST and exports; ``payload`` is None for bytes that are no text, and for who may not see it."""
     shown = shown_payload(bytes(message.payload), is_cut=message.is_cut) if with_payload else None
     return {
-        "id": message.pk, "partition": message.partition, "topic": message.topic, "offset": message.offset, "segment": message.segment,
-        "noticedAt": message.noticed_at.isoformat(), "sentAt": message.sent_at.isoformat() if message.sent_at else None,
-        "column": message.column or None, "reason": reason_of(message), "bytes": message.size, "isCut": message.is_cut,
-        "state": state_of(message.replay), "replay": str(message.replay_id) if message.replay_id else None,
-        "payload": shown.text if shown else None, "isMasked": shown.is_masked if shown else None,
-    }  # fmt: skip
+        "id": message.pk,
+        "partition": message.partition,
+        "topic": message.topic,
+        "offset": message.offset,
+        "segment": message.segment,
+        "noticedAt": message.noticed_at.isoformat(),
+        "sentAt": message.sent_at.isoformat() if message.sent_at else None,
+        "column": message.column or None,
+        "reason": reason_of(message),
+        "bytes": message.size,
+        "isCut": message.is_cut,
+        "state": state_of(message.replay),
+        "replay": str(message.replay_id) if message.replay_id else None,
+        "payload": shown.text if shown else None,
+        "isMasked": shown.is_masked if shown else None,
+    }
 
 
 def reason_of(message: SetAsideMessage) -> str:
@@ -120,7 +140,9 @@ def read_state(text: str | None) -> State:
     """The state as a parameter names it. InvalidInput."""
     found = next((s for s in STATES if s == (text or "waiting")), None)
     if found is None:
-        raise InvalidInput(f"'state' must be {', '.join(STATES)}, not '{(text or '')[:40]}'.", remedy="Write state=waiting.")
+        raise InvalidInput(
+            f"'state' must be {', '.join(STATES)}, not '{(text or '')[:40]}'.", remedy="Write state=waiting."
+        )
     return found
 
 

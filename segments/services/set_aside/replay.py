@@ -1,13 +1,14 @@
 """Makes rows of messages that were set aside, after the schema or the transforms were changed so that they fit.
 
-The rows become one segment of the REALTIME table, uploaded as Pinot's clients upload segments to it. The other way would be to produce the
-messages into the stream again: that needs a login that may write to somebody else's topic, shows every other reader of the topic the
-message twice, depends on the kind of stream, and has no way to tell after a crash whether the message went out. A segment has: its name is
-made of the replay's id, so the same replay can make it once only, and whoever carries on after a crash looks whether it is there. Streams
-are not touched at all, so Kafka and Redis are the same here.
+The rows become one segment of the REALTIME table, uploaded as Pinot's clients upload segments to it. The other way
+would be to produce the messages into the stream again: that needs a login that may write to somebody else's topic,
+shows every other reader of the topic the message twice, depends on the kind of stream, and has no way to tell after a
+crash whether the message went out. A segment has: its name is made of the replay's id, so the same replay can make it
+once only, and whoever carries on after a crash looks whether it is there. Streams are not touched at all, so Kafka and
+Redis are the same here.
 
-A message belongs to at most one replay (conditional write), and only messages of committed segments are taken: while a segment is being
-consumed, a server that begins again reads its messages again and makes rows of those that fit by then.
+A message belongs to at most one replay (conditional write), and only messages of committed segments are taken: while a
+segment is being consumed, a server that begins again reads its messages again and makes rows of those that fit by then.
 """
 
 from __future__ import annotations
@@ -41,12 +42,15 @@ log = logging.getLogger(__name__)
 MOST: Final = 5_000
 _AT_ONCE: Final = 500
 _NAMED: Final = 200
-#: A replay that is not through after this has lost its process, or nearly: somebody else finishes it, under the same name.
+#: A replay that is not through after this has lost its process, or nearly: somebody else finishes it, under the same
+#: name.
 _CARRY_ON_AFTER: Final = timedelta(minutes=2)
 
 
 def preview_replay(ctx: Context, table: TableName, which: Which) -> dict[str, Any]:
-    """What a replay would do now: how many decode, how many still fail and why. Changes nothing. NotFound, InvalidInput, Unavailable."""
+    """What a replay would do now: how many decode, how many still fail and why. Changes nothing. NotFound,
+    InvalidInput, Unavailable.
+    """
     check_table(ctx, table)
     total = chosen(ctx, table, _waiting(which)).count()
     attempt = decode_again(ctx, table, _oldest(ctx, table, which), name="preview", now_ms=ctx.clock())
@@ -54,18 +58,25 @@ def preview_replay(ctx: Context, table: TableName, which: Which) -> dict[str, An
 
 
 def replay_messages(ctx: Context, table: TableName, which: Which, *, actor: Actor) -> dict[str, Any]:
-    """Replay what is meant and decodes now; what does not stays set aside. Queries see the rows as soon as servers have loaded the segment.
+    """Replay what is meant and decodes now; what does not stays set aside. Queries see the rows as soon as servers have
+    loaded the segment.
 
-    Raises InvalidInput without a reason, StateConflict when nothing decodes or somebody else replays the same messages; Unavailable and
-    OutcomeUnknown mean that a later pass finishes it.
+    Raises InvalidInput without a reason, StateConflict when nothing decodes or somebody else replays the same messages;
+    Unavailable and OutcomeUnknown mean that a later pass finishes it.
     """
     if not actor.reason.strip():
-        raise InvalidInput("Messages are replayed for a reason only.", remedy="Say why with the header X-Reason or the parameter 'reason'.")
+        raise InvalidInput(
+            "Messages are replayed for a reason only.",
+            remedy="Say why with the header X-Reason or the parameter 'reason'.",
+        )
     check_table(ctx, table)
     attempt = decode_again(ctx, table, _oldest(ctx, table, which), name="attempt", now_ms=ctx.clock())
     if not attempt.rows.rows:
         first = f" The first: {attempt.failing[0].reason}" if attempt.failing else ""
-        raise StateConflict(f"None of these messages gives a row now.{first}", remedy="Change the schema or the table's transforms first.")
+        raise StateConflict(
+            f"None of these messages gives a row now.{first}",
+            remedy="Change the schema or the table's transforms first.",
+        )
     replay = _take(ctx, table, attempt.fitting, actor)
     try:
         rows = _finish(ctx, table, replay)
@@ -91,7 +102,9 @@ def carry_on(ctx: Context, table: TableName) -> list[str]:
                 sentences.append(f"The replay {replay.pk} into segment {replay.segment} is not through: {error}")
                 continue
             rows = replay.rows
-        sentences.append(f"The replay {replay.pk} of set-aside messages was finished: {rows} rows in segment {replay.segment}.")
+        sentences.append(
+            f"The replay {replay.pk} of set-aside messages was finished: {rows} rows in segment {replay.segment}."
+        )
     return sentences
 
 
@@ -110,7 +123,8 @@ def _notes(ctx: Context, table: TableName, total: int) -> list[str]:
         notes.append(f"One replay takes the oldest {MOST:,} of the {total:,}; repeat it for the rest.")
     if ctx.store.exists(paths.table_config(TableName(table.raw, OFFLINE).typed)) is not None:
         notes.append(
-            f"Queries on '{table.raw}' take rows up to the time boundary from {table.raw}_OFFLINE: older rows of a replay are seen by "
+            f"Queries on '{table.raw}' take rows up to the time boundary from {table.raw}_OFFLINE: older rows of "
+            "a replay are seen by "
             f"queries on '{table.typed}' only."
         )
     return notes
@@ -121,21 +135,33 @@ def _take(ctx: Context, table: TableName, messages: Sequence[SetAsideMessage], a
     number = uuid.uuid4()
     with transaction.atomic():
         replay = SetAsideReplay.objects.create(
-            id=number, cluster=ctx.cluster, table_name=table.typed, segment=f"{table.raw}_replayed_{number.hex}", actor=actor.name,
-            reason=actor.reason, messages=len(messages),
-        )  # fmt: skip
+            id=number,
+            cluster=ctx.cluster,
+            table_name=table.typed,
+            segment=f"{table.raw}_replayed_{number.hex}",
+            actor=actor.name,
+            reason=actor.reason,
+            messages=len(messages),
+        )
         taken = 0
         for at in range(0, len(messages), _AT_ONCE):
             chunk = [m.pk for m in messages[at : at + _AT_ONCE]]
             taken += of_table(ctx.cluster, table).filter(pk__in=chunk, replay=None).update(replay=replay)
         if taken != len(messages):
             raise StateConflict(
-                "Some of these messages were replayed or deleted by somebody else in between.", remedy="List the messages again."
+                "Some of these messages were replayed or deleted by somebody else in between.",
+                remedy="List the messages again.",
             )
         audit.record(
-            actor, "replaySetAside", cluster=ctx.cluster, target=table.typed, replay=str(number), segment=replay.segment,
-            messages=len(messages), offsets=keys(messages[:_NAMED]),
-        )  # fmt: skip
+            actor,
+            "replaySetAside",
+            cluster=ctx.cluster,
+            target=table.typed,
+            replay=str(number),
+            segment=replay.segment,
+            messages=len(messages),
+            offsets=keys(messages[:_NAMED]),
+        )
     return replay
 
 
@@ -143,7 +169,9 @@ def _finish(ctx: Context, table: TableName, replay: SetAsideReplay) -> int:
     """Have the segment there, unless it is; then the messages are done with. Returns its rows."""
     if not _is_there(ctx, table, replay):
         messages = list(replay.taken.order_by("topic", "partition", "place"))
-        attempt = decode_again(ctx, table, messages, name=replay.segment, now_ms=int(replay.started_at.timestamp() * 1000))
+        attempt = decode_again(
+            ctx, table, messages, name=replay.segment, now_ms=int(replay.started_at.timestamp() * 1000)
+        )
         if attempt.failing:  # the schema has changed again since they were taken
             SetAsideMessage.objects.filter(pk__in=[f.message.pk for f in attempt.failing]).update(replay=None)
         if not attempt.rows.rows:
@@ -180,7 +208,8 @@ def _done(ctx: Context, table: TableName, replay: SetAsideReplay) -> None:
 
 
 def _give_up(ctx: Context, table: TableName, replay: SetAsideReplay, error: Exception, actor: Actor) -> bool:
-    """After a failure: True when the segment is there all the same. What was refused for good is over, and its messages wait again.
+    """After a failure: True when the segment is there all the same. What was refused for good is over, and its messages
+    wait again.
 
     Everything else stays as it is, for the pass that carries on.
     """
@@ -196,7 +225,13 @@ def _give_up(ctx: Context, table: TableName, replay: SetAsideReplay, error: Exce
         replay.finished_at = datetime.fromtimestamp(ctx.clock() / 1000, UTC)
         replay.save()
         audit.record(
-            actor, "replaySetAside", cluster=ctx.cluster, target=table.typed, outcome="failed", replay=str(replay.pk), error=str(error)
+            actor,
+            "replaySetAside",
+            cluster=ctx.cluster,
+            target=table.typed,
+            outcome="failed",
+            replay=str(replay.pk),
+            error=str(error),
         )
     refresh_finding(ctx.cluster, table)
     return False

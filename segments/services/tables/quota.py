@@ -9,7 +9,9 @@ from segments.services.segments.segments import read_segments
 
 
 def check_quota(ctx: Context, config: TableConfig, added: int) -> None:
-    """Forbidden when the table's tars and ``added`` more bytes exceed the quota; the old snapshot counts until it is deleted."""
+    """Forbidden when the table's tars and ``added`` more bytes exceed the quota; the old snapshot counts until it is
+    deleted.
+    """
     if admission.quota_bytes(config) is not None:
         kept = sum(m.size_bytes or 0 for m in read_segments(ctx, config.table))
         admission.check_quota(config, kept, added)

@@ -29,7 +29,9 @@ def read_schema(ctx: Context, name: str) -> Schema:
 
 
 def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> Schema:
-    """Create a schema, or change the existing one when ``override``. Raises InvalidInput, or StateConflict when it exists."""
+    """Create a schema, or change the existing one when ``override``. Raises InvalidInput, or StateConflict when it
+    exists.
+    """
     if ctx.pinot is not None:
         return pinot_tables.create_schema(ctx, body, override=override, actor=actor)
     schema, before = schemas.new_schema(body), _Before()
@@ -53,7 +55,9 @@ def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema
         return pinot_tables.update_schema(ctx, name, body, actor=actor)
     schema = schemas.new_schema(body)
     if schema.name != name:
-        raise InvalidInput(f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same.")
+        raise InvalidInput(
+            f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same."
+        )
     before = _Before()
 
     def decide(node: Versioned | None) -> ZNRecord:
@@ -61,7 +65,9 @@ def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema
         return schema.to_record()
 
     update_record(ctx.store, paths.schema(name), decide)
-    audit.record(actor, "updateSchema", cluster=ctx.cluster, target=name, columns=len(schema.fields), **before.change_to(schema))
+    audit.record(
+        actor, "updateSchema", cluster=ctx.cluster, target=name, columns=len(schema.fields), **before.change_to(schema)
+    )
     return schema
 
 
@@ -75,9 +81,13 @@ def delete_schema(ctx: Context, name: str, *, actor: Actor) -> None:
         node = ctx.store.get(paths.schema(name))
         if node is None:
             raise _not_found(name)
-        users = [t for t in (f"{name}_{kind}" for kind in TABLE_TYPES) if ctx.store.exists(paths.table_config(t)) is not None]
+        users = [
+            t for t in (f"{name}_{kind}" for kind in TABLE_TYPES) if ctx.store.exists(paths.table_config(t)) is not None
+        ]
         if users:
-            raise StateConflict(f"Schema '{name}' is used by table {', '.join(users)}.", remedy="Delete the table first.", tables=users)
+            raise StateConflict(
+                f"Schema '{name}' is used by table {', '.join(users)}.", remedy="Delete the table first.", tables=users
+            )
         return [Delete(paths.schema(name), node.version)]
 
     update_transaction(ctx.store, attempt)

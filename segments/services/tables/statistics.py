@@ -1,4 +1,6 @@
-"""Sizes and row counts of a table in Pinot's JSON form: sizes as live servers report them, the rest from the records."""
+"""Sizes and row counts of a table in Pinot's JSON form: sizes as live servers report them, the rest from
+the records.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def table_metadata(ctx: Context, table: TableName) -> dict[str, Any]:
     records = read_records(ctx, table, sorted(observe(ctx, table).ideal.maps))
     rows = sum(m.total_docs or 0 for m in records.values())
     size = sum(m.size_bytes or 0 for m in records.values())
-    empty: dict[str, Any] = {k: {} for k in ("columnLengthMap", "columnCardinalityMap", "maxNumMultiValuesMap", "columnIndexSizeMap")}
+    empty: dict[str, Any] = {
+        k: {} for k in ("columnLengthMap", "columnCardinalityMap", "maxNumMultiValuesMap", "columnIndexSizeMap")
+    }
     return {"tableName": table.typed, "diskSizeInBytes": size, "numSegments": len(records), "numRows": rows, **empty}
 
 
@@ -65,7 +69,9 @@ def _segment_size(segment: str, row: Mapping[str, str], reports: Mapping[str, Ma
     }
 
 
-def _reports(ctx: Context, table: TableName, instances: set[str], read_sizes: SizeReader) -> dict[str, Mapping[str, int]]:
+def _reports(
+    ctx: Context, table: TableName, instances: set[str], read_sizes: SizeReader
+) -> dict[str, Mapping[str, int]]:
     configs, live = instance_configs(ctx.store), live_instances(ctx.store)
     reports: dict[str, Mapping[str, int]] = {}
     for instance in sorted(i for i in instances if i in live and i in configs):

@@ -1,6 +1,8 @@
-"""Drop a table and leave nothing behind: out of routing, out of the ideal state, then files and records, the config last.
+"""Drop a table and leave nothing behind: out of routing, out of the ideal state, then files and records, the config
+last.
 
-The config goes last so that a drop that was cut short is finished by asking again, and no new table takes the name before (lineage.md 9).
+The config goes last so that a drop that was cut short is finished by asking again, and no new table takes the name
+before (lineage.md 9).
 """
 
 from __future__ import annotations
@@ -29,11 +31,15 @@ _LET_GO_S: Final = 8.0
 _LOOK_S: Final = 0.01
 
 
-def delete_table(ctx: Context, table: TableName, *, retention: str | None = None, force: bool = False, actor: Actor) -> None:
-    """Drop the table. Files are kept for ``retention``, the table's or the cluster's time, as those of deleted segments are.
+def delete_table(
+    ctx: Context, table: TableName, *, retention: str | None = None, force: bool = False, actor: Actor
+) -> None:
+    """Drop the table. Files are kept for ``retention``, the table's or the cluster's time, as those of deleted segments
+    are.
 
-    Segments that only servers have are copied into the deep store first; StateConflict where that fails, and nothing is dropped, unless
-    ``force`` and a reason say that they may be lost. NotFound when the table does not exist; InvalidInput for a retention that is none.
+    Segments that only servers have are copied into the deep store first; StateConflict where that fails, and nothing is
+    dropped, unless ``force`` and a reason say that they may be lost. NotFound when the table does not exist;
+    InvalidInput for a retention that is none.
     """
     rules.check_retention(retention)
     last_copies.check_force(force, actor)
@@ -51,7 +57,14 @@ def delete_table(ctx: Context, table: TableName, *, retention: str | None = None
     ctx.store.delete(paths.pending_deletions(table.typed))
     _put_files_away(ctx, table, segments, term, actor)
     keep_entries(ctx, table, (read_lineage(ctx, table) or Lineage(table.typed)).entries.values())
-    for path in (paths.segments, paths.lineage, paths.routing_acks, paths.upload_locks, paths.check_reports, paths.external_view):
+    for path in (
+        paths.segments,
+        paths.lineage,
+        paths.routing_acks,
+        paths.upload_locks,
+        paths.check_reports,
+        paths.external_view,
+    ):
         ctx.store.delete_tree(path(table.typed))
     ctx.store.delete_tree(paths.completions(table.typed))
     ctx.store.delete(paths.data_loss(table.typed))
@@ -82,8 +95,12 @@ def _wait_until_released(ctx: Context, table: TableName) -> None:
 
 
 def _put_files_away(ctx: Context, table: TableName, segments: Sequence[str], term: str | None, actor: Actor) -> None:
-    """Keep files and records as those of deleted segments: a table made again under this name can have them restored."""
+    """Keep files and records as those of deleted segments: a table made again under this name can have
+    them restored.
+    """
     now, nodes = ctx.clock(), ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
     items = [Pending(s, now, by=actor.name, reason=actor.reason or "The table was dropped.") for s in segments]
     records = [node.record if node else None for node in nodes]
-    archive.in_parallel(lambda one: archive.put_away(ctx, table, one[0], one[1], term), zip(items, records, strict=True))
+    archive.in_parallel(
+        lambda one: archive.put_away(ctx, table, one[0], one[1], term), zip(items, records, strict=True)
+    )

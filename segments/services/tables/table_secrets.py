@@ -1,4 +1,6 @@
-"""Secrets of table configs: kept when a masked config comes back, left out of errors, and revealed with a reason, on record."""
+"""Secrets of table configs: kept when a masked config comes back, left out of errors, and revealed with a reason, on
+record.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,26 @@ from segments.services.tables.table_record import find_table_config, read_table_
 
 
 def reveal_secrets(ctx: Context, table: TableName, *, actor: Actor) -> list[dict[str, Any]]:
-    """``[{"path": ..., "value": ...}]`` of the secrets in a table's config; who asked and why is on record before they are given.
+    """``[{"path": ..., "value": ...}]`` of the secrets in a table's config; who asked and why is on record before they
+    are given.
 
     Raises InvalidInput without a reason, NotFound.
     """
     if not actor.reason.strip():
-        raise InvalidInput("Secrets are shown for a reason only.", remedy="Say why with the header X-Reason or the parameter 'reason'.")
-    found = [{"path": _dotted(path), "value": value} for path, value in secret_leaves(read_table_config(ctx, table).body)]
+        raise InvalidInput(
+            "Secrets are shown for a reason only.", remedy="Say why with the header X-Reason or the parameter 'reason'."
+        )
+    found = [
+        {"path": _dotted(path), "value": value} for path, value in secret_leaves(read_table_config(ctx, table).body)
+    ]
     audit.record(actor, "revealSecrets", cluster=ctx.cluster, target=table.typed, paths=[f["path"] for f in found])
     return found
 
 
 def with_stored_secrets(ctx: Context, body: Any) -> Any:
-    """A config, as somebody gives it, with the secrets of the table that it names where it has masks. Raises as ``keep_secrets``."""
+    """A config, as somebody gives it, with the secrets of the table that it names where it has masks. Raises as
+    ``keep_secrets``.
+    """
     if not isinstance(body, dict) or not isinstance(body.get("tableName"), str) or not has_mask(body):
         return body  # whoever reads it next says what is wrong
     raw, suffix = split_table_name(body["tableName"])

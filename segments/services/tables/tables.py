@@ -23,7 +23,15 @@ from segments.domain.tables.server_tags import check_tags
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
 from segments.gateways.deep_store.deepstore import DELETED, STAGING
-from segments.names import REALTIME, TABLE_TYPES, TableName, TableType, parse_table_type, resolve_table, split_table_name
+from segments.names import (
+    REALTIME,
+    TABLE_TYPES,
+    TableName,
+    TableType,
+    parse_table_type,
+    resolve_table,
+    split_table_name,
+)
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.realtime.consuming_segments import first_segments, make_remaining_segments
@@ -57,13 +65,17 @@ def existing_tables(ctx: Context, name: str, type_text: str | None = None) -> li
     found = [t for t in asked if ctx.store.exists(paths.table_config(t.typed)) is not None]
     if not found:
         raise (
-            table_not_found(asked[0]) if wanted else NotFound(f"Table '{raw}' does not exist.", remedy="List the tables with GET /tables.")
+            table_not_found(asked[0])
+            if wanted
+            else NotFound(f"Table '{raw}' does not exist.", remedy="List the tables with GET /tables.")
         )
     return found
 
 
 def one_table(ctx: Context, name: str, type_text: str | None) -> TableName:
-    """The one existing table that name and required type stand for (lineage.md 10: 400 no type, 403 contradiction, 404)."""
+    """The one existing table that name and required type stand for (lineage.md 10: 400 no type, 403 contradiction,
+    404).
+    """
     table = resolve_table(name, type_text)
     if ctx.store.exists(paths.table_config(table.typed)) is None:
         raise table_not_found(table)
@@ -76,7 +88,10 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
         return pinot_tables.validate_table(ctx, body)
     config = configs.parse_table_config(body)
     if config.table.raw in (DELETED, RECORDS, STAGING):
-        raise InvalidInput(f"'{config.table.raw}' is a folder of the deep store, and no name for a table.", remedy="Choose another name.")
+        raise InvalidInput(
+            f"'{config.table.raw}' is a folder of the deep store, and no name for a table.",
+            remedy="Choose another name.",
+        )
     check_peer_scheme(config)
     check_has_place(config, has_deep_store=ctx.deep_store.exists)
     check_tags(config)
@@ -87,7 +102,8 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
         schema = read_schema(ctx, config.table.raw)
     except NotFound as error:
         raise InvalidInput(
-            f"Table '{config.table}' has no schema '{config.table.raw}'.", remedy="Create the schema with POST /schemas first."
+            f"Table '{config.table}' has no schema '{config.table.raw}'.",
+            remedy="Create the schema with POST /schemas first.",
         ) from error
     configs.check_against_schema(config, schema)
     validate_checks(config, schema)
@@ -98,8 +114,8 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
 def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
     """Create a table; partitions of a REALTIME one consume from then on (completion.md 10, setUpNewTable).
 
-    Raises InvalidInput, StateConflict when it, or what is left of a dropped one, exists or there are fewer servers than replicas,
-    Unavailable when a stream does not answer. Then nothing is left.
+    Raises InvalidInput, StateConflict when it, or what is left of a dropped one, exists or there are fewer servers than
+    replicas, Unavailable when a stream does not answer. Then nothing is left.
     """
     if ctx.pinot is not None:
         return pinot_tables.create_table(ctx, body, actor=actor)
@@ -114,11 +130,15 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
             raise StateConflict(f"Table '{table}' exists already.", remedy=f"Change it with PUT /tables/{table.raw}.")
         for path in (paths.external_view(table.typed), paths.ideal_state(table.typed)):
             if ctx.store.exists(path) is not None:
-                raise StateConflict(f"A dropped table '{table}' is not quite gone: {path} exists.", remedy="Try again in a few seconds.")
+                raise StateConflict(
+                    f"A dropped table '{table}' is not quite gone: {path} exists.", remedy="Try again in a few seconds."
+                )
         validate_table(ctx, body)
         schema = ctx.store.get(paths.schema(table.raw))
         if schema is None or schema.record is None:
-            raise NotFound(f"Schema '{table.raw}' does not exist.", remedy="Create the schema with POST /schemas first.")
+            raise NotFound(
+                f"Schema '{table.raw}' does not exist.", remedy="Create the schema with POST /schemas first."
+            )
         return [
             # Written as it is: its version grows, so that a deletion of the schema that is under way looks again.
             Replace(paths.schema(table.raw), schema.record, schema.version),
@@ -136,7 +156,8 @@ def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
 
 
 def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableConfig:
-    """Change a table's config; a new replication holds for new segments; secrets that are masked in it stay as they are stored.
+    """Change a table's config; a new replication holds for new segments; secrets that are masked in it stay as they are
+    stored.
 
     Raises NotFound or InvalidInput.
     """
@@ -168,7 +189,9 @@ def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableCo
         return writes
 
     update_transaction(ctx.store, attempt)
-    audit.record(actor, "updateTable", cluster=ctx.cluster, target=table.typed, **recorded_change(before[0], config.body))
+    audit.record(
+        actor, "updateTable", cluster=ctx.cluster, target=table.typed, **recorded_change(before[0], config.body)
+    )
     return config
 
 
@@ -187,20 +210,25 @@ def _body_of(node: Versioned) -> dict[str, Any]:
 
 
 def _with_streams(ideal: ZNRecord, before: Versioned, config: TableConfig) -> ZNRecord:
-    """The ideal state with a note of partitions that read another stream from now on. StateConflict while one of them still consumes."""
+    """The ideal state with a note of partitions that read another stream from now on. StateConflict while one of them
+    still consumes.
+    """
     if config.table.type != REALTIME or before.record is None:
         return ideal
     after = changed_streams.noted(ideal, check_realtime(configs.from_record(before.record)), check_realtime(config))
     if consuming := changed_streams.still_consuming(ideal, after):
         raise StateConflict(
             f"Segment {consuming[0]} still consumes the stream that this change replaces by another one.",
-            remedy="Pause the table, wait until pauseStatus lists no consuming segment, change it, and say on resume where to begin.",
+            remedy="Pause the table, wait until pauseStatus lists no consuming segment, change it, and say on resume "
+            "where to begin.",
         )
     return after
 
 
 def _with_secrets_of(node: Versioned, given: TableConfig) -> TableConfig:
-    """The config as given, with the stored secrets where it is masked; one that can not be read is replaced, and has none to keep."""
+    """The config as given, with the stored secrets where it is masked; one that can not be read is replaced, and has
+    none to keep.
+    """
     if not has_mask(given.body):
         return given
     stored = _stored(node)

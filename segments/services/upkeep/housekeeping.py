@@ -1,4 +1,6 @@
-"""Takes out of the database what nobody needs any more: sessions that have ended, and records older than they are kept."""
+"""Takes out of the database what nobody needs any more: sessions that have ended, and records older than
+they are kept.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,16 @@ def run() -> list[str]:
         "events of the audit": AuditEvent.objects.filter(at__lt=before),
         "runs of passes": PassRun.objects.filter(finished_at__lt=before),
         "closed findings": Finding.objects.filter(closed_at__lt=before),
-        "messages of alerts": AlertDelivery.objects.filter(created_at__lt=before).exclude(state=AlertDelivery.State.WAITING),
+        "messages of alerts": AlertDelivery.objects.filter(created_at__lt=before).exclude(
+            state=AlertDelivery.State.WAITING
+        ),
         "pushes": Push.objects.filter(state__in=_OVER, finished_at__lt=before),
         "entries of the admin's history": LogEntry.objects.filter(action_time__lt=before),
     }
     counts = {what: _delete(rows) for what, rows in old.items()}
-    return [f"Deleted {count} {what} older than {settings.HISTORY_DAYS} days." for what, count in counts.items() if count]
+    return [
+        f"Deleted {count} {what} older than {settings.HISTORY_DAYS} days." for what, count in counts.items() if count
+    ]
 
 
 def _delete(rows: QuerySet[Any]) -> int:

@@ -27,7 +27,8 @@ from segments.store import paths
 
 log = logging.getLogger(__name__)
 
-#: Pinot's pass over consumption is two of ours: the first goes on without the deep store, the second needs it. Nobody asks for one.
+#: Pinot's pass over consumption is two of ours: the first goes on without the deep store, the second needs it. Nobody
+#: asks for one.
 CONSUMPTION: Final = "consumption"
 COPIES: Final = "DeepStoreCopies"
 _WHOLE: Final = "RealtimeSegmentValidationManager"

@@ -1,4 +1,6 @@
-"""One retention pass over one table (Pinot's RetentionManager): time retention, lineage clean-up, pending deletions, old files."""
+"""One retention pass over one table (Pinot's RetentionManager): time retention, lineage clean-up, pending deletions,
+old files.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,11 @@ Step = Callable[[Context, TableName], list[str]]
 
 
 def run(ctx: Context, table: TableName) -> list[str]:
-    """One pass; returns what was done, one plain sentence each. Order of lineage.md 8: time, lineage, then files of deleted segments.
+    """One pass; returns what was done, one plain sentence each. Order of lineage.md 8: time, lineage, then files of
+    deleted segments.
 
-    A step that fails does not stop the later ones (in Pinot it does); the pass then raises, naming what was done all the same.
+    A step that fails does not stop the later ones (in Pinot it does); the pass then raises, naming what was done all
+    the same.
     """
     steps: dict[str, Step] = {
         "Time retention": _by_time,
@@ -76,25 +80,47 @@ def _by_time(ctx: Context, table: TableName) -> list[str]:
     said = [f"Deleted {len(gone)} segments of {table} older than its retention, e.g. {gone[0]}."] if gone else []
     if kept:
         said.append(f"Kept {len(kept)} expired segments of {table} that became part of a replacement, e.g. {kept[0]}.")
-    return [*said, *([f"Removed the records of {len(reaped)} consuming segments of {table} that nobody consumes."] if reaped else [])]
+    return [
+        *said,
+        *(
+            [f"Removed the records of {len(reaped)} consuming segments of {table} that nobody consumes."]
+            if reaped
+            else []
+        ),
+    ]
 
 
 def _by_lineage(ctx: Context, table: TableName) -> list[str]:
-    """First segments, then entries that have none left; what can not be taken out now is looked at again in the next pass."""
+    """First segments, then entries that have none left; what can not be taken out now is looked at again in the next
+    pass.
+    """
     seen = observe(ctx, table)
     if seen.lineage_node is None:
         return []
     plan = _plan(ctx, table, seen)
     if plan.delete and (behind := brokers_behind(ctx, table)):
-        return [f"Kept {len(plan.delete)} replaced segments of {table}: broker {behind[0]} still answers from an older lineage."]
+        return [
+            f"Kept {len(plan.delete)} replaced segments of {table}: broker {behind[0]} still answers from an "
+            "older lineage."
+        ]
     said = list(plan.why)
-    removed = deletion.remove_hidden(ctx, table, plan.delete, still=lambda now: _plan(ctx, table, now).delete) if plan.delete else []
+    removed = (
+        deletion.remove_hidden(ctx, table, plan.delete, still=lambda now: _plan(ctx, table, now).delete)
+        if plan.delete
+        else []
+    )
     if len(removed) < len(plan.delete):
         kept = sorted(set(plan.delete) - set(removed))
-        said.append(f"Kept {len(kept)} of these, e.g. {kept[0]}: queries see them again, or they were pinned meanwhile.")
+        said.append(
+            f"Kept {len(kept)} of these, e.g. {kept[0]}: queries see them again, or they were pinned meanwhile."
+        )
     if plan.orphans:
         reaped = deletion.reap_orphans(ctx, table, plan.orphans)
-        said += [f"Removed the records of {len(reaped)} segments that uploads of dropped entries had left."] if reaped else []
+        said += (
+            [f"Removed the records of {len(reaped)} segments that uploads of dropped entries had left."]
+            if reaped
+            else []
+        )
     if plan.drop:
         _drop_entries(ctx, table)
     return said
@@ -102,13 +128,15 @@ def _by_lineage(ctx: Context, table: TableName) -> list[str]:
 
 def _plan(ctx: Context, table: TableName, seen: Observed) -> LineagePlan:
     spare = retention.last_committed(read_segments(ctx, table)) if table.type == REALTIME else set()
-    return retention.plan_lineage(seen.lineage, read_table_config(ctx, table), seen.ideal.maps, ctx.clock(), spare=spare)
+    return retention.plan_lineage(
+        seen.lineage, read_table_config(ctx, table), seen.ideal.maps, ctx.clock(), spare=spare
+    )
 
 
 def _drop_entries(ctx: Context, table: TableName) -> None:
-    """Remove spent entries, in one transaction with the ideal state that they were found spent in: a segment that comes back meanwhile
-    (a restore, say) is still hidden by its entry, so the entry stays. What is spent is decided again in every attempt. An entry is kept
-    elsewhere first, for those who bring back what it took away.
+    """Remove spent entries, in one transaction with the ideal state that they were found spent in: a segment that comes
+    back meanwhile (a restore, say) is still hidden by its entry, so the entry stays. What is spent is decided again in
+    every attempt. An entry is kept elsewhere first, for those who bring back what it took away.
     """
 
     def attempt() -> Sequence[Write] | None:
@@ -139,8 +167,8 @@ def remove_aged_of_dropped_tables(ctx: Context) -> list[str]:
 def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
     """Remove staged files of uploads that died before their record was written; a living upload is never that old.
 
-    What a record names, what is being restored and what is being uploaded right now stays; read after the files were listed. A table's
-    OFFLINE and REALTIME parts share the folder.
+    What a record names, what is being restored and what is being uploaded right now stays; read after the files were
+    listed. A table's OFFLINE and REALTIME parts share the folder.
     """
     folder, now = encode(table.raw), ctx.clock()
     listed = [f.name for f in ctx.deep_store.files(folder) if retention.is_stranded(f.name, f.modified_ms, now)]

@@ -1,6 +1,8 @@
-"""Records of committed segments as the passes of this process saw them: those that hardly change any more are not read every minute.
+"""Records of committed segments as the passes of this process saw them: those that hardly change any more are not read
+every minute.
 
-A segment is settled when it is committed and the deep store has its file. Settled ones are read again once an hour, all others each time.
+A segment is settled when it is committed and the deep store has its file. Settled ones are read again once an hour, all
+others each time.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class SeenRecords:
         self._tables: dict[str, _Table] = {}
 
     def look(self, typed: str, names: Collection[str], read: Read, now_ms: int) -> dict[str, SeenRecord]:
-        """{segment: record} of those of ``names``, all segments of the table, that have one; ``read`` is asked for what is not settled."""
+        """{segment: record} of those of ``names``, all segments of the table, that have one; ``read`` is asked for what
+        is not settled.
+        """
         with self._lock:
             known = self._tables.get(typed)
             is_old = known is None or not 0 <= now_ms - known.began_ms < READ_AGAIN_MS
@@ -54,7 +58,8 @@ class SeenRecords:
             began_ms = now_ms if known is None or is_old else known.began_ms
         kept = {name: before[name] for name in names if name in before}
         fresh = {
-            name: SeenRecord(m.status, m.download_url, m.size_bytes or 0) for name, m in read([n for n in names if n not in kept]).items()
+            name: SeenRecord(m.status, m.download_url, m.size_bytes or 0)
+            for name, m in read([n for n in names if n not in kept]).items()
         }
         found = {**kept, **fresh}
         with self._lock:

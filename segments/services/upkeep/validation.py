@@ -1,4 +1,6 @@
-"""One validation pass over one table (Pinot's SegmentStatusChecker): diagnose, keep findings open or close them, repair what is safe."""
+"""One validation pass over one table (Pinot's SegmentStatusChecker): diagnose, keep findings open or close them, repair
+what is safe.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ def run(ctx: Context, table: TableName) -> list[str]:
         stopped = pinot_findings.consumption_findings(ctx, table)
         keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
         found = [*found, *pinot_findings.rollback_findings(ctx, table)]
-        repaired = [*(f.message for f in stopped), *archive.remove_aged(ctx, encode(table.raw)), *forget_spent(ctx, table)]
+        repaired = [
+            *(f.message for f in stopped),
+            *archive.remove_aged(ctx, encode(table.raw)),
+            *forget_spent(ctx, table),
+        ]
         repaired += pinot_reaper.tidy(ctx, table)
     found = [*found, *set_aside_findings(ctx.cluster, table), *away]
     #: While the store does not answer nobody knows which files are there: what was known stays.
@@ -52,7 +58,9 @@ def run(ctx: Context, table: TableName) -> list[str]:
 
 
 def observe(ctx: Context, table: TableName, away: list[Found]) -> Observation:
-    """Read everything a diagnosis needs, once. A deep store that does not answer is added to ``away``, and its files are left out."""
+    """Read everything a diagnosis needs, once. A deep store that does not answer is added to ``away``, and its files
+    are left out.
+    """
     ideal, view, pending = ctx.store.get_many(
         [paths.ideal_state(table.typed), paths.external_view(table.typed), paths.pending_deletions(table.typed)]
     )
@@ -77,10 +85,14 @@ def _missing_files(ctx: Context, table: TableName, segments: list[str], away: li
     try:
         stored = {f.name for f in ctx.deep_store.files(encode(table.raw))}
     except (Unavailable, OSError) as error:
-        away.append(Found("store-away", "", "warning", f"Whether all files of {table} are there can not be told: {error}"))
+        away.append(
+            Found("store-away", "", "warning", f"Whether all files of {table} are there can not be told: {error}")
+        )
         return set()
     missing = set()
-    for segment, node in zip(segments, ctx.store.get_many([paths.segment(table.typed, s) for s in segments]), strict=True):
+    for segment, node in zip(
+        segments, ctx.store.get_many([paths.segment(table.typed, s) for s in segments]), strict=True
+    ):
         url = node.record.simple.get("segment.download.url", "") if node and node.record else ""
         ours = url.startswith((ctx.controller_url + "/segments/", ctx.deep_store.uri(encode(table.raw)) + "/"))
         if ours and encode(segment) not in stored:
@@ -88,15 +100,19 @@ def _missing_files(ctx: Context, table: TableName, segments: list[str], away: li
     return missing
 
 
-def keep_findings(cluster: str, table: str, found: list[Found], *, owns: Callable[[str], bool], subject: str | None = None) -> None:
-    """Open new findings, refresh known ones, close those that are gone. ``owns``: the codes that the calling pass looks for; with
-    ``subject`` it looks for this one only.
+def keep_findings(
+    cluster: str, table: str, found: list[Found], *, owns: Callable[[str], bool], subject: str | None = None
+) -> None:
+    """Open new findings, refresh known ones, close those that are gone. ``owns``: the codes that the calling pass looks
+    for; with ``subject`` it looks for this one only.
     """
     still_open = Finding.objects.filter(cluster=cluster, table_name=table, closed_at=None)
     still_open = still_open if subject is None else still_open.filter(subject=subject)
     known = {(f.code, f.subject): f for f in still_open if owns(f.code)}
     for item in found:
-        row = known.pop((item.code, item.subject), None) or Finding(cluster=cluster, table_name=table, code=item.code, subject=item.subject)
+        row = known.pop((item.code, item.subject), None) or Finding(
+            cluster=cluster, table_name=table, code=item.code, subject=item.subject
+        )
         row.severity, row.message = item.severity, mask_text(item.message)
         # Who else writes the row, to note that it was told, must not be overwritten.
         row.save(update_fields=None if row.pk is None else ["severity", "message", "last_seen"])

@@ -1,7 +1,9 @@
-"""Reads a Pinot cluster's znodes through its controller (``/zk/...``), where its ZooKeeper is not to be reached from here.
+"""Reads a Pinot cluster's znodes through its controller (``/zk/...``), where its ZooKeeper is not to be reached from
+here.
 
-Few and small requests: a record is fetched when its stat says that it changed, the segments of a table as one list when many are wanted,
-and changes are looked for by stats of a few parents: about 210 requests a minute while nothing changes.
+Few and small requests: a record is fetched when its stat says that it changed, the segments of a table as one list when
+many are wanted, and changes are looked for by stats of a few parents: about 210 requests a minute while nothing
+changes.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from segments.store.on_pinot.polling import DEFINITIONS, DOCUMENTS, Plan, Poller
 from segments.store.on_pinot.read_only import ReadOnly
 from segments.store.paths import check_path, parent_of
 
-#: So many records of one table, and this part of all it has, are fetched as one list; and seconds that a long list may take.
+#: So many records of one table, and this part of all it has, are fetched as one list; and seconds that a long list may
+#: take.
 _AS_LIST: Final = 40
 _SHARE_AS_LIST: Final = 0.05
 _LIST_S: Final = 180.0
@@ -52,7 +55,9 @@ class _Stat:
 
 
 class ControllerStore(ReadOnly):
-    """``Store`` over one controller. Versions of segment records that were asked for together are not known and read as 0."""
+    """``Store`` over one controller. Versions of segment records that were asked for together are not known and read as
+    0.
+    """
 
     #: Reading every segment's record is one long answer of the controller: not to be asked for lightly.
     is_costly = True
@@ -150,11 +155,15 @@ class ControllerStore(ReadOnly):
             if refused.pinot_status == HTTPStatus.NOT_FOUND:
                 return None
             # Helix can not read what is no record, and the controller says 500.
-            raise RecordCorrupt(f"Pinot can not read {path}: {refused.pinot_message}", remedy="Repair or remove the znode.") from refused
+            raise RecordCorrupt(
+                f"Pinot can not read {path}: {refused.pinot_message}", remedy="Repair or remove the znode."
+            ) from refused
         return None if text.strip() in ("", "null") else decode(text.encode())
 
     def _records_below(self, parent: str) -> dict[str, Versioned] | None:
-        """All records of a parent in one answer; those that are no record are left out by Pinot. None: it has no such list."""
+        """All records of a parent in one answer; those that are no record are left out by Pinot. None: it has no such
+        list.
+        """
         found = self._ask("/zk/getChildren", parent, timeout=_LIST_S)
         if found is None:
             return None

@@ -1,4 +1,6 @@
-"""The store of a Pinot cluster: what is ours lies in the installation's own ZooKeeper, all else is Pinot's and only read."""
+"""The store of a Pinot cluster: what is ours lies in the installation's own ZooKeeper, all else is Pinot's and only
+read.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ OURS: Final = "/PINOTADMIN"
 
 
 class OverlayStore:
-    """``Store`` over two others. Paths at and below ``/PINOTADMIN`` are those of ``own`` below ``paths.cluster_root(cluster)``.
+    """``Store`` over two others. Paths at and below ``/PINOTADMIN`` are those of ``own`` below
+    ``paths.cluster_root(cluster)``.
 
-    ``own`` is asked for at each use, so that a cluster can be opened while the installation's ZooKeeper is away. ``close`` closes ``pinot``
-    only: the own store is everybody's.
+    ``own`` is asked for at each use, so that a cluster can be opened while the installation's ZooKeeper is away.
+    ``close`` closes ``pinot`` only: the own store is everybody's.
     """
 
     def __init__(self, own: Callable[[], Store], cluster: str, pinot: Store) -> None:
@@ -70,7 +73,9 @@ class OverlayStore:
         self._own().delete_tree(self._writable(path))
 
     def transaction(self, writes: Sequence[Write]) -> None:
-        """Of ours only: no transaction spans two ZooKeepers, so a check of a znode of Pinot's is refused like a write."""
+        """Of ours only: no transaction spans two ZooKeepers, so a check of a znode of Pinot's is refused
+        like a write.
+        """
         self._own().transaction([replace(write, path=self._writable(write.path)) for write in writes])
 
     # Watches and the session
@@ -100,7 +105,11 @@ class OverlayStore:
 
     def _writable(self, path: str) -> str:
         if not _is_ours(path):
-            raise Forbidden(f"{path} belongs to Pinot and is only read here.", remedy="Change it through Pinot's controller.", path=path)
+            raise Forbidden(
+                f"{path} belongs to Pinot and is only read here.",
+                remedy="Change it through Pinot's controller.",
+                path=path,
+            )
         return self._ours(path)
 
 

@@ -1,9 +1,11 @@
-"""Finds segment records of a Pinot cluster that were written in place, where no watch tells of them, without reading any record.
+"""Finds segment records of a Pinot cluster that were written in place, where no watch tells of them, without reading
+any record.
 
-An upload over an existing segment changes its record only: no row of ideal state or external view, no number of children. But Pinot's
-controller then sends a message to the brokers of the table (``sendSegmentRefreshMessage``, from 0.11.0 on), and that one came and went is
-one number at each broker. So a broker's number is looked at now and then, and when it is another one the stats of the segment records of
-the tables that this broker serves, two tables at each look; what was written since the look before is told.
+An upload over an existing segment changes its record only: no row of ideal state or external view, no number of
+children. But Pinot's controller then sends a message to the brokers of the table (``sendSegmentRefreshMessage``, from
+0.11.0 on), and that one came and went is one number at each broker. So a broker's number is looked at now and then, and
+when it is another one the stats of the segment records of the tables that this broker serves, two tables at each look;
+what was written since the look before is told.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from segments.store import paths
 
 
 class Stat(NamedTuple):
-    """What counts of a znode's stat: the transactions that wrote it last, and that changed its children last; how many children it has."""
+    """What counts of a znode's stat: the transactions that wrote it last, and that changed its children last; how many
+    children it has.
+    """
 
     mzxid: int
     pzxid: int
@@ -26,7 +30,8 @@ class Stat(NamedTuple):
 #: ``stats(parent)``: of each child.
 StatReader = Callable[[str], Mapping[str, Stat]]
 
-#: Tables with more segments are not looked at this way: an answer of half a megabyte, and as many stats that the controller reads.
+#: Tables with more segments are not looked at this way: an answer of half a megabyte, and as many stats that the
+#: controller reads.
 MODERATE: Final = 2_000
 #: Brokers that are asked in turn; looks between two at who serves what.
 _BROKERS: Final = 4
@@ -86,7 +91,9 @@ class OverwrittenRecords:
             self._waiting |= {t for t in self._served[broker] if t in segments and 0 < segments[t].children <= MODERATE}
 
     def _take_two(self) -> Iterator[str]:
-        """The table in which something was found last, and the one that was not looked into for longest: none waits for ever."""
+        """The table in which something was found last, and the one that was not looked into for longest: none waits for
+        ever.
+        """
         for is_first in (True, False):
             if self._waiting:
                 table = min(self._waiting, key=lambda t: (self._recency(t) * is_first, self._looked.get(t, 0), t))

@@ -1,4 +1,6 @@
-"""When to look again at one who does not tell of changes: soon while something changes, seldom when he is slow, never beyond a budget."""
+"""When to look again at one who does not tell of changes: soon while something changes, seldom when he is slow, never
+beyond a budget.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-#: Looks of which the quickest counts: an answer that had to wait behind what the mirror itself just asked for slows nothing down.
+#: Looks of which the quickest counts: an answer that had to wait behind what the mirror itself just asked for slows
+#: nothing down.
 _LOOKS: Final = 3
 
 
@@ -14,9 +17,10 @@ _LOOKS: Final = 3
 class Terms:
     """How often one is asked.
 
-    ``idle_s`` lie between two looks that find nothing; after one that finds something ``quick_looks`` follow, ``quick_s`` apart. All looks
-    together make at most ``per_minute`` requests, and up to ``burst`` more when few were made before; after that they are no quicker than
-    idle ones. Who is asked spends at most the part ``share`` of his time on us; ``longest_s`` is the longest pause.
+    ``idle_s`` lie between two looks that find nothing; after one that finds something ``quick_looks`` follow,
+    ``quick_s`` apart. All looks together make at most ``per_minute`` requests, and up to ``burst`` more when few were
+    made before; after that they are no quicker than idle ones. Who is asked spends at most the part ``share`` of his
+    time on us; ``longest_s`` is the longest pause.
     """
 
     idle_s: float = 1.0
@@ -29,7 +33,9 @@ class Terms:
 
 
 class Pace:
-    """Told of each look, it says how long to wait for the next. Pure but for what it remembers; times in seconds of any one clock."""
+    """Told of each look, it says how long to wait for the next. Pure but for what it remembers; times in seconds of any
+    one clock.
+    """
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
@@ -39,7 +45,9 @@ class Pace:
         self._pause_s = terms.idle_s
 
     def looked(self, now: float, *, requests: int, took_s: float, cost_s: float, is_changed: bool) -> float:
-        """Seconds until the next look. ``took_s``: what the look took; ``cost_s``: the part of it that was spent waiting for answers."""
+        """Seconds until the next look. ``took_s``: what the look took; ``cost_s``: the part of it that was spent
+        waiting for answers.
+        """
         terms = self._terms
         self._costs.append(cost_s)
         self._quick = terms.quick_looks if is_changed else max(0, self._quick - 1)
@@ -51,7 +59,9 @@ class Pace:
 
     @property
     def is_spent(self) -> bool:
-        """Are there no requests left but for looks as seldom as when nothing changes? Those are always within the budget."""
+        """Are there no requests left but for looks as seldom as when nothing changes? Those are always within the
+        budget.
+        """
         return self._left < 0
 
     def failed(self) -> float:

@@ -1,9 +1,10 @@
-"""Watches where nobody tells of changes: looks at the stats of a few parents again and again, never at the records themselves.
+"""Watches where nobody tells of changes: looks at the stats of a few parents again and again, never at the records
+themselves.
 
-A controller's REST knows no watches; of a ZooKeeper before 3.6 the parents of segments are looked at this way. What is looked at is small:
-a number per table for lineage, ideal state, external view, config and schema, and one per table for "a segment's record came or went".
-That a record was overwritten in place is seen by ``OverwrittenRecords`` in tables of moderate size; whoever follows must look at those of
-others again now and then.
+A controller's REST knows no watches; of a ZooKeeper before 3.6 the parents of segments are looked at this way. What is
+looked at is small: a number per table for lineage, ideal state, external view, config and schema, and one per table for
+"a segment's record came or went". That a record was overwritten in place is seen by ``OverwrittenRecords`` in tables of
+moderate size; whoever follows must look at those of others again now and then.
 """
 
 from __future__ import annotations
@@ -35,15 +36,19 @@ DEFINITIONS: Final = (paths.TABLE_CONFIGS, paths.SCHEMAS)
 
 @dataclass(frozen=True)
 class Plan:
-    """What is looked at: {parent: every how many rounds}; and every how many rounds for records that were written in place."""
+    """What is looked at: {parent: every how many rounds}; and every how many rounds for records that were written in
+    place.
+    """
 
     parents: Mapping[str, int]
     overwritten: int = 3
 
 
 class Poller:
-    """Calls watches back for what a round of looks found changed. The thread lives while somebody watches. ``stats`` and ``read`` ask the
-    one who is looked at; ``clock`` and ``used`` (seconds of processor time of this process) are there for tests."""
+    """Calls watches back for what a round of looks found changed. The thread lives while somebody watches. ``stats``
+    and ``read`` ask the one who is looked at; ``clock`` and ``used`` (seconds of processor time of this process) are
+    there for tests.
+    """
 
     def __init__(
         self,
@@ -68,7 +73,9 @@ class Poller:
         self._thread: threading.Thread | None = None
 
     def watch(self, prefix: str, callback: WatchCallback) -> Subscription:
-        """As ``Store.watch``; changes outside the parents that are looked at are not told. Raises what the first look raises."""
+        """As ``Store.watch``; changes outside the parents that are looked at are not told. Raises what the first look
+        raises.
+        """
         with self._lock:
             # Looked at before the watcher reads: what changes from here on is told.
             for parent in self._plan.parents:
@@ -100,7 +107,9 @@ class Poller:
                 pause = self._pace.failed()
 
     def round(self) -> float:
-        """Look at what is due; seconds until the next round. The looks into tables, which take longer, have pauses of their own."""
+        """Look at what is due; seconds until the next round. The looks into tables, which take longer, have pauses of
+        their own.
+        """
         began, requests = self._clock(), self._requests
         due = [parent for parent, every in self._plan.parents.items() if self._round % every == 0]
         found, cost = self._measured(lambda: self.look(due))
@@ -112,16 +121,22 @@ class Poller:
         self._round += 1
         now = self._clock()
         is_changed = bool(found) or self._overwritten.is_waiting
-        return self._pace.looked(now, requests=self._requests - requests, took_s=now - began, cost_s=cost, is_changed=is_changed)
+        return self._pace.looked(
+            now, requests=self._requests - requests, took_s=now - began, cost_s=cost, is_changed=is_changed
+        )
 
     def _measured(self, look: Callable[[], int]) -> tuple[int, float]:
-        """(what a look found, seconds that it cost the one who was asked): what our own work took meanwhile is no cost to him."""
+        """(what a look found, seconds that it cost the one who was asked): what our own work took meanwhile is no cost
+        to him.
+        """
         began, used = self._clock(), self._used()
         found = look()
         return found, max(0.0, self._clock() - began - (self._used() - used))
 
     def look(self, parents: Sequence[str]) -> int:
-        """Tell what differs from the last look at each of these parents that somebody watches, at once; how much that was."""
+        """Tell what differs from the last look at each of these parents that somebody watches, at once; how much that
+        was.
+        """
         told = 0
         with self._lock:
             watched = self._dispatcher.prefixes()

@@ -11,7 +11,9 @@ from segments.store.base import Versioned, Write
 
 
 class ReadOnly:
-    """The writing half of ``Store``, all of it refused. A real Pinot owns its state: it is changed through its controller."""
+    """The writing half of ``Store``, all of it refused. A real Pinot owns its state: it is changed through its
+    controller.
+    """
 
     def create(self, path: str, record: ZNRecord | None, *, ephemeral: bool = False) -> Versioned:
         """Refused."""
@@ -42,4 +44,6 @@ class ReadOnly:
         """Nothing is owned, so nothing is lost with a session."""
 
     def _refuse(self, path: str) -> NoReturn:
-        raise Forbidden(f"{path} belongs to Pinot and is only read here.", remedy="Change it through Pinot's controller.", path=path)
+        raise Forbidden(
+            f"{path} belongs to Pinot and is only read here.", remedy="Change it through Pinot's controller.", path=path
+        )

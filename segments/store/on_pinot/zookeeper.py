@@ -1,4 +1,6 @@
-"""Reads the ZooKeeper of a real Pinot: opened when first used, never written to, any version of ZooKeeper, records as Helix leaves them."""
+"""Reads the ZooKeeper of a real Pinot: opened when first used, never written to, any version of ZooKeeper, records as
+Helix leaves them.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,12 @@ from segments.store.paths import check_path
 
 log = logging.getLogger(__name__)
 
-#: The first ZooKeeper with watches on trees and many reads in one request; older ones end the session of who asks for either.
+#: The first ZooKeeper with watches on trees and many reads in one request; older ones end the session of who asks for
+#: either.
 _NEW: Final = (3, 6)
 _VERSION: Final = re.compile(r"Zookeeper version: (\d+)\.(\d+)", re.IGNORECASE)
-#: What an old one is still asked for again and again: how many segments tables have, and whether records were written in place.
+#: What an old one is still asked for again and again: how many segments tables have, and whether records were written
+#: in place.
 _PLAN: Final = Plan({paths.SEGMENTS: 1}, overwritten=1)
 _TERMS: Final = Terms(idle_s=2.0, quick_s=1.0, share=0.3)
 #: Requests that go to an old one before their replies are awaited.
@@ -124,14 +128,18 @@ class _Session(ZooKeeperStore):
         self._is_old = self._version() < _NEW
         self._poller = Poller(f"zookeeper-{cluster}", self._stats, self._current, _PLAN, _TERMS)
         if self._is_old:
-            self._one_shot = OneShotWatches(f"zookeeper-{cluster}", self._client, (*DOCUMENTS, *DEFINITIONS), self._full)
+            self._one_shot = OneShotWatches(
+                f"zookeeper-{cluster}", self._client, (*DOCUMENTS, *DEFINITIONS), self._full
+            )
 
     def require_cluster(self, hosts: str, cluster: str) -> None:
         """Unavailable when there is no such Helix cluster here: an empty mirror would look like dropped tables."""
         if self.exists(paths.IDEAL_STATES) is None:
             text = f"ZooKeeper at {hosts} holds no Pinot cluster '{cluster}'."
             raise Unavailable(
-                text, remedy="Check the address (with its path, as Pinot has it) and the cluster's name.", state="wrong-cluster"
+                text,
+                remedy="Check the address (with its path, as Pinot has it) and the cluster's name.",
+                state="wrong-cluster",
             )
 
     def watch(self, prefix: str, callback: WatchCallback) -> Watch:
@@ -163,7 +171,9 @@ class _Session(ZooKeeperStore):
         raise Forbidden(f"{path} belongs to Pinot and is only read here.")
 
     def _value(self, path: str, data: bytes | None, stat: Any) -> Versioned:
-        """What is no ZNRecord counts as a znode without data below a table's segments, where one must not hide all others."""
+        """What is no ZNRecord counts as a znode without data below a table's segments, where one must not hide all
+        others.
+        """
         try:
             return super()._value(path, data, stat)
         except RecordCorrupt as error:
@@ -173,7 +183,11 @@ class _Session(ZooKeeperStore):
             return Versioned(None, stat.version, stat.mtime, stat.mzxid, stat.ephemeralOwner)
 
     def _ask(self, paths: Sequence[str]) -> Any:
-        return _OneByOne([self._client.get_async(self._full(path)) for path in paths]) if self._is_old else super()._ask(paths)
+        return (
+            _OneByOne([self._client.get_async(self._full(path)) for path in paths])
+            if self._is_old
+            else super()._ask(paths)
+        )
 
     def _stats(self, parent: str) -> dict[str, Stat]:
         names, found = self.children(parent), {}
@@ -181,7 +195,13 @@ class _Session(ZooKeeperStore):
             asked = names[start : start + _WINDOW]
             full = [self._full(f"{parent}/{name}") for name in asked]
             stats = self._read(lambda full=full: settle([self._client.exists_async(path) for path in full]))  # type: ignore[misc]  # the default binds the loop's value
-            found.update({name: Stat(s.mzxid, s.pzxid, s.numChildren) for name, s in zip(asked, stats, strict=True) if s is not None})
+            found.update(
+                {
+                    name: Stat(s.mzxid, s.pzxid, s.numChildren)
+                    for name, s in zip(asked, stats, strict=True)
+                    if s is not None
+                }
+            )
         return found
 
     def _current(self, path: str) -> ZNRecord | None:
@@ -190,7 +210,9 @@ class _Session(ZooKeeperStore):
 
     def _version(self) -> tuple[int, ...]:
         try:
-            found = _VERSION.search(self._login.ask_over_tls(self._client, b"srvr") if self._login.tls else self._client.command(b"srvr"))
+            found = _VERSION.search(
+                self._login.ask_over_tls(self._client, b"srvr") if self._login.tls else self._client.command(b"srvr")
+            )
         except (KazooException, OSError, UnicodeDecodeError) as error:
             log.info("ZooKeeper does not answer 'srvr': %s", error)
             found = None

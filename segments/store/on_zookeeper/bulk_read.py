@@ -1,4 +1,5 @@
-"""Many znodes in one request (ZooKeeper 3.6+), and large records decoded once: what makes tables of 100,000 segments bearable.
+"""Many znodes in one request (ZooKeeper 3.6+), and large records decoded once: what makes tables of 100,000 segments
+bearable.
 
 kazoo 2.11 sends every read on its own, 110 microseconds of Python each; in one request it is a few.
 """
@@ -69,7 +70,8 @@ class MultiRead:
 
 
 class DecodedRecords:
-    """Remembers large records by path and the transaction that wrote them, so that each is decoded once. Records are never edited.
+    """Remembers large records by path and the transaction that wrote them, so that each is decoded once. Records are
+    never edited.
 
     ``budget`` bounds the bytes on the wire of what is remembered; those used longest ago go first.
     """

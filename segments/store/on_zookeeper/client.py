@@ -1,4 +1,6 @@
-"""The Store on a real ZooKeeper: every outcome of a write is told apart, nothing is retried behind the caller's back."""
+"""The Store on a real ZooKeeper: every outcome of a write is told apart, nothing is retried behind the
+caller's back.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,15 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NoAuthError, NodeExistsError, NoNodeError, NotEmptyError, RolledBackError, RuntimeInconsistency
+from kazoo.exceptions import (
+    KazooException,
+    NoAuthError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    RolledBackError,
+    RuntimeInconsistency,
+)
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
@@ -43,13 +53,14 @@ _LAST_LOOK_S: Final = 0.2
 
 
 class ZooKeeperStore:
-    """One session with ``hosts`` (``a:2181,b:2181``), seeing only the znodes of ``/<cluster>``. Safe to share between threads,
-    not between processes: open one after a fork.
+    """One session with ``hosts`` (``a:2181,b:2181``), seeing only the znodes of ``/<cluster>``. Safe to share between
+    threads, not between processes: open one after a fork.
 
-    ``session_timeout`` (seconds) is how long ephemeral nodes outlive a dead process. A call waits for a lost connection to come back until
-    it has been lost for ``connect_timeout`` (seconds), then raises Unavailable; so does the constructor. ``request_limit`` (bytes) is the
-    server's ``jute.maxbuffer`` less some room: a larger transaction would only cut the connection, again and again. With a ``login``
-    every znode that is created is for that login alone, but the few that Pinot's clients read.
+    ``session_timeout`` (seconds) is how long ephemeral nodes outlive a dead process. A call waits for a lost connection
+    to come back until it has been lost for ``connect_timeout`` (seconds), then raises Unavailable; so does the
+    constructor. ``request_limit`` (bytes) is the server's ``jute.maxbuffer`` less some room: a larger transaction would
+    only cut the connection, again and again. With a ``login`` every znode that is created is for that login alone, but
+    the few that Pinot's clients read.
     """
 
     def __init__(
@@ -73,7 +84,8 @@ class ZooKeeperStore:
         self._connected = threading.Event()
         self._lost_at = time.monotonic()
         self._is_closed = False
-        # Who watches, and what is asked of the server, must change in the same order. Never held while waiting for a reply.
+        # Who watches, and what is asked of the server, must change in the same order. Never held while waiting for a
+        # reply.
         self._watch_lock = threading.Lock()
         self._client = KazooClient(
             hosts=hosts,
@@ -112,7 +124,9 @@ class ZooKeeperStore:
         found: list[Versioned | None] = []
         for number, part in enumerate(parts):
             first = [sent[number]]
-            replies = self._read(lambda part=part, first=first: list(settle([first.pop() if first else self._ask(part)])[0]))  # type: ignore[misc]  # the defaults bind the loop's values
+            replies = self._read(
+                lambda part=part, first=first: list(settle([first.pop() if first else self._ask(part)])[0])
+            )  # type: ignore[misc]  # the defaults bind the loop's values
             sent += [self._ask(later) for later in parts[len(sent) : len(sent) + 1]]
             found.extend(self._decode(part, replies))
         return found
@@ -151,7 +165,9 @@ class ZooKeeperStore:
             try:
                 with self._writing(path):
                     _, stat = self._wait(
-                        self._client.create_async(full, data, acl=self._login.acl(path), ephemeral=ephemeral, include_data=True)
+                        self._client.create_async(
+                            full, data, acl=self._login.acl(path), ephemeral=ephemeral, include_data=True
+                        )
                     )
                     return versioned(data, stat)
             except NoNodeError as error:
@@ -172,7 +188,9 @@ class ZooKeeperStore:
     def delete(self, path: str, version: int | None = None) -> bool:
         try:
             with self._writing(path):
-                self._wait(self._client.delete_async(self._full(path), version=-1 if version is None else known(path, version)))
+                self._wait(
+                    self._client.delete_async(self._full(path), version=-1 if version is None else known(path, version))
+                )
         except NoNodeError:
             return False
         return True
@@ -187,7 +205,11 @@ class ZooKeeperStore:
                 full = [self._full(node) for node in reversed(doomed)]
                 for start in range(0, len(full), _TOGETHER):
                     # What appeared meanwhile keeps its parents; the next round takes it.
-                    settle([self._client.delete_async(node) for node in full[start : start + _TOGETHER]], NoNodeError, NotEmptyError)
+                    settle(
+                        [self._client.delete_async(node) for node in full[start : start + _TOGETHER]],
+                        NoNodeError,
+                        NotEmptyError,
+                    )
 
     def transaction(self, writes: Sequence[Write]) -> None:
         if not writes:
@@ -197,7 +219,8 @@ class ZooKeeperStore:
         if size > self._request_limit:
             raise InvalidInput(
                 f"A transaction of {len(writes)} writes takes {size} bytes, more than {self._request_limit}.",
-                remedy="Change fewer records at once, or raise jute.maxbuffer on ZooKeeper and the store's request_limit.",
+                remedy="Change fewer records at once, or raise jute.maxbuffer on ZooKeeper and the store's "
+                "request_limit.",
             )
         made: set[str] = set()
         while (orphan := self._commit(writes, data)) is not None:
@@ -246,7 +269,8 @@ class ZooKeeperStore:
         except KazooException as error:
             subscription.close()
             raise Unavailable(
-                f"ZooKeeper refused to watch {prefix}: {type(error).__name__}.", remedy="ZooKeeper 3.6 or newer is needed."
+                f"ZooKeeper refused to watch {prefix}: {type(error).__name__}.",
+                remedy="ZooKeeper 3.6 or newer is needed.",
             ) from error
         self._dispatcher.doubt(subscription)
         return subscription
@@ -319,7 +343,9 @@ class ZooKeeperStore:
         left = self._patience - (time.monotonic() - self._lost_at)
         if not self._connected.wait(max(left, _LAST_LOOK_S)):
             away = time.monotonic() - self._lost_at
-            raise Unavailable(f"ZooKeeper did not answer for {away:.1f} s.", remedy="Check that it runs; then try again.")
+            raise Unavailable(
+                f"ZooKeeper did not answer for {away:.1f} s.", remedy="Check that it runs; then try again."
+            )
 
     def _wait(self, result: Any) -> Any:
         return result.get(timeout=self._patience)
@@ -332,13 +358,19 @@ class ZooKeeperStore:
                 return ask()
             except LOST as error:
                 if time.monotonic() >= deadline:
-                    raise Unavailable("ZooKeeper lost the connection again and again.", remedy="Check its log.") from error
+                    raise Unavailable(
+                        "ZooKeeper lost the connection again and again.", remedy="Check its log."
+                    ) from error
                 self._connected.wait(0.05)
             except NoAuthError as error:
                 text = "ZooKeeper does not let us read: it asks for a login, or for another one."
-                raise Unavailable(text, remedy="Give user and password of a digest login that may read the whole cluster.") from error
+                raise Unavailable(
+                    text, remedy="Give user and password of a digest login that may read the whole cluster."
+                ) from error
             except KazooException as error:
-                raise Unavailable(f"ZooKeeper refused to read: {type(error).__name__}.", remedy="See ZooKeeper's log.") from error
+                raise Unavailable(
+                    f"ZooKeeper refused to read: {type(error).__name__}.", remedy="See ZooKeeper's log."
+                ) from error
 
     @contextmanager
     def _writing(self, path: str) -> Iterator[None]:

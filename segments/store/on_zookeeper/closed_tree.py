@@ -1,5 +1,6 @@
-"""Gives znodes that exist already the access-control list that our login asks for: what an earlier version, or a ZooKeeper without a
-login, left open to everybody is closed before anything else happens."""
+"""Gives znodes that exist already the access-control list that our login asks for: what an earlier version, or a
+ZooKeeper without a login, left open to everybody is closed before anything else happens.
+"""
 
 from __future__ import annotations
 
@@ -28,23 +29,28 @@ _IDENTITY: Final = "identity"
 
 
 def close_server(hosts: str, cluster: str, login: ZooKeeperLogin) -> None:
-    """Close everything on a server that is ours alone to everybody without the login. Unavailable when it does not answer."""
+    """Close everything on a server that is ours alone to everybody without the login. Unavailable when it does not
+    answer.
+    """
     client = KazooClient(hosts, **login.client_options())
     try:
         client.start(_CONNECT_S)
         close_tree(client, f"/{cluster}", login, whole=True)
     except KazooTimeoutError as error:
-        raise Unavailable(f"ZooKeeper at {hosts} took no connection within {_CONNECT_S:g} s.", remedy="See its log.") from error
+        raise Unavailable(
+            f"ZooKeeper at {hosts} took no connection within {_CONNECT_S:g} s.", remedy="See its log."
+        ) from error
     finally:
         client.stop()
         client.close()
 
 
 def close_tree(client: KazooClient, root: str, login: ZooKeeperLogin, *, whole: bool = False) -> int:
-    """Close every znode at and below ``root`` once; how many there were (0: it had been done before, or there is no login to close for).
+    """Close every znode at and below ``root`` once; how many there were (0: it had been done before, or there is no
+    login to close for).
 
-    ``whole``: the server is ours alone, so close also its own root and whatever else lies there. Unavailable when ZooKeeper is lost
-    meanwhile, or a znode belongs to another login.
+    ``whole``: the server is ours alone, so close also its own root and whatever else lies there. Unavailable when
+    ZooKeeper is lost meanwhile, or a znode belongs to another login.
     """
     if not login.identity:
         return 0
@@ -65,9 +71,13 @@ def close_tree(client: KazooClient, root: str, login: ZooKeeperLogin, *, whole: 
         raise Unavailable(text, remedy="Use the login that made it, or give the tree to ours with setAcl.") from error
     except InvalidACLError as error:
         text = "ZooKeeper takes nobody for logged in on this connection."
-        raise Unavailable(text, remedy="Check ZOOKEEPER_AUTH, and that the server knows that way of logging in.") from error
+        raise Unavailable(
+            text, remedy="Check ZOOKEEPER_AUTH, and that the server knows that way of logging in."
+        ) from error
     except (*LOST, KazooException) as error:
-        raise Unavailable(f"ZooKeeper did not close its znodes to strangers: {type(error).__name__}.", remedy="See its log.") from error
+        raise Unavailable(
+            f"ZooKeeper did not close its znodes to strangers: {type(error).__name__}.", remedy="See its log."
+        ) from error
     if count > 1:
         log.info("%d znodes of %s are closed to everybody without our login now.", count, root)
     return count
@@ -75,7 +85,13 @@ def close_tree(client: KazooClient, root: str, login: ZooKeeperLogin, *, whole: 
 
 def _set(client: KazooClient, nodes: Any, root: str, login: ZooKeeperLogin) -> None:
     for start in range(0, len(nodes), _TOGETHER):
-        settle([client.set_acls_async(node, login.acl(_relative(node, root))) for node in nodes[start : start + _TOGETHER]], NoNodeError)
+        settle(
+            [
+                client.set_acls_async(node, login.acl(_relative(node, root)))
+                for node in nodes[start : start + _TOGETHER]
+            ],
+            NoNodeError,
+        )
 
 
 def _relative(node: str, root: str) -> str:

@@ -20,7 +20,8 @@ from segments.store import paths
 DIGEST: Final = "digest"
 SASL: Final = "sasl"
 X509: Final = "x509"
-#: Pinot's Java client reads these without any login to find a broker: which one serves which table, and its host and port.
+#: Pinot's Java client reads these without any login to find a broker: which one serves which table, and its host and
+#: port.
 _READABLE: Final = paths.external_view("brokerResource")
 _READABLE_BELOW: Final = f"{paths.PARTICIPANT_CONFIGS}/Broker_"
 _READ_BY_ALL: Final = make_acl("world", "anyone", read=True)
@@ -93,7 +94,9 @@ class ZooKeeperLogin:
         return {"ca": self.ca, "certfile": self.certificate, "keyfile": self.key or self.certificate}
 
     def explain(self, hosts: str, seconds: float) -> Unavailable:
-        """Why no session came about within ``seconds``, as far as one more connection to the first of ``hosts`` tells."""
+        """Why no session came about within ``seconds``, as far as one more connection to the first of
+        ``hosts`` tells.
+        """
         host, _, port = hosts.partition(",")[0].partition("/")[0].rpartition(":")
         try:
             with socket.create_connection((host, int(port)), _LAST_TRY_S) as plain:
@@ -101,19 +104,31 @@ class ZooKeeperLogin:
                     self._context().wrap_socket(plain, server_hostname=host).close()
         except ssl.SSLError as error:
             text = f"ZooKeeper at {hosts} and we do not agree on TLS: {error.reason or error}"
-            return Unavailable(f"{text} (certificate of {host}).", remedy="Check the authorities' file, and that this is its secure port.")
+            return Unavailable(
+                f"{text} (certificate of {host}).",
+                remedy="Check the authorities' file, and that this is its secure port.",
+            )
         except FileNotFoundError as error:
-            return Unavailable(f"A file for TLS to ZooKeeper is missing: {error.filename}.", remedy="Name one that is there.")
+            return Unavailable(
+                f"A file for TLS to ZooKeeper is missing: {error.filename}.", remedy="Name one that is there."
+            )
         except (OSError, ValueError):
-            return Unavailable(f"ZooKeeper at {hosts} did not answer within {seconds:g} s.", remedy="Start it, or correct the address.")
+            return Unavailable(
+                f"ZooKeeper at {hosts} did not answer within {seconds:g} s.", remedy="Start it, or correct the address."
+            )
         if self.scheme == SASL:
-            return Unavailable(f"ZooKeeper at {hosts} refused the login of '{self.user}' by SASL.", remedy="Correct user or password.")
+            return Unavailable(
+                f"ZooKeeper at {hosts} refused the login of '{self.user}' by SASL.", remedy="Correct user or password."
+            )
         return Unavailable(
-            f"ZooKeeper at {hosts} gave no session within {seconds:g} s.", remedy="See its log; it may want TLS, or a certificate."
+            f"ZooKeeper at {hosts} gave no session within {seconds:g} s.",
+            remedy="See its log; it may want TLS, or a certificate.",
         )
 
     def ask_over_tls(self, client: KazooClient, word: bytes) -> str:
-        """What the server to which ``client`` is connected says to a four-letter ``word``; kazoo's ``command`` knows no TLS. OSError."""
+        """What the server to which ``client`` is connected says to a four-letter ``word``; kazoo's ``command`` knows no
+        TLS. OSError.
+        """
         known = client._connection._socket
         with (
             socket.create_connection(known.getpeername()[:2], _LAST_TRY_S) as plain,
@@ -142,7 +157,8 @@ class ZooKeeperLogin:
 
 
 def parse_login(text: str, **tls: Any) -> ZooKeeperLogin:
-    """``digest:USER:PASSWORD``, ``sasl:USER:PASSWORD``, ``x509`` or nothing; ``tls``: the other fields of ZooKeeperLogin.
+    """``digest:USER:PASSWORD``, ``sasl:USER:PASSWORD``, ``x509`` or nothing; ``tls``: the other fields of
+    ZooKeeperLogin.
 
     InvalidInput, which never repeats the text, for anything else.
     """
@@ -151,8 +167,12 @@ def parse_login(text: str, **tls: Any) -> ZooKeeperLogin:
     if text in ("", X509) or (scheme in (DIGEST, SASL) and user and password):
         login = ZooKeeperLogin(scheme, user, password, **tls)
         if login.scheme == X509 and not (login.tls and login.certificate):
-            raise InvalidInput("A login by certificate needs TLS and the file of a certificate.", remedy="Name them, or use a password.")
+            raise InvalidInput(
+                "A login by certificate needs TLS and the file of a certificate.",
+                remedy="Name them, or use a password.",
+            )
         return login
     raise InvalidInput(
-        "A login for ZooKeeper has a form that is not known.", remedy="Use digest:USER:PASSWORD, sasl:USER:PASSWORD (DIGEST-MD5) or x509."
+        "A login for ZooKeeper has a form that is not known.",
+        remedy="Use digest:USER:PASSWORD, sasl:USER:PASSWORD (DIGEST-MD5) or x509.",
     )

@@ -1,8 +1,9 @@
-"""Watches on a ZooKeeper before 3.6, which knows only such as are used up by the first event: each is set anew, and nothing is missed.
+"""Watches on a ZooKeeper before 3.6, which knows only such as are used up by the first event: each is set anew, and
+nothing is missed.
 
-One lies on every document of a table (config, schema, lineage, ideal state, external view), one on each parent of them for tables that come
-and go. What is told is not the event itself but that the stat which setting the watch anew brought back is another one: so a write between
-the event and the new watch is told as well.
+One lies on every document of a table (config, schema, lineage, ideal state, external view), one on each parent of them
+for tables that come and go. What is told is not the event itself but that the stat which setting the watch anew brought
+back is another one: so a write between the event and the new watch is told as well.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class OneShotWatches:
             return subscription
         except KazooException as error:
             subscription.close()
-            raise Unavailable(f"ZooKeeper refused to watch {prefix}: {type(error).__name__}.", remedy="See ZooKeeper's log.") from error
+            raise Unavailable(
+                f"ZooKeeper refused to watch {prefix}: {type(error).__name__}.", remedy="See ZooKeeper's log."
+            ) from error
         self._dispatcher.doubt(subscription)
         return subscription
 
@@ -65,7 +68,9 @@ class OneShotWatches:
         self._dispatcher.close()
 
     def reconnected(self) -> None:
-        """The server knows no watch any more: set all again, then have everybody look at everything. On kazoo's thread."""
+        """The server knows no watch any more: set all again, then have everybody look at everything. On
+        kazoo's thread.
+        """
         self._is_set.clear()
         if self._dispatcher.prefixes():
             threading.Thread(target=self._set_again, name="one-shot-watches", daemon=True).start()
@@ -119,7 +124,9 @@ class OneShotWatches:
         return now != before
 
     def _set(self, parents: Iterable[str]) -> None:
-        """Set the watches of these parents and of all that is below them, and remember how it stands; some requests at a time."""
+        """Set the watches of these parents and of all that is below them, and remember how it stands; some requests at
+        a time.
+        """
         for parent in parents:
             below = [f"{parent}/{name}" for name in self._children(parent)]
             for start in range(0, len(below), _TOGETHER):
@@ -147,7 +154,9 @@ class OneShotWatches:
         except LOST:
             return  # they are set when the connection is back once more
         except KazooException as error:
-            log.warning("Watches could not be set again: %s", type(error).__name__)  # whoever looks now meets the reason
+            log.warning(
+                "Watches could not be set again: %s", type(error).__name__
+            )  # whoever looks now meets the reason
         self._dispatcher.publish_doubt()
 
 

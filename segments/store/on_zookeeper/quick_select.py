@@ -1,6 +1,8 @@
-"""kazoo's threads with a quick ``select``: its own makes and closes an epoll object for every single read and write of the socket.
+"""kazoo's threads with a quick ``select``: its own makes and closes an epoll object for every single read and write of
+the socket.
 
-That is a third of what a request to ZooKeeper costs in Python, and it is spent under the interpreter's lock, in the way of everybody else.
+That is a third of what a request to ZooKeeper costs in Python, and it is spent under the interpreter's lock, in the way
+of everybody else.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ class QuickHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo s
     def select(
         self, rlist: Sequence[Any], wlist: Sequence[Any], xlist: Sequence[Any], timeout: float | None = None
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        """As ``select.select`` without its limit of 1,024 file descriptors; ``xlist`` is not looked at, as in kazoo's own."""
+        """As ``select.select`` without its limit of 1,024 file descriptors; ``xlist`` is not looked at, as in kazoo's
+        own.
+        """
         poll, reading, writing = select.poll(), {_fd(f): f for f in rlist}, {_fd(f): f for f in wlist}
         for fd in {*reading, *writing}:
             poll.register(fd, (select.POLLIN if fd in reading else 0) | (select.POLLOUT if fd in writing else 0))

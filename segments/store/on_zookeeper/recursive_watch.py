@@ -1,8 +1,9 @@
 """Persistent recursive watches (ZooKeeper 3.6+) for kazoo 2.11, which knows one-shot watches only.
 
-One such watch reports every create, write and delete at and below a path, in order and without gaps, until the connection ends;
-a watch per znode would cost a read of each. kazoo needs three things added: the request, the request that ends it, and a reader of
-events that asks no table of one-shot watches. The server forgets the watch with the connection: whoever added it adds it again.
+One such watch reports every create, write and delete at and below a path, in order and without gaps, until the
+connection ends; a watch per znode would cost a read of each. kazoo needs three things added: the request, the request
+that ends it, and a reader of events that asks no table of one-shot watches. The server forgets the watch with the
+connection: whoever added it adds it again.
 """
 
 from __future__ import annotations
@@ -67,8 +68,9 @@ class _WatchingConnection(ConnectionHandler):  # type: ignore[misc] # kazoo ship
 
 
 def report_events(client: KazooClient, on_event: Callable[[str], None], sasl: dict[str, str] | None = None) -> None:
-    """Call ``on_event`` with the full path of every event, on kazoo's reading thread: hand it over, never block. Before ``start``.
-    ``sasl``: options of its login."""
+    """Call ``on_event`` with the full path of every event, on kazoo's reading thread: hand it over, never block. Before
+    ``start``. ``sasl``: options of its login.
+    """
     client._connection = _WatchingConnection(client, on_event, sasl)
 
 

@@ -32,7 +32,9 @@ _REPLY_S = 60.0
 
 
 def settle(results: Sequence[Any], *fine: type[Exception]) -> list[Any]:
-    """Await all replies; None where the error is one of ``fine``, else the first error is raised after all have come."""
+    """Await all replies; None where the error is one of ``fine``, else the first error is raised after
+    all have come.
+    """
     settled, errors = [], []
     for result in results:
         try:

@@ -1,4 +1,6 @@
-"""Creates what a fresh Helix/Pinot cluster has in ZooKeeper, so that real Pinot parts would feel at home (storage-zk.md 1.1, 1.10)."""
+"""Creates what a fresh Helix/Pinot cluster has in ZooKeeper, so that real Pinot parts would feel at home (storage-zk.md
+1.1, 1.10).
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ _CLUSTER_SETTINGS = {
 
 
 def ensure_cluster(store: Store, cluster: str) -> None:
-    """Create what is missing, touch nothing that exists. Safe to run at every start and by several processes at once."""
+    """Create what is missing, touch nothing that exists. Safe to run at every start and by several
+    processes at once.
+    """
     for path, found in zip(_PARENTS, store.get_many(_PARENTS), strict=True):
         if found is None:
             _create_if_missing(store, path, None)
@@ -66,7 +70,14 @@ def ensure_cluster(store: Store, cluster: str) -> None:
 def segment_state_model() -> ZNRecord:
     """States and ranked transitions of a segment on a server."""
     removals = ("CONSUMING-DROPPED", "ONLINE-DROPPED", "OFFLINE-DROPPED")
-    ranked = (*removals, "CONSUMING-OFFLINE", "ONLINE-OFFLINE", "OFFLINE-CONSUMING", "OFFLINE-ONLINE", "CONSUMING-ONLINE")
+    ranked = (
+        *removals,
+        "CONSUMING-OFFLINE",
+        "ONLINE-OFFLINE",
+        "OFFLINE-CONSUMING",
+        "OFFLINE-ONLINE",
+        "CONSUMING-ONLINE",
+    )
     counts = {"ONLINE": "R", "CONSUMING": "R", "OFFLINE": "-1", "DROPPED": "-1"}
     hops = {
         "ONLINE": {"OFFLINE": "OFFLINE", "DROPPED": "DROPPED", "CONSUMING": "OFFLINE"},

@@ -1,4 +1,6 @@
-"""Ranges of a stream that were gone before they were read, kept per table so that nobody has to guess where rows are missing."""
+"""Ranges of a stream that were gone before they were read, kept per table so that nobody has to guess where rows are
+missing.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ KEPT: Final = 200
 
 @dataclass(frozen=True)
 class DataLoss:
-    """Rows [start, end) of a partition; ``segment`` is the one that went on behind the gap, ``at_ms`` when it was noticed."""
+    """Rows [start, end) of a partition; ``segment`` is the one that went on behind the gap, ``at_ms`` when it was
+    noticed.
+    """
 
     partition: int
     start: str
@@ -38,7 +42,9 @@ def record_data_loss(store: Store, table: str, losses: Sequence[DataLoss]) -> No
 
 
 def data_loss_write(store: Store, table: str, losses: Sequence[DataLoss]) -> list[Write]:
-    """The conditional write that puts these losses on record, for the transaction that goes on behind the gap; [] without any."""
+    """The conditional write that puts these losses on record, for the transaction that goes on behind the gap; []
+    without any.
+    """
     if not losses:
         return []
     path = paths.data_loss(table)
@@ -64,5 +70,9 @@ def _with(node: Versioned | None, table: str, losses: Sequence[DataLoss]) -> ZNR
 
 def _fields(loss: DataLoss) -> dict[str, str]:
     return {
-        "partition": str(loss.partition), "from": loss.start, "to": loss.end, "segment": loss.segment, "atMs": str(loss.at_ms),
-    }  # fmt: skip
+        "partition": str(loss.partition),
+        "from": loss.start,
+        "to": loss.end,
+        "segment": loss.segment,
+        "atMs": str(loss.at_ms),
+    }

@@ -76,13 +76,16 @@ class Membership:
         self._has_left = True
 
     def announce(self) -> None:
-        """Make the ephemeral node in the present session. StateConflict when another live process has the name and keeps it."""
+        """Make the ephemeral node in the present session. StateConflict when another live process has the name and
+        keeps it.
+        """
         with self._lock:
             deadline = time.monotonic() + self._patience_s
             while not self._has_left and not self._try_announce():
                 if time.monotonic() >= deadline:
                     raise StateConflict(
-                        f"Instance {self.instance} is alive in another process.", remedy="Stop that process, or take another port."
+                        f"Instance {self.instance} is alive in another process.",
+                        remedy="Stop that process, or take another port.",
                     )
                 time.sleep(0.1)
 
@@ -115,7 +118,9 @@ class Membership:
         return True
 
     def _is_stale(self, found: Versioned) -> bool:
-        """True when the node is left from an older session of this process, or of a process of this host that is gone."""
+        """True when the node is left from an older session of this process, or of a process of this host
+        that is gone.
+        """
         process = found.record.simple.get("LIVE_INSTANCE", "") if found.record else ""
         pid, _, host = process.partition("@")
         if process == self._process:
@@ -134,13 +139,15 @@ def join(
     patience_s: float = 15.0,
     **fields: str,
 ) -> Membership:
-    """Register the instance and announce it as live: its PARTICIPANT config, its folders, and its ephemeral LIVEINSTANCES node.
+    """Register the instance and announce it as live: its PARTICIPANT config, its folders, and its ephemeral
+    LIVEINSTANCES node.
 
-    Host, port and ``fields`` such as ``adminPort`` are set in the config; the rest of an existing one is kept, also its tags, which an
-    operator may have given: ``tags`` are for an instance that has none.
+    Host, port and ``fields`` such as ``adminPort`` are set in the config; the rest of an existing one is kept, also its
+    tags, which an operator may have given: ``tags`` are for an instance that has none.
 
-    ``process`` is pid@host of the caller, this process's by default. A node of an older session is replaced when its process is this
-    one or is dead, else waited for: ``patience_s`` (seconds) should exceed the session timeout. StateConflict when it stays.
+    ``process`` is pid@host of the caller, this process's by default. A node of an older session is replaced when its
+    process is this one or is dead, else waited for: ``patience_s`` (seconds) should exceed the session timeout.
+    StateConflict when it stays.
     """
 
     def decide(found: Versioned | None) -> ZNRecord:
@@ -179,12 +186,16 @@ def instance_configs(store: Store) -> dict[str, InstanceConfig]:
     names = store.children(paths.PARTICIPANT_CONFIGS)
     found = store.get_many([paths.participant(name) for name in names])
     return {
-        name: parse_config(node.record) for name, node in zip(names, found, strict=True) if node is not None and node.record is not None
+        name: parse_config(node.record)
+        for name, node in zip(names, found, strict=True)
+        if node is not None and node.record is not None
     }
 
 
 def parse_config(record: ZNRecord) -> InstanceConfig:
-    """The record of ``CONFIGS/PARTICIPANT`` as a value; a missing or malformed port counts as the default (admin) or 0."""
+    """The record of ``CONFIGS/PARTICIPANT`` as a value; a missing or malformed port counts as the
+    default (admin) or 0.
+    """
     simple = record.simple
     return InstanceConfig(
         instance=record.id,
@@ -198,7 +209,9 @@ def parse_config(record: ZNRecord) -> InstanceConfig:
 
 
 def _is_enabled(record: ZNRecord) -> bool:
-    """``HELIX_ENABLED`` decides where it is set; else the last instance operation, when there is one, must be ENABLE."""
+    """``HELIX_ENABLED`` decides where it is set; else the last instance operation, when there is one,
+    must be ENABLE.
+    """
     flag = record.simple.get("HELIX_ENABLED")
     if flag is not None:
         return flag.lower() != "false"
@@ -221,7 +234,12 @@ def _session_of(node: Versioned) -> str:
 def _live_record(instance: str, session: str, process: str) -> ZNRecord:
     return ZNRecord(
         instance,
-        {"SESSION_ID": session, "HELIX_VERSION": _HELIX_VERSION, "LIVE_INSTANCE": process, "CURRENT_TASK_THREAD_POOL_SIZE": "40"},
+        {
+            "SESSION_ID": session,
+            "HELIX_VERSION": _HELIX_VERSION,
+            "LIVE_INSTANCE": process,
+            "CURRENT_TASK_THREAD_POOL_SIZE": "40",
+        },
     )
 
 

@@ -63,8 +63,8 @@ def send(
 ) -> str:
     """Put a message into the instance's queue; returns its id. ``session`` is the receiver's live session, or ``*``.
 
-    ``fields`` and ``lists`` are the extra simple and list fields of the subtype. Raises what ``Store.create`` raises: on OutcomeUnknown
-    the message may have been sent (receivers must bear repeats).
+    ``fields`` and ``lists`` are the extra simple and list fields of the subtype. Raises what ``Store.create`` raises:
+    on OutcomeUnknown the message may have been sent (receivers must bear repeats).
     """
     message_id = new_id()
     simple = {
@@ -95,7 +95,8 @@ def read(store: Store, instance: str) -> list[Message]:
     names = [f"{folder}/{name}" for name in store.children(folder)]
     found = zip(names, _read_all(store, names), strict=True)
     return sorted(
-        (_parse(path, record) for path, record in found if record is not None), key=lambda message: (message.created_ms, message.id)
+        (_parse(path, record) for path, record in found if record is not None),
+        key=lambda message: (message.created_ms, message.id),
     )
 
 

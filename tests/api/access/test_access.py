@@ -20,7 +20,15 @@ def test_nothing_but_health_is_open_to_strangers(cluster: ApiCluster) -> None:
     stranger = Client()
     assert stranger.get("/health").content == b"OK"
     assert stranger.get("/health/liveness").status_code == 200
-    for path in ("/tables", "/query/sql?sql=select+1", "/metrics", "/version", "/api/v1/audit", "/api/schema/", "/segments/t/s"):
+    for path in (
+        "/tables",
+        "/query/sql?sql=select+1",
+        "/metrics",
+        "/version",
+        "/api/v1/audit",
+        "/api/schema/",
+        "/segments/t/s",
+    ):
         answer = stranger.get(path)
         assert answer.status_code == 401, path
         assert answer["WWW-Authenticate"].startswith("Basic")
@@ -51,7 +59,9 @@ def test_a_refusal_is_on_record_but_a_flood_is_not(cluster: ApiCluster, monkeypa
     assert (event.actor, event.target) == ("reader", "/tables/t")
 
 
-def test_a_password_is_checked_once_a_minute_but_a_change_counts_at_once(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_is_checked_once_a_minute_but_a_change_counts_at_once(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checks: list[str] = []
     check = User.check_password
     monkeypatch.setattr(User, "check_password", lambda self, raw: checks.append(raw) or check(self, raw))
@@ -68,7 +78,9 @@ def test_a_password_is_checked_once_a_minute_but_a_change_counts_at_once(cluster
     assert changed.get("/tables").status_code == 401
 
 
-def test_a_wrong_password_is_on_record_with_the_user_it_was_tried_for(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_password_is_on_record_with_the_user_it_was_tried_for(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(refusals, "_window", refusals.Window())
     cluster.as_user("ann", password="the right secret")
     for name in ("ann", "a secret typed into the wrong field"):
@@ -124,7 +136,9 @@ def test_a_session_needs_a_csrf_token_and_changes_nothing_by_get(cluster: ApiClu
     assert tasks == []
 
 
-def test_a_fault_of_ours_is_500_with_an_id_and_no_traceback(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+def test_a_fault_of_ours_is_500_with_an_id_and_no_traceback(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("secret detail")
 
@@ -150,16 +164,24 @@ def test_readiness_tells_which_part_is_down(cluster: ApiCluster, monkeypatch: py
     assert [name for name, part in answer.json()["parts"].items() if not part["ok"]] == ["redis"]
 
 
-def test_metrics_are_for_readers_unless_a_setting_opens_them(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_are_for_readers_unless_a_setting_opens_them(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert b"python_info" in cluster.as_user("reader").get("/metrics").content
     monkeypatch.setattr(wiring, "is_metrics_open", lambda: True)
     assert Client().get("/metrics").status_code == 200
 
 
-def test_the_openapi_document_names_every_path_without_a_warning(cluster: ApiCluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_openapi_document_names_every_path_without_a_warning(
+    cluster: ApiCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
     body = cluster.http.get("/api/schema/?format=json").json()
-    assert {"/segments/{table}/startReplaceSegments", "/v2/segments", "/api/v1/audit", "/query/sql"} <= set(body["paths"])
-    assert "forceCleanup" in {p["name"] for p in body["paths"]["/segments/{table}/startReplaceSegments"]["post"]["parameters"]}
+    assert {"/segments/{table}/startReplaceSegments", "/v2/segments", "/api/v1/audit", "/query/sql"} <= set(
+        body["paths"]
+    )
+    assert "forceCleanup" in {
+        p["name"] for p in body["paths"]["/segments/{table}/startReplaceSegments"]["post"]["parameters"]
+    }
     assert capsys.readouterr().err == ""
 
 

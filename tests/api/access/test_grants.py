@@ -1,4 +1,6 @@
-"""Rights for tables by pattern: what a grant opens and what it does not, by user and by group, on every kind of path."""
+"""Rights for tables by pattern: what a grant opens and what it does not, by user and by group, on every
+kind of path.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ def ann(cluster: ApiCluster) -> Client:
 
 
 def start(client: Client, table: str) -> int:
-    return int(client.post(f"/segments/{table}/startReplaceSegments?type=OFFLINE", {"segmentsTo": ["new"]}, JSON).status_code)
+    return int(
+        client.post(f"/segments/{table}/startReplaceSegments?type=OFFLINE", {"segmentsTo": ["new"]}, JSON).status_code
+    )
 
 
 def test_a_path_that_names_a_table_asks_for_that_table(cluster: ApiCluster, ann: Client) -> None:
@@ -91,7 +95,12 @@ def test_a_path_that_names_a_table_asks_for_that_table(cluster: ApiCluster, ann:
     assert ann.delete("/tables/t").status_code == 403
     assert ann.get("/tables/u").status_code == 200
     assert ann.put("/instances/Server_127.0.0.1_8098/state?state=disable").status_code == 403
-    assert ann.post("/clusters/pinotadmin/segments/u/startReplaceSegments?type=OFFLINE", {"segmentsTo": ["x"]}, JSON).status_code == 403
+    assert (
+        ann.post(
+            "/clusters/pinotadmin/segments/u/startReplaceSegments?type=OFFLINE", {"segmentsTo": ["x"]}, JSON
+        ).status_code
+        == 403
+    )
 
 
 def test_a_table_in_the_body_is_the_table(cluster: ApiCluster, ann: Client) -> None:
@@ -122,7 +131,11 @@ def test_a_push_asks_for_the_table_of_its_specification(cluster: ApiCluster, ann
         "recordReaderSpec": {"dataFormat": "csv"},
     }
     assert ann.post("/api/v1/pushes", spec, JSON).status_code == 403
-    assert ann.post("/api/v1/pushes", {**spec, "tableSpec": {"tableName": "t"}}, JSON).json()["error"].startswith("'inputDirURI'")
+    assert (
+        ann.post("/api/v1/pushes", {**spec, "tableSpec": {"tableName": "t"}}, JSON)
+        .json()["error"]
+        .startswith("'inputDirURI'")
+    )
     assert ann.post("/api/v1/pushes", {**spec, "jobType": "odd"}, JSON).status_code == 400
     assert cluster.as_user("nobody").post("/api/v1/pushes", {**spec, "jobType": "odd"}, JSON).status_code == 403
 

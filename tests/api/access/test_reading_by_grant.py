@@ -61,15 +61,25 @@ def test_any_right_for_a_table_includes_reading_it_and_reading_includes_no_other
     ann = User.objects.create_user("ann")
     for tables, right in (("r_*", "read"), ("o_*", "operate"), ("a_*", "administer")):
         grant("ann", tables, right, "prod")
-    assert [has_right(ann, "read", "prod", t) for t in ("r_1", "o_1_OFFLINE", "a_1", "x", None)] == [True, True, True, False, False]
+    assert [has_right(ann, "read", "prod", t) for t in ("r_1", "o_1_OFFLINE", "a_1", "x", None)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert not has_right(ann, "read", "test", "r_1")
     assert not has_right(ann, "operate", "prod", "r_1")
     assert sorted(read_grants(ann) or []) == [("prod", "a_*"), ("prod", "o_*"), ("prod", "r_*")]
 
 
-@pytest.mark.parametrize(("permission", "reads"), [("read", True), ("operate", True), ("administer", True), ("view_table", False)])
+@pytest.mark.parametrize(
+    ("permission", "reads"), [("read", True), ("operate", True), ("administer", True), ("view_table", False)]
+)
 @pytest.mark.django_db
-def test_a_permission_for_the_whole_installation_includes_reading_all(restricted: None, permission: str, reads: bool) -> None:
+def test_a_permission_for_the_whole_installation_includes_reading_all(
+    restricted: None, permission: str, reads: bool
+) -> None:
     from django.contrib.auth.models import Permission
 
     ann = User.objects.create_user("ann")
@@ -89,7 +99,13 @@ def test_lists_name_only_what_may_be_read(cluster: ApiCluster, ann: Client) -> N
     assert ann.get("/tables").json() == {"tables": ["t"]}
     assert ann.get("/tables?type=OFFLINE").json() == {"tables": ["t_OFFLINE"]}
     assert ann.get("/schemas").json() == ["t"]
-    for path in ("/brokers", "/v2/brokers", "/brokers/tables", "/tables/livebrokers", "/tables/livebrokers?tables=hidden_OFFLINE"):
+    for path in (
+        "/brokers",
+        "/v2/brokers",
+        "/brokers/tables",
+        "/tables/livebrokers",
+        "/tables/livebrokers?tables=hidden_OFFLINE",
+    ):
         answer = ann.get(path)
         assert answer.status_code == 200
         assert b"hidden" not in answer.content
@@ -100,21 +116,46 @@ def test_lists_name_only_what_may_be_read(cluster: ApiCluster, ann: Client) -> N
 @pytest.mark.parametrize(
     "path",
     [
-        "/tables/hidden", "/tables/hidden/size", "/tables/hidden/metadata?type=OFFLINE", "/tables/hidden/externalview", "/schemas/hidden",
-        "/tables/hidden/schema", "/tables/hidden/state", "/segments/hidden", "/segments/hidden/zkmetadata?type=OFFLINE",
-        "/segments/hidden/crc", "/segments/hidden/servers", "/segments/hidden/lineage?type=OFFLINE", "/segments/hidden/s",
-        "/segments/hidden/s/metadata", "/segments/hidden/select", "/brokers/tables/hidden", "/tables/hidden/livebrokers",
-        "/tables/hidden/pauseStatus", "/tables/hidden/consumingSegmentsInfo", "/api/v1/tables/hidden/checks",
-        "/api/v1/tables/hidden/lag", "/api/v1/tables/hidden/consumers", "/api/v1/tables/hidden/dataLosses",
-        "/api/v1/segments/hidden/deleted", "/api/v1/segments/hidden/deletions", "/api/v1/lineage/hidden/diff?from=current",
-        "/api/v1/lineage/hidden/e/explain", "/api/v1/tables/hidden/lineage/e/preview", "/metrics", "/api/v1/tasks", "/health/clusters",
+        "/tables/hidden",
+        "/tables/hidden/size",
+        "/tables/hidden/metadata?type=OFFLINE",
+        "/tables/hidden/externalview",
+        "/schemas/hidden",
+        "/tables/hidden/schema",
+        "/tables/hidden/state",
+        "/segments/hidden",
+        "/segments/hidden/zkmetadata?type=OFFLINE",
+        "/segments/hidden/crc",
+        "/segments/hidden/servers",
+        "/segments/hidden/lineage?type=OFFLINE",
+        "/segments/hidden/s",
+        "/segments/hidden/s/metadata",
+        "/segments/hidden/select",
+        "/brokers/tables/hidden",
+        "/tables/hidden/livebrokers",
+        "/tables/hidden/pauseStatus",
+        "/tables/hidden/consumingSegmentsInfo",
+        "/api/v1/tables/hidden/checks",
+        "/api/v1/tables/hidden/lag",
+        "/api/v1/tables/hidden/consumers",
+        "/api/v1/tables/hidden/dataLosses",
+        "/api/v1/segments/hidden/deleted",
+        "/api/v1/segments/hidden/deletions",
+        "/api/v1/lineage/hidden/diff?from=current",
+        "/api/v1/lineage/hidden/e/explain",
+        "/api/v1/tables/hidden/lineage/e/preview",
+        "/metrics",
+        "/api/v1/tasks",
+        "/health/clusters",
     ],
-)  # fmt: skip
+)
 def test_nothing_of_another_table_or_of_all_of_them_is_answered(ann: Client, path: str) -> None:
     assert ann.get(path).status_code == 403
 
 
-@pytest.mark.parametrize("path", ["/version", "/instances", "/cluster/configs", "/periodictask/names", "/api/schema/", "/api/docs/"])
+@pytest.mark.parametrize(
+    "path", ["/version", "/instances", "/cluster/configs", "/periodictask/names", "/api/schema/", "/api/docs/"]
+)
 def test_what_tells_of_no_table_stays_readable(ann: Client, path: str) -> None:
     assert ann.get(path).status_code == 200
 
@@ -127,26 +168,41 @@ def test_checking_a_config_takes_the_right_to_read_its_table(ann: Client) -> Non
 @pytest.mark.parametrize(
     ("sql", "status"),
     [
-        ("select * from t", 200), ('select 1 from "t_OFFLINE" limit 1', 200), ("no sql at all", 200), ("select 1 from db.t", 200),
+        ("select * from t", 200), ('select 1 from "t_OFFLINE" limit 1', 200),
+        ("no sql at all", 200), ("select 1 from db.t", 200),
         ("select * from hidden", 403), ("select * from hidden_OFFLINE", 403), ("select * from missing", 403),
         ("select 1 from t.hidden", 403),
         ("set a=1; select * from hidden", 403), ("select * from hidden option(a=1)", 403),
         ("/* t */ select * from hidden -- t", 403),
     ],
 )  # fmt: skip
-def test_a_query_takes_the_right_for_its_table_on_every_way_in(cluster: ApiCluster, ann: Client, sql: str, status: int) -> None:
+def test_a_query_takes_the_right_for_its_table_on_every_way_in(
+    cluster: ApiCluster, ann: Client, sql: str, status: int
+) -> None:
     assert ann.post("/query/sql", {"sql": sql}, "application/json").status_code == status
     assert ann.get("/sql", {"sql": sql}).status_code == status
     body = json.dumps({"sql": sql}).encode()
-    headers = [(b"authorization", basic("ann", "a long enough secret").encode()), (b"host", b"testserver"), (b"content-length", b"1")]
-    scope = {"method": "POST", "path": "/query/sql", "headers": headers, "client": ("127.0.0.1", 1), "query_string": b""}
+    headers = [
+        (b"authorization", basic("ann", "a long enough secret").encode()),
+        (b"host", b"testserver"),
+        (b"content-length", b"1"),
+    ]
+    scope = {
+        "method": "POST",
+        "path": "/query/sql",
+        "headers": headers,
+        "client": ("127.0.0.1", 1),
+        "query_string": b"",
+    }
     answer = direct.answer(scope, body)
     assert answer is not None
     assert answer.status == status
     assert cluster.http.post("/query/sql", {"sql": sql}, "application/json").status_code == 200
 
 
-def test_a_query_costs_no_more_reads_of_the_database_unless_reading_is_restricted(cluster: ApiCluster, settings: Any) -> None:
+def test_a_query_costs_no_more_reads_of_the_database_unless_reading_is_restricted(
+    cluster: ApiCluster, settings: Any
+) -> None:
     cluster.create("t")
     client = cluster.as_user("ann")
     client.post("/query/sql", {"sql": "select * from t"}, "application/json")
@@ -168,7 +224,12 @@ def test_audit_shows_events_of_readable_tables_and_ones_own(cluster: ApiCluster,
     ):  # fmt: skip
         AuditEvent.objects.create(actor=actor, action=action, target=target, cluster=OWN, reason="mark")
     found = {(e["action"], e["target"]) for e in ann.get("/api/v1/audit").json()["events"] if e["reason"] == "mark"}
-    assert found == {("updateTable", "t_OFFLINE"), ("x", "t_OFFLINE/seg"), ("access", "/tables/hidden"), ("createSchema", "t")}
+    assert found == {
+        ("updateTable", "t_OFFLINE"),
+        ("x", "t_OFFLINE/seg"),
+        ("access", "/tables/hidden"),
+        ("createSchema", "t"),
+    }
 
 
 def test_pushes_are_listed_and_shown_to_readers_of_their_table(ann: Client) -> None:
@@ -210,11 +271,17 @@ def test_every_table_of_a_query_to_a_pinot_is_known(sql: str, tables: set[str]) 
 @pytest.mark.parametrize(
     "sql",
     [
-        "select lookup('dim','v','k',x) from t", "select x from t where in_subquery(x, 'select id_set(y) from hidden') = 1",
-        "select x /* /* */ from hid -- */ from t", "select ' option(' || f(x) || 'z from hidden -- ' from t", "select 1 from t // x",
-        "explain plan for select * from t", "show tables", "select * from table(f(1))", "select 1 from t; select 1 from hidden",
+        "select lookup('dim','v','k',x) from t",
+        "select x from t where in_subquery(x, 'select id_set(y) from hidden') = 1",
+        "select x /* /* */ from hid -- */ from t",
+        "select ' option(' || f(x) || 'z from hidden -- ' from t",
+        "select 1 from t // x",
+        "explain plan for select * from t",
+        "show tables",
+        "select * from table(f(1))",
+        "select 1 from t; select 1 from hidden",
     ],
-)  # fmt: skip
+)
 def test_a_query_to_a_pinot_of_which_that_can_not_be_told_is_refused_to_those_who_may_not_read_all(
     cluster: ApiCluster, restricted: None, sql: str
 ) -> None:
@@ -226,7 +293,9 @@ def test_a_query_to_a_pinot_of_which_that_can_not_be_told_is_refused_to_those_wh
         require_query_rights(ann, "prod", sql, {}, is_foreign=True)
 
 
-def test_a_pinot_may_take_names_in_any_case_so_all_that_may_be_meant_count(cluster: ApiCluster, restricted: None) -> None:
+def test_a_pinot_may_take_names_in_any_case_so_all_that_may_be_meant_count(
+    cluster: ApiCluster, restricted: None
+) -> None:
     prod = Cluster.objects.create(name="prod", kind="pinot")
     for raw in ("secret", "Sales"):
         Table.objects.create(cluster=prod, name=f"{raw}_OFFLINE", raw_name=raw, type="OFFLINE")
@@ -238,20 +307,33 @@ def test_a_pinot_may_take_names_in_any_case_so_all_that_may_be_meant_count(clust
 
     ask("select * from Sales")
     ask("with S as (select * from Sales) select * from S")
-    for sql in ("select * from SECRET", "with SECRET as (select * from SECRET) select * from SECRET", "set database='x'; select 1 from S"):
+    for sql in (
+        "select * from SECRET",
+        "with SECRET as (select * from SECRET) select * from SECRET",
+        "set database='x'; select 1 from S",
+    ):
         with pytest.raises(Forbidden):
             ask(sql)
     with pytest.raises(Forbidden):
         ask("select 1 from Sales", database="other")
 
 
-def test_paths_that_are_passed_on_to_a_pinot_take_the_right_for_their_table(cluster: ApiCluster, restricted: None) -> None:
+def test_paths_that_are_passed_on_to_a_pinot_take_the_right_for_their_table(
+    cluster: ApiCluster, restricted: None
+) -> None:
     with real_pinot(cluster):
         client = cluster.as_user("ann")
         grant("ann", "t", cluster="prod")
         assert client.get("/clusters/prod/tables/t").status_code == 200
         assert client.get("/clusters/prod/tables").json() == {"tables": []}
         assert client.get("/clusters/prod/schemas").json() == []
-        for path in ("tables/hidden", "segments/hidden", "tableConfigs/hidden", "debug/tables/t", "tasks/tasktypes", "tables/t?database=x"):
+        for path in (
+            "tables/hidden",
+            "segments/hidden",
+            "tableConfigs/hidden",
+            "debug/tables/t",
+            "tasks/tasktypes",
+            "tables/t?database=x",
+        ):
             assert client.get(f"/clusters/prod/{path}").status_code == 403
         assert client.get("/clusters/prod/tables/t", headers={"Database": "x"}).status_code == 403

@@ -1,4 +1,6 @@
-"""Secrets of table configs over REST: masked in every answer, kept when the masked config comes back, revealed on record only."""
+"""Secrets of table configs over REST: masked in every answer, kept when the masked config comes back, revealed on
+record only.
+"""
 
 from __future__ import annotations
 
@@ -191,11 +193,17 @@ def pinot(cluster: ApiCluster) -> Iterator[RealPinot]:
         yield found
 
 
-CONFIG = {"tableName": "t_OFFLINE", "tableType": "OFFLINE", "tableIndexConfig": {"streamConfigs": {"a.password": "hidden", "url": "x:1"}}}
+CONFIG = {
+    "tableName": "t_OFFLINE",
+    "tableType": "OFFLINE",
+    "tableIndexConfig": {"streamConfigs": {"a.password": "hidden", "url": "x:1"}},
+}
 SHOWN = {**CONFIG, "tableIndexConfig": {"streamConfigs": {"a.password": MASK, "url": "x:1"}}}
 
 
-@pytest.mark.parametrize("path", ["tables/t", "tableConfigs/t", "tables/t/anything", "tasks/task/x/config", "debug/tables/t"])
+@pytest.mark.parametrize(
+    "path", ["tables/t", "tableConfigs/t", "tables/t/anything", "tasks/task/x/config", "debug/tables/t"]
+)
 def test_answers_of_a_pinot_are_masked(cluster: ApiCluster, pinot: RealPinot, path: str) -> None:
     pinot.answer = lambda _: httpx.Response(200, json={"OFFLINE": CONFIG, "n": 1})
     answer = cluster.http.get(f"/clusters/prod/{path}")
@@ -216,9 +224,15 @@ def test_an_answer_that_is_too_large_to_be_masked_is_not_passed_on(cluster: ApiC
     assert b"hidden" not in answer.content
 
 
-@pytest.mark.parametrize(("method", "path"), [("put", "tableConfigs/t"), ("post", "tableConfigs"), ("post", "tableConfigs/validate")])
-def test_what_is_sent_to_a_pinot_masked_arrives_with_its_secrets(cluster: ApiCluster, pinot: RealPinot, method: str, path: str) -> None:
-    pinot.answer = lambda seen: httpx.Response(200, json={"OFFLINE": CONFIG} if seen.method == "GET" else {"status": "ok"})
+@pytest.mark.parametrize(
+    ("method", "path"), [("put", "tableConfigs/t"), ("post", "tableConfigs"), ("post", "tableConfigs/validate")]
+)
+def test_what_is_sent_to_a_pinot_masked_arrives_with_its_secrets(
+    cluster: ApiCluster, pinot: RealPinot, method: str, path: str
+) -> None:
+    pinot.answer = lambda seen: httpx.Response(
+        200, json={"OFFLINE": CONFIG} if seen.method == "GET" else {"status": "ok"}
+    )
     call = getattr(cluster.http, method)
     answer = call(f"/clusters/prod/{path}", {"tableName": "t", "offline": SHOWN}, JSON)
     assert answer.status_code == 200, answer.content
@@ -229,8 +243,12 @@ def test_what_is_sent_to_a_pinot_masked_arrives_with_its_secrets(cluster: ApiClu
     assert call(f"/clusters/prod/{path}", {"tableName": "t", "offline": SHOWN}, JSON).status_code == 400
 
 
-def test_masks_of_a_large_body_do_not_overwrite_the_secrets_of_a_pinot(cluster: ApiCluster, pinot: RealPinot, settings: Any) -> None:
-    pinot.answer = lambda seen: httpx.Response(200, json={"OFFLINE": CONFIG} if seen.method == "GET" else {"status": "ok"})
+def test_masks_of_a_large_body_do_not_overwrite_the_secrets_of_a_pinot(
+    cluster: ApiCluster, pinot: RealPinot, settings: Any
+) -> None:
+    pinot.answer = lambda seen: httpx.Response(
+        200, json={"OFFLINE": CONFIG} if seen.method == "GET" else {"status": "ok"}
+    )
     body = {"tableName": "t", "offline": SHOWN, "schema": {"note": "x" * (2 << 20)}}
     assert cluster.http.put("/clusters/prod/tableConfigs/t", body, JSON).status_code == 200
     assert json.loads(pinot.seen[-1].body)["offline"] == CONFIG
@@ -241,12 +259,16 @@ def test_masks_of_a_large_body_do_not_overwrite_the_secrets_of_a_pinot(cluster: 
     assert len(pinot.seen) == before
 
 
-def test_a_mask_elsewhere_is_refused_before_it_replaces_a_secret_of_a_pinot(cluster: ApiCluster, pinot: RealPinot) -> None:
+def test_a_mask_elsewhere_is_refused_before_it_replaces_a_secret_of_a_pinot(
+    cluster: ApiCluster, pinot: RealPinot
+) -> None:
     assert cluster.http.put("/clusters/prod/users/ann", {"password": MASK}, JSON).status_code == 400
     assert pinot.seen == []
 
 
-def test_changing_a_table_of_a_pinot_keeps_its_secrets_and_no_refusal_tells_them(cluster: ApiCluster, pinot: RealPinot) -> None:
+def test_changing_a_table_of_a_pinot_keeps_its_secrets_and_no_refusal_tells_them(
+    cluster: ApiCluster, pinot: RealPinot
+) -> None:
     def answer(seen: httpx.Request) -> httpx.Response:
         if seen.method == "GET":
             return httpx.Response(200, json={"OFFLINE": CONFIG})

@@ -35,8 +35,13 @@ def test_tasks_and_schedules_are_told_as_far_as_the_controller_does(cluster: Api
     body = cluster.http.get("/clusters/prod/api/v1/tasks").json()
     (purge,) = body["types"]
     assert purge == {
-        "name": "PurgeTask", "queue": "STOPPED", "counts": {"COMPLETED": 1}, "tasks": {"T_1": "COMPLETED"}, "tables": [], "has_queue": True,
-    }  # fmt: skip
+        "name": "PurgeTask",
+        "queue": "STOPPED",
+        "counts": {"COMPLETED": 1},
+        "tasks": {"T_1": "COMPLETED"},
+        "tables": [],
+        "has_queue": True,
+    }
     assert (body["scheduler"], body["schedules"]) == ("off", [])
     assert body["periodic"] == ["RetentionManager"]
     assert "switched off" in body["notes"][0]

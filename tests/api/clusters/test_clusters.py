@@ -1,4 +1,6 @@
-"""Clusters over REST: added, changed, checked, forgotten; their state in health and metrics; secrets never come back."""
+"""Clusters over REST: added, changed, checked, forgotten; their state in health and metrics; secrets
+never come back.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from tests.api.pinot import RealPinot, real_pinot
 
 JSON = "application/json"
 SECRET = "the controller's password"
-BODY = {"name": "prod", "controllerUrls": ["https://controller:9000/"], "auth": "basic", "authUser": "robot", "secret": SECRET}
+BODY = {
+    "name": "prod",
+    "controllerUrls": ["https://controller:9000/"],
+    "auth": "basic",
+    "authUser": "robot",
+    "secret": SECRET,
+}
 
 
 @pytest.fixture
@@ -31,7 +39,9 @@ def installation(cluster: ApiCluster, tmp_path: Path, settings: Any, monkeypatch
     found = RealPinot()
     found.fake.broken = found.handle
     before = http_controller.open_client
-    monkeypatch.setattr(http_controller, "open_client", lambda c, **more: before(c, **{**more, "transport": found.fake.transport()}))
+    monkeypatch.setattr(
+        http_controller, "open_client", lambda c, **more: before(c, **{**more, "transport": found.fake.transport()})
+    )
     return found
 
 
@@ -47,7 +57,11 @@ def test_a_cluster_is_added_checked_changed_and_forgotten(cluster: ApiCluster, i
     assert (made.status_code, made["Location"]) == (201, "/api/v1/clusters/prod")
     assert (made.json()["check"]["state"], made.json()["version"]) == ("up", "1.2.0")
     changed = cluster.http.put("/api/v1/clusters/prod", {"brokerUrl": "https://broker:8099"}, JSON).json()
-    assert (changed["brokerUrl"], changed["authUser"], changed["secretSource"]) == ("https://broker:8099", "robot", "stored")
+    assert (changed["brokerUrl"], changed["authUser"], changed["secretSource"]) == (
+        "https://broker:8099",
+        "robot",
+        "stored",
+    )
     assert [c["name"] for c in cluster.http.get("/api/v1/clusters").json()["clusters"]] == ["pinotadmin", "prod"]
     assert "pauseTopics" in cluster.http.get("/api/v1/clusters/prod").json()["lacking"]
     assert cluster.http.post("/api/v1/clusters/prod/check").json()["ok"] is True
@@ -62,19 +76,28 @@ def test_no_answer_and_no_record_holds_the_secret(cluster: ApiCluster, installat
     texts = [cluster.http.post("/api/v1/clusters", BODY, JSON).content.decode()]
     texts.append(cluster.http.put("/api/v1/clusters/prod", {"secret": SECRET + "2"}, JSON).content.decode())
     texts += [
-        cluster.http.get(p).content.decode() for p in ("/api/v1/clusters", "/api/v1/clusters/prod", "/api/v1/audit", "/health/clusters")
+        cluster.http.get(p).content.decode()
+        for p in ("/api/v1/clusters", "/api/v1/clusters/prod", "/api/v1/audit", "/health/clusters")
     ]
     assert SECRET not in "".join(texts)
 
 
-def test_the_login_of_a_zookeeper_goes_in_and_its_password_never_comes_out(cluster: ApiCluster, installation: RealPinot) -> None:
+def test_the_login_of_a_zookeeper_goes_in_and_its_password_never_comes_out(
+    cluster: ApiCluster, installation: RealPinot
+) -> None:
     login = {"zookeeper": "127.0.0.1:1", "zookeeperUser": "reader", "zookeeperSecret": "of the zookeeper"}
     made = cluster.http.post("/api/v1/clusters?check=false", {**BODY, **login}, JSON)
-    assert (made.status_code, made.json()["zookeeperUser"], made.json()["zookeeperSecretSource"]) == (201, "reader", "stored")
+    assert (made.status_code, made.json()["zookeeperUser"], made.json()["zookeeperSecretSource"]) == (
+        201,
+        "reader",
+        "stored",
+    )
     changed = cluster.http.put("/api/v1/clusters/prod?check=false", {"zookeeper": "127.0.0.1:1/pinot"}, JSON)
     assert (changed.json()["zookeeperUser"], changed.json()["zookeeperSecretSource"]) == ("reader", "stored")
     texts = [made.content.decode(), changed.content.decode()]
-    texts += [cluster.http.get(p).content.decode() for p in ("/api/v1/clusters", "/api/v1/clusters/prod", "/api/v1/audit")]
+    texts += [
+        cluster.http.get(p).content.decode() for p in ("/api/v1/clusters", "/api/v1/clusters/prod", "/api/v1/audit")
+    ]
     assert "of the zookeeper" not in "".join(texts)
     refused = cluster.http.put("/api/v1/clusters/prod?check=false", {"zookeeperUser": "a:b"}, JSON)
     assert (refused.status_code, refused.json()["field"]) == (400, "zookeeper_user")
@@ -101,7 +124,9 @@ def test_that_it_does_not_answer_keeps_nobody_from_adding_it(cluster: ApiCluster
         ({**BODY, "secret": 7}, "secret"),
     ],
 )
-def test_a_malformed_cluster_is_refused_by_field(cluster: ApiCluster, installation: RealPinot, body: dict[str, Any], field: str) -> None:
+def test_a_malformed_cluster_is_refused_by_field(
+    cluster: ApiCluster, installation: RealPinot, body: dict[str, Any], field: str
+) -> None:
     answer = cluster.http.post("/api/v1/clusters", body, JSON)
     assert (answer.status_code, answer.json()["field"]) == (400, field)
     assert not Cluster.objects.filter(kind="pinot").exists()
@@ -113,7 +138,9 @@ def test_the_own_cluster_is_neither_changed_nor_forgotten(cluster: ApiCluster, i
     assert cluster.http.put("/api/v1/clusters/pinotadmin", {"controllerUrls": ["http://x:1"]}, JSON).status_code == 403
 
 
-def test_only_who_administers_the_whole_installation_changes_clusters(cluster: ApiCluster, installation: RealPinot) -> None:
+def test_only_who_administers_the_whole_installation_changes_clusters(
+    cluster: ApiCluster, installation: RealPinot
+) -> None:
     cluster.http.post("/api/v1/clusters", BODY, JSON)
     olga = cluster.as_user("olga", "operate")
     Grant.objects.create(user=User.objects.get(username="olga"), cluster="prod", tables="*", right="administer")
@@ -125,14 +152,25 @@ def test_only_who_administers_the_whole_installation_changes_clusters(cluster: A
     assert cluster.as_user("anna", "administer").post("/api/v1/clusters/prod/check").status_code == 200
 
 
-def test_no_administrator_gets_at_a_secret_by_a_cluster_of_their_own(cluster: ApiCluster, installation: RealPinot) -> None:
+def test_no_administrator_gets_at_a_secret_by_a_cluster_of_their_own(
+    cluster: ApiCluster, installation: RealPinot
+) -> None:
     anna = cluster.as_user("anna", "administer")
     named = {**BODY, "secret": "", "secretSource": "env:PINOTADMIN_SECRET_KEY"}
     assert anna.post("/api/v1/clusters", named, JSON).status_code == 403
     assert anna.post("/api/v1/clusters", BODY, JSON).status_code == 201
-    for change in ({"controllerUrls": ["https://evil:9000"]}, {"brokerUrl": "https://evil"}, {"secretSource": "file:/etc/passwd"}):
+    for change in (
+        {"controllerUrls": ["https://evil:9000"]},
+        {"brokerUrl": "https://evil"},
+        {"secretSource": "file:/etc/passwd"},
+    ):
         assert anna.put("/api/v1/clusters/prod", change, JSON).status_code == 403, change
-    assert anna.put("/api/v1/clusters/prod", {"controllerUrls": ["https://new:9000"], "secret": "typed anew"}, JSON).status_code == 200
+    assert (
+        anna.put(
+            "/api/v1/clusters/prod", {"controllerUrls": ["https://new:9000"], "secret": "typed anew"}, JSON
+        ).status_code
+        == 200
+    )
     assert anna.put("/api/v1/clusters/prod", {"tlsInsecure": True}, JSON).status_code == 200
 
 
@@ -145,23 +183,32 @@ def test_the_audit_trail_of_a_cluster_is_its_own(cluster: ApiCluster, pinot: Rea
     assert cluster.http.get("/clusters/nothing/api/v1/audit").status_code == 404
 
 
-def test_health_and_metrics_name_a_worker_that_does_not_work(cluster: ApiCluster, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_health_and_metrics_name_a_worker_that_does_not_work(
+    cluster: ApiCluster, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert client.get("/health/workers").status_code == 401
     ann = cluster.as_user("ann")
     answer = ann.get("/health/workers").json()
     assert answer["ok"] is False
     assert "Redis does not answer" in answer["workers"][0]["problem"]
     monkeypatch.setattr("segments.wiring.worker_states", lambda: [PoolState(PASSES, ""), PoolState(REPAIRS, "stuck")])
-    assert [(w["name"], w["ok"]) for w in ann.get("/health/workers").json()["workers"]] == [("passes", True), ("repairs", False)]
+    assert [(w["name"], w["ok"]) for w in ann.get("/health/workers").json()["workers"]] == [
+        ("passes", True),
+        ("repairs", False),
+    ]
     assert 'pinotadmin_worker_up{pool="repairs"} 0.0' in ann.get("/metrics").content.decode()
 
 
-def test_health_and_metrics_tell_the_state_of_each_cluster(cluster: ApiCluster, pinot: RealPinot, client: Client) -> None:
+def test_health_and_metrics_tell_the_state_of_each_cluster(
+    cluster: ApiCluster, pinot: RealPinot, client: Client
+) -> None:
     assert client.get("/health/clusters").status_code == 401
     ann = cluster.as_user("ann")
     assert ann.get("/health/clusters").json()["ok"] is True
     seen = timezone.now() - timedelta(minutes=5)
-    Cluster.objects.filter(name="prod").update(state="down", state_since=seen, mirrored_at=seen, last_error="refused", calls_per_minute=7)
+    Cluster.objects.filter(name="prod").update(
+        state="down", state_since=seen, mirrored_at=seen, last_error="refused", calls_per_minute=7
+    )
     answer = ann.get("/health/clusters")
     found = answer.json()["clusters"][0]
     assert (answer.status_code, answer.json()["ok"], found["state"], found["error"]) == (200, False, "down", "refused")
@@ -184,5 +231,7 @@ def test_health_and_metrics_tell_the_state_of_each_cluster(cluster: ApiCluster, 
     ],
 )
 def test_a_body_of_another_type_is_refused_with_its_path(cluster: ApiCluster, body: Any, field: str) -> None:
-    answer = cluster.http.post("/api/v1/clusters", {"name": "n", "controllerUrls": ["http://127.0.0.1:1"], **body}, "application/json")
+    answer = cluster.http.post(
+        "/api/v1/clusters", {"name": "n", "controllerUrls": ["http://127.0.0.1:1"], **body}, "application/json"
+    )
     assert (answer.status_code, answer.json()["field"]) == (400, field)

@@ -26,8 +26,12 @@ def pinot(cluster: ApiCluster) -> Iterator[RealPinot]:
         yield found
 
 
-def test_any_other_path_goes_to_pinot_with_its_parameters_and_comes_back_as_it_is(cluster: ApiCluster, pinot: RealPinot) -> None:
-    pinot.answer = lambda _: httpx.Response(418, json={"odd": True}, headers={"ETag": '"7"', "Set-Cookie": "a=b", "Server": "Jersey"})
+def test_any_other_path_goes_to_pinot_with_its_parameters_and_comes_back_as_it_is(
+    cluster: ApiCluster, pinot: RealPinot
+) -> None:
+    pinot.answer = lambda _: httpx.Response(
+        418, json={"odd": True}, headers={"ETag": '"7"', "Set-Cookie": "a=b", "Server": "Jersey"}
+    )
     answer = cluster.http.get("/clusters/prod/tenants/DefaultTenant?type=server&type=broker&x=a%20b")
     assert (answer.status_code, answer.json(), answer["ETag"]) == (418, {"odd": True}, '"7"')
     assert "Set-Cookie" not in answer
@@ -40,11 +44,18 @@ def test_a_path_of_ours_without_a_use_case_on_pinot_goes_there_too(cluster: ApiC
     assert cluster.http.get("/tables").json() == {"tables": ["t"]}
     assert cluster.http.get("/clusters/prod/tables").json() == {"from": "pinot"}
     assert cluster.http.post("/clusters/prod/segments/t/uploadFromServerToDeepstore").json() == {"from": "pinot"}
-    assert [(s.method, s.target) for s in pinot.seen] == [("GET", "/tables"), ("POST", "/segments/t/uploadFromServerToDeepstore")]
+    assert [(s.method, s.target) for s in pinot.seen] == [
+        ("GET", "/tables"),
+        ("POST", "/segments/t/uploadFromServerToDeepstore"),
+    ]
 
 
-def test_what_an_old_version_can_not_do_is_done_here_and_a_newer_one_does_it_itself(cluster: ApiCluster, pinot: RealPinot) -> None:
-    """0.11.0 lists segments until the last trace of them is gone, has no answer with all records, and starts passes by GET only."""
+def test_what_an_old_version_can_not_do_is_done_here_and_a_newer_one_does_it_itself(
+    cluster: ApiCluster, pinot: RealPinot
+) -> None:
+    """0.11.0 lists segments until the last trace of them is gone, has no answer with all records, and starts passes by
+    GET only.
+    """
     cluster.create("t")
     cluster.push("a")
     pinot.version("1.5.1")
@@ -62,7 +73,13 @@ def test_what_an_old_version_can_not_do_is_done_here_and_a_newer_one_does_it_its
 
 
 def test_our_credentials_stay_here_and_the_clusters_never_come_back(cluster: ApiCluster, pinot: RealPinot) -> None:
-    headers = {"X-Reason": "because", "X-Forwarded-For": "10.0.0.1", "Pinot-Database": "d", "Connection": "keep-alive, X-Odd", "X-Odd": "1"}
+    headers = {
+        "X-Reason": "because",
+        "X-Forwarded-For": "10.0.0.1",
+        "Pinot-Database": "d",
+        "Connection": "keep-alive, X-Odd",
+        "X-Odd": "1",
+    }
     cluster.http.cookies["sessionid"] = "session-secret"
     answer = cluster.http.post("/clusters/prod/tenants", {"a": 1}, JSON, headers=headers)
     sent = pinot.seen[0].headers
@@ -76,10 +93,14 @@ def test_our_credentials_stay_here_and_the_clusters_never_come_back(cluster: Api
     assert base64.b64encode(f"robot:{SECRET}".encode()).decode() not in everything
 
 
-def test_a_large_body_goes_there_and_a_large_answer_comes_back_piece_by_piece(cluster: ApiCluster, pinot: RealPinot) -> None:
+def test_a_large_body_goes_there_and_a_large_answer_comes_back_piece_by_piece(
+    cluster: ApiCluster, pinot: RealPinot
+) -> None:
     large = bytes(range(256)) * 20_000
     pinot.answer = lambda r: httpx.Response(200, content=r.read(), headers={"Content-Type": "application/octet-stream"})
-    answer = cluster.http.post("/clusters/prod/ingestFromFile?tableNameWithType=t_OFFLINE", large, "application/octet-stream")
+    answer = cluster.http.post(
+        "/clusters/prod/ingestFromFile?tableNameWithType=t_OFFLINE", large, "application/octet-stream"
+    )
     assert answer.streaming
     assert b"".join(answer.streaming_content) == large
     assert pinot.seen[0].headers["content-length"] == str(len(large))
@@ -95,12 +116,23 @@ def test_more_bytes_than_are_taken_in_are_refused_before_pinot_sees_any(cluster:
     with real_pinot(cluster, Limits(upload_bytes=10)) as pinot:
         answer = cluster.http.post("/clusters/prod/ingestFromFile", b"x" * 11, "application/octet-stream")
         assert (answer.status_code, pinot.seen) == (413, [])
-        assert cluster.http.post("/clusters/prod/ingestFromFile", b"x" * 10, "application/octet-stream").status_code == 200
+        assert (
+            cluster.http.post("/clusters/prod/ingestFromFile", b"x" * 10, "application/octet-stream").status_code == 200
+        )
 
 
 @pytest.mark.parametrize(
     "path",
-    ["tables/../zk/get", "tables/%2e%2e/zk/get", "..;/zk", "tables//x", "tables/%2e", "tables/a%5c..%5cb", "tables/a%0d%0ab", "./tables"],
+    [
+        "tables/../zk/get",
+        "tables/%2e%2e/zk/get",
+        "..;/zk",
+        "tables//x",
+        "tables/%2e",
+        "tables/a%5c..%5cb",
+        "tables/a%0d%0ab",
+        "./tables",
+    ],
 )
 def test_a_path_that_leads_elsewhere_than_it_says_is_refused(cluster: ApiCluster, pinot: RealPinot, path: str) -> None:
     answer = cluster.http.generic("GET", f"/clusters/prod/{path}")
@@ -178,10 +210,15 @@ def test_changes_are_on_the_audit_record_and_reads_are_not(cluster: ApiCluster, 
     pinot.answer = lambda _: httpx.Response(400, json={"error": "no"})
     assert cluster.http.delete("/clusters/prod/tenants/x").status_code == 400
     events = [(e.action, e.cluster, e.target, e.outcome, e.reason) for e in AuditEvent.objects.order_by("id")]
-    assert events == [("pinot POST", "prod", "/tenants", "done", "more room"), ("pinot DELETE", "prod", "/tenants/x", "refused", "")]
+    assert events == [
+        ("pinot POST", "prod", "/tenants", "done", "more room"),
+        ("pinot DELETE", "prod", "/tenants/x", "refused", ""),
+    ]
 
 
-def test_a_lost_reply_to_a_change_is_told_and_on_record_and_it_is_not_sent_again(cluster: ApiCluster, pinot: RealPinot) -> None:
+def test_a_lost_reply_to_a_change_is_told_and_on_record_and_it_is_not_sent_again(
+    cluster: ApiCluster, pinot: RealPinot
+) -> None:
     def lose(request: httpx.Request) -> httpx.Response:
         raise httpx.ReadError("connection reset", request=request)
 
@@ -200,7 +237,9 @@ def test_a_controller_that_is_down_is_said_with_its_state(cluster: ApiCluster, p
     assert "Traceback" not in answer.content.decode()
 
 
-def test_the_own_cluster_passes_nothing_on_and_an_unknown_one_is_404(cluster: ApiCluster, pinot: RealPinot, client: Client) -> None:
+def test_the_own_cluster_passes_nothing_on_and_an_unknown_one_is_404(
+    cluster: ApiCluster, pinot: RealPinot, client: Client
+) -> None:
     assert cluster.http.get("/clusters/pinotadmin/tenants").status_code == 404
     assert cluster.http.get("/clusters/nothing/tenants").status_code == 404
     assert cluster.http.get("/clusters/nothing/tables").status_code == 404
@@ -220,7 +259,9 @@ def test_a_browsers_session_changes_nothing_by_get_nor_without_a_token(cluster: 
     ("path", "capability"),
     [("forceCommit?partitions=0", "forceCommitSelect"), ("forceCommit?batchSize=1", "forceCommitBatch")],
 )
-def test_what_its_version_lacks_is_refused_with_the_reason(cluster: ApiCluster, pinot: RealPinot, path: str, capability: str) -> None:
+def test_what_its_version_lacks_is_refused_with_the_reason(
+    cluster: ApiCluster, pinot: RealPinot, path: str, capability: str
+) -> None:
     pinot.fake.version = "0.11.0"
     answer = cluster.http.post(f"/clusters/prod/tables/t_REALTIME/{path}")
     assert (answer.status_code, answer.json()["capability"]) == (409, capability)

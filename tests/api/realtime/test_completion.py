@@ -1,4 +1,6 @@
-"""The completion protocol over HTTP: paths, answers key by key, malformed messages, rights, and no audit row per message."""
+"""The completion protocol over HTTP: paths, answers key by key, malformed messages, rights, and no audit row per
+message.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def said(world: RealtimeWorld, server: int = 1, offset: object = 40, **more: obj
 
 def parts(segment: str, folder: Path) -> dict[str, SimpleUploadedFile]:
     found = find_files(build(segment, folder))
-    return {name: SimpleUploadedFile(name, (found / name).read_bytes()) for name in ("metadata.properties", "creation.meta")}
+    return {
+        name: SimpleUploadedFile(name, (found / name).read_bytes()) for name in ("metadata.properties", "creation.meta")
+    }
 
 
 def test_a_commit_over_http(world: RealtimeWorld, http: Client, tmp_path: Path) -> None:
@@ -72,10 +76,17 @@ def test_a_failed_answer_carries_nothing(world: RealtimeWorld, http: Client, tmp
     query = said(world, location="peer:///x")
     told = http.post("/segmentCommitEndWithMetadata", parts(world.segments(0)[0], tmp_path), query_params=query)
     assert told.status_code == 200
-    assert told.json() == {"status": "FAILED", "streamPartitionMsgOffset": None, "buildTimeSec": -1, "isSplitCommitType": True}
+    assert told.json() == {
+        "status": "FAILED",
+        "streamPartitionMsgOffset": None,
+        "buildTimeSec": -1,
+        "isSplitCommitType": True,
+    }
 
 
-def test_a_commit_end_that_names_an_address_of_somebody_else_is_400(world: RealtimeWorld, http: Client, tmp_path: Path) -> None:
+def test_a_commit_end_that_names_an_address_of_somebody_else_is_400(
+    world: RealtimeWorld, http: Client, tmp_path: Path
+) -> None:
     segment = world.segments(0)[0]
     http.get("/segmentConsumed", said(world, reason="rowLimit"))
     http.get("/segmentCommitStart", said(world))
@@ -87,8 +98,12 @@ def test_a_commit_end_that_names_an_address_of_somebody_else_is_400(world: Realt
 
 
 @pytest.mark.parametrize("missing", ["instance", "name", "streamPartitionMsgOffset"])
-@pytest.mark.parametrize("path", ["segmentConsumed", "segmentStoppedConsuming", "segmentCommitStart", "extendBuildTime"])
-def test_a_message_that_lacks_a_parameter_fails_and_changes_nothing(world: RealtimeWorld, http: Client, path: str, missing: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["segmentConsumed", "segmentStoppedConsuming", "segmentCommitStart", "extendBuildTime"]
+)
+def test_a_message_that_lacks_a_parameter_fails_and_changes_nothing(
+    world: RealtimeWorld, http: Client, path: str, missing: str
+) -> None:
     query = said(world)
     del query[missing]
     told = http.get(f"/{path}", query)
@@ -99,19 +114,28 @@ def test_a_message_that_lacks_a_parameter_fails_and_changes_nothing(world: Realt
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"name": "x"}, 400), ({"name": "t__0__0__now"}, 400), ({"name": "u__0__0__20231114T2213Z"}, 404), ({"instance": "a/b"}, 400),
-        ({"streamPartitionMsgOffset": "abc"}, 400), ({"streamPartitionMsgOffset": "-1"}, 400), ({"rowCount": "many"}, 400),
+        ({"name": "x"}, 400),
+        ({"name": "t__0__0__now"}, 400),
+        ({"name": "u__0__0__20231114T2213Z"}, 404),
+        ({"instance": "a/b"}, 400),
+        ({"streamPartitionMsgOffset": "abc"}, 400),
+        ({"streamPartitionMsgOffset": "-1"}, 400),
+        ({"rowCount": "many"}, 400),
         ({"extraTimeSec": "1.5"}, 400),
     ],
-)  # fmt: skip
-def test_a_malformed_message_is_a_4xx_and_changes_nothing(world: RealtimeWorld, http: Client, change: dict[str, str], code: int) -> None:
+)
+def test_a_malformed_message_is_a_4xx_and_changes_nothing(
+    world: RealtimeWorld, http: Client, change: dict[str, str], code: int
+) -> None:
     told = http.get("/segmentConsumed", {**said(world), **change})
     assert told.status_code == code
     assert told.json()["code"] == code
     assert world.memory.children(paths.COMPLETION) == []
 
 
-def test_a_body_that_is_no_commit_end_fails_and_disturbs_nothing(world: RealtimeWorld, http: Client, tmp_path: Path) -> None:
+def test_a_body_that_is_no_commit_end_fails_and_disturbs_nothing(
+    world: RealtimeWorld, http: Client, tmp_path: Path
+) -> None:
     segment = world.segments(0)[0]
     http.get("/segmentConsumed", said(world, reason="rowLimit"))
     http.get("/segmentCommitStart", said(world))
@@ -126,7 +150,10 @@ def test_a_body_that_is_no_commit_end_fails_and_disturbs_nothing(world: Realtime
         for file in body.values():
             file.seek(0)
         assert http.post("/segmentCommitEndWithMetadata", body, query_params=query).json()["status"] == "FAILED"
-    assert http.post("/segmentCommitEndWithMetadata", "text", "text/plain", query_params=query).status_code in (200, 415)
+    assert http.post("/segmentCommitEndWithMetadata", "text", "text/plain", query_params=query).status_code in (
+        200,
+        415,
+    )
     for file in good.values():
         file.seek(0)
     assert http.post("/segmentCommitEndWithMetadata", good, query_params=query).json()["status"] == "COMMIT_SUCCESS"
@@ -152,5 +179,8 @@ def test_strangers_and_readers_are_refused(world: RealtimeWorld, django_user_mod
 
 def test_a_build_failure_needs_its_rows(world: RealtimeWorld, http: Client) -> None:
     assert http.get("/segmentBuildDeterministicFailure", said(world, rowCount=0)).json()["status"] == "FAILED"
-    assert http.get("/segmentBuildDeterministicFailure", said(world, offset=None, rowCount=100)).json()["status"] == "PROCESSED"
+    assert (
+        http.get("/segmentBuildDeterministicFailure", said(world, offset=None, rowCount=100)).json()["status"]
+        == "PROCESSED"
+    )
     assert world.fields(world.segments(0)[0])["segment.flush.threshold.size"] == "50"

@@ -139,7 +139,9 @@ def test_partitions_and_chosen_offsets(api: Api) -> None:
     assert api.call("get", "/api/v1/tables/t/consumers").json() == {"consumers": []}
 
 
-@pytest.mark.parametrize("body", [[], {"offsets": []}, {"offsets": {"a": 1}}, {"consumeFrom": 5}, {"comment": 5, "dryRun": False}])
+@pytest.mark.parametrize(
+    "body", [[], {"offsets": []}, {"offsets": {"a": 1}}, {"consumeFrom": 5}, {"comment": 5, "dryRun": False}]
+)
 def test_malformed_bodies_are_400(api: Api, body: Any) -> None:
     assert api.call("post", "/api/v1/tables/t/resumeConsumption", body).status_code == 400
 
@@ -176,7 +178,9 @@ def test_reset_and_reload_over_http(api: Api) -> None:
     assert api.call("post", "/segments/t_REALTIME/reset", errorSegmentsOnly="true").status_code == 200
     assert "Submitted reload job id" in api.call("post", f"/segments/t/{segment}/reload").json()["status"]
     assert "t_REALTIME" in api.call("post", "/segments/t/reload").json()["status"]
-    assert "No segments to upload" in api.call("post", "/segments/t_REALTIME/uploadFromServerToDeepstore").json()["status"]
+    assert (
+        "No segments to upload" in api.call("post", "/segments/t_REALTIME/uploadFromServerToDeepstore").json()["status"]
+    )
     assert api.call("post", "/segments/t/uploadFromServerToDeepstore", segmentNames=segment).status_code == 400
 
 
@@ -209,7 +213,9 @@ def test_cluster_settings_are_set_and_removed(api: Api) -> None:
         ({"streamType": "redis", "stream.redis.url": ["redis://localhost:1/0"]}, "stream.redis.url"),
     ],
 )
-def test_settings_that_no_stream_client_is_given_are_refused_by_name(api: Api, settings: dict[str, Any], told: str) -> None:
+def test_settings_that_no_stream_client_is_given_are_refused_by_name(
+    api: Api, settings: dict[str, Any], told: str
+) -> None:
     kind = settings.get("streamType", "kafka")
     stream = {
         "streamType": kind, f"stream.{kind}.topic.name": "x", f"stream.{kind}.decoder.class.name": "json",
@@ -218,11 +224,18 @@ def test_settings_that_no_stream_client_is_given_are_refused_by_name(api: Api, s
     columns = [{"name": "at", "dataType": "LONG", "format": "EPOCH|MILLISECONDS", "granularity": "1:DAYS"}]
     assert api.call("post", "/schemas", {"schemaName": "u", "dateTimeFieldSpecs": columns}).status_code == 200
     config = {
-        "tableName": "u", "tableType": "REALTIME", "segmentsConfig": {"replication": "1", "timeColumnName": "at"}, "tenants": {},
-        "tableIndexConfig": {"streamConfigs": stream}, "metadata": {},
-    }  # fmt: skip
+        "tableName": "u",
+        "tableType": "REALTIME",
+        "segmentsConfig": {"replication": "1", "timeColumnName": "at"},
+        "tenants": {},
+        "tableIndexConfig": {"streamConfigs": stream},
+        "metadata": {},
+    }
     with wiring.use(
-        replace(api.world.ctx, check_stream=lambda c: check_stream(c, stream_access("redis://localhost:2/0", "", loopback=True)))
+        replace(
+            api.world.ctx,
+            check_stream=lambda c: check_stream(c, stream_access("redis://localhost:2/0", "", loopback=True)),
+        )
     ):
         for path in ("/tables", "/tables/validate"):
             answer = api.call("post", path, config)

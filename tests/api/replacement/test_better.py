@@ -69,7 +69,12 @@ def test_b7_pinot_reverts_without_telling_what_queries_see_then_and_what_goes(ta
     address = f"/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}"
     told = table.http.post(f"{address}&dryRun=true").json()
     assert (states(table), visible(table)) == ({entry: "COMPLETED"}, ["b", "c"])
-    assert (told["allowed"], told["before"]["rows"], told["after"]["rows"], told["deleted_segments"]) == (True, 6, 3, ["b", "c"])
+    assert (told["allowed"], told["before"]["rows"], told["after"]["rows"], told["deleted_segments"]) == (
+        True,
+        6,
+        3,
+        ["b", "c"],
+    )
     assert table.http.post(address).status_code == 200
     assert (visible(table), sorted(table.ideal)) == (["a"], ["a"])
 
@@ -78,7 +83,10 @@ def test_b8_pinot_takes_a_late_upload_for_new_data_once_the_reverted_entry_is_go
     """The upload names its replacement; it is refused before and after the entry was cleaned up."""
     entry = start(table, ["a"], ["b"])
     assert (
-        table.http.post(f"/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}&forceRevert=true").status_code == 200
+        table.http.post(
+            f"/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}&forceRevert=true"
+        ).status_code
+        == 200
     )
     table.now += 1
     tar = table.build("b")
@@ -97,7 +105,11 @@ def test_b9_pinot_forgets_pending_deletions_when_its_controller_restarts(table: 
     assert (sorted(table.ideal), list(read_queue(table.ctx, TABLE).items), table.files) == (["a"], ["b"], ["a", "b"])
     other = replace(table.serve().ctx, new_id=lambda: "another process")
     deletion.drain_all(other)
-    assert (table.record(paths.segment("t_OFFLINE", "b")), table.files, dict(read_queue(other, TABLE).items)) == (None, ["a"], {})
+    assert (table.record(paths.segment("t_OFFLINE", "b")), table.files, dict(read_queue(other, TABLE).items)) == (
+        None,
+        ["a"],
+        {},
+    )
 
 
 def test_b10_pinot_finds_out_half_way_through_a_push_that_its_quota_is_used_up(cluster: ApiCluster) -> None:

@@ -64,6 +64,13 @@ def test_a_start_that_declares_more_than_the_quota_allows_is_403_with_figures(cl
     assert refused.status_code == 403
     assert (refused.json()["declaredBytes"], refused.json()["allowedBytes"]) == (1025, 1024)
     assert cluster.http.get("/segments/t/lineage?type=OFFLINE").content == b""
-    assert cluster.http.post(start, {**body, "customMap": {"pinotadmin.declaredBytes": 1024, "other": "x"}}, JSON).status_code == 200
-    assert cluster.http.post(start, {**body, "customMap": {"pinotadmin.declaredBytes": "lots"}}, JSON).status_code == 400
+    assert (
+        cluster.http.post(
+            start, {**body, "customMap": {"pinotadmin.declaredBytes": 1024, "other": "x"}}, JSON
+        ).status_code
+        == 200
+    )
+    assert (
+        cluster.http.post(start, {**body, "customMap": {"pinotadmin.declaredBytes": "lots"}}, JSON).status_code == 400
+    )
     assert cluster.http.post(start, {**body, "customMap": ["x"]}, JSON).status_code == 400

@@ -45,7 +45,10 @@ def start(cluster: ApiCluster, old: list[str], new: list[str]) -> str:
 
 def end(cluster: ApiCluster, entry: str, **more: str) -> Any:
     return cluster.http.post(
-        "/segments/t/endReplaceSegments", "", JSON, query_params={"type": "OFFLINE", "segmentLineageEntryId": entry, **more}
+        "/segments/t/endReplaceSegments",
+        "",
+        JSON,
+        query_params={"type": "OFFLINE", "segmentLineageEntryId": entry, **more},
     )
 
 
@@ -61,9 +64,14 @@ def test_a_heartbeat_tells_until_when_the_entry_stays_open(table: ApiCluster) ->
     answer = table.http.post(f"/api/v1/lineage/t/{entry}/heartbeat", "", JSON)
     assert answer.status_code == 200, answer.content
     assert answer.json() == {
-        "segmentLineageEntryId": entry, "table": "t_OFFLINE", "state": "IN_PROGRESS", "leased": True, "lastSignMs": table.now,
-        "givenUpAtMs": table.now + 60_000, "heartbeatEverySeconds": 10.0,
-    }  # fmt: skip
+        "segmentLineageEntryId": entry,
+        "table": "t_OFFLINE",
+        "state": "IN_PROGRESS",
+        "leased": True,
+        "lastSignMs": table.now,
+        "givenUpAtMs": table.now + 60_000,
+        "heartbeatEverySeconds": 10.0,
+    }
     assert table.http.post("/api/v1/lineage/t/nope/heartbeat", "", JSON).status_code == 404
     assert table.http.post(f"/api/v1/lineage/none/{entry}/heartbeat", "", JSON).status_code == 404
     table.push("b")
@@ -83,7 +91,11 @@ def test_an_upload_into_an_open_entry_is_noted(table: ApiCluster) -> None:
 def test_an_end_in_the_background_answers_at_once_with_a_job(table: ApiCluster, tasks: list[Any], way: str) -> None:
     entry = start(table, ["a"], ["b"])
     table.post_tar(table.build("b"), "b")
-    asked = end(table, entry, **{"async": "true"}) if way == "async=true" else table.http.post(f"/api/v1/lineage/t/{entry}/end", "", JSON)
+    asked = (
+        end(table, entry, **{"async": "true"})
+        if way == "async=true"
+        else table.http.post(f"/api/v1/lineage/t/{entry}/end", "", JSON)
+    )
     assert asked.status_code == 202, asked.content
     job = asked.json()["id"]
     assert asked["Location"] == f"/api/v1/jobs/{job}"
@@ -143,7 +155,10 @@ def test_a_pin_needs_a_reason_and_can_be_taken_away(table: ApiCluster) -> None:
     path = f"/api/v1/lineage/t/{entry}/pin"
     assert table.http.post(path, "", JSON).status_code == 400
     assert table.http.post(path, {"reason": "audit of May"}, JSON).json()["reason"] == "audit of May"
-    assert table.http.get(f"/api/v1/lineage/t/{entry}/explain").json()["pin"] == {"actor": "root", "reason": "audit of May"}
+    assert table.http.get(f"/api/v1/lineage/t/{entry}/explain").json()["pin"] == {
+        "actor": "root",
+        "reason": "audit of May",
+    }
     assert table.http.delete(path).json()["pinned"] is False
     assert table.http.get(f"/api/v1/lineage/t/{entry}/explain").json()["pin"] is None
 
@@ -162,7 +177,9 @@ def test_an_explanation_and_a_difference(table: ApiCluster) -> None:
 def test_rights_are_needed_for_every_change(table: ApiCluster) -> None:
     entry = replaced(table, ["a"], ["b"])
     reader, operator = table.as_user("reader"), table.as_user("operator", "operate")
-    changes = [f"/api/v1/lineage/t/{entry}/{w}?reason=x" for w in ("heartbeat", "end", "pin")] + [f"/api/v1/lineage/t/rollback?to={entry}"]
+    changes = [f"/api/v1/lineage/t/{entry}/{w}?reason=x" for w in ("heartbeat", "end", "pin")] + [
+        f"/api/v1/lineage/t/rollback?to={entry}"
+    ]
     assert [reader.post(c, "", JSON).status_code for c in changes] == [403] * 4
     assert [operator.post(c, "", JSON).status_code for c in changes] == [409, 202, 200, 200]
     for path in (f"/api/v1/lineage/t/{entry}/explain", f"/api/v1/lineage/t/diff?from={entry}"):
@@ -171,5 +188,13 @@ def test_rights_are_needed_for_every_change(table: ApiCluster) -> None:
 
 def test_the_additions_are_described(table: ApiCluster) -> None:
     paths = table.http.get("/api/schema/", headers={"Accept": "application/json"}).content.decode()
-    for path in ("{entry}/heartbeat", "{entry}/end", "{entry}/pin", "{entry}/explain", "{table}/rollback", "{table}/diff", "jobs/{job}"):
+    for path in (
+        "{entry}/heartbeat",
+        "{entry}/end",
+        "{entry}/pin",
+        "{entry}/explain",
+        "{table}/rollback",
+        "{table}/diff",
+        "jobs/{job}",
+    ):
         assert path in paths

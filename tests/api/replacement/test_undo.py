@@ -35,7 +35,9 @@ def undo(cluster: ApiCluster, entry: str, method: str = "POST", **more: str) -> 
 def test_a_revert_of_pinots_clients_is_undone_over_rest(table: ApiCluster) -> None:
     entry = replaced(table, ["a"], ["b", "c"])
     query = {"type": "OFFLINE", "segmentLineageEntryId": entry}
-    told = table.http.post("/segments/t/revertReplaceSegments", "", JSON, query_params={**query, "dryRun": "true"}).json()
+    told = table.http.post(
+        "/segments/t/revertReplaceSegments", "", JSON, query_params={**query, "dryRun": "true"}
+    ).json()
     assert told["undo_until_ms"] == table.now + 7 * DAY_MS
     assert table.http.post("/segments/t/revertReplaceSegments", "", JSON, query_params=query).status_code == 200
     assert visible(table) == ["a"]
@@ -63,7 +65,9 @@ def test_several_steps_are_undone_at_once_and_the_rollback_says_until_when(table
 
 def test_who_may_not_operate_may_look_and_nothing_else(table: ApiCluster) -> None:
     entry = replaced(table, ["a"], ["b"])
-    table.http.post("/segments/t/revertReplaceSegments", "", JSON, query_params={"type": "OFFLINE", "segmentLineageEntryId": entry})
+    table.http.post(
+        "/segments/t/revertReplaceSegments", "", JSON, query_params={"type": "OFFLINE", "segmentLineageEntryId": entry}
+    )
     eve = table.as_user("eve")
     assert undo(table, entry, "GET", client=eve).status_code == 200
     assert undo(table, entry, client=eve).status_code == 403
@@ -80,7 +84,9 @@ def test_odd_requests_are_refused_by_name(table: ApiCluster) -> None:
 
 def test_deleted_segments_come_back_over_rest_as_a_switch_or_not_at_all(table: ApiCluster) -> None:
     entry = replaced(table, ["a"], ["b", "c"])
-    table.http.post("/segments/t/revertReplaceSegments", "", JSON, query_params={"type": "OFFLINE", "segmentLineageEntryId": entry})
+    table.http.post(
+        "/segments/t/revertReplaceSegments", "", JSON, query_params={"type": "OFFLINE", "segmentLineageEntryId": entry}
+    )
     address, body = "/api/v1/segments/t/restore", {"segments": ["b", "c"]}
     refused = table.http.post(address, body, JSON).json()
     assert (refused["summary"], "Undo that rollback" in refused["segments"][0]["remedy"]) == ({"refused": 2}, True)

@@ -1,4 +1,6 @@
-"""Uploads over REST in every mode: what they leave in ZooKeeper and deep store, what each refusal says, and that nothing is left of it."""
+"""Uploads over REST in every mode: what they leave in ZooKeeper and deep store, what each refusal says, and that
+nothing is left of it.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_a_new_segment_has_record_row_and_file(cluster: ApiCluster) -> None:
     answer = cluster.post_tar(tar, "s0")
     assert answer.json() == {"status": "Successfully uploaded segment: s0 of table: t_OFFLINE"}
     fields = cluster.fields("s0")
-    assert {k: v for k, v in fields.items() if k not in ("segment.crc", "segment.data.crc", "segment.size.in.bytes")} == {
+    assert {
+        k: v for k, v in fields.items() if k not in ("segment.crc", "segment.data.crc", "segment.size.in.bytes")
+    } == {
         "segment.creation.time": "1600000000000",
         "segment.download.url": "http://127.0.0.1:9000/segments/t/s0",
         "segment.end.time": str(19_004 * 86_400_000),
@@ -95,7 +99,11 @@ def test_new_content_keeps_push_time_and_tells_the_servers(table: ApiCluster) ->
     table.push("s0", count=25)
     after = table.fields("s0")
     assert after["segment.crc"] != before["segment.crc"]
-    assert (after["segment.total.docs"], after["segment.push.time"], after["segment.refresh.time"]) == ("25", str(pushed), str(table.now))
+    assert (after["segment.total.docs"], after["segment.push.time"], after["segment.refresh.time"]) == (
+        "25",
+        str(pushed),
+        str(table.now),
+    )
     (server,) = table.ideal["s0"]
     (message,) = messages.read(table.memory, server)
     assert (message.subtype, message.resource, message.partition) == ("REFRESH_SEGMENT", "t_OFFLINE", "s0")
@@ -128,7 +136,9 @@ def test_the_same_content_changes_only_the_record(table: ApiCluster) -> None:
         ({}, {"Pinot-SegmentZKMetadataCustomMapModifier": "x"}, 400),
     ],
 )
-def test_a_refused_refresh_changes_nothing(table: ApiCluster, query: dict[str, str], headers: dict[str, str], code: int) -> None:
+def test_a_refused_refresh_changes_nothing(
+    table: ApiCluster, query: dict[str, str], headers: dict[str, str], code: int
+) -> None:
     table.push("s0")
     before = table.fields("s0")
     answer = table.post_tar(table.build("s0", 9), "s0", headers=headers, **query)
@@ -164,7 +174,9 @@ def test_a_young_lock_refuses_a_protected_upload_and_an_old_one_is_taken_over(ta
     assert (refused.status_code, "s0" in refused.json()["error"]) == (409, True)
     for minutes, protected in ((11, "true"), (5, "false")):
         lock(minutes)
-        assert table.post_tar(table.build("s0", minutes), "s0", enableParallelPushProtection=protected).status_code == 200
+        assert (
+            table.post_tar(table.build("s0", minutes), "s0", enableParallelPushProtection=protected).status_code == 200
+        )
         assert "segment.upload.start.time" not in table.fields("s0")
 
 
@@ -210,7 +222,9 @@ def test_a_uri_push_fetches_the_tar(table: ApiCluster, web: str) -> None:
     assert table.files == ["copied"]
 
 
-def test_a_uri_push_of_pinots_own_job_names_its_table_in_a_form_that_calls_itself_json(table: ApiCluster, web: str) -> None:
+def test_a_uri_push_of_pinots_own_job_names_its_table_in_a_form_that_calls_itself_json(
+    table: ApiCluster, web: str
+) -> None:
     headers = {"UPLOAD_TYPE": "URI", "DOWNLOAD_URI": address(table, web, table.build("copied"))}
     assert table.http.post("/v2/segments", "tableName=t_OFFLINE", JSON, headers=headers).status_code == 200
     assert table.files == ["copied"]
@@ -232,30 +246,52 @@ def test_a_uri_push_reads_only_what_it_may(table: ApiCluster, uri: str) -> None:
 
 def test_a_uri_push_of_a_missing_file_is_400(table: ApiCluster, web: str) -> None:
     headers = {"UPLOAD_TYPE": "URI", "DOWNLOAD_URI": f"{web}/nope"}
-    assert table.http.post("/v2/segments", "{}", JSON, query_params={"tableName": "t"}, headers=headers).status_code == 400
+    assert (
+        table.http.post("/v2/segments", "{}", JSON, query_params={"tableName": "t"}, headers=headers).status_code == 400
+    )
 
 
 @pytest.mark.parametrize("copy", [False, True])
 def test_a_metadata_push_keeps_the_address_or_copies_the_file(table: ApiCluster, web: str, copy: bool) -> None:
     tar = table.build("s0", 16)
     small = tar_of(table.folder / "meta.tar.gz", small_files(tar))
-    headers = {"UPLOAD_TYPE": "METADATA", "DOWNLOAD_URI": address(table, web, tar), "COPY_SEGMENT_TO_DEEP_STORE": str(copy)}
+    headers = {
+        "UPLOAD_TYPE": "METADATA",
+        "DOWNLOAD_URI": address(table, web, tar),
+        "COPY_SEGMENT_TO_DEEP_STORE": str(copy),
+    }
     answer = table.post_tar(small, "s0", headers=headers)
     assert answer.status_code == 200, answer.content
     fields = table.fields("s0")
-    assert fields["segment.download.url"] == ("http://127.0.0.1:9000/segments/t/s0" if copy else address(table, web, tar))
+    assert fields["segment.download.url"] == (
+        "http://127.0.0.1:9000/segments/t/s0" if copy else address(table, web, tar)
+    )
     assert table.files == (["s0"] if copy else [])
     assert fields["segment.total.docs"] == "16"
 
 
 @pytest.mark.parametrize(
     "uri",
-    ["{store}/other/s0", "{store}/Deleted_Segments/t/s0", "{store}/Staging/1/s0", "{store}/CLUSTERS/prod/s0", "{store}/t/../other/s0",
-     "{store}/tt/s0", "{store}/other%2Fs0", "http://169.254.169.254/x", "http://[::ffff:169.254.169.254]/x", "http://2852039166/x",
-     "s3://bucket/x?endpoint_override=127.0.0.1:1&scheme=http", "http://[::1", "file:///etc/passwd"],
-)  # fmt: skip
+    [
+        "{store}/other/s0",
+        "{store}/Deleted_Segments/t/s0",
+        "{store}/Staging/1/s0",
+        "{store}/CLUSTERS/prod/s0",
+        "{store}/t/../other/s0",
+        "{store}/tt/s0",
+        "{store}/other%2Fs0",
+        "http://169.254.169.254/x",
+        "http://[::ffff:169.254.169.254]/x",
+        "http://2852039166/x",
+        "s3://bucket/x?endpoint_override=127.0.0.1:1&scheme=http",
+        "http://[::1",
+        "file:///etc/passwd",
+    ],
+)
 @pytest.mark.parametrize("copy", [False, True])
-def test_a_metadata_push_names_neither_another_tables_file_nor_another_machine(table: ApiCluster, uri: str, copy: bool) -> None:
+def test_a_metadata_push_names_neither_another_tables_file_nor_another_machine(
+    table: ApiCluster, uri: str, copy: bool
+) -> None:
     """Servers would fetch it, and the pusher read another table's rows with queries of the own one."""
     tar = table.build("s0", 16)
     for folder in ("other", "Deleted_Segments/t", "Staging/1", "CLUSTERS/prod", "tt"):
@@ -311,7 +347,9 @@ def test_a_batch_comes_in_as_one_write_of_the_ideal_state(table: ApiCluster) -> 
     assert table.memory.children(paths.segments("t_OFFLINE")) == sorted(table.ideal) == ["s0", "s1", "s2"]
 
 
-@pytest.mark.parametrize("listing", ["", "s0", "s0\nhttp://x/s0\ns0\nhttp://x/s0", "other\nhttp://x/other", "s0\nfile:///etc/passwd"])
+@pytest.mark.parametrize(
+    "listing", ["", "s0", "s0\nhttp://x/s0\ns0\nhttp://x/s0", "other\nhttp://x/other", "s0\nfile:///etc/passwd"]
+)
 def test_a_batch_that_does_not_fit_together_leaves_nothing(table: ApiCluster, listing: str) -> None:
     assert post_batch(table, batch(table, ["s0"], listing)).status_code == 400
     assert nothing_left(table)
@@ -346,7 +384,9 @@ def test_custom_map_modifiers_are_applied(table: ApiCluster) -> None:
         assert table.record(paths.segment("t_OFFLINE", "s0")).maps["custom.map"] == wanted
 
 
-def test_temporary_files_are_gone_afterwards(table: ApiCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_files_are_gone_afterwards(
+    table: ApiCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
@@ -356,8 +396,14 @@ def test_temporary_files_are_gone_afterwards(table: ApiCluster, tmp_path: Path, 
     assert list(scratch.iterdir()) == []
 
 
-def test_a_reingested_segment_is_refused_with_the_reason_and_not_because_of_realtime_tables(cluster: ApiCluster) -> None:
+def test_a_reingested_segment_is_refused_with_the_reason_and_not_because_of_realtime_tables(
+    cluster: ApiCluster,
+) -> None:
     headers = {"UPLOAD_TYPE": "METADATA", "COPY_SEGMENT_TO_DEEP_STORE": "true", "DOWNLOAD_URI": "http://127.0.0.1/s"}
-    answer = cluster.http.post("/segments/reingested", query_params={"tableName": "t", "tableType": "REALTIME"}, headers=headers)
+    answer = cluster.http.post(
+        "/segments/reingested", query_params={"tableName": "t", "tableType": "REALTIME"}, headers=headers
+    )
     assert answer.status_code == 400
-    assert "takes no reingested segments: its pauseless tables commit by the standard protocol" in answer.json()["error"]
+    assert (
+        "takes no reingested segments: its pauseless tables commit by the standard protocol" in answer.json()["error"]
+    )

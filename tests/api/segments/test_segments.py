@@ -1,4 +1,6 @@
-"""Segments over REST: lists by type, time and lineage, records, downloads, deletion, and the replacement protocol's addresses."""
+"""Segments over REST: lists by type, time and lineage, records, downloads, deletion, and the replacement protocol's
+addresses.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,13 @@ def test_a_download_gives_the_same_bytes(table: ApiCluster) -> None:
 
 def test_a_download_never_leaves_the_folder(table: ApiCluster) -> None:
     table.push("s0")
-    for path in ("/segments/t/nope", "/segments/t/..%5C..%5Cetc%5Cpasswd", "/segments/t_OFFLINE/s0", "/segments/../s0", "/segments/t/.."):
+    for path in (
+        "/segments/t/nope",
+        "/segments/t/..%5C..%5Cetc%5Cpasswd",
+        "/segments/t_OFFLINE/s0",
+        "/segments/../s0",
+        "/segments/t/..",
+    ):
         answer = table.http.get(path)
         assert answer.status_code in (400, 404), path
 
@@ -79,9 +87,13 @@ def test_a_download_never_leaves_the_folder(table: ApiCluster) -> None:
 def test_deleting_one_several_and_all(table: ApiCluster) -> None:
     table.push(*(f"s{i}" for i in range(10)))
     assert table.http.delete("/segments/t/s0").json() == {"status": "Segment deleted"}
-    assert table.http.delete("/segments/t?type=OFFLINE&segments=s1").json() == {"status": "Deleted segments: [s1] from table: t_OFFLINE"}
+    assert table.http.delete("/segments/t?type=OFFLINE&segments=s1").json() == {
+        "status": "Deleted segments: [s1] from table: t_OFFLINE"
+    }
     six = "&".join(f"segments=s{i}" for i in range(2, 8))
-    assert table.http.delete(f"/segments/t?type=OFFLINE&{six}").json() == {"status": "Deleted 6 segments from table: t_OFFLINE"}
+    assert table.http.delete(f"/segments/t?type=OFFLINE&{six}").json() == {
+        "status": "Deleted 6 segments from table: t_OFFLINE"
+    }
     assert table.http.post("/segments/t_OFFLINE/delete", ["s8"], JSON).status_code == 200
     assert names(table) == ["s9"]
     assert table.http.delete("/segments/t?type=OFFLINE").json() == {"status": "All segments of table t_OFFLINE deleted"}
@@ -102,7 +114,10 @@ def test_choosing_by_time_needs_both_times(table: ApiCluster) -> None:
         assert table.http.delete(f"/segments/t/choose?type=OFFLINE{times}").status_code == 400
     assert table.http.post("/segments/t_OFFLINE/delete", [], JSON).status_code == 400
     window = f"startTimestamp=1&endTimestamp={(DAY0 + 9) * DAY_MS}"
-    assert table.http.delete(f"/segments/t/choose?type=OFFLINE&{window}").json()["status"] == "Deleted 1 segments from table: t"
+    assert (
+        table.http.delete(f"/segments/t/choose?type=OFFLINE&{window}").json()["status"]
+        == "Deleted 1 segments from table: t"
+    )
 
 
 def test_a_locked_segment_is_not_deleted_and_the_refusal_says_why(table: ApiCluster) -> None:
@@ -118,7 +133,9 @@ def test_a_replacement_from_start_to_rollback(table: ApiCluster, monkeypatch: py
     monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_: [])
     table.push("a")
     assert table.http.get("/segments/t/lineage?type=OFFLINE").content == b""
-    started = table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", {"segmentsFrom": ["a"], "segmentsTo": ["b"]}, JSON)
+    started = table.http.post(
+        "/segments/t/startReplaceSegments?type=OFFLINE", {"segmentsFrom": ["a"], "segmentsTo": ["b"]}, JSON
+    )
     entry = started.json()["segmentLineageEntryId"]
     table.push("b")
     assert names(table, excludeReplacedSegments="true") == ["a"]
@@ -136,9 +153,13 @@ def test_a_replacement_from_start_to_rollback(table: ApiCluster, monkeypatch: py
     assert AuditEvent.objects.get(action="endReplaceSegments").reason == "nightly"
 
 
-def test_ending_with_cleanup_starts_a_retention_pass(table: ApiCluster, tasks: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ending_with_cleanup_starts_a_retention_pass(
+    table: ApiCluster, tasks: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_: [])
-    started = table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", {"segmentsFrom": [], "segmentsTo": ["b"]}, JSON)
+    started = table.http.post(
+        "/segments/t/startReplaceSegments?type=OFFLINE", {"segmentsFrom": [], "segmentsTo": ["b"]}, JSON
+    )
     table.push("b")
     query = f"type=OFFLINE&segmentLineageEntryId={started.json()['segmentLineageEntryId']}&cleanup=true"
     assert table.http.post(f"/segments/t/endReplaceSegments?{query}", {"segmentsTo": ["b"]}, JSON).status_code == 200
@@ -147,7 +168,14 @@ def test_ending_with_cleanup_starts_a_retention_pass(table: ApiCluster, tasks: l
 
 @pytest.mark.parametrize(
     "body",
-    [{"segmentsFrom": [], "segmentsTo": []}, {}, {"segmentsFrom": None, "segmentsTo": None}, {"segmentsTo": ["b"], "surprise": 1}, [1], ""],
+    [
+        {"segmentsFrom": [], "segmentsTo": []},
+        {},
+        {"segmentsFrom": None, "segmentsTo": None},
+        {"segmentsTo": ["b"], "surprise": 1},
+        [1],
+        "",
+    ],
 )
 def test_a_start_with_a_bad_body_is_400_and_writes_nothing(table: ApiCluster, body: Any) -> None:
     assert table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", body, JSON).status_code == 400

@@ -1,4 +1,6 @@
-"""Numbered cases of storage and upload behaviour that no other test shows: records, deletion, and the upload's refusals word by word."""
+"""Numbered cases of storage and upload behaviour that no other test shows: records, deletion, and the upload's refusals
+word by word.
+"""
 
 from __future__ import annotations
 
@@ -77,10 +79,17 @@ def test_case_7_a_refusal_ends_the_loop_at_once_and_an_equal_record_is_not_writt
 
 def test_case_9_the_fields_of_a_committed_record_and_its_times() -> None:
     wanted = {
-        "segment.index.version": "v1", "segment.realtime.status": "DONE", "segment.start.time": "1000", "segment.end.time": "2000",
-        "segment.time.unit": "HOURS", "segment.total.docs": "10000", "segment.crc": "1234", "segment.data.crc": "4567",
-        "segment.creation.time": "3000", "segment.flush.threshold.size": "1234",
-    }  # fmt: skip
+        "segment.index.version": "v1",
+        "segment.realtime.status": "DONE",
+        "segment.start.time": "1000",
+        "segment.end.time": "2000",
+        "segment.time.unit": "HOURS",
+        "segment.total.docs": "10000",
+        "segment.crc": "1234",
+        "segment.data.crc": "4567",
+        "segment.creation.time": "3000",
+        "segment.flush.threshold.size": "1234",
+    }
     made = SegmentMetadata("s", {}).edited({k: int(v) if v.isdecimal() else v for k, v in wanted.items()})
     assert made.to_record().simple == dict(sorted(wanted.items()))
     assert (made.start_ms, made.end_ms, made.status) == (3_600_000_000, 7_200_000_000, "DONE")
@@ -135,7 +144,9 @@ class FullStore(DeepStore):
         raise Unavailable("The deep store is full.")
 
 
-def test_case_51_a_copy_that_fails_leaves_nothing_and_a_later_push_works(table: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_51_a_copy_that_fails_leaves_nothing_and_a_later_push_works(
+    table: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(DeepStore, "put", FullStore.put)
         assert table.post_tar(table.build("s0"), "s0", enableParallelPushProtection="true").status_code == 503
@@ -175,7 +186,10 @@ def test_case_55_the_same_crc_changes_times_and_address_only(table: ApiCluster) 
     table.now += 456
     info = read_info_from_tar(tar)
     upload_metadata(
-        table.ctx, TABLE, [(SegmentInfo(**{**info.__dict__, "creation_time_ms": 456}), "http://localhost:1/other", None)], actor=ANN
+        table.ctx,
+        TABLE,
+        [(SegmentInfo(**{**info.__dict__, "creation_time_ms": 456}), "http://localhost:1/other", None)],
+        actor=ANN,
     )
     after = table.fields("s0")
     assert (after["segment.creation.time"], after["segment.refresh.time"]) == ("456", str(table.now))
@@ -195,7 +209,9 @@ def test_case_55_the_same_crc_changes_times_and_address_only(table: ApiCluster) 
         ({"tableName": "nope"}, {}, 400, "Failed to find table: nope_OFFLINE"),
     ],
 )
-def test_case_63_bad_names_and_modes(table: ApiCluster, query: dict[str, str], headers: dict[str, str], code: int, text: str) -> None:
+def test_case_63_bad_names_and_modes(
+    table: ApiCluster, query: dict[str, str], headers: dict[str, str], code: int, text: str
+) -> None:
     answer = table.post_tar(table.build("s0"), "s0", headers=headers, **query)
     assert (answer.status_code, text in answer.json()["error"]) == (code, True)
 
@@ -219,11 +235,22 @@ def realtime(cluster: ApiCluster) -> ApiCluster:
     return cluster
 
 
-def upload_realtime(cluster: ApiCluster, name: str, crc: int = 7, start: str | None = None, end: str | None = None) -> dict[str, str]:
+def upload_realtime(
+    cluster: ApiCluster, name: str, crc: int = 7, start: str | None = None, end: str | None = None
+) -> dict[str, str]:
     part = UploadedSegment(
-        name=name, crc=crc, total_docs=3, index_version="v3", creation_ms=5, download_url="http://localhost:1/x", size_bytes=100,
-        start_ms=10**12, end_ms=10**12, start_offset=start, end_offset=end,
-    )  # fmt: skip
+        name=name,
+        crc=crc,
+        total_docs=3,
+        index_version="v3",
+        creation_ms=5,
+        download_url="http://localhost:1/x",
+        size_bytes=100,
+        start_ms=10**12,
+        end_ms=10**12,
+        start_offset=start,
+        end_offset=end,
+    )
     upload = Registration(cluster.ctx, read_table_config(cluster.ctx, RT), [part], UploadOptions(), None, cluster.now)
     upload.check()
     upload.write()
@@ -268,14 +295,20 @@ def test_case_75_nobody_uploads_over_a_consuming_segment(cluster: ApiCluster, st
 
 def started(table: ApiCluster, *new: str) -> str:
     body = {"segmentsFrom": [], "segmentsTo": list(new)}
-    return str(table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", body, JSON).json()["segmentLineageEntryId"])
+    return str(
+        table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", body, JSON).json()["segmentLineageEntryId"]
+    )
 
 
 @pytest.mark.parametrize("by_header", [True, False])
-def test_an_upload_that_names_its_entry_is_fenced(table: ApiCluster, monkeypatch: pytest.MonkeyPatch, by_header: bool) -> None:
+def test_an_upload_that_names_its_entry_is_fenced(
+    table: ApiCluster, monkeypatch: pytest.MonkeyPatch, by_header: bool
+) -> None:
     monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_, **__: [])
     entry = started(table, "s0", "s1")
-    named: dict[str, Any] = {"headers": {"Pinot-Segment-Lineage-Entry-Id": entry}} if by_header else {"segmentLineageEntryId": entry}
+    named: dict[str, Any] = (
+        {"headers": {"Pinot-Segment-Lineage-Entry-Id": entry}} if by_header else {"segmentLineageEntryId": entry}
+    )
     assert table.post_tar(table.build("s0"), "s0", **named).status_code == 200
     stranger = table.post_tar(table.build("x"), "x", **named)
     assert (stranger.status_code, entry in stranger.json()["error"]) == (409, True)
@@ -285,7 +318,9 @@ def test_an_upload_that_names_its_entry_is_fenced(table: ApiCluster, monkeypatch
     assert "s1" not in table.ideal
 
 
-def test_an_upload_that_a_revert_overtakes_is_refused_without_any_header(table: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_upload_that_a_revert_overtakes_is_refused_without_any_header(
+    table: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The original takes it in and revives reverted data (B8)."""
     monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_, **__: [])
     entry = started(table, "s0")
@@ -315,19 +350,28 @@ def test_an_upload_that_begins_after_the_revert_is_hidden_and_warned_of_or_refus
     assert (refused.status_code, refused.json()["entry"]) == (409, entry)
 
 
-def test_a_new_segment_under_a_name_that_was_replaced_is_refused(table: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_segment_under_a_name_that_was_replaced_is_refused(
+    table: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_, **__: [])
     table.push("old")
     body = {"segmentsFrom": ["old"], "segmentsTo": ["new"]}
     entry = table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", body, JSON).json()["segmentLineageEntryId"]
     table.push("new")
-    assert table.http.post(f"/segments/t/endReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}", "", JSON).status_code == 200
+    assert (
+        table.http.post(
+            f"/segments/t/endReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}", "", JSON
+        ).status_code
+        == 200
+    )
     assert table.post_tar(table.build("old", 9), "old").status_code == 200  # a refresh of what is there
     deletion.remove_hidden(table.ctx, TABLE, ["old"])
     assert table.post_tar(table.build("old"), "old").status_code == 409
 
 
-def test_a_revert_right_before_the_write_stops_an_upload_that_names_no_entry(table: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_revert_right_before_the_write_stops_an_upload_that_names_no_entry(
+    table: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_, **__: [])
     entry = started(table, "s0")
 
@@ -336,9 +380,13 @@ def test_a_revert_right_before_the_write_stops_an_upload_that_names_no_entry(tab
 
     counting = FaultyStore(table.memory)
     upload_tar(_over(table, counting), TABLE, table.build("s1"), actor=ANN)
-    number = next(i for i, w in enumerate(counting.writes, 1) if any(x.path == paths.ideal_state("t_OFFLINE") for x in w))
+    number = next(
+        i for i, w in enumerate(counting.writes, 1) if any(x.path == paths.ideal_state("t_OFFLINE") for x in w)
+    )
     with pytest.raises(StateConflict, match=entry):
-        upload_tar(_over(table, FaultyStore(table.memory, Plan(before={number: revert}))), TABLE, table.build("s0"), actor=ANN)
+        upload_tar(
+            _over(table, FaultyStore(table.memory, Plan(before={number: revert}))), TABLE, table.build("s0"), actor=ANN
+        )
     assert list(table.ideal) == ["s1"]
     assert table.files == ["s1"]
 

@@ -1,5 +1,5 @@
-"""For the processes of an installation under test: while a marker file is there, every call into the deep store hangs in a system call
-(it opens a FIFO that nobody writes to), as over a network file system whose server is gone.
+"""For the processes of an installation under test: while a marker file is there, every call into the deep store hangs
+in a system call (it opens a FIFO that nobody writes to), as over a network file system whose server is gone.
 
 Python imports this module at its start when its folder is on PYTHONPATH.
 """

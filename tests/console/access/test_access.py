@@ -75,7 +75,9 @@ def test_logging_in_leads_to_the_page_that_was_asked_for_and_out_again(client: C
         (f"/console/pushes/{uuid.UUID(int=1)}/cancel/", "cancelPush", "t_OFFLINE"),
     ],
 )
-def test_a_viewer_who_posts_gets_403_and_leaves_a_record(viewer: Client, address: str, action: str, target: str) -> None:
+def test_a_viewer_who_posts_gets_403_and_leaves_a_record(
+    viewer: Client, address: str, action: str, target: str
+) -> None:
     table = make_table("t_OFFLINE")
     make_entry(table)
     make_push(id=uuid.UUID(int=1), table_name="t")

@@ -69,7 +69,12 @@ def test_buttons_lead_to_the_console(root: Client, model: str, action: str, lead
 
 
 def test_people_and_groups_have_pages(root: Client) -> None:
-    for address in ("/admin/auth/user/", "/admin/auth/user/add/", "/admin/auth/group/add/", "/admin/django_celery_beat/periodictask/"):
+    for address in (
+        "/admin/auth/user/",
+        "/admin/auth/user/add/",
+        "/admin/auth/group/add/",
+        "/admin/django_celery_beat/periodictask/",
+    ):
         assert root.get(address).status_code == 200, address
 
 
@@ -88,14 +93,20 @@ def test_buttons_of_another_cluster_lead_to_its_pages(root: Client) -> None:
 def test_grants_are_given_and_taken_on_record(root: Client) -> None:
     ann = make_user("ann")
     base = "/admin/segments/grant/"
-    assert root.post(f"{base}add/", {"user": ann.pk, "cluster": "*", "tables": "sales_*", "right": "operate"}).status_code == 302
+    assert (
+        root.post(f"{base}add/", {"user": ann.pk, "cluster": "*", "tables": "sales_*", "right": "operate"}).status_code
+        == 302
+    )
     grant = Grant.objects.get()
     assert has_right(ann, "operate", "pinotadmin", "sales_eu")
     assert root.get(base).status_code == 200
     assert root.post(f"{base}{grant.pk}/delete/", {"post": "yes"}).status_code == 302
     assert not Grant.objects.exists()
     events = AuditEvent.objects.filter(action__endswith="Grant").order_by("id")
-    assert [(e.action, e.actor, e.target) for e in events] == [("addGrant", "root", "sales_*"), ("removeGrant", "root", "sales_*")]
+    assert [(e.action, e.actor, e.target) for e in events] == [
+        ("addGrant", "root", "sales_*"),
+        ("removeGrant", "root", "sales_*"),
+    ]
 
 
 @pytest.mark.parametrize(

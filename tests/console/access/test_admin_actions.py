@@ -1,4 +1,6 @@
-"""Actions of Django's admin ask for a reason and act: on a table's row, on many tables, on a replacement, on schedules."""
+"""Actions of Django's admin ask for a reason and act: on a table's row, on many tables, on a
+replacement, on schedules.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +53,15 @@ def mirrored(world: RealtimeWorld | World) -> Table:
 
 def hidden(page: str) -> dict[str, str]:
     """Hidden fields of the form of a page, but for the token."""
-    fields = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.partition('<form method="post" novalidate>')[2])
+    fields = re.findall(
+        r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.partition('<form method="post" novalidate>')[2]
+    )
     return {name: value for name, value in fields if name != "csrfmiddlewaretoken"}
 
 
-def test_a_paused_table_is_resumed_from_its_row_though_it_has_no_consuming_segment(root: Client, streaming: RealtimeWorld) -> None:
+def test_a_paused_table_is_resumed_from_its_row_though_it_has_no_consuming_segment(
+    root: Client, streaming: RealtimeWorld
+) -> None:
     consumption.pause_table(streaming.ctx, TABLE, actor=ANN)
     streaming.commit()
     table = mirrored(streaming)
@@ -72,7 +78,9 @@ def test_a_paused_table_is_resumed_from_its_row_though_it_has_no_consuming_segme
 
 @pytest.mark.parametrize(("button", "action"), [("pause", "pauseConsumption"), ("commit", "forceCommit")])
 @pytest.mark.parametrize("model", ["table", "consumingsegment"])
-def test_a_row_pauses_and_commits_after_a_reason(root: Client, streaming: RealtimeWorld, model: str, button: str, action: str) -> None:
+def test_a_row_pauses_and_commits_after_a_reason(
+    root: Client, streaming: RealtimeWorld, model: str, button: str, action: str
+) -> None:
     pk = (Table.objects if model == "table" else ConsumingSegment.objects).get_queryset()[0].pk
     address = f"/admin/segments/{model}/{pk}/{button}/"
     assert address in root.get(f"/admin/segments/{model}/").content.decode()
@@ -144,7 +152,9 @@ def replaced(tmp_path: Path, db: None) -> Iterator[tuple[World, list[str]]]:
         yield world, entries
 
 
-def test_the_newest_replacement_is_taken_back_from_the_tables_row(root: Client, replaced: tuple[World, list[str]]) -> None:
+def test_the_newest_replacement_is_taken_back_from_the_tables_row(
+    root: Client, replaced: tuple[World, list[str]]
+) -> None:
     world, (first, second) = replaced
     address = f"{TABLES}{Table.objects.get().pk}/rollback/"
     assert address in root.get(TABLES).content.decode()
@@ -157,7 +167,9 @@ def test_the_newest_replacement_is_taken_back_from_the_tables_row(root: Client, 
     assert (world.visible, world.state(first), world.state(second)) == (["b"], "COMPLETED", "REVERTED")
 
 
-def test_an_older_replacement_takes_those_back_that_were_built_on_it(root: Client, replaced: tuple[World, list[str]]) -> None:
+def test_an_older_replacement_takes_those_back_that_were_built_on_it(
+    root: Client, replaced: tuple[World, list[str]]
+) -> None:
     world, (first, second) = replaced
     address = f"/admin/segments/lineageentry/{LineageEntry.objects.get(entry_id=first).pk}/rollback/"
     page = root.get(address).content.decode()
@@ -167,7 +179,9 @@ def test_an_older_replacement_takes_those_back_that_were_built_on_it(root: Clien
     assert world.visible == ["a"]
 
 
-def test_a_rollback_that_was_confirmed_for_other_replacements_is_refused(root: Client, replaced: tuple[World, list[str]]) -> None:
+def test_a_rollback_that_was_confirmed_for_other_replacements_is_refused(
+    root: Client, replaced: tuple[World, list[str]]
+) -> None:
     world, (first, _) = replaced
     address = f"/admin/segments/lineageentry/{LineageEntry.objects.get(entry_id=first).pk}/rollback/"
     answer = root.post(address, {"confirmed": "yes", "steps": first, "reason": "bad data", "confirm": OFFLINE.typed})
@@ -190,7 +204,9 @@ def test_a_pass_runs_from_the_tables_row(root: Client, replaced: tuple[World, li
 # -- schedules
 
 
-@pytest.mark.parametrize("model", ["periodictask", "intervalschedule", "crontabschedule", "solarschedule", "clockedschedule"])
+@pytest.mark.parametrize(
+    "model", ["periodictask", "intervalschedule", "crontabschedule", "solarschedule", "clockedschedule"]
+)
 def test_schedules_have_the_look_that_the_button_of_actions_needs(root: Client, model: str) -> None:
     """The button *Run* shows once an action is chosen; the look binds it to the list of actions."""
     ensure_schedules()
@@ -212,4 +228,6 @@ def test_schedules_are_run_and_switched_off_on_record(root: Client, monkeypatch:
     assert sorted(sent) == ["segments.tasks.run_retention", "segments.tasks.run_validation"]
     assert not any(r.enabled for r in rows.all())
     events = AuditEvent.objects.order_by("pk").values_list("action", "target", "actor")
-    assert sorted(events) == [(a, t, "root") for a in ("disableSchedule", "runSchedule") for t in ("Retention", "Validation")]
+    assert sorted(events) == [
+        (a, t, "root") for a in ("disableSchedule", "runSchedule") for t in ("Retention", "Validation")
+    ]

@@ -10,7 +10,17 @@ from django.test import Client
 
 from segments.models import Grant
 from tests.console.conftest import FakeBroker, logged_in
-from tests.factories import CLUSTER, PASSWORD, make_entry, make_event, make_finding, make_push, make_run, make_segments, make_table
+from tests.factories import (
+    CLUSTER,
+    PASSWORD,
+    make_entry,
+    make_event,
+    make_finding,
+    make_push,
+    make_run,
+    make_segments,
+    make_table,
+)
 from tests.services.world import World
 
 
@@ -33,9 +43,22 @@ def vera(world: World, db: None, settings: Any) -> Client:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/console/pushes/", "/console/query/", "/console/findings/", "/console/audit/", "/console/audit/csv/", "/console/passes/",
-             "/console/servers/", "/console/clusters/", "/console/cluster/", "/?q=zebr", "/console/findings/?table=zeb"],
-)  # fmt: skip
+    "path",
+    [
+        "/",
+        "/console/pushes/",
+        "/console/query/",
+        "/console/findings/",
+        "/console/audit/",
+        "/console/audit/csv/",
+        "/console/passes/",
+        "/console/servers/",
+        "/console/clusters/",
+        "/console/cluster/",
+        "/?q=zebr",
+        "/console/findings/?table=zeb",
+    ],
+)
 def test_pages_of_all_tables_show_those_that_may_be_read(vera: Client, path: str) -> None:
     answer = vera.get(path)
     text = answer.getvalue().decode()
@@ -43,11 +66,18 @@ def test_pages_of_all_tables_show_those_that_may_be_read(vera: Client, path: str
     assert "zebra_OFFLINE" not in text
     assert "of zebra" not in text
     assert ">zebra<" not in text
-    if "?" not in path and path not in ("/console/query/", "/console/servers/", "/console/clusters/", "/console/cluster/"):
+    if "?" not in path and path not in (
+        "/console/query/",
+        "/console/servers/",
+        "/console/clusters/",
+        "/console/cluster/",
+    ):
         assert "t_OFFLINE" in text or ">t<" in text
 
 
-@pytest.mark.parametrize("page", ["", "segments/", "config/", "checks/", "passes/", "audit/", "lineage/", "deleted/", "config/secrets/"])
+@pytest.mark.parametrize(
+    "page", ["", "segments/", "config/", "checks/", "passes/", "audit/", "lineage/", "deleted/", "config/secrets/"]
+)
 def test_pages_of_another_table_are_refused_as_those_of_one_that_is_not_there(vera: Client, page: str) -> None:
     assert vera.get(f"/console/tables/t_OFFLINE/{page}").status_code == 200
     answers = [vera.get(f"/console/tables/{name}_OFFLINE/{page}") for name in ("zebra", "missing")]
@@ -79,10 +109,22 @@ def test_the_admin_lists_rows_of_readable_tables_only_and_its_links_name_no_othe
     user = User.objects.get(username="vera")
     user.is_staff = True
     user.save()
-    user.user_permissions.set(Permission.objects.filter(content_type__app_label="segments", codename__startswith="view_"))
+    user.user_permissions.set(
+        Permission.objects.filter(content_type__app_label="segments", codename__startswith="view_")
+    )
     client = Client()
     assert client.login(username="vera", password=PASSWORD)
-    for model in ("table", "segment", "consumingsegment", "lineageentry", "push", "pushsegment", "auditevent", "finding", "passrun"):
+    for model in (
+        "table",
+        "segment",
+        "consumingsegment",
+        "lineageentry",
+        "push",
+        "pushsegment",
+        "auditevent",
+        "finding",
+        "passrun",
+    ):
         for query in ("", "?q=zebra"):
             answer = client.get(f"/admin/segments/{model}/{query}")
             assert answer.status_code == 200, model

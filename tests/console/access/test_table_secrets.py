@@ -1,4 +1,6 @@
-"""Secrets of a table's config in console and admin: masked on every page, shown once for a reason to those who administer the table."""
+"""Secrets of a table's config in console and admin: masked on every page, shown once for a reason to those who
+administer the table.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What can not be asked of a Pinot cluster while it is away is shown disabled, with the reason, on every page that has buttons."""
+"""What can not be asked of a Pinot cluster while it is away is shown disabled, with the reason, on every page that has
+buttons.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,21 @@ WHY = "Cluster prod does not answer: this has to wait until it is back."
 
 @pytest.fixture
 def prod(world: World, tmp_path: Path, db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[PinotCluster]:
-    """A Pinot with ZooKeeper that went away: its row says so, what the mirror knows is there, its ZooKeeper still answers."""
+    """A Pinot with ZooKeeper that went away: its row says so, what the mirror knows is there, its ZooKeeper still
+    answers.
+    """
     monkeypatch.setattr(pinot_calls, "_PAUSE_S", 0.0)
     pinot = PinotCluster(tmp_path / "prod")
     pinot.inside.upload("a")
     row = Cluster.objects.create(
-        name="prod", kind="pinot", controller_urls=["http://controller:9000"], zookeeper="zk:2181", version="1.5.1", state="up",
+        name="prod",
+        kind="pinot",
+        controller_urls=["http://controller:9000"],
+        zookeeper="zk:2181",
+        version="1.5.1",
+        state="up",
         mirrored_at=timezone.now(),
-    )  # fmt: skip
+    )
     table = make_table("t_OFFLINE", cluster=row)
     make_segments(table, "a")
     make_entry(table, replaced(pinot, ["a"], ["b"]), segments_from=["a"], segments_to=["b"])
@@ -51,21 +60,36 @@ def root(prod: PinotCluster) -> Client:
 
 
 def away(state: str = "down") -> None:
-    Cluster.objects.filter(name="prod").update(state=state, state_since=timezone.now(), last_error="Connection refused.")
+    Cluster.objects.filter(name="prod").update(
+        state=state, state_since=timezone.now(), last_error="Connection refused."
+    )
 
 
 def pages() -> dict[str, list[str]]:
     """{page: its buttons that ask the cluster}"""
-    done, begun = LineageEntry.objects.filter(table__cluster__name="prod").order_by("id").values_list("entry_id", flat=True)
+    done, begun = (
+        LineageEntry.objects.filter(table__cluster__name="prod").order_by("id").values_list("entry_id", flat=True)
+    )
     return {
-        PROD: ["New push"], f"{PROD}pushes/": ["New push"], f"{PROD}pushes/new/": ["Check and start"], f"{PROD}passes/": ["Run now"],
-        f"{PROD}query/": ["Run"], T: ["New push"], f"{T}passes/": ["Run now"], f"{T}checks/": ["Save the checks"],
-        f"{T}segments/": ["Reload the chosen…", "Reset the chosen…", "Delete the chosen…"], f"{T}segments/a/": ["Reload…", "Reset…"],
-        f"{T}lineage/": ["Revert…"], f"{T}lineage/{begun}/": ["End it…", "Run checks…", "Revert…"],
-        f"{T}lineage/{done}/": ["Roll back 2 steps…"], f"{T}lineage/{begun}/rollback/": ["Roll back t_OFFLINE"],
-        f"{T}lineage/{begun}/end/": ["End it"], f"{PROD}passes/tasks/": ["Stop…"],
-        f"{PROD}passes/tasks/MergeRollupTask/": ["Stop…"], f"{PROD}passes/tasks/MergeRollupTask/stop/": ["Stop the queue"],
-    }  # fmt: skip
+        PROD: ["New push"],
+        f"{PROD}pushes/": ["New push"],
+        f"{PROD}pushes/new/": ["Check and start"],
+        f"{PROD}passes/": ["Run now"],
+        f"{PROD}query/": ["Run"],
+        T: ["New push"],
+        f"{T}passes/": ["Run now"],
+        f"{T}checks/": ["Save the checks"],
+        f"{T}segments/": ["Reload the chosen…", "Reset the chosen…", "Delete the chosen…"],
+        f"{T}segments/a/": ["Reload…", "Reset…"],
+        f"{T}lineage/": ["Revert…"],
+        f"{T}lineage/{begun}/": ["End it…", "Run checks…", "Revert…"],
+        f"{T}lineage/{done}/": ["Roll back 2 steps…"],
+        f"{T}lineage/{begun}/rollback/": ["Roll back t_OFFLINE"],
+        f"{T}lineage/{begun}/end/": ["End it"],
+        f"{PROD}passes/tasks/": ["Stop…"],
+        f"{PROD}passes/tasks/MergeRollupTask/": ["Stop…"],
+        f"{PROD}passes/tasks/MergeRollupTask/stop/": ["Stop the queue"],
+    }
 
 
 def buttons(text: str) -> dict[str, bool]:
@@ -74,7 +98,9 @@ def buttons(text: str) -> dict[str, bool]:
     return {re.sub(r"<.*?>", "", words).strip(): " disabled" not in rest for _, rest, words in found}
 
 
-def test_every_button_that_asks_the_cluster_is_disabled_with_the_reason_while_it_is_away(root: Client, prod: PinotCluster) -> None:
+def test_every_button_that_asks_the_cluster_is_disabled_with_the_reason_while_it_is_away(
+    root: Client, prod: PinotCluster
+) -> None:
     before = {address: root.get(address).content.decode() for address in pages()}
     away()
     for address, wanted in pages().items():
@@ -89,18 +115,24 @@ def test_every_button_that_asks_the_cluster_is_disabled_with_the_reason_while_it
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ("refused", "refuses our credentials"), ("untrusted", "shows a certificate that is not trusted"),
-        ("unexpected", "does not answer as Pinot does"), ("wrong-cluster", "is another cluster than the one that was added"),
+        ("refused", "refuses our credentials"),
+        ("untrusted", "shows a certificate that is not trusted"),
+        ("unexpected", "does not answer as Pinot does"),
+        ("wrong-cluster", "is another cluster than the one that was added"),
     ],
-)  # fmt: skip
-def test_banner_and_buttons_say_the_same_in_every_state(root: Client, prod: PinotCluster, state: str, said: str) -> None:
+)
+def test_banner_and_buttons_say_the_same_in_every_state(
+    root: Client, prod: PinotCluster, state: str, said: str
+) -> None:
     away(state)
     text = root.get(f"{T}segments/").content.decode()
     assert f"Cluster prod {said}: this has to wait" in text
     assert re.search(rf"<strong>Cluster prod {said} since", text)
 
 
-def test_what_only_reads_works_on_while_zookeeper_answers_and_waits_where_there_is_none(root: Client, prod: PinotCluster) -> None:
+def test_what_only_reads_works_on_while_zookeeper_answers_and_waits_where_there_is_none(
+    root: Client, prod: PinotCluster
+) -> None:
     away()
     assert buttons(root.get(f"{T}lineage/").content.decode())["Pin the chosen…"]
     Cluster.objects.filter(name="prod").update(zookeeper="")

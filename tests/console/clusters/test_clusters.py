@@ -27,18 +27,29 @@ from tests.services.world import World
 PROD = "/console/c/prod"
 SECRET = "the controller's password"
 FORM = {
-    "name": "prod", "controller_urls": "https://controller:9000", "auth": "basic", "auth_user": "robot", "secret": SECRET,
+    "name": "prod",
+    "controller_urls": "https://controller:9000",
+    "auth": "basic",
+    "auth_user": "robot",
+    "secret": SECRET,
     "reason": "production",
-}  # fmt: skip
+}
 
 
 @pytest.fixture
 def prod(world: World, tmp_path: Path, db: None) -> Iterator[PinotCluster]:
-    """Cluster ``prod``: a Pinot that is up, with table t_OFFLINE as the mirror knows it; the own cluster has one of that name, too."""
+    """Cluster ``prod``: a Pinot that is up, with table t_OFFLINE as the mirror knows it; the own cluster has one of
+    that name, too.
+    """
     pinot = PinotCluster(tmp_path / "prod")
     pinot.inside.upload("a")
     row = Cluster.objects.create(
-        name="prod", kind="pinot", controller_urls=["http://controller:9000"], state="up", version="1.5.1", mirrored_at=timezone.now()
+        name="prod",
+        kind="pinot",
+        controller_urls=["http://controller:9000"],
+        state="up",
+        version="1.5.1",
+        mirrored_at=timezone.now(),
     )
     make_segments(make_table("t_OFFLINE", rows_visible=11_111), "ours")
     theirs = make_table("t_OFFLINE", cluster=row, rows_visible=99_999)
@@ -50,7 +61,9 @@ def prod(world: World, tmp_path: Path, db: None) -> Iterator[PinotCluster]:
 
 def down(**more: Any) -> None:
     since = timezone.now() - timedelta(minutes=7)
-    Cluster.objects.filter(name="prod").update(state="down", state_since=since, mirrored_at=since, last_error="Connection refused.", **more)
+    Cluster.objects.filter(name="prod").update(
+        state="down", state_since=since, mirrored_at=since, last_error="Connection refused.", **more
+    )
 
 
 def page(client: Client, address: str) -> str:
@@ -78,17 +91,34 @@ def test_every_link_of_every_page_stays_with_its_cluster(operator: Client, prod:
     make_run(cluster="prod", table_name="t_OFFLINE")
     event = make_event(cluster="prod", target="t_OFFLINE")
     pages = [
-        "", "tables/t_OFFLINE/", "tables/t_OFFLINE/segments/", "tables/t_OFFLINE/segments/theirs/", "tables/t_OFFLINE/lineage/",
-        "tables/t_OFFLINE/passes/", "tables/t_OFFLINE/audit/", "tables/t_OFFLINE/config/", "pushes/", "pushes/new/", f"pushes/{push.pk}/",
-        "query/", "passes/", "findings/", "audit/", f"audit/{event.pk}/", "servers/", "cluster/",
-    ]  # fmt: skip
+        "",
+        "tables/t_OFFLINE/",
+        "tables/t_OFFLINE/segments/",
+        "tables/t_OFFLINE/segments/theirs/",
+        "tables/t_OFFLINE/lineage/",
+        "tables/t_OFFLINE/passes/",
+        "tables/t_OFFLINE/audit/",
+        "tables/t_OFFLINE/config/",
+        "pushes/",
+        "pushes/new/",
+        f"pushes/{push.pk}/",
+        "query/",
+        "passes/",
+        "findings/",
+        "audit/",
+        f"audit/{event.pk}/",
+        "servers/",
+        "cluster/",
+    ]
     left: dict[str, set[str]] = {}
     for address in pages:
         text = page(operator, f"{PROD}/{address}")
         text = re.sub(r'<details class="switcher".*?</details>', "", text, flags=re.DOTALL)
         links = set(re.findall(r'(?:href|action|hx-get|hx-post|formaction)="(/[^"]*)"', text))
         left[address] = {
-            u for u in links if not u.startswith((f"{PROD}/", "/static/", "/api/docs/", "/console/clusters/", "/console/tokens/"))
+            u
+            for u in links
+            if not u.startswith((f"{PROD}/", "/static/", "/api/docs/", "/console/clusters/", "/console/tokens/"))
         }
     assert {a: found for a, found in left.items() if found} == {}
 
@@ -109,7 +139,9 @@ def test_lists_show_what_belongs_to_the_pages_cluster(operator: Client, prod: Pi
         make_run(cluster=cluster or "gone", sentences=[f"done for {actor}"])
     for address in ("pushes/", "findings/", "passes/", "audit/"):
         own, theirs = page(operator, f"/console/{address}"), page(operator, f"{PROD}/{address}")
-        assert ("olivia" in own, "petra" in own, "olivia" in theirs, "petra" in theirs) == (True, False, False, True), address
+        assert ("olivia" in own, "petra" in own, "olivia" in theirs, "petra" in theirs) == (True, False, False, True), (
+            address
+        )
     csv = b"".join(operator.get(f"{PROD}/audit/csv/").streaming_content).decode()
     assert "petra" in csv
     assert "olivia" not in csv
@@ -139,7 +171,9 @@ def test_queries_go_to_the_brokers_of_the_pages_cluster(operator: Client, prod: 
     assert broker.asked == ["select 1"]
 
 
-def test_an_unknown_cluster_is_a_page_that_says_so_and_leads_home(operator: Client, prod: PinotCluster, client: Client) -> None:
+def test_an_unknown_cluster_is_a_page_that_says_so_and_leads_home(
+    operator: Client, prod: PinotCluster, client: Client
+) -> None:
     answer = operator.get("/console/c/nothing/tables/t_OFFLINE/")
     text = answer.content.decode()
     assert answer.status_code == 404
@@ -162,13 +196,26 @@ def test_the_switcher_names_every_cluster_with_its_state(viewer: Client, prod: P
     text = page(viewer, "/console/findings/")
     switcher = text[text.index('<details class="switcher"') : text.index("</details>")]
     assert re.search(r'href="/" aria-current="true"><span class="mono">pinotadmin', switcher)
-    assert re.search(r'href="/console/c/prod/"><span class="mono">prod</span><span class="badge badge-bad">.*?down', switcher, re.S)
+    assert re.search(
+        r'href="/console/c/prod/"><span class="mono">prod</span><span class="badge badge-bad">.*?down', switcher, re.S
+    )
 
 
-def test_every_page_of_a_cluster_that_is_down_says_so_with_the_age_of_what_it_shows(operator: Client, prod: PinotCluster) -> None:
+def test_every_page_of_a_cluster_that_is_down_says_so_with_the_age_of_what_it_shows(
+    operator: Client, prod: PinotCluster
+) -> None:
     down()
     prod.rest.down = {"controller"}
-    for address in ("", "tables/t_OFFLINE/", "tables/t_OFFLINE/segments/", "pushes/", "findings/", "query/", "audit/", "cluster/"):
+    for address in (
+        "",
+        "tables/t_OFFLINE/",
+        "tables/t_OFFLINE/segments/",
+        "pushes/",
+        "findings/",
+        "query/",
+        "audit/",
+        "cluster/",
+    ):
         text = page(operator, f"{PROD}/{address}")
         assert "Cluster prod is down since" in text, address
         assert "Connection refused." in text
@@ -193,9 +240,11 @@ def test_no_page_of_a_cluster_that_is_down_is_a_fault_of_ours(operator: Client, 
         assert answer.status_code < 500, (address, answer.status_code)
         assert "Traceback" not in answer.content.decode()
     writing = {
-        "tables/t_OFFLINE/segments/theirs/reload/": {}, "passes/": {"task": "RetentionManager"}, "query/": {"sql": "select 1"},
+        "tables/t_OFFLINE/segments/theirs/reload/": {},
+        "passes/": {"task": "RetentionManager"},
+        "query/": {"sql": "select 1"},
         "tables/s_REALTIME/consumption/pause/": {},
-    }  # fmt: skip
+    }
     for address, values in writing.items():
         answer = operator.post(f"{PROD}/{address}", {"reason": "x", **values})
         assert 400 <= answer.status_code < 500 or answer.status_code == 200, (address, answer.status_code)
@@ -208,13 +257,17 @@ def test_the_banner_asks_again_and_says_something_only_when_it_is_new(viewer: Cl
     told = viewer.get(f"{PROD}/cluster/banner/?seen=")
     assert "is down since" in told.content.decode()
     assert viewer.get(f"{PROD}/cluster/banner/?seen=down").status_code == 204
-    Cluster.objects.filter(name="prod").update(state="up", mirror_error="ZooKeeper is away.", mirror_error_since=timezone.now())
+    Cluster.objects.filter(name="prod").update(
+        state="up", mirror_error="ZooKeeper is away.", mirror_error_since=timezone.now()
+    )
     assert "not up to date" in viewer.get(f"{PROD}/cluster/banner/?seen=down").content.decode()
     Cluster.objects.filter(name="prod").update(mirror_error="")
     assert "role=" not in viewer.get(f"{PROD}/cluster/banner/?seen=down").content.decode()
 
 
-def test_what_the_version_lacks_is_told_with_the_reason_and_can_not_be_asked_for(operator: Client, prod: PinotCluster) -> None:
+def test_what_the_version_lacks_is_told_with_the_reason_and_can_not_be_asked_for(
+    operator: Client, prod: PinotCluster
+) -> None:
     make_table("s_REALTIME", cluster=Cluster.objects.get(name="prod"), type="REALTIME")
     Cluster.objects.filter(name="prod").update(version="0.10.0")
     text = page(operator, f"{PROD}/cluster/")
@@ -232,7 +285,9 @@ def controller(monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path, w
     """A controller whatever the address, and a data directory for secrets."""
     settings.DATA_DIR = tmp_path
     found, before = FakePinot(), http_controller.open_client
-    monkeypatch.setattr(http_controller, "open_client", lambda c, **more: before(c, **{**more, "transport": found.transport()}))
+    monkeypatch.setattr(
+        http_controller, "open_client", lambda c, **more: before(c, **{**more, "transport": found.transport()})
+    )
     return found
 
 
@@ -265,7 +320,13 @@ def test_a_secret_is_never_shown_again(admin: Client, controller: FakePinot) -> 
     pages = [admin.post("/console/clusters/new/", FORM, follow=True).content.decode()]
     pages += [
         page(admin, a)
-        for a in ("/console/clusters/", "/console/clusters/prod/edit/", f"{PROD}/cluster/", "/console/audit/", f"{PROD}/audit/")
+        for a in (
+            "/console/clusters/",
+            "/console/clusters/prod/edit/",
+            f"{PROD}/cluster/",
+            "/console/audit/",
+            f"{PROD}/audit/",
+        )
     ]
     pages.append(admin.post("/console/clusters/new/", {**FORM, "name": "no spaces"}).content.decode())
     pages += [page(admin, f"{PROD}/audit/{e.pk}/") for e in AuditEvent.objects.all()]
@@ -274,14 +335,22 @@ def test_a_secret_is_never_shown_again(admin: Client, controller: FakePinot) -> 
     assert "One is stored" in pages[2]
 
 
-def test_a_cluster_is_asked_before_it_is_saved_and_what_is_wrong_stands_beside_what_was_typed(admin: Client, controller: FakePinot) -> None:
+def test_a_cluster_is_asked_before_it_is_saved_and_what_is_wrong_stands_beside_what_was_typed(
+    admin: Client, controller: FakePinot
+) -> None:
     controller.down = {"controller"}
     asked = admin.post("/console/clusters/new/", {**FORM, "broker_url": "http://broker:8099"})
     text = asked.content.decode()
     assert (asked.status_code, Cluster.objects.filter(name="prod").exists()) == (422, False)
     assert "Nothing is saved yet" in text
     assert "Connection refused" in text
-    for typed in ('value="prod"', "https://controller:9000", 'value="robot"', 'value="http://broker:8099"', 'value="production"'):
+    for typed in (
+        'value="prod"',
+        "https://controller:9000",
+        'value="robot"',
+        'value="http://broker:8099"',
+        'value="production"',
+    ):
         assert typed in text, typed
     assert SECRET not in text
     assert "Type it again: it is never sent back to the browser." in text
@@ -295,13 +364,17 @@ def test_a_second_button_saves_a_cluster_that_does_not_answer(admin: Client, con
     controller.down = {"controller"}
     assert "Save all the same" not in page(admin, "/console/clusters/new/")
     assert "Save all the same" in admin.post("/console/clusters/new/", FORM).content.decode()
-    text = admin.post("/console/clusters/new/", {**FORM, "anyway": "1", "retype": "secret"}, follow=True).content.decode()
+    text = admin.post(
+        "/console/clusters/new/", {**FORM, "anyway": "1", "retype": "secret"}, follow=True
+    ).content.decode()
     assert "Cluster prod is added. But:" in text
     assert "Cluster prod is down" in text
     assert set(AuditEvent.objects.values_list("action", flat=True)) == {"addCluster", "checkCluster"}
 
 
-def test_a_change_that_was_tried_leaves_the_cluster_and_its_secret_as_they_were(admin: Client, controller: FakePinot) -> None:
+def test_a_change_that_was_tried_leaves_the_cluster_and_its_secret_as_they_were(
+    admin: Client, controller: FakePinot
+) -> None:
     admin.post("/console/clusters/new/", FORM)
     controller.authorization = "Basic " + base64.b64encode(f"robot:{SECRET}".encode()).decode()
     row = Cluster.objects.get(name="prod")
@@ -321,15 +394,26 @@ def test_a_name_that_is_taken_is_told_before_anybody_is_asked(admin: Client, con
     admin.post("/console/clusters/new/", FORM)
     calls = controller.calls.total()
     again = admin.post("/console/clusters/new/", {**FORM, "name": "PROD", "controller_urls": "http://elsewhere:9000"})
-    assert (again.status_code, "There is a cluster" in again.content.decode(), controller.calls.total()) == (409, True, calls)
+    assert (again.status_code, "There is a cluster" in again.content.decode(), controller.calls.total()) == (
+        409,
+        True,
+        calls,
+    )
 
 
-def test_only_who_administers_everything_changes_clusters_and_a_try_is_on_record(controller: FakePinot, admin: Client) -> None:
+def test_only_who_administers_everything_changes_clusters_and_a_try_is_on_record(
+    controller: FakePinot, admin: Client
+) -> None:
     admin.post("/console/clusters/new/", FORM)
     olga = logged_in("olga", "operate")
     Grant.objects.create(user=User.objects.get(username="olga"), cluster="prod", tables="*", right="administer")
     assert "disabled" in page(olga, "/console/clusters/new/")
-    for address in ("/console/clusters/new/", "/console/clusters/prod/edit/", "/console/clusters/prod/remove/", f"{PROD}/cluster/check/"):
+    for address in (
+        "/console/clusters/new/",
+        "/console/clusters/prod/edit/",
+        "/console/clusters/prod/remove/",
+        f"{PROD}/cluster/check/",
+    ):
         assert olga.post(address, {**FORM, "confirm": "prod"}).status_code == 403, address
     tries = AuditEvent.objects.filter(outcome="refused", actor="olga").values_list("action", flat=True)
     assert set(tries) == {"addCluster", "changeCluster", "removeCluster", "checkCluster"}

@@ -1,4 +1,6 @@
-"""Pages of minion tasks: what a Pinot cluster tells, what it lacks and why, and buttons with rights, reason and audit."""
+"""Pages of minion tasks: what a Pinot cluster tells, what it lacks and why, and buttons with rights,
+reason and audit.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def fake(world: World, tmp_path: Path, db: None, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(pinot_calls, "_PAUSE_S", 0.0)
     pinot = PinotCluster(tmp_path / "prod")
     row = Cluster.objects.create(name="prod", kind="pinot", state="up", version="1.5.1")
-    make_table("events_OFFLINE", cluster=row, config={"task": {"taskTypeConfigsMap": {MERGE: {"schedule": "0 */5 * * * ?"}}}})
+    make_table(
+        "events_OFFLINE", cluster=row, config={"task": {"taskTypeConfigsMap": {MERGE: {"schedule": "0 */5 * * * ?"}}}}
+    )
     jobs = {("events_OFFLINE", MERGE): (1_795_297_000_000, 1_795_296_700_000)}
     pinot.rest.tasks = FakeTasks(queues={MERGE: "IN_PROGRESS"}, jobs=jobs, enabled={MERGE: ["events_OFFLINE"]})
     with wiring.use_cluster(pinot.ctx):
@@ -52,7 +56,15 @@ def test_the_overview_stands_beside_the_passes_and_leads_to_types_and_tasks(admi
     name = fake.add(MERGE, 1, subtaskCount={"total": 2, "completed": 1, "error": 1}, subtaskInfos=[FAILED])
     assert f'href="{TASKS}"' in page(admin, "/console/c/prod/passes/")
     text = page(admin, TASKS)
-    for said in (MERGE, "0 */5 * * * ?", "2026-11-21 21:36:40", "events_OFFLINE", "Schedule now…", "Stop…", "none alive"):
+    for said in (
+        MERGE,
+        "0 */5 * * * ?",
+        "2026-11-21 21:36:40",
+        "events_OFFLINE",
+        "Schedule now…",
+        "Stop…",
+        "none alive",
+    ):
         assert said in text, said
     of_type = page(admin, f"{TASKS}{MERGE}/")
     assert "no minion is alive: they wait until one runs" in of_type

@@ -76,4 +76,7 @@ def test_a_server_is_drained_with_a_reason_and_serves_again(operator: Client, vi
         operator.post(f"{PAGE}Server_h_8001/enable/", {"reason": "done"})
         assert instance_configs(cluster.memory)["Server_h_8001"].is_enabled
         assert operator.post(f"{PAGE}Server_nobody_1/drain/", {"reason": "x"}).status_code == 404
-    assert [e.action for e in AuditEvent.objects.filter(outcome="done").order_by("id")] == ["disableInstance", "enableInstance"]
+    assert [e.action for e in AuditEvent.objects.filter(outcome="done").order_by("id")] == [
+        "disableInstance",
+        "enableInstance",
+    ]

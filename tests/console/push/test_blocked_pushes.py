@@ -34,7 +34,14 @@ def push(world: World, db: None, queued: list[str]) -> Push:
     make_segments(table, "a", "b")
     make_entry(table, entry, "IN_PROGRESS", segments_from=["a"], segments_to=["b"])
     report(world, entry)
-    push = make_push(table_name="t", state="BLOCKED", stage="END", entry_id=entry, plan={"replaces": True}, error="The checks refuse it.")
+    push = make_push(
+        table_name="t",
+        state="BLOCKED",
+        stage="END",
+        entry_id=entry,
+        plan={"replaces": True},
+        error="The checks refuse it.",
+    )
     make_push_segment(push)
     return push
 
@@ -63,15 +70,23 @@ def test_its_page_shows_the_failed_checks_what_can_be_done_and_its_replacement(o
     assert f"/console/tables/t_OFFLINE/lineage/{push.entry_id}/" in text
 
 
-def test_switching_all_the_same_needs_a_reason_and_the_tables_name(operator: Client, push: Push, queued: list[str]) -> None:
+def test_switching_all_the_same_needs_a_reason_and_the_tables_name(
+    operator: Client, push: Push, queued: list[str]
+) -> None:
     page = operator.get(address(push, "override")).content.decode()
     assert "rows (rowCount): measured 5 rows, allowed at least 9 rows" in page
     for form in ({"reason": "", "confirm": "t_OFFLINE"}, {"reason": "known to be small", "confirm": "t"}):
         assert operator.post(address(push, "override"), form).status_code == 422
     assert Push.objects.get().state == "BLOCKED"
-    answer = operator.post(address(push, "override"), {"reason": "known to be small", "confirm": "t_OFFLINE"}, follow=True)
+    answer = operator.post(
+        address(push, "override"), {"reason": "known to be small", "confirm": "t_OFFLINE"}, follow=True
+    )
     after = Push.objects.get()
-    assert (after.state, after.plan["override_checks"], after.plan["override_by"]) == ("QUEUED", "known to be small", "olga")
+    assert (after.state, after.plan["override_checks"], after.plan["override_by"]) == (
+        "QUEUED",
+        "known to be small",
+        "olga",
+    )
     assert queued == [str(push.pk)]
     assert f"/lineage/{push.entry_id}/rollback/" in answer.content.decode()
     assert AuditEvent.objects.get(action="finishPush").reason == "known to be small"
@@ -92,7 +107,9 @@ def test_a_queue_that_is_away_is_told(operator: Client, push: Push, monkeypatch:
 
 def test_what_is_not_blocked_can_not_be_finished(operator: Client, push: Push, queued: list[str]) -> None:
     Push.objects.update(state="RUNNING")
-    assert "only one that is blocked by checks can be finished" in operator.get(address(push, "finish")).content.decode()
+    assert (
+        "only one that is blocked by checks can be finished" in operator.get(address(push, "finish")).content.decode()
+    )
     assert operator.post(address(push, "finish"), {"reason": "r"}).status_code == 409
     assert queued == []
 
@@ -132,7 +149,9 @@ def test_a_push_is_repeated_with_its_specification(operator: Client, push: Push,
         assert "jobType" in operator.get("/console/pushes/new/", {"again": nonsense}).content.decode()
 
 
-def test_records_that_nobody_can_read_are_told_and_hide_nothing(operator: Client, push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_that_nobody_can_read_are_told_and_hide_nothing(
+    operator: Client, push: Push, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from segments.errors import Unavailable
 
     def away(*_: Any) -> None:

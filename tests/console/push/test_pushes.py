@@ -111,7 +111,9 @@ def test_a_page_of_a_push_links_only_to_pages_that_are_there(viewer: Client, pus
     """A push may fail before its table or its replacement is there; retention drops entries."""
     _, push, entry = pushed
     address = f"/console/pushes/{push.pk}/"
-    failed = make_push(state="FAILED", stage="START", table_name="nothing", entry_id="never-started", plan={"replaces": True})
+    failed = make_push(
+        state="FAILED", stage="START", table_name="nothing", entry_id="never-started", plan={"replaces": True}
+    )
     for page in (address, f"/console/pushes/{failed.pk}/"):
         assert "/console/tables/" not in viewer.get(page).content.decode()
     make_entry(make_table(TABLE.typed), entry)
@@ -163,7 +165,9 @@ def test_a_mistake_in_the_specification_is_shown_at_its_field(operator: Client, 
     assert "jobTypo: SegmentCreationAndTarPush" in text
 
 
-def test_an_unreachable_queue_is_told_but_loses_nothing(operator: Client, calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_queue_is_told_but_loses_nothing(
+    operator: Client, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(push_queue, "enqueue_push", lambda _: False)
     text = operator.post("/console/pushes/new/", {"spec": "a: b", "reason": "r"}, follow=True).content.decode()
     assert "the task queue does not answer" in text
@@ -174,7 +178,9 @@ def test_the_sample_names_the_table_that_one_came_from(operator: Client) -> None
     assert "tableName: flights\n" in operator.get("/console/pushes/new/?table=flights_OFFLINE").content.decode()
 
 
-def test_cancelling_needs_a_reason_and_calls_the_service(operator: Client, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cancelling_needs_a_reason_and_calls_the_service(
+    operator: Client, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     push, seen = make_push(), []
     monkeypatch.setattr(pushes, "cancel_push", lambda ctx, push_id, actor: seen.append((push_id, actor.reason)))
     address = f"/console/pushes/{push.pk}/cancel/"
@@ -183,7 +189,9 @@ def test_cancelling_needs_a_reason_and_calls_the_service(operator: Client, world
     assert seen == [(str(push.pk), "wrong file")]
 
 
-def test_a_push_that_can_not_be_cancelled_says_why(operator: Client, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_push_that_can_not_be_cancelled_says_why(
+    operator: Client, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     push = make_push()
 
     def refuse(*_: object) -> None:
@@ -195,7 +203,9 @@ def test_a_push_that_can_not_be_cancelled_says_why(operator: Client, world: Worl
     assert "Revert its lineage entry instead." in answer.content.decode()
 
 
-def test_another_refusal_is_shown_above_the_form(operator: Client, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_refusal_is_shown_above_the_form(
+    operator: Client, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise StateConflict("Another push replaces it.", remedy="Wait.")
 

@@ -1,4 +1,6 @@
-"""Pages of a realtime table: what each partition does, pause with a reason and a planned end, resume, force commit, lag of a day."""
+"""Pages of a realtime table: what each partition does, pause with a reason and a planned end, resume, force commit, lag
+of a day.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,14 @@ def says(url: str, *_: object) -> list[dict[str, Any]]:
     for partition, behind in ((0, "7"), (1, "NOT_CALCULATED")):
         segment = next(s for s in says.segments if s.split("__")[1] == str(partition))  # type: ignore[attr-defined]
         info: Mapping[str, Any] = {"recordsLag": {str(partition): behind}, "currentOffsets": {str(partition): "42"}}
-        found.append({"segmentName": segment, "consumerState": "CONSUMING", "lastConsumedTimestamp": 5, "partitionOffsetInfo": info})
+        found.append(
+            {
+                "segmentName": segment,
+                "consumerState": "CONSUMING",
+                "lastConsumedTimestamp": 5,
+                "partitionOffsetInfo": info,
+            }
+        )
     return found
 
 
@@ -58,14 +67,24 @@ PAGE = f"{BASE}/consumption/"
 
 def test_the_page_shows_every_partition_with_its_state_offset_and_lag(operator: Client, world: RealtimeWorld) -> None:
     text = operator.get(PAGE).content.decode()
-    for words in (*world.consuming, "7 messages", "time not known", "42", "Pause…", "Force commit…", 'hx-trigger="every 2s"'):
+    for words in (
+        *world.consuming,
+        "7 messages",
+        "time not known",
+        "42",
+        "Pause…",
+        "Force commit…",
+        'hx-trigger="every 2s"',
+    ):
         assert words in text
     fragment = operator.get(PAGE, headers={"HX-Request": "true"}).content.decode()
     assert fragment.lstrip().startswith('<div id="consumption"')
 
 
 def consumers(url: str, method: str, path: str, *_: object) -> list[dict[str, Any]]:
-    """As ``says``; asked for its consumers a server tells of two bad messages in partition 0 and of a stream that is away in 1."""
+    """As ``says``; asked for its consumers a server tells of two bad messages in partition 0 and of a stream that is
+    away in 1.
+    """
     if not path.endswith("/consumers"):
         return says(url)
     bad = [{"offset": "17", "reason": "no JSON <b>"}]
@@ -111,7 +130,9 @@ def test_lost_stream_data_is_listed_newest_first(operator: Client, world: Realti
 def test_a_pause_needs_a_reason_is_audited_and_shown_everywhere(operator: Client, world: RealtimeWorld) -> None:
     assert operator.post(f"{PAGE}pause/", {"reason": ""}).status_code == 422
     assert not pause_of(world.ideal).paused
-    answer = operator.post(f"{PAGE}pause/", {"reason": "broken producer", "resume_after": "30m"}, follow=True).content.decode()
+    answer = operator.post(
+        f"{PAGE}pause/", {"reason": "broken producer", "resume_after": "30m"}, follow=True
+    ).content.decode()
     state = pause_of(world.ideal)
     assert (state.paused, state.comment, state.actor) == (True, "broken producer", "olga")
     assert state.resume_at_ms == world.now + 30 * 60_000
@@ -175,7 +196,9 @@ def test_segments_can_be_reset_and_reloaded_from_their_page(operator: Client, wo
     assert AuditEvent.objects.filter(action__startswith="resetSegment", outcome="done").exists()
 
 
-def test_the_page_says_paused_or_not_as_the_cluster_does_though_the_mirror_is_behind(operator: Client, world: RealtimeWorld) -> None:
+def test_the_page_says_paused_or_not_as_the_cluster_does_though_the_mirror_is_behind(
+    operator: Client, world: RealtimeWorld
+) -> None:
     table = Table.objects.get()
     tag = '<span class="tag">paused</span>'
     for is_mirrored_as_paused in (True, False):
@@ -188,7 +211,9 @@ def test_the_page_says_paused_or_not_as_the_cluster_does_though_the_mirror_is_be
             assert 'id="table-tags"' in text  # the fragment brings it for the head of the page, too
 
 
-def test_while_a_table_is_paused_its_page_counts_what_waits_in_the_stream(operator: Client, world: RealtimeWorld) -> None:
+def test_while_a_table_is_paused_its_page_counts_what_waits_in_the_stream(
+    operator: Client, world: RealtimeWorld
+) -> None:
     consumption.pause_table(world.ctx, TABLE, actor=ANN)
     world.commit("10")
     Follower(world.memory, Cluster.objects.get()).sync_all()
@@ -210,7 +235,9 @@ def test_while_a_table_is_paused_its_page_counts_what_waits_in_the_stream(operat
 def test_the_preview_of_a_resume_numbers_the_rows_that_it_skips(
     operator: Client, world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch, counted: int | None, words: str
 ) -> None:
-    """Also of a stream whose offsets do not number its messages, as Redis; only what is too many to be counted has no number."""
+    """Also of a stream whose offsets do not number its messages, as Redis; only what is too many to be counted has no
+    number.
+    """
     monkeypatch.setattr("segments.services.realtime.stream_facts.StreamFacts.count", lambda *_: counted)
     consumption.pause_table(world.ctx, TABLE, actor=ANN)
     world.commit("10")
@@ -223,7 +250,9 @@ def test_the_preview_of_a_resume_numbers_the_rows_that_it_skips(
 def test_rows_visible_of_a_realtime_table_are_those_that_queries_see(
     operator: Client, world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Committed 100, 40 being consumed, 60 committed since the mirror looked; the list says that it shows what is committed."""
+    """Committed 100, 40 being consumed, 60 committed since the mirror looked; the list says that it shows what is
+    committed.
+    """
     first, second = world.consuming
     Table.objects.update(rows_visible=100)
     tell = [{"segmentName": first, "partition": 0, "rows": 40, "bytes": 1, "messages": 40}]

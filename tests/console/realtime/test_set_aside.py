@@ -1,4 +1,6 @@
-"""Pages of messages that were set aside: listed by who may see what, filtered, exported, replayed with a preview, deleted, revealed."""
+"""Pages of messages that were set aside: listed by who may see what, filtered, exported, replayed with a preview,
+deleted, revealed.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def world(tmp_path: Path, db: None) -> Iterator[RealtimeWorld]:
     cluster, _ = Cluster.objects.get_or_create(name=CLUSTER)
     Follower(world.memory, cluster).sync_all()
     payloads = [b'{"password": "hunter2"', b"<b>no json", b'{"id": "fits", "ts": 1700000000000}']
-    messages = [Message("a", n % 2, str(n), "gone", 1, 0, "", f"reason {n} <i>", len(p), p) for n, p in enumerate(payloads)]
+    messages = [
+        Message("a", n % 2, str(n), "gone", 1, 0, "", f"reason {n} <i>", len(p), p) for n, p in enumerate(payloads)
+    ]
     with wiring.use(world.ctx, None):
         keeping.keep_report(world.ctx, TABLE, Report("1", "Server_1", messages, [], 7))
         yield world
@@ -40,7 +44,14 @@ def world(tmp_path: Path, db: None) -> Iterator[RealtimeWorld]:
 
 def test_operators_see_messages_without_secrets_and_readers_no_message_at_all(world: RealtimeWorld) -> None:
     text = logged_in("olga", "operate").get(PAGE).content.decode()
-    for words in ("&lt;b&gt;no json", "reason 1 &lt;i&gt;", "*****", "Replay all 3", "7 more than they could keep", "Export CSV"):
+    for words in (
+        "&lt;b&gt;no json",
+        "reason 1 &lt;i&gt;",
+        "*****",
+        "Replay all 3",
+        "7 more than they could keep",
+        "Export CSV",
+    ):
         assert words in text
     assert "hunter2" not in text
     assert "Show as it came" not in text, "that takes an administrator"

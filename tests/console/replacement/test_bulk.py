@@ -1,4 +1,6 @@
-"""Several segments or replacements at once: reload, reset, pin, unpin, each with a reason and, where there is one, the way back."""
+"""Several segments or replacements at once: reload, reset, pin, unpin, each with a reason and, where there is one, the
+way back.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,15 @@ def pinned(world: World) -> set[str]:
     return {e.id for e in observe(world.ctx, TABLE).lineage.in_order() if e.is_pinned}
 
 
-def test_several_replacements_are_pinned_and_unpinned_again_from_the_message(operator: Client, world: World, entries: list[str]) -> None:
+def test_several_replacements_are_pinned_and_unpinned_again_from_the_message(
+    operator: Client, world: World, entries: list[str]
+) -> None:
     text = operator.get(f"{BASE}/lineage/").content.decode()
     assert all(f'value="{e}"' in text for e in entries)
     assert "2 replacements" in operator.get(f"{BASE}/pin/", {"e": entries}).content.decode()
-    answer = html.unescape(operator.post(f"{BASE}/pin/", {"e": entries, "reason": "audit"}, follow=True).content.decode())
+    answer = html.unescape(
+        operator.post(f"{BASE}/pin/", {"e": entries, "reason": "audit"}, follow=True).content.decode()
+    )
     assert pinned(world) == set(entries)
     assert "2 replacements are pinned." in answer
     undo = re.search(r'href="([^"]*/unpin/\?[^"]*)"', answer)
@@ -64,7 +70,9 @@ def test_nothing_chosen_is_told(operator: Client, entries: list[str], page: str)
 
 
 @pytest.mark.parametrize(("page", "action"), [("reload/", "reloadSegments"), ("reset/", "resetSegment")])
-def test_chosen_segments_are_loaded_again_or_begin_anew(operator: Client, entries: list[str], page: str, action: str) -> None:
+def test_chosen_segments_are_loaded_again_or_begin_anew(
+    operator: Client, entries: list[str], page: str, action: str
+) -> None:
     text = operator.get(f"{BASE}/{page}", {"s": ["b", "c"]}).content.decode()
     assert "2 segments" in text
     assert operator.post(f"{BASE}/{page}", {"s": ["b", "c"], "reason": ""}).status_code == 422

@@ -33,7 +33,9 @@ LINEAGE = "/console/tables/t_OFFLINE/lineage/"
 @pytest.fixture(autouse=True)
 def servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers that have nothing to say."""
-    silent = SimpleNamespace(errors=lambda url, table: {}, profile=lambda url, table, segments: Profile((), tuple(segments)))
+    silent = SimpleNamespace(
+        errors=lambda url, table: {}, profile=lambda url, table, segments: Profile((), tuple(segments))
+    )
     monkeypatch.setattr(wiring, "servers", lambda: silent)
 
 
@@ -88,17 +90,24 @@ def test_an_unknown_entry_is_a_page_that_says_so(operator: Client, opened: str) 
     assert operator.get(f"{LINEAGE}nobody/").status_code == 404
 
 
-def test_ending_from_the_console_is_a_background_job_that_the_page_follows(operator: Client, world: World, opened: str) -> None:
+def test_ending_from_the_console_is_a_background_job_that_the_page_follows(
+    operator: Client, world: World, opened: str
+) -> None:
     answer = operator.post(f"{LINEAGE}{opened}/end/", {"reason": "ready"})
     assert answer.status_code == 302
     job = observe(world.ctx, TABLE).lineage.entry(opened).notes[END_JOB]
     text = operator.get(f"{LINEAGE}{opened}/").content.decode()
     assert "1 of 1 replicas are online" in text
     assert 'hx-trigger="every 1s"' in text
-    assert "1 of 1 replicas" in operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).content.decode()
+    assert (
+        "1 of 1 replicas"
+        in operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).content.decode()
+    )
     end_jobs.advance(world.ctx, job)
     assert state(world, opened) is State.COMPLETED
-    assert operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+    assert (
+        operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+    )
     assert "Queries see the new segments" in operator.get(f"{LINEAGE}{opened}/").content.decode()
     replacement.revert_replace(world.ctx, TABLE, opened, actor=ANN)
     assert "Queries see the new segments" not in operator.get(f"{LINEAGE}{opened}/").content.decode()
@@ -125,7 +134,9 @@ def test_a_switch_that_happens_while_the_page_is_made_is_on_it(
 def test_an_entry_that_is_seen_late_is_followed_until_it_is_seen(
     operator: Client, world: World, opened: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a Pinot cluster tells of the lineage may be older than the job: the page must not stay with an entry that is IN_PROGRESS."""
+    """What a Pinot cluster tells of the lineage may be older than the job: the page must not stay with an entry that is
+    IN_PROGRESS.
+    """
     operator.post(f"{LINEAGE}{opened}/end/", {"reason": "ready"})
     late = observe(world.ctx, TABLE)
     end_jobs.advance_all(world.ctx)
@@ -135,8 +146,12 @@ def test_an_entry_that_is_seen_late_is_followed_until_it_is_seen(
         text = operator.get(f"{LINEAGE}{opened}/").content.decode()
         assert "is under way" in text
         assert 'hx-trigger="every 1s"' in text
-        assert "HX-Refresh" not in operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers
-    assert operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+        assert (
+            "HX-Refresh" not in operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers
+        )
+    assert (
+        operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+    )
     assert 'hx-trigger="every 1s"' not in operator.get(f"{LINEAGE}{opened}/").content.decode()
 
 
@@ -144,7 +159,9 @@ def test_why_a_background_end_failed_stays_on_the_page(operator: Client, world: 
     operator.post(f"{LINEAGE}{opened}/end/", {"reason": "ready"})
     world.breaks("b")
     end_jobs.advance_all(world.ctx)
-    assert operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+    assert (
+        operator.get(f"{LINEAGE}{opened}/end/progress/", headers={"HX-Request": "true"}).headers["HX-Refresh"] == "true"
+    )
     text = operator.get(f"{LINEAGE}{opened}/").content.decode()
     assert "could not be loaded by any server" in text
     assert 'hx-trigger="every 1s"' not in text
@@ -158,7 +175,9 @@ def test_a_background_end_can_be_cancelled(operator: Client, world: World, opene
     assert "not yet" in operator.get(f"{LINEAGE}{opened}/").content.decode()
 
 
-def test_results_of_checks_are_shown_with_measured_and_allowed_values(operator: Client, world: World, opened: str) -> None:
+def test_results_of_checks_are_shown_with_measured_and_allowed_values(
+    operator: Client, world: World, opened: str
+) -> None:
     outcome = Outcome("rows", "rowCount", Level.BLOCK, False, "5 rows", "at least 9")
     report = CheckReport("t_OFFLINE", opened, world.now, 3, 1, (outcome,), actor="ann")
     snapshot_checks._store(world.ctx, TABLE, report)
@@ -185,7 +204,9 @@ def test_who_has_no_right_changes_nothing(viewer: Client, world: World, opened: 
     assert AuditEvent.objects.filter(outcome="refused").count() == 1
 
 
-def test_several_steps_are_taken_back_in_one_action_after_a_preview(operator: Client, world: World, three: list[str]) -> None:
+def test_several_steps_are_taken_back_in_one_action_after_a_preview(
+    operator: Client, world: World, three: list[str]
+) -> None:
     for entry in three:
         pins.pin_entry(world.ctx, TABLE, entry, replace(ANN, reason="keep"))
     text = operator.get(f"{LINEAGE}{three[0]}/rollback-to/").content.decode()
@@ -204,14 +225,21 @@ def test_the_timeline_offers_several_steps_where_one_is_not_enough(operator: Cli
     assert f"{three[2]}/rollback-to/" not in text
 
 
-def test_a_rollback_over_several_steps_that_can_not_be_done_says_why(operator: Client, world: World, three: list[str]) -> None:
+def test_a_rollback_over_several_steps_that_can_not_be_done_says_why(
+    operator: Client, world: World, three: list[str]
+) -> None:
     world.memory.delete_tree(paths.external_view(TABLE.typed))
     text = operator.get(f"{LINEAGE}{three[0]}/rollback-to/").content.decode()
     assert "This can not be done now" in text
-    assert "segment &#x27;a&#x27; of that snapshot is there, but no live server serves it. Wait until its servers are back" in text
+    assert (
+        "segment &#x27;a&#x27; of that snapshot is there, but no live server serves it. Wait until its servers are back"
+        in text
+    )
 
 
-def test_the_tick_that_goes_past_a_refusal_names_what_is_refused(operator: Client, world: World, three: list[str]) -> None:
+def test_the_tick_that_goes_past_a_refusal_names_what_is_refused(
+    operator: Client, world: World, three: list[str]
+) -> None:
     """Not that a replacement has not ended, where it is a new segment that is gone."""
     address = f"{LINEAGE}{three[0]}/rollback-to/"
     opened = "have not ended; their pushes will fail"
@@ -227,7 +255,9 @@ def test_the_tick_that_goes_past_a_refusal_names_what_is_refused(operator: Clien
 
 
 def test_two_snapshots_are_compared(operator: Client, three: list[str]) -> None:
-    text = operator.get("/console/tables/t_OFFLINE/diff/", {"from": f"{three[2]}:from", "to": "current"}).content.decode()
+    text = operator.get(
+        "/console/tables/t_OFFLINE/diff/", {"from": f"{three[2]}:from", "to": "current"}
+    ).content.decode()
     for words in ("Only in the first (1)", "Only in the second (1)", "Segments", "Rows"):
         assert words in text
     assert operator.get("/console/tables/t_OFFLINE/diff/").status_code == 200

@@ -44,11 +44,22 @@ def test_the_timeline_shows_who_why_and_until_when(
 ) -> None:
     with django_assert_max_num_queries(FRAME + 6):
         text = operator.get(LINEAGE).content.decode()
-    for words in (entry, "COMPLETED", "what queries see", "From 1 segment", "To 2 segments", "because", "Possible until", "Rollback…"):
+    for words in (
+        entry,
+        "COMPLETED",
+        "what queries see",
+        "From 1 segment",
+        "To 2 segments",
+        "because",
+        "Possible until",
+        "Rollback…",
+    ):
         assert words in text
 
 
-def test_the_entry_that_queries_see_is_marked_after_a_rollback_over_several_steps(operator: Client, world: World) -> None:
+def test_the_entry_that_queries_see_is_marked_after_a_rollback_over_several_steps(
+    operator: Client, world: World
+) -> None:
     """Not the one with the latest time: clocks of machines differ, and parallel replacements are seen together."""
     table = make_table("t_OFFLINE")
     make_segments(table, "a", "b", "c", "x", "y")
@@ -122,7 +133,9 @@ def test_a_rollback_happens_and_the_page_tells_what(operator: Client, entry: str
         ({"seen": "0123"}, "The table changed since you saw the preview"),
     ],
 )
-def test_a_wrong_form_changes_nothing(operator: Client, entry: str, world: World, wrong: dict[str, str], words: str) -> None:
+def test_a_wrong_form_changes_nothing(
+    operator: Client, entry: str, world: World, wrong: dict[str, str], words: str
+) -> None:
     address = f"{LINEAGE}{entry}/rollback/"
     answer = operator.post(address, _filled(operator, address, **wrong))
     assert answer.status_code == 422
@@ -154,7 +167,9 @@ def test_a_refusal_of_the_service_is_shown_with_its_remedy(
     assert "Somebody was faster. Look again." in answer.content.decode()
 
 
-def test_an_entry_that_somebody_reverted_meanwhile_shows_the_outcome(operator: Client, entry: str, world: World) -> None:
+def test_an_entry_that_somebody_reverted_meanwhile_shows_the_outcome(
+    operator: Client, entry: str, world: World
+) -> None:
     address = f"{LINEAGE}{entry}/rollback/"
     form = _filled(operator, address)
     replacement.revert_replace(world.ctx, TABLE, entry, actor=ANN)

@@ -1,4 +1,6 @@
-"""A rollback over several entries of a real Pinot that stopped half-way: its page says so, and it is carried on or given up from there."""
+"""A rollback over several entries of a real Pinot that stopped half-way: its page says so, and it is carried on or
+given up from there.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def stopped(world: World, tmp_path: Path, db: None, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(pinot_calls, "_PAUSE_S", 0.0)
     pinot = PinotCluster(tmp_path / "prod")
     pinot.inside.upload("a")
-    table = make_table(TABLE.typed, cluster=Cluster.objects.create(name="prod", kind="pinot", state="up", version="1.5.1"))
+    table = make_table(
+        TABLE.typed, cluster=Cluster.objects.create(name="prod", kind="pinot", state="up", version="1.5.1")
+    )
     entries = [replaced(pinot, [old], [new]) for old, new in (("a", "b"), ("b", "c"), ("c", "d"))]
     for entry in entries:
         make_entry(table, entry)
@@ -51,7 +55,9 @@ def test_the_lineage_says_how_far_it_is_and_it_is_carried_on(operator: Client, s
     assert operator.post(f"{BASE}rollback/carry-on/", {"reason": "again"}).status_code == 404
 
 
-def test_a_preview_says_what_pinot_itself_does_and_promises_nothing_else(operator: Client, stopped: PinotCluster) -> None:
+def test_a_preview_says_what_pinot_itself_does_and_promises_nothing_else(
+    operator: Client, stopped: PinotCluster
+) -> None:
     first = LineageEntry.objects.order_by("id").first()
     assert first is not None
     text = operator.get(f"{BASE}lineage/{first.entry_id}/rollback-to/").content.decode()

@@ -27,7 +27,9 @@ PAGE = "/console/tables/t_OFFLINE/checks/"
 COLUMN = "day"
 SCHEMA = {
     "schemaName": "t",
-    "dateTimeFieldSpecs": [{"name": COLUMN, "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:DAYS"}],
+    "dateTimeFieldSpecs": [
+        {"name": COLUMN, "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:DAYS"}
+    ],
 }
 DOCUMENT = {
     "checks": [
@@ -56,7 +58,11 @@ def table(world: World, db: None) -> World:
 def form(client: Client, document: Any, reason: str = "stricter") -> dict[str, str]:
     seen = re.search(r'name="seen" value="(\w+)"', client.get(PAGE).content.decode())
     assert seen
-    return {"document": document if isinstance(document, str) else json.dumps(document), "reason": reason, "seen": seen[1]}
+    return {
+        "document": document if isinstance(document, str) else json.dumps(document),
+        "reason": reason,
+        "seen": seen[1],
+    }
 
 
 def stored(world: World) -> list[Any]:
@@ -74,10 +80,14 @@ def test_saved_checks_are_told_in_words(admin: Client, table: World) -> None:
     text = html.unescape(admin.post(PAGE, form(admin, DOCUMENT), follow=True).content.decode())
     assert stored(table) == DOCUMENT["checks"]
     for words in (
-        "t_OFFLINE has 4 checks now", "At least 1 rows, at least 0.8 times the rows that are replaced",
+        "t_OFFLINE has 4 checks now",
+        "At least 1 rows, at least 0.8 times the rows that are replaced",
         f"At most 0.05 of column {COLUMN} is null",
-        f"{COLUMN}: nothing after now+1d, the last value is at most 2 d old", "select count(*) from t gives > 0", "blocks", "warns",
-    ):  # fmt: skip
+        f"{COLUMN}: nothing after now+1d, the last value is at most 2 d old",
+        "select count(*) from t gives > 0",
+        "blocks",
+        "warns",
+    ):
         assert words in text
     event = AuditEvent.objects.get(action="updateChecks", outcome="done")
     assert (event.actor, event.reason) == ("anna", "stricter")
@@ -94,7 +104,9 @@ def test_saved_checks_are_told_in_words(admin: Client, table: World) -> None:
         ("", "Write a document"),
     ],
 )
-def test_a_mistake_is_shown_beside_the_editor_and_names_the_field(admin: Client, table: World, document: Any, words: str) -> None:
+def test_a_mistake_is_shown_beside_the_editor_and_names_the_field(
+    admin: Client, table: World, document: Any, words: str
+) -> None:
     answer = admin.post(PAGE, form(admin, document))
     text = html.unescape(answer.content.decode())
     assert answer.status_code in (400, 422)
@@ -159,7 +171,9 @@ def test_the_last_results_of_its_entries_are_listed_in_one_query(
         entry = replacement.start_replace(table.ctx, TABLE, [], [f"s{number}"], actor=ANN)
         make_entry(row, entry, timestamp_ms=number)
         outcome = Outcome("rows", "rowCount", Level.BLOCK, False, f"{number} rows", "at least 99")
-        report = CheckReport("t_OFFLINE", f"e-{number}", table.now, 3, 1, (outcome,), override="ok" if number == 11 else "", actor="ann")
+        report = CheckReport(
+            "t_OFFLINE", f"e-{number}", table.now, 3, 1, (outcome,), override="ok" if number == 11 else "", actor="ann"
+        )
         snapshot_checks._store(table.ctx, TABLE, report)
     admin.get(PAGE)
     with django_assert_max_num_queries(FRAME + 3):

@@ -29,7 +29,9 @@ def text(client: Client, address: str) -> str:
     return client.get(address).content.decode()
 
 
-def test_the_page_after_a_rollback_undoes_it_and_says_until_when(operator: Client, three: list[str], world: World) -> None:
+def test_the_page_after_a_rollback_undoes_it_and_says_until_when(
+    operator: Client, three: list[str], world: World
+) -> None:
     before = text(operator, f"{LINEAGE}{three[2]}/rollback/")
     assert "until then this can be undone" in before
     assert "restore them from the tab Deleted" not in before
@@ -43,7 +45,9 @@ def test_the_page_after_a_rollback_undoes_it_and_says_until_when(operator: Clien
     assert "Roll it back again" in answer.content.decode()
 
 
-def test_several_steps_lead_to_one_undo_also_when_the_entries_are_dropped(operator: Client, three: list[str], world: World) -> None:
+def test_several_steps_lead_to_one_undo_also_when_the_entries_are_dropped(
+    operator: Client, three: list[str], world: World
+) -> None:
     form = {"reason": "all wrong", "confirm": "t_OFFLINE"}
     said = operator.post(f"{LINEAGE}{three[0]}/rollback-to/", form, follow=True).content.decode()
     assert f'href="{LINEAGE}{three[0]}/undo/">Undo</a>' in said
@@ -75,7 +79,9 @@ def test_what_can_not_be_undone_says_why(operator: Client, three: list[str], wor
     assert operator.get(f"{LINEAGE}nothing/undo/").status_code == 404
 
 
-def test_deleted_segments_of_a_rollback_are_offered_as_a_switch_with_its_numbers(three: list[str], world: World, db: None) -> None:
+def test_deleted_segments_of_a_rollback_are_offered_as_a_switch_with_its_numbers(
+    three: list[str], world: World, db: None
+) -> None:
     replacement.revert_replace(world.ctx, TABLE, three[2], actor=ANN)
     world.serve()
     deletion.drain(world.ctx, TABLE)

@@ -95,7 +95,10 @@ def test_a_table_is_known_to_queries_from_the_moment_it_is_created(world: World,
         asked.set()
         return is_created(*given)
 
-    with patch("segments.dataplane.broker.follower.observe", read_late), patch("segments.dataplane.broker.broker.is_created", ask):
+    with (
+        patch("segments.dataplane.broker.follower.observe", read_late),
+        patch("segments.dataplane.broker.broker.is_created", ask),
+    ):
         world.create_table()
         assert broker.query(f"select count(*) from {name}")["resultTable"]["rows"] == [[0]]
 

@@ -25,14 +25,25 @@ SQL = "select side, count(*) from h group by side order by side limit 10"
 def schema() -> Schema:
     """side STRING, ts LONG."""
     time = {"name": "ts", "dataType": "LONG", "format": "1:MILLISECONDS:EPOCH", "granularity": "1:MILLISECONDS"}
-    return parse_schema({"schemaName": "h", "dimensionFieldSpecs": [{"name": "side", "dataType": "STRING"}], "dateTimeFieldSpecs": [time]})
+    return parse_schema(
+        {
+            "schemaName": "h",
+            "dimensionFieldSpecs": [{"name": "side", "dataType": "STRING"}],
+            "dateTimeFieldSpecs": [time],
+        }
+    )
 
 
 def config(kind: str) -> TableConfig:
     """One side; the REALTIME one holds finished segments, so its stream does not matter here."""
     stream = {"streamType": "redis", "stream.redis.topic.name": "h", "stream.redis.consumer.type": "lowlevel"}
     index = {"streamConfigs": stream} if kind == "REALTIME" else {}
-    parts = {"segmentsConfig": {"replication": "1", "timeColumnName": "ts"}, "tableIndexConfig": index, "tenants": {}, "metadata": {}}
+    parts = {
+        "segmentsConfig": {"replication": "1", "timeColumnName": "ts"},
+        "tableIndexConfig": index,
+        "tenants": {},
+        "metadata": {},
+    }
     return parse_table_config({"tableName": "h", "tableType": kind, **parts})
 
 
@@ -53,13 +64,18 @@ def load(world: World, kind: str, name: str, days: Sequence[int], *, wait: bool 
     times = [DAY_1 + (d - 1) * DAY + h * 3_600_000 for d in days for h in range(24)]
     work = world.folder / "build"
     work.mkdir(exist_ok=True)
-    info = build_segment(pa.table({"side": [kind] * len(times), "ts": times}), schema(), config(kind), name, work, creation_time_ms=DAY_1)
+    info = build_segment(
+        pa.table({"side": [kind] * len(times), "ts": times}), schema(), config(kind), name, work, creation_time_ms=DAY_1
+    )
     write_tar(work / name, work / f"{name}.tar.gz")
     world.deep_store.put(work / f"{name}.tar.gz", world.deep_store.segment_path("h", name))
     fields = {
-        "segment.crc": str(info.crc), "segment.download.url": world.deep_store.uri(world.deep_store.segment_path("h", name)),
-        "segment.start.time": str(times[0]), "segment.end.time": str(times[-1]), "segment.time.unit": "MILLISECONDS",
-    }  # fmt: skip
+        "segment.crc": str(info.crc),
+        "segment.download.url": world.deep_store.uri(world.deep_store.segment_path("h", name)),
+        "segment.start.time": str(times[0]),
+        "segment.end.time": str(times[-1]),
+        "segment.time.unit": "MILLISECONDS",
+    }
     table = f"h_{kind}"
     update_record(world.store, paths.segment(table, name), lambda _: SegmentMetadata(name, fields).to_record())
     world.assign([name], (1,), table)

@@ -14,7 +14,9 @@ def routing(*growing: str, newest: str = "") -> Routing:
     """A table with these consuming segments, of which ``newest`` (the last, unless given) is open."""
     newest = newest or (growing[-1] if growing else "")
     replicas = dict.fromkeys((*growing, newest), (A, B))
-    return Routing(TableName("t", "REALTIME"), 0, 1, growing, replicas, growing=frozenset(growing), open=frozenset({newest} - {""}))
+    return Routing(
+        TableName("t", "REALTIME"), 0, 1, growing, replicas, growing=frozenset(growing), open=frozenset({newest} - {""})
+    )
 
 
 def least(progress: Progress, *growing: str, newest: str = "") -> tuple[dict[str, int], dict[str, int]]:

@@ -27,7 +27,9 @@ def lineage_of(state: str) -> Any:
 
 
 class Interrupted:
-    """A store on which somebody writes between two reads of one snapshot: ``between`` is called before the n-th path is read."""
+    """A store on which somebody writes between two reads of one snapshot: ``between`` is called before the n-th path is
+    read.
+    """
 
     def __init__(self, store: MemoryStore, at: int, between: Callable[[int], None]) -> None:
         self.store, self.at, self.between = store, at, between
@@ -67,7 +69,9 @@ def visible(store: Any) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("at", range(1, 7))
 def test_a_lineage_that_changes_between_the_reads_is_read_anew(store: MemoryStore, at: int) -> None:
-    """The end of a replacement AND the deletion of the old segment fall between two reads: mixing would show nothing or too little."""
+    """The end of a replacement AND the deletion of the old segment fall between two reads: mixing would show nothing or
+    too little.
+    """
 
     def end(round_: int) -> None:
         if round_ == 1:
@@ -132,7 +136,9 @@ def test_dead_servers_and_rows_that_left_the_ideal_state_are_not_asked(store: Me
 
 
 def test_only_a_new_segment_on_its_way_is_left_out(store: MemoryStore) -> None:
-    ideal = with_rows(new_ideal_state(TABLE, 1), {s: {ME: "ONLINE"} for s in "abnxy"} | {"d": {"Server_dead_1": "ONLINE"}})
+    ideal = with_rows(
+        new_ideal_state(TABLE, 1), {s: {ME: "ONLINE"} for s in "abnxy"} | {"d": {"Server_dead_1": "ONLINE"}}
+    )
     store.replace(paths.ideal_state(TABLE), ideal, 0)
     states = {"a": {ME: "ONLINE"}, "x": {ME: "ERROR"}}
     store.replace(paths.external_view(TABLE), external_view(ideal, states), 0)

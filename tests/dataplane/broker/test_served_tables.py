@@ -16,7 +16,8 @@ ONE, TWO, DEAD = "Broker_h_1", "Broker_h_2", "Broker_h_3"
 
 def test_a_broker_is_at_exactly_its_tables_and_the_dead_are_gone() -> None:
     before = ZNRecord(
-        "brokerResource", maps={"a": {ONE: "ONLINE", TWO: "ONLINE"}, "b": {ONE: "ONLINE", DEAD: "ONLINE"}, "c": {DEAD: "ONLINE"}}
+        "brokerResource",
+        maps={"a": {ONE: "ONLINE", TWO: "ONLINE"}, "b": {ONE: "ONLINE", DEAD: "ONLINE"}, "c": {DEAD: "ONLINE"}},
     )
     after = with_broker(before, ONE, ["a", "d"], [ONE, TWO])
     assert after.maps == {"a": {ONE: "ONLINE", TWO: "ONLINE"}, "d": {ONE: "ONLINE"}}

@@ -1,4 +1,6 @@
-"""A consuming server from outside: rows are there at once, segments end, are committed, followed, resumed; none is lost or doubled."""
+"""A consuming server from outside: rows are there at once, segments end, are committed, followed, resumed; none is lost
+or doubled.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,16 @@ def force(world: ConsumingWorld, *segments: str, number: int = 1) -> None:
     """FORCE_COMMIT as the controller sends it."""
     fields = {"tableName": RT, "segmentNames": ",".join(segments)}
     new_id = world.ctx.new_id
-    send(world.store, instance(number), messages.FORCE_COMMIT, resource=RT, session="*", new_id=new_id, now_ms=1, fields=fields)
+    send(
+        world.store,
+        instance(number),
+        messages.FORCE_COMMIT,
+        resource=RT,
+        session="*",
+        new_id=new_id,
+        now_ms=1,
+        fields=fields,
+    )
 
 
 def test_rows_are_visible_at_once_and_the_segment_is_reported_consuming(world: ConsumingWorld) -> None:
@@ -79,7 +90,10 @@ def test_rows_never_go_back_while_segments_roll(world: ConsumingWorld) -> None:
     world.start_server(1)
     world.start_server(2)
     broker = world.start_broker()
-    poll(lambda: broker.routing(RT) and broker.routing(RT).wanted and rows_of(broker, "select count(*) from r") == [[0]], what="routing")  # type: ignore[union-attr]
+    poll(
+        lambda: broker.routing(RT) and broker.routing(RT).wanted and rows_of(broker, "select count(*) from r") == [[0]],
+        what="routing",
+    )  # type: ignore[union-attr]
     stop, faults, seen = threading.Event(), list[object](), [0]
 
     def read() -> None:
@@ -107,7 +121,9 @@ def test_rows_never_go_back_while_segments_roll(world: ConsumingWorld) -> None:
 
 
 @pytest.mark.parametrize("servers", [(1,), (1, 2)])
-def test_a_force_commit_commits_within_a_second_and_the_next_segment_consumes(world: ConsumingWorld, servers: tuple[int, ...]) -> None:
+def test_a_force_commit_commits_within_a_second_and_the_next_segment_consumes(
+    world: ConsumingWorld, servers: tuple[int, ...]
+) -> None:
     segment = world.create_realtime(servers=servers)
     for number in servers:
         world.start_server(number)
@@ -123,15 +139,22 @@ def test_a_force_commit_commits_within_a_second_and_the_next_segment_consumes(wo
     assert world.fields(segment)["segment.realtime.endOffset"] == "30"
 
 
-def test_rows_behind_a_full_segment_are_seen_while_it_waits_for_its_commit_and_counted_once_afterwards(world: ConsumingWorld) -> None:
+def test_rows_behind_a_full_segment_are_seen_while_it_waits_for_its_commit_and_counted_once_afterwards(
+    world: ConsumingWorld,
+) -> None:
     """In Pinot visible rows stand still from a segment's end until its successor is routed: half a second."""
     held = threading.Event()
-    world.controller.before = lambda kind, _report: None if held.is_set() or kind is not Kind.CONSUMED else Answer(protocol.HOLD)
+    world.controller.before = lambda kind, _report: (
+        None if held.is_set() or kind is not Kind.CONSUMED else Answer(protocol.HOLD)
+    )
     world.create_realtime(rows=100, servers=(1, 2))
     world.start_server(1)
     world.start_server(2)
     broker = world.start_broker()
-    poll(lambda: broker.routing(RT) and broker.routing(RT).wanted and rows_of(broker, "select count(*) from r") == [[0]], what="routing")  # type: ignore[union-attr]
+    poll(
+        lambda: broker.routing(RT) and broker.routing(RT).wanted and rows_of(broker, "select count(*) from r") == [[0]],
+        what="routing",
+    )  # type: ignore[union-attr]
 
     def seen() -> list[int]:
         rows: list[list[int]] = broker.query("select count(*), distinctcount(id), max(n) from r")["resultTable"]["rows"]
@@ -226,7 +249,11 @@ def test_a_replica_that_begins_again_is_kept_out_of_queries_until_it_has_caught_
     fetch = MemoryConsumer.fetch
 
     def slow(self: MemoryConsumer, start, **more):  # type: ignore[no-untyped-def]
-        return fetch(self, start, **{**more, "max_messages": 50 if gate.is_set() else 10, "stop": None if gate.is_set() else start})
+        return fetch(
+            self,
+            start,
+            **{**more, "max_messages": 50 if gate.is_set() else 10, "stop": None if gate.is_set() else start},
+        )
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MemoryConsumer, "fetch", slow)
@@ -282,7 +309,9 @@ def test_bad_messages_are_set_aside_and_told(world: ConsumingWorld) -> None:
 
 @pytest.mark.parametrize("kind", [Kind.CONSUMED, Kind.COMMIT_START, Kind.COMMIT_END])
 @pytest.mark.parametrize("is_reply", [True, False])
-def test_a_lost_message_or_reply_delays_a_commit_and_nothing_else(world: ConsumingWorld, kind: Kind, is_reply: bool) -> None:
+def test_a_lost_message_or_reply_delays_a_commit_and_nothing_else(
+    world: ConsumingWorld, kind: Kind, is_reply: bool
+) -> None:
     lost: set[str] = set()
 
     def is_first(said: Kind, report: Report) -> bool:
@@ -292,7 +321,9 @@ def test_a_lost_message_or_reply_delays_a_commit_and_nothing_else(world: Consumi
         return is_it
 
     if is_reply:
-        world.controller.after = lambda said, report, answer: Answer(protocol.NOT_SENT) if is_first(said, report) else answer
+        world.controller.after = lambda said, report, answer: (
+            Answer(protocol.NOT_SENT) if is_first(said, report) else answer
+        )
     else:
         world.controller.before = lambda said, report: Answer(protocol.NOT_SENT) if is_first(said, report) else None
     world.create_realtime(rows=100, servers=(1, 2))

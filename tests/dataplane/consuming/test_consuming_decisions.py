@@ -1,4 +1,6 @@
-"""When a consuming segment ends and what an answer of the controller means, row by row as in the fact sheet; lease and upload limits."""
+"""When a consuming segment ends and what an answer of the controller means, row by row as in the fact sheet; lease and
+upload limits.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def at(number: int) -> Any:
         (99, Progress(9, 9, 1000), "indexCapacityThresholdBreached"),
     ],
 )
-def test_a_segment_ends_for_the_first_reason_in_pinots_order(now_ms: int, progress: Progress, reason: str | None) -> None:
+def test_a_segment_ends_for_the_first_reason_in_pinots_order(
+    now_ms: int, progress: Progress, reason: str | None
+) -> None:
     assert decisions.stop_reason(Limits(rows=10, until_ms=100, bytes=1000), progress, now_ms) == reason
 
 
@@ -61,7 +65,10 @@ def test_a_segment_that_begins_again_late_still_gets_ten_minutes() -> None:
         ("CATCH_UP", 7, Next.HOLD),
         ("CATCH_UP", 5, Next.HOLD),
         ("CATCH_UP", None, Next.HOLD),
-        *((status, None, Next.HOLD) for status in ("HOLD", "NOT_LEADER", "FAILED", "NOT_SENT", "PROCESSED", "whatever")),
+        *(
+            (status, None, Next.HOLD)
+            for status in ("HOLD", "NOT_LEADER", "FAILED", "NOT_SENT", "PROCESSED", "whatever")
+        ),
     ],
 )
 def test_what_follows_an_answer(status: str, winning: int | None, step: Next) -> None:

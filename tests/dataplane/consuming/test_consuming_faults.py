@@ -1,4 +1,6 @@
-"""A consuming server in trouble: killed behind a commit, rows that can not be built, rows gone from the stream, half-told replicas."""
+"""A consuming server in trouble: killed behind a commit, rows that can not be built, rows gone from the stream,
+half-told replicas.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,21 @@ from tests.dataplane.consuming.test_consuming import commit_elsewhere, force
 from tests.dataplane.consuming_world import RT, ConsumingWorld, instance, rows_of
 from tests.dataplane.world import poll
 
-RETRIES = {"ingestionConfig": {
-    "retryOnSegmentBuildPrecheckFailure": True,
-    "streamIngestionConfig": {"streamConfigMaps": [{
-        "streamType": "memory", "stream.memory.topic.name": "topic", "stream.memory.consumer.prop.auto.offset.reset": "smallest",
-        "realtime.segment.flush.threshold.segment.rows": "100",
-    }]},
-}}  # fmt: skip
+RETRIES = {
+    "ingestionConfig": {
+        "retryOnSegmentBuildPrecheckFailure": True,
+        "streamIngestionConfig": {
+            "streamConfigMaps": [
+                {
+                    "streamType": "memory",
+                    "stream.memory.topic.name": "topic",
+                    "stream.memory.consumer.prop.auto.offset.reset": "smallest",
+                    "realtime.segment.flush.threshold.segment.rows": "100",
+                }
+            ]
+        },
+    }
+}
 
 
 @pytest.fixture
@@ -54,7 +64,9 @@ def world(tmp_path: Path) -> Iterator[ConsumingWorld]:
     made.close()
 
 
-def test_a_committer_killed_right_after_a_commit_without_deep_store_comes_back_with_the_segment(world: ConsumingWorld) -> None:
+def test_a_committer_killed_right_after_a_commit_without_deep_store_comes_back_with_the_segment(
+    world: ConsumingWorld,
+) -> None:
     """Only its disk has the file then: the rows are gone if it was not there before the controller was told."""
     folder, kept = world.folder / "server-1", world.folder / "kept"
 
@@ -220,7 +232,9 @@ def test_connections_that_nobody_uses_are_closed(world: ConsumingWorld) -> None:
     assert pool.stream(source.stream) is not closed[0]
 
 
-def test_a_stream_that_does_not_answer_is_not_asked_for_every_partition(world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_does_not_answer_is_not_asked_for_every_partition(
+    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     segment = world.create_realtime()
     world.start_server()
     world.exact(1)
@@ -242,7 +256,9 @@ def test_a_stream_that_does_not_answer_is_not_asked_for_every_partition(world: C
 def test_no_query_sees_rows_twice_while_a_replica_has_not_heard_that_its_segment_ended_before_them(
     world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It read past the end that was committed: those rows are the next segment's, and another server shows them there."""
+    """It read past the end that was committed: those rows are the next segment's, and another server
+    shows them there.
+    """
     told = Worker.go_online
     is_deaf = threading.Event()
     is_deaf.set()
@@ -266,7 +282,11 @@ def test_no_query_sees_rows_twice_while_a_replica_has_not_heard_that_its_segment
     until = time.monotonic() + 1.5
     while time.monotonic() < until:
         answer = broker.query("select count(*), distinctcount(id) from r")
-        answers += [row for row in answer["resultTable"]["rows"] if row != [60, 60]] if not answer["exceptions"] else [answer["exceptions"]]
+        answers += (
+            [row for row in answer["resultTable"]["rows"] if row != [60, 60]]
+            if not answer["exceptions"]
+            else [answer["exceptions"]]
+        )
     is_deaf.clear()
     world.servers[1].slots.consuming(RT)[segment].go_online()
     world.settled()
@@ -311,8 +331,12 @@ def test_a_pause_ends_within_a_second_also_when_replicas_stand_at_different_offs
     world.chain_is_whole()
 
 
-def test_a_pause_that_comes_while_a_segment_is_begun_is_not_missed(world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the segment read of the table was older than the pause, and what saw the pause came before the segment was begun."""
+def test_a_pause_that_comes_while_a_segment_is_begun_is_not_missed(
+    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the segment read of the table was older than the pause, and what saw the pause came before the segment was
+    begun.
+    """
     begun, may_go = threading.Event(), threading.Event()
 
     def slow(*given: Any) -> Any:
@@ -327,7 +351,9 @@ def test_a_pause_that_comes_while_a_segment_is_begun_is_not_missed(world: Consum
     poll(begun.is_set, what="the segment is being begun")
     looked = list[bool]()
     mind = server.consumers._mind_pause
-    monkeypatch.setattr(server.consumers, "_mind_pause", lambda t, pause, w: (mind(t, pause, w), looked.append(pause.paused)))
+    monkeypatch.setattr(
+        server.consumers, "_mind_pause", lambda t, pause, w: (mind(t, pause, w), looked.append(pause.paused))
+    )
     node = world.store.get(paths.ideal_state(RT))
     world.store.replace(paths.ideal_state(RT), with_pause(node.record, PauseState(paused=True)), node.version)
     poll(lambda: any(looked), what="the server saw the pause")
@@ -335,7 +361,9 @@ def test_a_pause_that_comes_while_a_segment_is_begun_is_not_missed(world: Consum
     poll(lambda: world.view(segment) == {instance(1): "ONLINE"}, 3.0, "nothing consumes")
 
 
-def test_a_committer_with_a_full_disk_makes_way_and_its_rows_stay_visible(world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_committer_with_a_full_disk_makes_way_and_its_rows_stay_visible(
+    world: ConsumingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     build, is_full = Builder.build, threading.Event()
     is_full.set()
 
@@ -345,7 +373,11 @@ def test_a_committer_with_a_full_disk_makes_way_and_its_rows_stay_visible(world:
         return build(self)
 
     def kept_waiting(kind: Kind, report: Report) -> Answer | None:
-        late = kind is Kind.CONSUMED and report.instance == instance(2) and not world.fields(report.segment).get("segment.crc")
+        late = (
+            kind is Kind.CONSUMED
+            and report.instance == instance(2)
+            and not world.fields(report.segment).get("segment.crc")
+        )
         is_first = (Kind.CONSUMED.value, instance(1), "COMMIT") not in world.controller.heard
         return Answer("HOLD", report.offset) if late and is_first else None
 
@@ -356,7 +388,10 @@ def test_a_committer_with_a_full_disk_makes_way_and_its_rows_stay_visible(world:
         world.start_server(number)
     world.send(130)
     poll(lambda: len(world.chain()) == 2, 10, "the other replica committed")
-    poll(lambda: ("segmentCommitEndWithMetadata", instance(2), "COMMIT_SUCCESS") in world.controller.heard, what="its commit's end")
+    poll(
+        lambda: ("segmentCommitEndWithMetadata", instance(2), "COMMIT_SUCCESS") in world.controller.heard,
+        what="its commit's end",
+    )
     for number in (1, 2):
         world.exact(number)
     poll(lambda: world.view(first)[instance(2)] == "ONLINE", what="ONLINE")

@@ -1,4 +1,6 @@
-"""A deep store that takes minutes or never answers: rows are queryable as they come, commits go on, memory is bounded, records follow."""
+"""A deep store that takes minutes or never answers: rows are queryable as they come, commits go on, memory is bounded,
+records follow.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ PEERS = {"peerSegmentDownloadScheme": "http"}
 
 
 class SlowStore:
-    """Holds every upload to a deep store until ``answers`` is set. ``under_way`` counts those that wait, ``paths`` names what came."""
+    """Holds every upload to a deep store until ``answers`` is set. ``under_way`` counts those that wait, ``paths``
+    names what came.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.answers, self.under_way, self.paths = threading.Event(), 0, list[str]()
@@ -80,7 +84,9 @@ def test_where_peers_can_serve_commits_do_not_wait_for_the_deep_store_and_record
     poll(lambda: slow.under_way == 0, what="the late uploads came")
     poll(lambda: not upload_missing(world.ctx, TableName("r", REALTIME))[1], what="records are repaired")
     assert {world.fields(s)["segment.download.url"] == "" for s in done} == {False}
-    assert sum(done[0] in path for path in slow.paths) <= 2, "the late upload is taken; at most the other replica uploaded it, too"
+    assert sum(done[0] in path for path in slow.paths) <= 2, (
+        "the late upload is taken; at most the other replica uploaded it, too"
+    )
 
 
 def test_rows_stay_queryable_at_once_while_a_commit_waits_for_minutes_and_segments_end_at_their_limit(
@@ -129,7 +135,10 @@ def test_rows_read_far_ahead_are_dropped_when_the_table_is_dropped(world: Consum
     poll(lambda: server.consumers.tails.unowned_bytes() > 0, what="rows far ahead")
     world.store.delete(paths.ideal_state(RT))
     poll(lambda: server.consumers.tails.unowned_bytes() == 0, what="dropped")
-    poll(lambda: not [t for t in threading.enumerate() if t.name.startswith("ahead-r__")], what="nothing reads ahead any more")
+    poll(
+        lambda: not [t for t in threading.enumerate() if t.name.startswith("ahead-r__")],
+        what="nothing reads ahead any more",
+    )
 
 
 def segment(folder: Path, name: str) -> Path:
@@ -140,15 +149,25 @@ def segment(folder: Path, name: str) -> Path:
     return made
 
 
-def test_uploads_that_hang_hold_nobody_else_and_what_they_bring_late_is_taken_or_removed(tmp_path: Path, slow: SlowStore) -> None:
-    uploader = Uploader(DeepStore(f"file://{tmp_path}/store"), None, 300.0, SegmentFolders(tmp_path / "server").workspace)  # type: ignore[arg-type]
+def test_uploads_that_hang_hold_nobody_else_and_what_they_bring_late_is_taken_or_removed(
+    tmp_path: Path, slow: SlowStore
+) -> None:
+    uploader = Uploader(
+        DeepStore(f"file://{tmp_path}/store"), None, 300.0, SegmentFolders(tmp_path / "server").workspace
+    )  # type: ignore[arg-type]
 
     def upload(name: str, wait_s: float = 0.05, *, is_optional: bool = False) -> str | None:
         folder = tmp_path / "made" / name
         build = Build("r", name, 1)
         folder = folder if folder.exists() else segment(tmp_path, name)
         return uploader.upload(
-            build, folder, tmp_path, Report(name, "Server_a_1", ""), through_controller=False, wait_s=wait_s, is_optional=is_optional
+            build,
+            folder,
+            tmp_path,
+            Report(name, "Server_a_1", ""),
+            through_controller=False,
+            wait_s=wait_s,
+            is_optional=is_optional,
         )
 
     began = time.monotonic()
@@ -173,7 +192,9 @@ def test_uploads_that_hang_hold_nobody_else_and_what_they_bring_late_is_taken_or
     )
 
 
-def test_without_a_place_nothing_is_uploaded_and_a_failure_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_place_nothing_is_uploaded_and_a_failure_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace = SegmentFolders(tmp_path / "server").workspace
     folder, report, build = segment(tmp_path, "s"), Report("s", "Server_a_1", ""), Build("r", "s", 1)
     none = Uploader(None, None, 1.0, workspace)  # type: ignore[arg-type]  # no message is sent

@@ -1,9 +1,11 @@
-"""Completion cases as text: ``t message server offset [reason] -> STATUS [offset] | state``, played on the pure machine.
+"""Completion cases as text: ``t message server offset [reason] -> STATUS [offset] | state``, played on the pure
+machine.
 
 Messages are parted by line ends or semicolons.
 
-Messages: C segmentConsumed, S segmentCommitStart, E segmentCommitEndWithMetadata, L extendBuildTime (extra seconds in brackets),
-X segmentStoppedConsuming, B segmentBuildDeterministicFailure, D the server's session is over. Times in seconds. ``gone`` = no round.
+Messages: C segmentConsumed, S segmentCommitStart, E segmentCommitEndWithMetadata, L extendBuildTime (extra seconds in
+brackets), X segmentStoppedConsuming, B segmentBuildDeterministicFailure, D the server's session is over. Times in
+seconds. ``gone`` = no round.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from segments.domain.realtime.completion import (
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 
 _LINE = re.compile(
-    r"(?P<t>[\d.]+) (?P<kind>[CSELXBD]) (?P<server>S\d)(?: (?P<offset>\d+))?(?: \[(?P<extra>\d+)\])?(?: (?P<reason>[A-Za-z]+))?"
+    r"(?P<t>[\d.]+) (?P<kind>[CSELXBD]) (?P<server>S\d)(?: (?P<offset>\d+))?(?: \[(?P<extra>\d+)\])?(?: "
+    r"(?P<reason>[A-Za-z]+))?"
     r"(?: -> (?P<status>[A-Z_]+)(?: (?P<told>\d+))?)?(?: \| (?P<state>\w+))?"
 )
 _KINDS = {
@@ -62,7 +65,9 @@ def at(offset: int) -> Offset:
 
 @dataclass
 class Stage:
-    """One segment of ``replicas`` servers. The machine is written and read again after every step, as the store does."""
+    """One segment of ``replicas`` servers. The machine is written and read again after every step, as
+    the store does.
+    """
 
     replicas: int = 3
     commit_timeout_s: int = 120
@@ -74,9 +79,13 @@ class Stage:
     def say(self, message: Message, now_ms: int) -> Answer:
         """Deliver; a commit that is asked for succeeds."""
         machine = self.machine or open_machine(
-            "kafka", self.replicas, now_ms, commit_timeout_ms=self.commit_timeout_s * 1000, remembered_ms=self.remembered_ms,
+            "kafka",
+            self.replicas,
+            now_ms,
+            commit_timeout_ms=self.commit_timeout_s * 1000,
+            remembered_ms=self.remembered_ms,
             is_first_stop=message.kind is Kind.STOPPED,
-        )  # fmt: skip
+        )
         if self.committed is not None:
             machine = committed_machine("kafka", self.committed, now_ms)
         done = step(machine, message, now_ms)
@@ -98,7 +107,9 @@ class Stage:
             found = _LINE.fullmatch(line)
             assert found, f"no line of a script: {line}"
             offset = at(int(found["offset"])) if found["offset"] else None
-            message = Message(_KINDS[found["kind"]], found["server"], offset, found["reason"], int(found["extra"] or 0), "session")
+            message = Message(
+                _KINDS[found["kind"]], found["server"], offset, found["reason"], int(found["extra"] or 0), "session"
+            )
             answer = self.say(message, round(float(found["t"]) * 1000))
             if found["status"]:
                 assert answer.status == Status(found["status"]), f"{line}: {answer}"

@@ -1,4 +1,6 @@
-"""The completion machine against the black-box cases of Pinot's own tests; where ours is kinder to a commit the case says so."""
+"""The completion machine against the black-box cases of Pinot's own tests; where ours is kinder to a commit the case
+says so.
+"""
 
 from __future__ import annotations
 
@@ -89,11 +91,13 @@ P40
 10 S S2 40; 20 C S2 40 -> COMMIT 40 | UPLOADING; 21 S S2 40 -> COMMIT_CONTINUE; 22 E S2 40 -> COMMIT_SUCCESS
 # a committer that gets nowhere makes way for a replica at the same offset (Pinot waits out its time)
 P40
-10 C S2 40; 11 C S3 40 -> HOLD; 12 C S2 40; 13 C S3 40 -> HOLD; 14 C S2 40; 15 C S1 30 -> CATCH_UP 40; 15 C S3 40 -> COMMIT 40 | NOTIFIED
+10 C S2 40; 11 C S3 40 -> HOLD; 12 C S2 40; 13 C S3 40 -> HOLD; 14 C S2 40
+15 C S1 30 -> CATCH_UP 40; 15 C S3 40 -> COMMIT 40 | NOTIFIED
 16 S S2 40 -> HOLD; 17 C S2 40 -> HOLD; 18 S S3 40 -> COMMIT_CONTINUE; 19 E S3 40 -> COMMIT_SUCCESS; 20 C S2 40 -> KEEP
 # the same when it can build but not upload
 P40
-10 S S2 40; 11 C S2 40; 12 S S2 40; 13 C S2 40; 14 S S2 40; 15 C S2 40; 16 C S3 40 -> COMMIT 40 | NOTIFIED; 17 E S2 40 -> FAILED
+10 S S2 40; 11 C S2 40; 12 S S2 40; 13 C S2 40; 14 S S2 40
+15 C S2 40; 16 C S3 40 -> COMMIT 40 | NOTIFIED; 17 E S2 40 -> FAILED
 18 S S3 40; 19 E S3 40 -> COMMIT_SUCCESS
 # a committer that lost its rows gives the round up
 P40
@@ -145,13 +149,19 @@ def test_the_committers_answer_carries_its_time() -> None:
     stage = Stage().play("5 C S1 20; 6 C S2 40; 7 C S3 30")
     answer = stage.say(Message(Kind.CONSUMED, "S2", at(40)), 9_000)
     assert answer.build_time_s == 126
-    assert answer.to_json() == {"status": "COMMIT", "streamPartitionMsgOffset": "40", "buildTimeSec": 126, "isSplitCommitType": True}
+    assert answer.to_json() == {
+        "status": "COMMIT",
+        "streamPartitionMsgOffset": "40",
+        "buildTimeSec": 126,
+        "isSplitCommitType": True,
+    }
 
 
 def test_a_slow_commit_is_remembered_for_the_next_rounds_of_the_table() -> None:
     """Case 19."""
     stage = Stage().play(
-        """5 C S1 20; 6 C S2 40; 7 C S3 30; 8 C S1 20; 9 C S2 40 -> COMMIT; 130 L S2 40 [20] -> PROCESSED; 149 L S2 40 [20] -> PROCESSED
+        """5 C S1 20; 6 C S2 40; 7 C S3 30; 8 C S1 20; 9 C S2 40 -> COMMIT
+        130 L S2 40 [20] -> PROCESSED; 149 L S2 40 [20] -> PROCESSED
         164 S S2 40 -> COMMIT_CONTINUE; 219 E S2 40 -> COMMIT_SUCCESS"""
     )
     assert stage.remembered_ms == 159_000
@@ -203,7 +213,9 @@ def test_a_clock_that_goes_back_opens_no_window_for_ever() -> None:
 
 
 def test_an_hours_jump_ahead_only_begins_a_new_round() -> None:
-    Stage().play(P40).play("4000 C S1 40 -> HOLD | gone; 4000 C S1 40 -> HOLD; 4001 C S2 40 -> HOLD; 4002 C S3 40 -> COMMIT")
+    Stage().play(P40).play(
+        "4000 C S1 40 -> HOLD | gone; 4000 C S1 40 -> HOLD; 4001 C S2 40 -> HOLD; 4002 C S3 40 -> COMMIT"
+    )
 
 
 def test_redis_entry_ids_are_compared_as_such() -> None:

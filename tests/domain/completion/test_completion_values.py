@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segments.domain.realtime.commit_plan import Built, Commit, RealtimeTable, consuming_record, consuming_row, plan_commit
+from segments.domain.realtime.commit_plan import (
+    Built,
+    Commit,
+    RealtimeTable,
+    consuming_record,
+    consuming_row,
+    plan_commit,
+)
 from segments.domain.realtime.flush_threshold import Committed, learned_ratio, lowered_limit, next_row_limit, row_limit
 from segments.domain.realtime.llc_name import LLCName, check_llc_table, is_llc_name, parse_llc_name
 from segments.domain.realtime.partition_metadata import stream_partition_metadata
@@ -83,10 +90,17 @@ def test_offsets_are_values_of_their_stream() -> None:
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
-        ("kafka", "1-0"), ("kafka", "-1"), ("kafka", ""), ("kafka", "\u0663"), ("kafka", "9" * 30), ("redis", "a-b"), ("redis", "1-"),
-        ("redis", "1-2-3"), ("kinesis", "1"),
+        ("kafka", "1-0"),
+        ("kafka", "-1"),
+        ("kafka", ""),
+        ("kafka", "\u0663"),
+        ("kafka", "9" * 30),
+        ("redis", "a-b"),
+        ("redis", "1-"),
+        ("redis", "1-2-3"),
+        ("kinesis", "1"),
     ],
-)  # fmt: skip
+)
 def test_nonsense_is_no_offset(kind: str, text: str) -> None:
     with pytest.raises(InvalidInput):
         parse_offset(kind, text)
@@ -98,10 +112,14 @@ def test_nonsense_is_no_offset(kind: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("flush", "share", "limit"),
     [
-        (FlushThresholds(rows=1000), 2, 500), (FlushThresholds(rows=1000, segment_rows=7), 2, 500), (FlushThresholds(segment_rows=7), 4, 7),
-        (FlushThresholds(), 2, 2_500_000), (FlushThresholds(rows=0), 2, 100_000), (FlushThresholds(segment_bytes=MB, initial_rows=5), 2, 5),
+        (FlushThresholds(rows=1000), 2, 500),
+        (FlushThresholds(rows=1000, segment_rows=7), 2, 500),
+        (FlushThresholds(segment_rows=7), 4, 7),
+        (FlushThresholds(), 2, 2_500_000),
+        (FlushThresholds(rows=0), 2, 100_000),
+        (FlushThresholds(segment_bytes=MB, initial_rows=5), 2, 5),
     ],
-)  # fmt: skip
+)
 def test_the_first_limit(flush: FlushThresholds, share: int, limit: int) -> None:
     assert row_limit(flush, share) == limit
 
@@ -137,7 +155,9 @@ def test_the_variance_spreads_tuned_limits_only() -> None:
     assert [round(next_row_limit(flush, 1, last, c), -3) for c in (0.0, 0.5, 0.9999)] == [80_000, 100_000, 120_000]
 
 
-@pytest.mark.parametrize(("rows", "limit", "after"), [(20, 100, 10), (100, 60, 30), (100, 200, 50), (20, 10, 10), (1, 1, 1), (100, 0, 50)])
+@pytest.mark.parametrize(
+    ("rows", "limit", "after"), [(20, 100, 10), (100, 60, 30), (100, 200, 50), (20, 10, 10), (1, 1, 1), (100, 0, 50)]
+)
 def test_a_limit_is_lowered_once_per_failure(rows: int, limit: int, after: int) -> None:
     assert lowered_limit(rows, limit) == after
     assert lowered_limit(rows, after) == after
@@ -149,7 +169,9 @@ def test_a_limit_is_lowered_once_per_failure(rows: int, limit: int, after: int) 
 def test_partition_metadata_needs_exactly_one_column() -> None:
     def config(**columns: str) -> str | None:
         body = {"columnPartitionMap": {c: {"functionName": f, "numPartitions": 99} for c, f in columns.items()}}
-        parsed = parse_table_config({"tableName": "t", "tableType": "REALTIME", "tableIndexConfig": {"segmentPartitionConfig": body}})
+        parsed = parse_table_config(
+            {"tableName": "t", "tableType": "REALTIME", "tableIndexConfig": {"segmentPartitionConfig": body}}
+        )
         return stream_partition_metadata(parsed, 5, 8)
 
     assert json.loads(config(memberId="Murmur") or "") == {
@@ -162,7 +184,9 @@ def test_partition_metadata_needs_exactly_one_column() -> None:
 def test_a_plan_with_too_few_servers_goes_on_with_those_it_has() -> None:
     name = LLCName("t", 0, 0, NOW)
     ideal = with_rows(new_ideal_state("t_REALTIME", 2), {name.text: consuming_row(["a", "b"])})
-    old = from_record(consuming_record(name, start_offset="0", replicas=2, flush_rows=5, now_ms=NOW, partition_metadata="{}"))
+    old = from_record(
+        consuming_record(name, start_offset="0", replicas=2, flush_rows=5, now_ms=NOW, partition_metadata="{}")
+    )
     table = RealtimeTable("t_REALTIME", 2, 1, FlushThresholds(segment_rows=5), ["a"])
     plan = plan_commit(Commit(name, "9", "", Built(1, 10, "v3", 7)), table, old, ideal, NOW)
     assert plan.successor is not None

@@ -1,4 +1,5 @@
-"""Random walks over the completion machine: N servers, messages lost, repeated and reordered, crashes, and clocks that jump.
+"""Random walks over the completion machine: N servers, messages lost, repeated and reordered, crashes, and clocks that
+jump.
 
 What holds after every step:
 1. A segment is committed at most once, by the committer, at the winning offset; its end never changes afterwards.
@@ -76,11 +77,17 @@ class Walk(RuleBasedStateMachine):
 
     @rule(server=SERVERS, reason=st.sampled_from([None, "rowLimit", "timeLimit"]), is_lost=st.booleans())
     def report(self, server: int, reason: str | None, is_lost: bool) -> None:
-        told = self.send(Message(Kind.CONSUMED, self.name(server), at(self.offsets[server % self.replicas]), reason, session="x"))
+        told = self.send(
+            Message(Kind.CONSUMED, self.name(server), at(self.offsets[server % self.replicas]), reason, session="x")
+        )
         if not is_lost:
             self.act(server, told)
 
-    @rule(server=SERVERS, kind=st.sampled_from([Kind.COMMIT_START, Kind.COMMIT_END, Kind.EXTEND]), shift=st.sampled_from([0, 0, 0, 1, -1]))
+    @rule(
+        server=SERVERS,
+        kind=st.sampled_from([Kind.COMMIT_START, Kind.COMMIT_END, Kind.EXTEND]),
+        shift=st.sampled_from([0, 0, 0, 1, -1]),
+    )
     def go_on(self, server: int, kind: Kind, shift: int) -> None:
         self.send(Message(kind, self.name(server), at(self.offsets[server % self.replicas] + shift)))
 
@@ -122,7 +129,10 @@ class Walk(RuleBasedStateMachine):
         assert (machine.winner is not None) == (machine.winning is not None) == has_winner
         if has_winner:
             assert machine.deadline_ms <= machine.start_ms + CAP_MS
-            assert machine.winning == machine.offsets.get(machine.winner or "") or machine.state is not State.COMMITTER_NOTIFIED
+            assert (
+                machine.winning == machine.offsets.get(machine.winner or "")
+                or machine.state is not State.COMMITTER_NOTIFIED
+            )
 
     def teardown(self) -> None:
         if not hasattr(self, "stage"):
@@ -141,10 +151,15 @@ class Walk(RuleBasedStateMachine):
         self.act(server, told)
         if told.status is not Status.COMMIT:
             return
-        if self.deliver(Message(Kind.COMMIT_START, self.name(server), at(self.offsets[server]))).status is Status.COMMIT_CONTINUE:
+        if (
+            self.deliver(Message(Kind.COMMIT_START, self.name(server), at(self.offsets[server]))).status
+            is Status.COMMIT_CONTINUE
+        ):
             told = self.deliver(Message(Kind.COMMIT_END, self.name(server), at(self.offsets[server])))
             assert told.status is Status.COMMIT_SUCCESS
 
 
 TestWalk = Walk.TestCase
-TestWalk.settings = settings(max_examples=int(os.environ.get("WALK_EXAMPLES", "150")), stateful_step_count=40, deadline=None)
+TestWalk.settings = settings(
+    max_examples=int(os.environ.get("WALK_EXAMPLES", "150")), stateful_step_count=40, deadline=None
+)

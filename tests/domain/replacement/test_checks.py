@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segments.domain.replacement.check_document import CHECKS, checks_of, parse_bound, parse_checks, parse_expectation, to_document
+from segments.domain.replacement.check_document import (
+    CHECKS,
+    checks_of,
+    parse_bound,
+    parse_checks,
+    parse_expectation,
+    to_document,
+)
 from segments.domain.replacement.checks import (
     CheckReport,
     Level,
@@ -34,7 +41,22 @@ json_values = st.recursive(
     max_leaves=12,
 )
 known_keys = st.sampled_from(
-    ["kind", "name", "level", "min", "max", "minRatio", "maxRatio", "column", "columns", "notBefore", "notAfter", "maxAge", "sql", "expect"]
+    [
+        "kind",
+        "name",
+        "level",
+        "min",
+        "max",
+        "minRatio",
+        "maxRatio",
+        "column",
+        "columns",
+        "notBefore",
+        "notAfter",
+        "maxAge",
+        "sql",
+        "expect",
+    ]
 )
 kinds = st.sampled_from(["rowCount", "nullShare", "time", "uniqueKey", "sql", "other"])
 
@@ -66,7 +88,9 @@ def test_a_null_share_passes_up_to_its_limit(rows: int, data: st.DataObject, lim
 def test_times_pass_exactly_inside_their_bounds_and_far_ones_are_still_told(one: int, two: int) -> None:
     first, last = sorted((one, two))
     bounds = parse_bound("2020-01-01"), parse_bound("now+1d")
-    found = evaluate(TimeRange("c", Level.BLOCK, None, bounds[0], bounds[1]), Measured(first_ms=first, last_ms=last), NOW)
+    found = evaluate(
+        TimeRange("c", Level.BLOCK, None, bounds[0], bounds[1]), Measured(first_ms=first, last_ms=last), NOW
+    )
     assert found.passed == (first >= 1_577_836_800_000 and last <= NOW + DAY)
     assert found.measured
 
@@ -81,10 +105,12 @@ def test_freshness_is_that_of_the_last_time_and_no_rows_are_not_fresh() -> None:
 @pytest.mark.parametrize(
     "check",
     [
-        RowCount("c", Level.BLOCK, min_rows=0), NullShare("c", Level.WARN, "v", 1.0), TimeRange("c", Level.BLOCK, max_age_ms=1),
+        RowCount("c", Level.BLOCK, min_rows=0),
+        NullShare("c", Level.WARN, "v", 1.0),
+        TimeRange("c", Level.BLOCK, max_age_ms=1),
         UniqueKey("c", Level.BLOCK, ("v",)),
     ],
-)  # fmt: skip
+)
 def test_what_could_not_be_measured_has_failed_whatever_it_allows(check: Any) -> None:
     found = evaluate(check, Measured(error="nobody answered"), NOW)
     assert not found.passed
@@ -94,19 +120,35 @@ def test_what_could_not_be_measured_has_failed_whatever_it_allows(check: Any) ->
 @pytest.mark.parametrize(
     ("text", "value", "holds"),
     [
-        ("= 0", 0, True), ("= 0", 0.0, True), ("== 0", "0", True), ("= 0", 1, False), ("= 0", None, False), ("!= 0", None, False),
-        ("!= 0", 5, True), ("<> 'x'", "y", True), ("= 'x'", "x", True), ("= 'it''s'", "it's", True), ("< 2", 1.5, True),
-        (">= 0.5", "0.5", True), ("between 1 and 5", 5, True), ("BETWEEN 1 AND 5", 5.1, False), ("> 0", "NaN", False),
-        ("= 0", float("nan"), False), ("= 9007199254740993", 9007199254740992, False), ("> 1", "many", False),
+        ("= 0", 0, True),
+        ("= 0", 0.0, True),
+        ("== 0", "0", True),
+        ("= 0", 1, False),
+        ("= 0", None, False),
+        ("!= 0", None, False),
+        ("!= 0", 5, True),
+        ("<> 'x'", "y", True),
+        ("= 'x'", "x", True),
+        ("= 'it''s'", "it's", True),
+        ("< 2", 1.5, True),
+        (">= 0.5", "0.5", True),
+        ("between 1 and 5", 5, True),
+        ("BETWEEN 1 AND 5", 5.1, False),
+        ("> 0", "NaN", False),
+        ("= 0", float("nan"), False),
+        ("= 9007199254740993", 9007199254740992, False),
+        ("> 1", "many", False),
     ],
-)  # fmt: skip
+)
 def test_conditions(text: str, value: Any, holds: bool) -> None:
     condition = parse_expectation(text)
     assert condition is not None
     assert condition.holds(value) == holds
 
 
-@pytest.mark.parametrize("text", ["", "0", "= ", "~ 0", "= x", "between 1", "between a and b", "= nan", "= inf", "drop table"])
+@pytest.mark.parametrize(
+    "text", ["", "0", "= ", "~ 0", "= x", "between 1", "between a and b", "= nan", "= inf", "drop table"]
+)
 def test_what_is_no_condition(text: str) -> None:
     assert parse_expectation(text) is None
 
@@ -114,11 +156,20 @@ def test_what_is_no_condition(text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "at"),
     [
-        ("2024-01-31", 1_706_659_200_000), ("2024-01-31T12:00:00Z", 1_706_702_400_000), ("2024-01-31T12:00:00+02:00", 1_706_695_200_000),
-        ("now", NOW), ("now-30d", NOW - 30 * DAY), ("NOW + 1d12h", NOW + DAY + DAY // 2), (5, 5), ("soon", None), ("now-", None),
-        (True, None), (1.5, None), ("now-many", None),
+        ("2024-01-31", 1_706_659_200_000),
+        ("2024-01-31T12:00:00Z", 1_706_702_400_000),
+        ("2024-01-31T12:00:00+02:00", 1_706_695_200_000),
+        ("now", NOW),
+        ("now-30d", NOW - 30 * DAY),
+        ("NOW + 1d12h", NOW + DAY + DAY // 2),
+        (5, 5),
+        ("soon", None),
+        ("now-", None),
+        (True, None),
+        (1.5, None),
+        ("now-many", None),
     ],
-)  # fmt: skip
+)
 def test_moments(value: Any, at: int | None) -> None:
     found = parse_bound(value)
     assert (found.at(NOW) if found else None) == at

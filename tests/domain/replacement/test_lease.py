@@ -6,7 +6,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from segments.domain.replacement.lease import END_FINISHED, WATCHED, LeaseTerms, Verdict, given_up_at_ms, judge, last_sign_ms, renewal
+from segments.domain.replacement.lease import (
+    END_FINISHED,
+    WATCHED,
+    LeaseTerms,
+    Verdict,
+    given_up_at_ms,
+    judge,
+    last_sign_ms,
+    renewal,
+)
 from segments.domain.replacement.lineage import HEARTBEAT, LEASE, UPLOAD, Entry, State
 
 TERMS = LeaseTerms(lease_ms=40_000, grace_ms=20_000, period_ms=86_400_000)
@@ -38,7 +47,9 @@ def test_the_last_sign_is_the_latest_of_start_heartbeat_upload_and_an_end_given_
     assert last_sign_ms(entry({UPLOAD: "soon"})) == T
 
 
-def test_a_client_that_never_sent_a_heartbeat_is_never_judged_here_and_has_the_tables_period_from_its_last_upload() -> None:
+def test_a_client_that_never_sent_a_heartbeat_is_never_judged_here_and_has_the_tables_period_from_its_last_upload() -> (
+    None
+):
     one = entry({UPLOAD: str(T + 1000)})
     assert judge(one, TERMS, T + 10**10).verdict is Verdict.ALIVE
     assert given_up_at_ms(one, TERMS) == T + 1000 + TERMS.period_ms
@@ -70,7 +81,9 @@ def test_a_heartbeat_between_two_looks_takes_the_suspicion_back() -> None:
 
 
 def test_a_clock_that_jumps_ahead_ends_nobodys_work() -> None:
-    """The client beats every 10 s; the reaper's clock jumps by an hour: one suspicion, and the next heartbeat clears it."""
+    """The client beats every 10 s; the reaper's clock jumps by an hour: one suspicion, and the next heartbeat clears
+    it.
+    """
     hour = 3_600_000
     one = leased(T)
     first = judge(one, TERMS, T + hour)
@@ -101,7 +114,9 @@ def test_signs_that_follow_closely_are_not_written_down() -> None:
     assert renewal(one, HEARTBEAT, TERMS, T + 5_000) == {HEARTBEAT: str(T + 5_000), LEASE: "true", WATCHED: None}
     assert renewal(one, UPLOAD, TERMS, T + 4_000) is None, "the heartbeat of a moment ago says as much"
     assert renewal(one, UPLOAD, TERMS, T + 5_000) == {UPLOAD: str(T + 5_000), WATCHED: None}
-    assert renewal(one, HEARTBEAT, TERMS, T - 60_000) is not None, "the clock was set back: the new time must be written"
+    assert renewal(one, HEARTBEAT, TERMS, T - 60_000) is not None, (
+        "the clock was set back: the new time must be written"
+    )
 
 
 def test_an_upload_never_turns_a_client_into_one_that_must_send_heartbeats() -> None:

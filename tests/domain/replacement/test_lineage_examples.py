@@ -1,7 +1,8 @@
-"""The cases of the fact sheet on lineage, by their numbers: what Pinot does, or, where we differ on purpose, what we do and why.
+"""The cases of the fact sheet on lineage, by their numbers: what Pinot does, or, where we differ on purpose, what we do
+and why.
 
-A to G here, as far as a decision is enough; REST forms are in ``tests/api``, brokers in ``tests/dataplane``, files beside uploads.
-Cases with an even number stand between two of the sheet.
+A to G here, as far as a decision is enough; REST forms are in ``tests/api``, brokers in ``tests/dataplane``, files
+beside uploads. Cases with an even number stand between two of the sheet.
 """
 
 from __future__ import annotations
@@ -44,14 +45,18 @@ def short(lineage: Lineage) -> dict[str, str]:
 def config(kind: str = "APPEND", **segments_config: str) -> TableConfig:
     """A table of this ingestion type."""
     batch = {"batchIngestionConfig": {"segmentIngestionType": kind}}
-    return parse_table_config({"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": segments_config, "ingestionConfig": batch})
+    return parse_table_config(
+        {"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": segments_config, "ingestionConfig": batch}
+    )
 
 
 @dataclass(frozen=True)
 class Case:
-    """``call`` is ``start old > new``, ``end X [segmentsTo]`` or ``revert X``. ``gives``: what changes in the entries, or a refusal.
+    """``call`` is ``start old > new``, ``end X [segmentsTo]`` or ``revert X``. ``gives``: what changes in the entries,
+    or a refusal.
 
-    ``deleted``: what leaves the ideal state by it, now or right after the switch. ``why``: our reason where Pinot does something else.
+    ``deleted``: what leaves the ideal state by it, now or right after the switch. ``why``: our reason where Pinot does
+    something else.
     """
 
     number: str
@@ -74,64 +79,223 @@ CASES = [
     Case("19 a pending segmentsTo is not visible", "Y: > s5 s6 IN_PROGRESS", "s0 s1 s6", "start s1 s6 > s7", NotFound),
     Case("20 a visible segmentsTo", "", "s0 s1", "start s0 > s1", StateConflict),
     Case("21", "X: s1 s2 > t2_0 t2_1 IN_PROGRESS", "s1 s2 t2_0", "start s1 s2 > t3_0 t3_1", StateConflict),
-    Case("22", "X: s1 s2 > t2_0 t2_1 IN_PROGRESS", "s1 s2 t2_0", "start s1 s2 > t3_0 t3_1", {
-        "X": "s1 s2 > t2_0 t2_1 REVERTED", "new": "s1 s2 > t3_0 t3_1 IN_PROGRESS"}, force=True, deleted="t2_0", visible="s1 s2"),
+    Case(
+        "22",
+        "X: s1 s2 > t2_0 t2_1 IN_PROGRESS",
+        "s1 s2 t2_0",
+        "start s1 s2 > t3_0 t3_1",
+        {"X": "s1 s2 > t2_0 t2_1 REVERTED", "new": "s1 s2 > t3_0 t3_1 IN_PROGRESS"},
+        force=True,
+        deleted="t2_0",
+        visible="s1 s2",
+    ),
     Case("23", "Y: > s7 s8 IN_PROGRESS", "s0", "start > s7 s8", {"new": "> s7 s8 IN_PROGRESS"}, force=True),
-    Case("24 a rest of the new names stays behind", "Y: > s7 s8 IN_PROGRESS", "s0 s7 s8", "start > s7", {
-        "Y": "> s8 REVERTED", "new": "> s7 IN_PROGRESS"}, force=True, deleted="s8", visible="s0"),
-    Case("25", "Z: s9 s10 > s11 s12 IN_PROGRESS", "s0 s9 s10 s11", "start s0 s9 > s13 s14", {
-        "Z": "s9 s10 > s11 s12 REVERTED", "new": "s0 s9 > s13 s14 IN_PROGRESS"}, force=True, deleted="s11"),
-    Case("26 without overlap both run", "Z: s9 > s11 IN_PROGRESS", "s0 s9", "start s0 > s13", {
-        "Z": "s9 > s11 IN_PROGRESS", "new": "s0 > s13 IN_PROGRESS"}, force=True),
+    Case(
+        "24 a rest of the new names stays behind",
+        "Y: > s7 s8 IN_PROGRESS",
+        "s0 s7 s8",
+        "start > s7",
+        {"Y": "> s8 REVERTED", "new": "> s7 IN_PROGRESS"},
+        force=True,
+        deleted="s8",
+        visible="s0",
+    ),
+    Case(
+        "25",
+        "Z: s9 s10 > s11 s12 IN_PROGRESS",
+        "s0 s9 s10 s11",
+        "start s0 s9 > s13 s14",
+        {"Z": "s9 s10 > s11 s12 REVERTED", "new": "s0 s9 > s13 s14 IN_PROGRESS"},
+        force=True,
+        deleted="s11",
+    ),
+    Case(
+        "26 without overlap both run",
+        "Z: s9 > s11 IN_PROGRESS",
+        "s0 s9",
+        "start s0 > s13",
+        {"Z": "s9 > s11 IN_PROGRESS", "new": "s0 > s13 IN_PROGRESS"},
+        force=True,
+    ),
     Case("27", "Z: > s7 IN_PROGRESS", "s0", "start > s7 s8", StateConflict),
     Case("28 only removal", "", "s0 s1", "start s0 >", {"new": "s0 > IN_PROGRESS"}),
-    Case("30", TWO, "s0 s1 s2 s3 s4 s5", "start s3 s4 s5 > s6 s7 s8", {"A": "s0 s1 s2 > s3 s4 s5 COMPLETED",
-        "new": "s3 s4 s5 > s6 s7 s8 IN_PROGRESS"}, force=True, kind="REFRESH", visible="s3 s4 s5",
-        why="Pinot deletes s0 s1 s2 here: should this push fail nothing is left to go back to. Here they go after its end (B4)."),
-    Case("31", TWO + "; B: s3 s4 s5 > s6 s7 s8 IN_PROGRESS", "s0 s1 s2 s3 s4 s5 s6", "start s3 s4 s5 > s9 s10 s11", {
-        "A": "s0 s1 s2 > s3 s4 s5 COMPLETED", "B": "s3 s4 s5 > s6 s7 s8 REVERTED", "new": "s3 s4 s5 > s9 s10 s11 IN_PROGRESS"},
-        force=True, kind="REFRESH", deleted="s6", visible="s3 s4 s5", why="As 30: s0 s1 s2 stay until the end (B4)."),
-    Case("33 not the newest link", TWO + "; B: s3 s4 s5 > s9 IN_PROGRESS", "s3 s4 s5", "revert A", StateConflict, force=True),
-    Case("35 APPEND keeps them", TWO, "s0 s1 s2 s3 s4 s5", "start s3 s4 s5 > s9", {"A": "s0 s1 s2 > s3 s4 s5 COMPLETED",
-        "new": "s3 s4 s5 > s9 IN_PROGRESS"}, force=True),
-    Case("36 a reverted push leaves what it uploaded", "R: s0 > s1 REVERTED", "s0 s1", "start s0 > s2", {
-        "R": "s0 > s1 REVERTED", "new": "s0 > s2 IN_PROGRESS"}, force=True, deleted="s1"),
-    Case("38 a name of a reverted push again", "R: s0 > s1 s2 REVERTED", "s0 s1", "start s0 > s1", {
-        "R": "s0 > s2 REVERTED", "new": "s0 > s1 IN_PROGRESS"}, deleted="s1",
-        why="In Pinot R goes on hiding s1, so that after the end neither side is seen."),
-    Case("40 a name of a completed push whose segment was deleted", "C: s0 > s1 COMPLETED", "s0 s2", "start s2 > s1", {
-        "C": "s0 > COMPLETED", "new": "s2 > s1 IN_PROGRESS"}, force=True,
-        why="In Pinot C keeps the name: its revert would later hide the new segment, too."),
-    Case("41", "A: s0 > s1 COMPLETED", "s0 s1", "start s1 > s0", StateConflict,
-        why="Pinot accepts the swap, and after the end both sides are hidden (B2)."),
-    Case("42 nor in a longer circle", "A: s0 > s1 COMPLETED; B: s1 > s2 COMPLETED", "s0 s1 s2", "start s2 > s0", StateConflict,
-        force=True, why="As 41."),
+    Case(
+        "30",
+        TWO,
+        "s0 s1 s2 s3 s4 s5",
+        "start s3 s4 s5 > s6 s7 s8",
+        {"A": "s0 s1 s2 > s3 s4 s5 COMPLETED", "new": "s3 s4 s5 > s6 s7 s8 IN_PROGRESS"},
+        force=True,
+        kind="REFRESH",
+        visible="s3 s4 s5",
+        why="Pinot deletes s0 s1 s2 here: should this push fail nothing is left to go back to. Here they go after "
+        "its end (B4).",
+    ),
+    Case(
+        "31",
+        TWO + "; B: s3 s4 s5 > s6 s7 s8 IN_PROGRESS",
+        "s0 s1 s2 s3 s4 s5 s6",
+        "start s3 s4 s5 > s9 s10 s11",
+        {
+            "A": "s0 s1 s2 > s3 s4 s5 COMPLETED",
+            "B": "s3 s4 s5 > s6 s7 s8 REVERTED",
+            "new": "s3 s4 s5 > s9 s10 s11 IN_PROGRESS",
+        },
+        force=True,
+        kind="REFRESH",
+        deleted="s6",
+        visible="s3 s4 s5",
+        why="As 30: s0 s1 s2 stay until the end (B4).",
+    ),
+    Case(
+        "33 not the newest link",
+        TWO + "; B: s3 s4 s5 > s9 IN_PROGRESS",
+        "s3 s4 s5",
+        "revert A",
+        StateConflict,
+        force=True,
+    ),
+    Case(
+        "35 APPEND keeps them",
+        TWO,
+        "s0 s1 s2 s3 s4 s5",
+        "start s3 s4 s5 > s9",
+        {"A": "s0 s1 s2 > s3 s4 s5 COMPLETED", "new": "s3 s4 s5 > s9 IN_PROGRESS"},
+        force=True,
+    ),
+    Case(
+        "36 a reverted push leaves what it uploaded",
+        "R: s0 > s1 REVERTED",
+        "s0 s1",
+        "start s0 > s2",
+        {"R": "s0 > s1 REVERTED", "new": "s0 > s2 IN_PROGRESS"},
+        force=True,
+        deleted="s1",
+    ),
+    Case(
+        "38 a name of a reverted push again",
+        "R: s0 > s1 s2 REVERTED",
+        "s0 s1",
+        "start s0 > s1",
+        {"R": "s0 > s2 REVERTED", "new": "s0 > s1 IN_PROGRESS"},
+        deleted="s1",
+        why="In Pinot R goes on hiding s1, so that after the end neither side is seen.",
+    ),
+    Case(
+        "40 a name of a completed push whose segment was deleted",
+        "C: s0 > s1 COMPLETED",
+        "s0 s2",
+        "start s2 > s1",
+        {"C": "s0 > COMPLETED", "new": "s2 > s1 IN_PROGRESS"},
+        force=True,
+        why="In Pinot C keeps the name: its revert would later hide the new segment, too.",
+    ),
+    Case(
+        "41",
+        "A: s0 > s1 COMPLETED",
+        "s0 s1",
+        "start s1 > s0",
+        StateConflict,
+        why="Pinot accepts the swap, and after the end both sides are hidden (B2).",
+    ),
+    Case(
+        "42 nor in a longer circle",
+        "A: s0 > s1 COMPLETED; B: s1 > s2 COMPLETED",
+        "s0 s1 s2",
+        "start s2 > s0",
+        StateConflict,
+        force=True,
+        why="As 41.",
+    ),
     Case("43", "X: > s5 s6 IN_PROGRESS", "s0", "end X", PreconditionFailed),
     Case("44 uploaded", "X: > s5 s6 IN_PROGRESS", "s0 s5 s6", "end X", {"X": "> s5 s6 COMPLETED"}, visible="s0 s5 s6"),
     Case("45 no such entry", "", "s0", "end invalid", NotFound),
-    Case("46 a narrower list", "X: s0 > s5 s6 IN_PROGRESS", "s0 s5 s6", "end X s5", {"X": "s0 > s5 COMPLETED"}, deleted="s6",
-        visible="s5", why="In Pinot s6 is in no entry any more and becomes visible beside s5 (B8)."),
+    Case(
+        "46 a narrower list",
+        "X: s0 > s5 s6 IN_PROGRESS",
+        "s0 s5 s6",
+        "end X s5",
+        {"X": "s0 > s5 COMPLETED"},
+        deleted="s6",
+        visible="s5",
+        why="In Pinot s6 is in no entry any more and becomes visible beside s5 (B8).",
+    ),
     Case("46 a foreign name", "X: s0 > s5 IN_PROGRESS", "s0 s5 s9", "end X s9", InvalidInput),
-    Case("46 a narrower list that is not uploaded", "X: s0 > s5 s6 IN_PROGRESS", "s0 s6", "end X s5", PreconditionFailed),
+    Case(
+        "46 a narrower list that is not uploaded", "X: s0 > s5 s6 IN_PROGRESS", "s0 s6", "end X s5", PreconditionFailed
+    ),
     Case("47 its own list", "X: s0 > s5 IN_PROGRESS", "s0 s5", "end X", {"X": "s0 > s5 COMPLETED"}),
     Case("48 again", "X: s0 > s5 COMPLETED", "s0 s5", "end X whatever", {"X": "s0 > s5 COMPLETED"}),
     Case("48 of a reverted one", "X: s0 > s5 REVERTED", "s0 s5", "end X", StateConflict),
     Case("49 a segmentsFrom is gone", "X: s1 > s2 IN_PROGRESS", "s2", "end X", PreconditionFailed),
-    Case("49 forced revert recovers", "X: s1 > s2 IN_PROGRESS", "s2", "revert X", {"X": "s1 > s2 REVERTED"}, force=True, deleted="s2"),
+    Case(
+        "49 forced revert recovers",
+        "X: s1 > s2 IN_PROGRESS",
+        "s2",
+        "revert X",
+        {"X": "s1 > s2 REVERTED"},
+        force=True,
+        deleted="s2",
+    ),
     Case("50 only removal", "X: s0 > IN_PROGRESS", "s0 s1", "end X", {"X": "s0 > COMPLETED"}, visible="s1"),
     Case("53 unforced", "X: s1 s2 > m0 m1 IN_PROGRESS", "s1 s2 m0", "revert X", StateConflict),
-    Case("53 forced", "X: s1 s2 > m0 m1 IN_PROGRESS", "s1 s2 m0", "revert X", {"X": "s1 s2 > m0 m1 REVERTED"}, force=True, deleted="m0"),
-    Case("54", TWO, "s0 s1 s2 s3 s4 s5", "revert A", {"A": "s0 s1 s2 > s3 s4 s5 REVERTED"}, deleted="s3 s4 s5", visible="s0 s1 s2"),
+    Case(
+        "53 forced",
+        "X: s1 s2 > m0 m1 IN_PROGRESS",
+        "s1 s2 m0",
+        "revert X",
+        {"X": "s1 s2 > m0 m1 REVERTED"},
+        force=True,
+        deleted="m0",
+    ),
+    Case(
+        "54",
+        TWO,
+        "s0 s1 s2 s3 s4 s5",
+        "revert A",
+        {"A": "s0 s1 s2 > s3 s4 s5 REVERTED"},
+        deleted="s3 s4 s5",
+        visible="s0 s1 s2",
+    ),
     Case("55", TWO + "; B: s3 s4 s5 > s6 s7 s8 IN_PROGRESS", "s0 s1 s2 s3 s4 s5", "revert A", StateConflict),
-    Case("56 the newest first", TWO + "; B: s3 s4 s5 > s6 COMPLETED", "s0 s1 s2 s3 s4 s5 s6", "revert B", {
-        "A": "s0 s1 s2 > s3 s4 s5 COMPLETED", "B": "s3 s4 s5 > s6 REVERTED"}, deleted="s6", visible="s3 s4 s5"),
+    Case(
+        "56 the newest first",
+        TWO + "; B: s3 s4 s5 > s6 COMPLETED",
+        "s0 s1 s2 s3 s4 s5 s6",
+        "revert B",
+        {"A": "s0 s1 s2 > s3 s4 s5 COMPLETED", "B": "s3 s4 s5 > s6 REVERTED"},
+        deleted="s6",
+        visible="s3 s4 s5",
+    ),
     Case("57 old side gone", "C: s3 s4 > s9 COMPLETED", "s3 s9", "revert C", PreconditionFailed, force=True),
-    Case("57 old side not online", "C: s3 s4 > s9 COMPLETED", "s3 s4 s9", "revert C", PreconditionFailed, force=True, offline="s4"),
-    Case("58 the new side need not be there", "C: s3 > s9 COMPLETED", "s3", "revert C", {"C": "s3 > s9 REVERTED"}, visible="s3"),
+    Case(
+        "57 old side not online",
+        "C: s3 s4 > s9 COMPLETED",
+        "s3 s4 s9",
+        "revert C",
+        PreconditionFailed,
+        force=True,
+        offline="s4",
+    ),
+    Case(
+        "58 the new side need not be there",
+        "C: s3 > s9 COMPLETED",
+        "s3",
+        "revert C",
+        {"C": "s3 > s9 REVERTED"},
+        visible="s3",
+    ),
     Case("59", "C: > s1 COMPLETED", "s1", "revert C", {"C": "> s1 REVERTED"}, deleted="s1", visible=""),
     Case("60 twice", "C: s0 > s1 REVERTED", "s0", "revert C", StateConflict, force=True),
-    Case("61", "A: a > b COMPLETED; B: b > c REVERTED", "a b", "revert A", {"A": "a > b REVERTED", "B": "b > c REVERTED"}, deleted="b"),
-]  # fmt: skip
+    Case(
+        "61",
+        "A: a > b COMPLETED; B: b > c REVERTED",
+        "a b",
+        "revert A",
+        {"A": "a > b REVERTED", "B": "b > c REVERTED"},
+        deleted="b",
+    ),
+]
 
 
 def perform(case: Case) -> Decision:
@@ -145,7 +309,9 @@ def perform(case: Case) -> Decision:
         return replacement.start(lineage, wanted, entry_id="new", ideal=ideal, now_ms=NOW + 1)
     if verb == "end":
         refresh = case.kind == "REFRESH"
-        return replacement.end(lineage, words[0], segments_to=words[1:], ideal=ideal, is_refresh=refresh, now_ms=NOW + 1)
+        return replacement.end(
+            lineage, words[0], segments_to=words[1:], ideal=ideal, is_refresh=refresh, now_ms=NOW + 1
+        )
     served = {s: s not in case.offline.split() for s in ideal}
     return replacement.revert(lineage, words[0], force=case.force, ideal=served, now_ms=NOW + 1)
 
@@ -174,12 +340,17 @@ def test_29_both_lists_empty_is_malformed() -> None:
 
 
 def test_1_the_stored_form_is_four_strings_and_doubles_survive() -> None:
-    record = ZNRecord("test_OFFLINE", lists={"X": ["s1,s2,s3", "s4,s5", "COMPLETED", "11111"], "Y": ["s6,s6,s8", "", "IN_PROGRESS", "2"]})
+    record = ZNRecord(
+        "test_OFFLINE",
+        lists={"X": ["s1,s2,s3", "s4,s5", "COMPLETED", "11111"], "Y": ["s6,s6,s8", "", "IN_PROGRESS", "2"]},
+    )
     assert lineages.to_record(lineages.from_record(record)) == record
 
 
 def test_3_the_fifth_string_stays_true_and_is_never_invented() -> None:
-    record = ZNRecord("t", lists={"X": ["s13,s14", "s15", "COMPLETED", "55555", "true"], "Y": ["a", "b", "REVERTED", "1"]})
+    record = ZNRecord(
+        "t", lists={"X": ["s13,s14", "s15", "COMPLETED", "55555", "true"], "Y": ["a", "b", "REVERTED", "1"]}
+    )
     assert lineages.to_record(lineages.from_record(record)) == record
 
 
@@ -242,7 +413,9 @@ def test_99_a_start_whose_reply_was_lost_leaves_one_entry_when_it_is_sent_again(
 
 
 def test_101_the_document_is_sorted_by_time_then_id_and_flat() -> None:
-    document = parse("B: s2 s3 > another IN_PROGRESS 5; A: s0 s1 > some IN_PROGRESS 5; C: > first COMPLETED 9").to_json()
+    document = parse(
+        "B: s2 s3 > another IN_PROGRESS 5; A: s0 s1 > some IN_PROGRESS 5; C: > first COMPLETED 9"
+    ).to_json()
     assert list(document["lineageEntries"]) == ["C", "A", "B"]
     assert document["lineageEntries"]["A"] == {
         "segmentsFrom": ["s0", "s1"], "segmentsTo": ["some"], "state": "IN_PROGRESS", "timestamp": NOW - 5,

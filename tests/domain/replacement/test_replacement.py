@@ -29,7 +29,12 @@ def revert(lineage: Lineage, online: str, *, offline: str = "", force: bool = Fa
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [([], [], "both be empty"), (["a", "a"], ["b"], "more than once"), (["a"], ["a"], "by itself"), (["a"], ["b,c"], "not allowed")],
+    [
+        ([], [], "both be empty"),
+        (["a", "a"], ["b"], "more than once"),
+        (["a"], ["a"], "by itself"),
+        (["a"], ["b,c"], "not allowed"),
+    ],
 )
 def test_a_malformed_request_is_refused(old: list[str], new: list[str], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
@@ -38,7 +43,12 @@ def test_a_malformed_request_is_refused(old: list[str], new: list[str], said: st
 
 def test_start_adds_one_running_entry_with_the_time_of_now() -> None:
     made = start(of(), "s0", "s5 s6", "s0 s1").entry
-    assert (made.state, made.segments_from, made.segments_to, made.timestamp_ms) == (State.IN_PROGRESS, ("s0",), ("s5", "s6"), NOW)
+    assert (made.state, made.segments_from, made.segments_to, made.timestamp_ms) == (
+        State.IN_PROGRESS,
+        ("s0",),
+        ("s5", "s6"),
+        NOW,
+    )
 
 
 @pytest.mark.parametrize("old", ["nope", "hidden", "pending"])
@@ -132,8 +142,12 @@ def test_an_end_with_a_foreign_name_is_refused() -> None:
         end(of(entry("x", "a", "b", "IN_PROGRESS")), "a b z", body="z")
 
 
-@pytest.mark.parametrize(("refresh", "forced", "deleted"), [(True, True, ("s0",)), (False, True, ()), (True, False, ())])
-def test_the_snapshot_before_the_last_goes_at_the_end_of_a_forced_refresh_push(refresh: bool, forced: bool, deleted: tuple[str]) -> None:
+@pytest.mark.parametrize(
+    ("refresh", "forced", "deleted"), [(True, True, ("s0",)), (False, True, ()), (True, False, ())]
+)
+def test_the_snapshot_before_the_last_goes_at_the_end_of_a_forced_refresh_push(
+    refresh: bool, forced: bool, deleted: tuple[str]
+) -> None:
     notes = {"forceCleanup": "true"} if forced else {}
     lineage = of(entry("w", "s0", "s1", "COMPLETED"), entry("x", "s1", "s2", "IN_PROGRESS", notes=notes))
     assert end(lineage, "s0 s1 s2", refresh=refresh).delete == deleted

@@ -1,4 +1,5 @@
-"""Random walks over start, upload, end, revert and retention: no step but end and revert changes what queries see, and those exactly.
+"""Random walks over start, upload, end, revert and retention: no step but end and revert changes what queries see, and
+those exactly.
 
 ``WALK_EXAMPLES=3000`` walks longer than the default run does.
 """
@@ -20,7 +21,11 @@ from segments.domain.upkeep import retention
 from segments.errors import Rejected
 
 CONFIG = parse_table_config(
-    {"tableName": "t", "tableType": "OFFLINE", "ingestionConfig": {"batchIngestionConfig": {"segmentIngestionType": "REFRESH"}}}
+    {
+        "tableName": "t",
+        "tableType": "OFFLINE",
+        "ingestionConfig": {"batchIngestionConfig": {"segmentIngestionType": "REFRESH"}},
+    }
 )
 HOUR = 3_600_000
 
@@ -43,7 +48,9 @@ class Walk(RuleBasedStateMachine):
     def start(self, data: st.DataObject, force: bool, reuse: bool) -> None:
         old = data.draw(st.lists(st.sampled_from(sorted(self.ideal) or ["none"]), unique=True, max_size=3))
         reverted = {s for e in self.lineage.entries.values() if e.state is State.REVERTED for s in e.segments_to}
-        known = sorted(reverted or {s for e in self.lineage.entries.values() for s in e.segments_to + e.segments_from} - set(old))
+        known = sorted(
+            reverted or {s for e in self.lineage.entries.values() for s in e.segments_to + e.segments_from} - set(old)
+        )
         new = [self.fresh()] + ([data.draw(st.sampled_from(known))] if reuse and known else [])
         try:
             replacement.check_request(old, new)
@@ -68,7 +75,9 @@ class Walk(RuleBasedStateMachine):
         entry = self.lineage.entries[data.draw(st.sampled_from(sorted(self.lineage.entries)))]
         body = entry.segments_to[:1] if narrow else ()
         try:
-            decided = replacement.end(self.lineage, entry.id, segments_to=body, ideal=self.ideal, is_refresh=True, now_ms=self.now)
+            decided = replacement.end(
+                self.lineage, entry.id, segments_to=body, ideal=self.ideal, is_refresh=True, now_ms=self.now
+            )
         except Rejected:
             return
         self.lineage = decided.lineage
@@ -82,7 +91,9 @@ class Walk(RuleBasedStateMachine):
             return
         entry = self.lineage.entries[data.draw(st.sampled_from(sorted(self.lineage.entries)))]
         try:
-            decided = replacement.revert(self.lineage, entry.id, force=force, ideal=dict.fromkeys(self.ideal, True), now_ms=self.now)
+            decided = replacement.revert(
+                self.lineage, entry.id, force=force, ideal=dict.fromkeys(self.ideal, True), now_ms=self.now
+            )
         except Rejected:
             return
         self.lineage = decided.lineage
@@ -110,5 +121,7 @@ class Walk(RuleBasedStateMachine):
             assert all(e.state in LIVE or not e.locks for e in self.lineage.entries.values())
 
 
-Walk.TestCase.settings = settings(max_examples=int(os.environ.get("WALK_EXAMPLES", "200")), stateful_step_count=40, deadline=None)
+Walk.TestCase.settings = settings(
+    max_examples=int(os.environ.get("WALK_EXAMPLES", "200")), stateful_step_count=40, deadline=None
+)
 TestWalk = Walk.TestCase

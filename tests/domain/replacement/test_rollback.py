@@ -17,7 +17,14 @@ NOW = 9_000
 def lineage(*entries: tuple[str, str, str, str], pinned: tuple[str, ...] = ()) -> Lineage:
     """Entries (id, old names, new names, state), one second apart."""
     made = [
-        Entry(i, tuple(old.split()), tuple(new.split()), State(state), 1000 * n, notes={PINNED: "true"} if i in pinned else {})
+        Entry(
+            i,
+            tuple(old.split()),
+            tuple(new.split()),
+            State(state),
+            1000 * n,
+            notes={PINNED: "true"} if i in pinned else {},
+        )
         for n, (i, old, new, state) in enumerate(entries, 1)
     ]
     return Lineage("t_OFFLINE", {e.id: e for e in made})
@@ -61,7 +68,10 @@ def test_a_chain_with_a_lost_link_is_not_gone_back_over_unless_forced() -> None:
 
 def test_what_an_entry_between_replaced_beside_the_chain_must_be_served_too() -> None:
     entries = (("e1", "a", "b", "COMPLETED"), ("e2", "b z", "c", "COMPLETED"))
-    assert plan_rollback(lineage(*entries), "e1", online("a z c"), force=False, now_ms=NOW).after.visible("azc") == ["a", "z"]
+    assert plan_rollback(lineage(*entries), "e1", online("a z c"), force=False, now_ms=NOW).after.visible("azc") == [
+        "a",
+        "z",
+    ]
     assert "'z'" in str(plan_rollback(lineage(*entries), "e1", online("a c"), force=False, now_ms=NOW).blockers[0])
 
 
@@ -93,7 +103,10 @@ def test_pinned_segments_are_hidden_but_stay() -> None:
 
 
 def test_clocks_that_contradict_the_chain_do_not_change_the_order() -> None:
-    entries = {"e2": Entry("e2", ("b",), ("c",), State.COMPLETED, 10), "e1": Entry("e1", ("a",), ("b",), State.COMPLETED, 99)}
+    entries = {
+        "e2": Entry("e2", ("b",), ("c",), State.COMPLETED, 10),
+        "e1": Entry("e1", ("a",), ("b",), State.COMPLETED, 99),
+    }
     plan = plan_rollback(Lineage("t_OFFLINE", entries), "e1", online("a b c"), force=False, now_ms=NOW)
     assert [e.id for e in plan.steps] == ["e2", "e1"]
 

@@ -12,7 +12,12 @@ from tests.domain.replacement.test_rollback import CHAIN, lineage
 
 def test_an_entry_names_the_snapshot_that_it_made_whatever_came_later() -> None:
     ideal = ["a", "b", "c", "d"]
-    assert [find_snapshot(lineage(*CHAIN), n, ideal).segments for n in ("current", "e3", "e2", "e1")] == [("d",), ("d",), ("c",), ("b",)]
+    assert [find_snapshot(lineage(*CHAIN), n, ideal).segments for n in ("current", "e3", "e2", "e1")] == [
+        ("d",),
+        ("d",),
+        ("c",),
+        ("b",),
+    ]
 
 
 def test_a_reverted_or_unfinished_entry_names_what_queries_would_see() -> None:
@@ -44,7 +49,9 @@ def test_bad_names_are_refused() -> None:
         find_snapshot(line, "e1:left", [])
 
 
-def column(low: str | None, high: str | None, cardinality: int, stored: str = "INT", *, rows: bool = True) -> ColumnProfile:
+def column(
+    low: str | None, high: str | None, cardinality: int, stored: str = "INT", *, rows: bool = True
+) -> ColumnProfile:
     return profile_of("c", stored, stored, low=low, high=high, cardinality=cardinality, has_rows=rows)
 
 
@@ -59,7 +66,9 @@ def test_numbers_compare_as_numbers_and_texts_as_texts() -> None:
 
 
 def test_cardinalities_are_bounds_and_what_is_not_told_is_counted() -> None:
-    found = merge([column("1", "5", 5), column(None, None, -1), column("4", "9", 3), column(None, None, 0, rows=False)])["c"]
+    found = merge(
+        [column("1", "5", 5), column(None, None, -1), column("4", "9", 3), column(None, None, 0, rows=False)]
+    )["c"]
     assert (found.segments, found.cardinality_low, found.cardinality_high) == (4, 5, 8)
     assert (found.min_value, found.max_value, found.without_range, found.without_cardinality) == ("1", "9", 1, 1)
 

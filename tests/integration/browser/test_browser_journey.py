@@ -16,7 +16,9 @@ REASON = "the second file was cut off"
 OLD, NEW = 30, 70
 
 
-def test_a_pushed_snapshot_is_seen_rolled_back_and_gone(page: Page, installation: Installation, client: Client, table: str) -> None:
+def test_a_pushed_snapshot_is_seen_rolled_back_and_gone(
+    page: Page, installation: Installation, client: Client, table: str
+) -> None:
     push(installation, client, table, "old", OLD)
     follow_to_its_end(page, push(installation, client, table, "new", NEW, wait=False))
     page.get_by_role("link", name="Tables", exact=True).click()
@@ -47,10 +49,15 @@ def push(installation: Installation, client: Client, table: str, name: str, rows
     folder.mkdir(parents=True)
     (folder / "a.csv").write_text("v,n,day\n" + "".join(f"{name},{i},19000\n" for i in range(rows)))
     spec = {
-        "jobType": "SegmentCreationAndMetadataPush", "inputDirURI": folder.as_uri(), "includeFileNamePattern": "glob:**/*.csv",
-        "recordReaderSpec": {"dataFormat": "csv"}, "tableSpec": {"tableName": table},
-    }  # fmt: skip
-    made: str = client.call("POST", "/api/v1/pushes", status=201, json={"spec": spec, "reason": f"snapshot {name}"}).json()["id"]
+        "jobType": "SegmentCreationAndMetadataPush",
+        "inputDirURI": folder.as_uri(),
+        "includeFileNamePattern": "glob:**/*.csv",
+        "recordReaderSpec": {"dataFormat": "csv"},
+        "tableSpec": {"tableName": table},
+    }
+    made: str = client.call(
+        "POST", "/api/v1/pushes", status=201, json={"spec": spec, "reason": f"snapshot {name}"}
+    ).json()["id"]
     if wait:
         poll(lambda: client.call("GET", f"/api/v1/pushes/{made}").json()["state"] == "DONE", 60, f"push {made} is DONE")
     return made

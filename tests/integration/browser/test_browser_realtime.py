@@ -1,5 +1,6 @@
-"""Realtime ingestion in a real browser: pause with a reason, see it held after a server restart, change the topic, resume, see rows arrive;
-the same from Django's admin."""
+"""Realtime ingestion in a real browser: pause with a reason, see it held after a server restart, change the topic,
+resume, see rows arrive; the same from Django's admin.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,9 @@ _numbers = itertools.count(1)
 @pytest.fixture
 def stream(installation: Installation, client: Client) -> Iterator[Table]:
     """A realtime table with two partitions and two replicas, and 40 rows in it."""
-    made = Table(client, RedisFeed(installation.endpoints["redis"]), f"live_{next(_numbers)}", 2).create(rows=100_000, replication=2)
+    made = Table(client, RedisFeed(installation.endpoints["redis"]), f"live_{next(_numbers)}", 2).create(
+        rows=100_000, replication=2
+    )
     made.send(0, 20)
     made.send(1, 20)
     made.wait_rows(40, 60)
@@ -37,7 +40,11 @@ def test_a_pause_with_a_reason_holds_over_a_server_restart_until_somebody_resume
     page: Page, installation: Installation, client: Client, stream: Table
 ) -> None:
     consumption = f"/console/tables/{stream.name}_REALTIME/consumption/"
-    poll(lambda: page.goto(consumption) and page.get_by_role("link", name="Pause…").first.is_visible(), 20, "the consumption page")
+    poll(
+        lambda: page.goto(consumption) and page.get_by_role("link", name="Pause…").first.is_visible(),
+        20,
+        "the consumption page",
+    )
     expect(page.get_by_text("consuming", exact=True).first).to_be_visible(timeout=20_000)
     page.get_by_role("link", name="Pause…").first.click()
     page.get_by_label("Reason").fill(REASON)
@@ -71,7 +78,11 @@ def test_a_paused_table_goes_over_to_another_topic_and_is_paused_and_resumed_in_
 ) -> None:
     typed = f"{stream.name}_REALTIME"
     consumption = f"/console/tables/{typed}/consumption/"
-    poll(lambda: page.goto(consumption) and page.get_by_role("link", name="Pause…").first.is_visible(), 20, "the consumption page")
+    poll(
+        lambda: page.goto(consumption) and page.get_by_role("link", name="Pause…").first.is_visible(),
+        20,
+        "the consumption page",
+    )
     confirm(page, "Pause…", "Pause", "another topic is to be read")
     expect(page.get_by_text("Nothing consumes; new rows wait in the stream.")).to_be_visible(timeout=20_000)
     expect(page.locator("#table-tags")).to_contain_text("paused")

@@ -1,4 +1,6 @@
-"""Snapshots in a real browser: several steps back at once, segments deleted and restored, a pinned entry, a switch in the background."""
+"""Snapshots in a real browser: several steps back at once, segments deleted and restored, a pinned entry, a switch in
+the background.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ def snapshots(client: Client, table: str, *names: str) -> list[str]:
     entries = []
     for old, new in itertools.pairwise(names):
         entry = client.start(table, [old], [new])
-        client.call("POST", f"/api/v1/lineage/{table}/{entry}/pin", params={"type": "OFFLINE"}, json={"reason": "all of them stay"})
+        client.call(
+            "POST",
+            f"/api/v1/lineage/{table}/{entry}/pin",
+            params={"type": "OFFLINE"},
+            json={"reason": "all of them stay"},
+        )
         client.upload(table, new)
         client.online(table, new)
         client.end(table, entry)
@@ -49,7 +56,12 @@ def test_several_steps_back_and_a_deletion_that_is_undone(page: Page, client: Cl
 def delete_and_restore(page: Page, client: Client, table: str, segment: str) -> None:
     """Tick it, delete it after typing the number, take it back from the message."""
     poll(
-        lambda: page.goto(f"/console/tables/{table}_OFFLINE/segments/") and page.get_by_label(f"Choose {segment}").is_visible(), 20, segment
+        lambda: (
+            page.goto(f"/console/tables/{table}_OFFLINE/segments/")
+            and page.get_by_label(f"Choose {segment}").is_visible()
+        ),
+        20,
+        segment,
     )
     page.get_by_label(f"Choose {segment}").check()
     page.get_by_role("button", name="Delete the chosen…").click()
@@ -58,7 +70,9 @@ def delete_and_restore(page: Page, client: Client, table: str, segment: str) -> 
     page.get_by_role("button", name="Delete 1 segments").click()
     expect(page.get_by_text("1 segments are deleted.")).to_be_visible()
     poll(lambda: segment not in client.counts(table), 10, "the rows are gone")
-    poll(lambda: f'"{segment}"' in client.call("GET", f"/api/v1/segments/{table}/deleted").text, 30, "its file put away")
+    poll(
+        lambda: f'"{segment}"' in client.call("GET", f"/api/v1/segments/{table}/deleted").text, 30, "its file put away"
+    )
     page.get_by_role("link", name="Restore them").click()
     page.get_by_label("Reason").fill("needed after all")
     page.get_by_label("Type to confirm").fill("restore 1")
@@ -72,7 +86,10 @@ def test_a_switch_in_the_background_is_followed_on_the_page(page: Page, client: 
     client.online(table, "old")
     entry = client.start(table, ["old"], ["new"])
     poll(
-        lambda: page.goto(f"/console/tables/{table}_OFFLINE/lineage/{entry}/") and page.get_by_text("is under way").is_visible(),
+        lambda: (
+            page.goto(f"/console/tables/{table}_OFFLINE/lineage/{entry}/")
+            and page.get_by_text("is under way").is_visible()
+        ),
         20,
         "entry",
     )

@@ -1,4 +1,6 @@
-"""Rollbacks that are undone in a real browser: push, roll back, undo, roll back two steps, undo; the first query is right each time."""
+"""Rollbacks that are undone in a real browser: push, roll back, undo, roll back two steps, undo; the first query is
+right each time.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,11 @@ def test_rollbacks_are_undone_with_the_buttons_that_the_pages_offer(page: Page, 
     expect(page.get_by_text("The rollback is undone.")).to_be_visible()
     assert client.counts(table) == {"c": 10}
 
-    poll(lambda: page.goto(lineage) and page.get_by_text("Roll back several steps…").first.is_visible(), 20, "the lineage")
+    poll(
+        lambda: page.goto(lineage) and page.get_by_text("Roll back several steps…").first.is_visible(),
+        20,
+        "the lineage",
+    )
     page.get_by_role("link", name="Roll back several steps…").first.click()
     expect(page.get_by_text("2 replacements are taken back")).to_be_visible()
     press(page, f"Roll back {typed}", "both were wrong", Type_to_confirm=typed)

@@ -1,4 +1,6 @@
-"""The parts of a running installation, tried by a local process that has no password: ZooKeeper, Redis, the process list."""
+"""The parts of a running installation, tried by a local process that has no password: ZooKeeper, Redis, the process
+list.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def busy(installation: Installation, client: Client, table: str) -> Iterator[str]:
-    """A table with checks, a replacement that was ended in the background and a deletion, and another one that consumes and commits."""
+    """A table with checks, a replacement that was ended in the background and a deletion, and another one that consumes
+    and commits.
+    """
     client.call("PUT", f"/api/v1/tables/{table}/checks", json={"checks": [{"kind": "rowCount", "min": 1}]})
     client.upload(table, "a", "gone")
     client.online(table, "a", "gone")
@@ -59,7 +63,9 @@ def connect(installation: Installation, login: ZooKeeperLogin) -> KazooClient:
 
 
 @pytest.mark.usefixtures("busy")
-def test_every_znode_of_a_busy_installation_is_closed_but_those_that_pinots_clients_read(installation: Installation) -> None:
+def test_every_znode_of_a_busy_installation_is_closed_but_those_that_pinots_clients_read(
+    installation: Installation,
+) -> None:
     login = parse_login(installation.endpoints["zookeeper_auth"])
     client, stranger = connect(installation, login), connect(installation, ZooKeeperLogin())
     own, kinds, readable = login.acl("/"), set(), set()
@@ -90,9 +96,26 @@ def test_every_znode_of_a_busy_installation_is_closed_but_those_that_pinots_clie
 
 def test_redis_answers_nobody_without_the_password(installation: Installation) -> None:
     where = urlsplit(installation.endpoints["redis"])
-    commands = (["PING"], ["GET", "x"], ["SET", "x", "1"], ["KEYS", "*"], ["INFO"], ["CONFIG", "GET", "requirepass"], ["ACL", "LIST"],
-                ["FLUSHALL"], ["SHUTDOWN", "NOSAVE"], ["REPLICAOF", "127.0.0.1", "1"], ["SUBSCRIBE", "x"], ["EVAL", "return 1", "0"],
-                ["CLIENT", "LIST"], ["COMMAND"], ["DEBUG", "SLEEP", "0"], ["SYNC"], ["PSYNC", "?", "-1"], ["MONITOR"])  # fmt: skip
+    commands = (
+        ["PING"],
+        ["GET", "x"],
+        ["SET", "x", "1"],
+        ["KEYS", "*"],
+        ["INFO"],
+        ["CONFIG", "GET", "requirepass"],
+        ["ACL", "LIST"],
+        ["FLUSHALL"],
+        ["SHUTDOWN", "NOSAVE"],
+        ["REPLICAOF", "127.0.0.1", "1"],
+        ["SUBSCRIBE", "x"],
+        ["EVAL", "return 1", "0"],
+        ["CLIENT", "LIST"],
+        ["COMMAND"],
+        ["DEBUG", "SLEEP", "0"],
+        ["SYNC"],
+        ["PSYNC", "?", "-1"],
+        ["MONITOR"],
+    )
     for command in commands:
         stranger = redis.Redis(where.hostname or "", where.port or 0, protocol=2, retry=Retry(NoBackoff(), 0))
         with stranger, pytest.raises(redis.AuthenticationError):
@@ -100,7 +123,11 @@ def test_redis_answers_nobody_without_the_password(installation: Installation) -
 
 
 def test_no_secret_stands_in_the_process_list(installation: Installation) -> None:
-    secrets = {value for value in json.loads((installation.folder / "secrets.json").read_text()).values() if isinstance(value, str)}
+    secrets = {
+        value
+        for value in json.loads((installation.folder / "secrets.json").read_text()).values()
+        if isinstance(value, str)
+    }
     assert len(secrets) >= 5
     pids = [*installation.endpoints["pids"].values(), *(s["pid"] for s in installation.endpoints["servers"])]
     lines = [path.read_text() for path in Path("/proc").glob("[0-9]*/cmdline") if _readable(path)]
@@ -112,9 +139,15 @@ def test_nobody_else_reads_a_file_of_the_data_directory(installation: Installati
     folder = installation.folder
     whole = (path for name in ("logs", "run", "zookeeper", "redis") for path in (folder / name).rglob("*"))
     found = {path: stat.S_IMODE(path.lstat().st_mode) for path in (folder, *folder.iterdir(), *whole) if path.exists()}
-    assert {"secrets.json", "db.sqlite3", "db.sqlite3-wal", "endpoints.json", "control.sock", "zoo.cfg", "redis.conf"} < {
-        p.name for p in found
-    }
+    assert {
+        "secrets.json",
+        "db.sqlite3",
+        "db.sqlite3-wal",
+        "endpoints.json",
+        "control.sock",
+        "zoo.cfg",
+        "redis.conf",
+    } < {p.name for p in found}
     assert {str(path): oct(mode) for path, mode in found.items() if mode & 0o077} == {}
 
 

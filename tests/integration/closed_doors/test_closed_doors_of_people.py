@@ -1,4 +1,6 @@
-"""People and pages try, from outside and over HTTP, what is not theirs: another table, a foreign page, secrets, guessing, odd input."""
+"""People and pages try, from outside and over HTTP, what is not theirs: another table, a foreign page, secrets,
+guessing, odd input.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,22 @@ def lineage_of(client: Client, table: str) -> str:
     return client.call("GET", f"/segments/{table}/lineage", params={"type": "OFFLINE"}).text
 
 
-def test_a_right_on_one_table_reaches_no_other_whatever_else_the_request_names(client: Client, table: str, owner: requests.Session) -> None:
+def test_a_right_on_one_table_reaches_no_other_whatever_else_the_request_names(
+    client: Client, table: str, owner: requests.Session
+) -> None:
     before = lineage_of(client, table)
     mine = "mine_1"
     tries: list[tuple[str, str, dict[str, Any]]] = [
-        ("POST", f"/segments/{table}/startReplaceSegments?type=OFFLINE&tableName={mine}", {"json": {"segmentsTo": ["x"]}}),
-        ("POST", f"/segmentUpload?segmentName={table}__0__0__20260101T0000Z&tableName={mine}&name={mine}__0__0__20260101T0000Z", {}),
+        (
+            "POST",
+            f"/segments/{table}/startReplaceSegments?type=OFFLINE&tableName={mine}",
+            {"json": {"segmentsTo": ["x"]}},
+        ),
+        (
+            "POST",
+            f"/segmentUpload?segmentName={table}__0__0__20260101T0000Z&tableName={mine}&name={mine}__0__0__20260101T0000Z",
+            {},
+        ),
         ("DELETE", f"/tables/{table}?tableName={mine}", {}),
         ("PUT", f"/tables/{table}", {"json": {**config_of(table), "tableName": table}}),
         ("POST", f"/v2/segments?tableName={table}&tableNameWithType={mine}_OFFLINE", {"files": {"x": b"no segment"}}),
@@ -52,7 +64,9 @@ def test_a_right_on_one_table_reaches_no_other_whatever_else_the_request_names(c
     assert lineage_of(client, table) == before
 
 
-def test_a_page_of_another_site_does_nothing_with_credentials_that_a_browser_remembers(client: Client, table: str) -> None:
+def test_a_page_of_another_site_does_nothing_with_credentials_that_a_browser_remembers(
+    client: Client, table: str
+) -> None:
     before = lineage_of(client, table)
     for method, path in (
         ("POST", f"/segments/{table}/startReplaceSegments?type=OFFLINE"),
@@ -60,7 +74,9 @@ def test_a_page_of_another_site_does_nothing_with_credentials_that_a_browser_rem
     ):
         for foreign in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "http://evil.example"}):
             headers = {**foreign, "Content-Type": "text/plain"}
-            answer = client.http.request(method, client.base + path, headers=headers, data='{"segmentsTo": ["x"]}', timeout=30)
+            answer = client.http.request(
+                method, client.base + path, headers=headers, data='{"segmentsTo": ["x"]}', timeout=30
+            )
             assert answer.status_code == 403, (method, foreign)
     assert lineage_of(client, table) == before
 
@@ -68,7 +84,10 @@ def test_a_page_of_another_site_does_nothing_with_credentials_that_a_browser_rem
 def test_a_secret_in_a_table_config_is_shown_to_nobody_kept_when_it_comes_back_and_told_on_record_only(
     client: Client, table: str, owner: requests.Session
 ) -> None:
-    config = {**config_of(table), "metadata": {"customConfigs": {"sasl.jaas.config": 'Login required password="hidden-1";'}}}
+    config = {
+        **config_of(table),
+        "metadata": {"customConfigs": {"sasl.jaas.config": 'Login required password="hidden-1";'}},
+    }
     client.call("PUT", f"/tables/{table}", json=config)
     for session in (client.http, owner):
         text = session.get(f"{client.base}/tables/{table}", timeout=30).text
@@ -110,10 +129,14 @@ ODD: list[tuple[str, str, Any]] = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), ODD, ids=str)
-def test_odd_input_is_the_senders_fault_and_is_answered_at_once(client: Client, method: str, path: str, body: Any) -> None:
+def test_odd_input_is_the_senders_fault_and_is_answered_at_once(
+    client: Client, method: str, path: str, body: Any
+) -> None:
     began = time.monotonic()
     sent = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-    answer = client.http.request(method, client.base + path, data=sent, headers={"Content-Type": "application/json"}, timeout=30)
+    answer = client.http.request(
+        method, client.base + path, data=sent, headers={"Content-Type": "application/json"}, timeout=30
+    )
     assert 200 <= answer.status_code < 500, answer.text
     assert answer.status_code >= 400 or answer.json()["exceptions"], answer.text
     assert time.monotonic() - began < 2

@@ -1,4 +1,6 @@
-"""Texts of a few hundred bytes that froze the web process for good are answered at once, by a running installation, from outside."""
+"""Texts of a few hundred bytes that froze the web process for good are answered at once, by a running installation,
+from outside.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from tests.security.sizes.texts import aliases, merges
 
 pytestmark = pytest.mark.integration
 
-#: What these texts took before doubles with every four bytes, or is tenfold with every line: such an answer never comes.
+#: What these texts took before doubles with every four bytes, or is tenfold with every line: such an answer never
+#: comes.
 _SECONDS = 20
 
 

@@ -1,4 +1,6 @@
-"""Tries from outside, on a whole installation, to be taken for a process of the cluster, or to have one do what one may not do oneself."""
+"""Tries from outside, on a whole installation, to be taken for a process of the cluster, or to have one do what one may
+not do oneself.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Trap:
             try:
                 while request := self._read(client):
                     self.caught.append(request)
-                    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-PinotAdmin-Answer: " + b"0" * 64 + b"\r\n\r\n{}")
+                    client.sendall(
+                        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-PinotAdmin-Answer: " + b"0" * 64 + b"\r\n\r\n{}"
+                    )
             except OSError:
                 return
 
@@ -62,7 +66,9 @@ class Trap:
                 return b""
             data += piece
         head, _, body = data.partition(b"\r\n\r\n")
-        lengths = [int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+        lengths = [
+            int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
+        ]
         while lengths and len(body) < lengths[0]:
             body += client.recv(65536)
         return head + b"\r\n\r\n" + body
@@ -110,7 +116,8 @@ def nobody(installation: Installation) -> requests.Session:
     """A login without rights."""
     code = (
         "from django.contrib.auth.models import User;"
-        f"User.objects.filter(username='{NOBODY[0]}').exists() or User.objects.create_user('{NOBODY[0]}', password='{NOBODY[1]}')"
+        f"User.objects.filter(username='{NOBODY[0]}').exists() or User.objects.create_user('{NOBODY[0]}', "
+        f"password='{NOBODY[1]}')"
     )
     assert installation.manage("shell", "-v", "0", "-c", code, seconds=120).returncode == 0
     session = requests.Session()
@@ -118,11 +125,16 @@ def nobody(installation: Installation) -> requests.Session:
     return session
 
 
-def test_a_login_without_rights_can_not_falsify_answers(client: Client, table: str, servers: list[str], nobody: requests.Session) -> None:
+def test_a_login_without_rights_can_not_falsify_answers(
+    client: Client, table: str, servers: list[str], nobody: requests.Session
+) -> None:
     client.upload(table, "a")
     client.online(table, "a")
     wait_until(lambda: client.counts(table) == {"a": 10}, 20, "the rows")
-    false = {"schemaName": table, "dimensionFieldSpecs": [{"name": "v", "dataType": "STRING", "defaultNullValue": "false"}]}
+    false = {
+        "schemaName": table,
+        "dimensionFieldSpecs": [{"name": "v", "dataType": "STRING", "defaultNullValue": "false"}],
+    }
     for url in servers:
         for version in range(1, 200, 40):
             body = {
@@ -151,7 +163,12 @@ def test_the_secret_itself_opens_nothing_anywhere(client: Client, servers: list[
 def test_a_process_of_the_cluster_changes_nothing_by_a_get_that_data_named(client: Client, secret: str) -> None:
     import httpx
 
-    for path in ("/periodictask/run?taskname=RetentionManager", "/tables", "/api/v1/audit", "/query/sql?sql=select%201"):
+    for path in (
+        "/periodictask/run?taskname=RetentionManager",
+        "/tables",
+        "/api/v1/audit",
+        "/query/sql?sql=select%201",
+    ):
         assert httpx.get(client.base + path, auth=Signed(secret)).status_code == 403, path
     assert httpx.post(f"{client.base}/schemas", json={}, auth=Signed(secret)).status_code == 403
     said = httpx.get(f"{client.base}/segmentConsumed", auth=Signed(secret))
@@ -211,9 +228,15 @@ def push_metadata(client: Client, table: str, segment: str, address: str) -> req
             (small / part).write_bytes((find_files(folder / segment) / part).read_bytes())
         write_tar(small, folder / "small.tar.gz")
         with (folder / "small.tar.gz").open("rb") as body:
-            headers = {"UPLOAD_TYPE": "METADATA", "DOWNLOAD_URI": address, "Authorization": client.http.headers["Authorization"]}
+            headers = {
+                "UPLOAD_TYPE": "METADATA",
+                "DOWNLOAD_URI": address,
+                "Authorization": client.http.headers["Authorization"],
+            }
             query = {"tableName": table, "tableType": "OFFLINE"}
-            return requests.post(f"{client.base}/v2/segments", params=query, files={segment: body}, headers=headers, timeout=60)  # type: ignore[arg-type]
+            return requests.post(
+                f"{client.base}/v2/segments", params=query, files={segment: body}, headers=headers, timeout=60
+            )  # type: ignore[arg-type]
 
 
 def runs(client: Client) -> list[dict[str, Any]]:
@@ -223,7 +246,9 @@ def runs(client: Client) -> list[dict[str, Any]]:
     return [e for e in events if e.get("action") == "start RetentionManager"]
 
 
-@pytest.mark.parametrize("path", ["/periodictask/run?taskname=RetentionManager", "/segments/{table}/../../periodictask/run"])
+@pytest.mark.parametrize(
+    "path", ["/periodictask/run?taskname=RetentionManager", "/segments/{table}/../../periodictask/run"]
+)
 def test_a_push_that_names_our_own_controller_has_no_server_send_its_request(
     client: Client, table: str, servers: list[str], path: str
 ) -> None:

@@ -1,4 +1,6 @@
-"""Who administers one table tries to make the installation call other machines, load libraries and read files: from outside, over HTTP."""
+"""Who administers one table tries to make the installation call other machines, load libraries and read files: from
+outside, over HTTP.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def realtime(name: str, stream: dict[str, str]) -> dict[str, Any]:
         {**AVRO, "stream.redis.decoder.prop.schema.registry.rest.url": "file:///etc/passwd"},
     ],
 )
-def test_a_table_with_such_a_stream_is_neither_made_nor_changed_to_it(client: Client, table: str, stream: dict[str, str]) -> None:
+def test_a_table_with_such_a_stream_is_neither_made_nor_changed_to_it(
+    client: Client, table: str, stream: dict[str, str]
+) -> None:
     for method, path in (("POST", "/tables"), ("POST", "/tables/validate"), ("PUT", f"/tables/{table}")):
         if method == "PUT":
             client.call("POST", "/tables", json=realtime(table, {**REDIS, "stream.redis.topic.name": table}))
@@ -91,7 +95,11 @@ def test_what_answers_at_a_port_is_not_told(client: Client, table: str, trap: tu
     for port in (trap[0], closed):
         for stream in (
             {**REDIS, "stream.redis.url": f"redis://127.0.0.1:{port}/0"},
-            {**KAFKA, "stream.kafka.broker.list": f"127.0.0.1:{port}", "stream.kafka.connection.timeout.millis": "1000"},
+            {
+                **KAFKA,
+                "stream.kafka.broker.list": f"127.0.0.1:{port}",
+                "stream.kafka.connection.timeout.millis": "1000",
+            },
         ):
             answer = client.http.post(f"{client.base}/tables", json=realtime(table, stream), timeout=120)
             assert answer.status_code == 503, answer.text
@@ -136,12 +144,19 @@ def push(client: Client, table: str, tar: Path, uri: str, status: int, copy: str
     headers = {"UPLOAD_TYPE": "METADATA", "DOWNLOAD_URI": uri, "COPY_SEGMENT_TO_DEEP_STORE": copy}
     with tar.open("rb") as body:
         answer = client.call(
-            "POST", "/v2/segments", status, params={"tableName": table, "tableType": "OFFLINE"}, headers=headers, files={"segment": body}
+            "POST",
+            "/v2/segments",
+            status,
+            params={"tableName": table, "tableType": "OFFLINE"},
+            headers=headers,
+            files={"segment": body},
         )
     return answer.text
 
 
-def test_an_installation_that_others_reach_calls_nothing_on_its_own_machine(tmp_path: Path, trap: tuple[int, list[str]]) -> None:
+def test_an_installation_that_others_reach_calls_nothing_on_its_own_machine(
+    tmp_path: Path, trap: tuple[int, list[str]]
+) -> None:
     """It answers to the name that a proxy on this machine gives it: its users are on other machines."""
     names = "127.0.0.1,localhost,pinot.example"
     folder = tmp_path / "installation" / "data"
@@ -157,7 +172,11 @@ def test_an_installation_that_others_reach_calls_nothing_on_its_own_machine(tmp_
             {**KAFKA, "stream.kafka.broker.list": f"127.0.0.1:{trap[0]}"},
         ):
             client.call("POST", "/tables", 400, json=realtime("t", stream))
-        client.call("POST", "/tables", json=realtime("t", {**REDIS, "stream.redis.url": without_login(started.endpoints["redis"])}))
+        client.call(
+            "POST",
+            "/tables",
+            json=realtime("t", {**REDIS, "stream.redis.url": without_login(started.endpoints["redis"])}),
+        )
         assert trap[1] == []
     finally:
         assert started.stop() == 0, started.log.read_text()[-4000:]

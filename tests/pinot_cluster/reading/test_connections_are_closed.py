@@ -1,4 +1,6 @@
-"""No connection to a controller outlives its use: also when it is closed in the middle of an answer, or asked for later."""
+"""No connection to a controller outlives its use: also when it is closed in the middle of an answer, or asked for
+later.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,9 @@ def test_what_is_asked_after_closing_is_answered_and_leaves_nothing_open(server:
 
 
 def test_refused_credentials_end_no_answer_of_others_and_leave_nothing_open(server: Controller) -> None:
-    gateway = HttpPinotController(Connection("prod", (server.url,), credentials=lambda: Credentials("basic", "ann", "x")))
+    gateway = HttpPinotController(
+        Connection("prod", (server.url,), credentials=lambda: Credentials("basic", "ann", "x"))
+    )
     asking, said = in_a_thread(lambda: gateway.get("/slow"))
     assert server.asked.wait(30)
     server.status = 401

@@ -1,4 +1,6 @@
-"""What a Pinot controller's answers, silences and refusals become; nothing is ever sent twice that changes something."""
+"""What a Pinot controller's answers, silences and refusals become; nothing is ever sent twice that
+changes something.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def test_parameters_are_spelt_as_pinot_spells_them() -> None:
 
 
 def test_a_refusal_keeps_status_and_message_of_pinot() -> None:
-    pinot = FakePinot(routes={("POST", START): answering(500, json={"code": 500, "error": "Segments [a] are not present"})})
+    pinot = FakePinot(
+        routes={("POST", START): answering(500, json={"code": 500, "error": "Segments [a] are not present"})}
+    )
     with pytest.raises(PinotRefused) as refused:
         controller(pinot).send("POST", START, body={"segmentsFrom": ["a"]})
     assert (refused.value.pinot_status, refused.value.pinot_message) == (500, "Segments [a] are not present")

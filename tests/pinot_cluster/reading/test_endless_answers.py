@@ -1,4 +1,6 @@
-"""A Pinot that never ends its answer, unpacks to too much or sends a byte now and then costs bounded memory and time."""
+"""A Pinot that never ends its answer, unpacks to too much or sends a byte now and then costs bounded
+memory and time.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pinot_with(stream: httpx.SyncByteStream, **headers: str) -> Any:
     answer = lambda _: httpx.Response(200, stream=stream, headers=headers)  # noqa: E731
-    return controller(FakePinot(routes={("GET", "/tables"): answer, ("POST", "/sql"): answer, ("PUT", "/tables/t"): answer}))
+    return controller(
+        FakePinot(routes={("GET", "/tables"): answer, ("POST", "/sql"): answer, ("PUT", "/tables/t"): answer})
+    )
 
 
 def test_a_read_stops_at_the_limit_and_the_controller_can_still_be_used() -> None:

@@ -1,4 +1,6 @@
-"""Looks at a controller that tells of nothing: soon while something changes, bounded by a budget, seldom when it is slow."""
+"""Looks at a controller that tells of nothing: soon while something changes, bounded by a budget, seldom when it is
+slow.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ def test_looks_that_fail_come_ever_more_seldom() -> None:
 
 
 class Looked:
-    """A Pinot over REST whose looks are made by hand, on a clock of our own: seconds that answers take, and that we compute meanwhile."""
+    """A Pinot over REST whose looks are made by hand, on a clock of our own: seconds that answers take, and that we
+    compute meanwhile.
+    """
 
     def __init__(self) -> None:
         self.pinot, self.clock = FakePinot(), Clock()
@@ -150,7 +154,10 @@ def looked() -> Iterator[Looked]:
 
 def with_brokers(looked: Looked, tables: Mapping[str, int]) -> None:
     """Tables with so many segments, served by one broker."""
-    looked.put(paths.external_view("brokerResource"), ZNRecord("brokerResource", maps={t: {"Broker_a": "ONLINE"} for t in tables}))
+    looked.put(
+        paths.external_view("brokerResource"),
+        ZNRecord("brokerResource", maps={t: {"Broker_a": "ONLINE"} for t in tables}),
+    )
     looked.put(f"{paths.messages('Broker_a')}/0")
     for table, count in tables.items():
         for number in range(count):
@@ -201,7 +208,9 @@ def test_a_controller_that_struggles_is_asked_a_few_times_a_minute(looked: Looke
     assert looked.run(60).total() > 100, "once it is well again it is looked at as before"
 
 
-def test_a_controller_that_gives_no_answer_is_left_alone_ever_longer(looked: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_gives_no_answer_is_left_alone_ever_longer(
+    looked: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
     looked.watch()
 
     def away(parent: str) -> Mapping[str, Stat]:
@@ -248,7 +257,9 @@ def test_without_a_message_to_brokers_no_table_is_looked_into(looked: Looked) ->
     assert looked.poller._requests - before < 110
 
 
-def test_large_tables_are_not_looked_into_and_those_of_before_come_first(looked: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_tables_are_not_looked_into_and_those_of_before_come_first(
+    looked: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(overwritten, "MODERATE", 5)
     with_brokers(looked, {"large_OFFLINE": 6, **{f"t{number:02}_OFFLINE": 2 for number in range(30)}})
     looked.watch()
@@ -266,7 +277,9 @@ def test_large_tables_are_not_looked_into_and_those_of_before_come_first(looked:
     assert looked.heard() == [paths.segment("t29_OFFLINE", "s1")]
 
 
-def test_looks_into_slow_tables_do_not_hold_up_those_at_documents(looked: Looked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looks_into_slow_tables_do_not_hold_up_those_at_documents(
+    looked: Looked, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with_brokers(looked, {f"t{number:02}_OFFLINE": 2 for number in range(30)})
     looked.watch()
     looked.run(30)
@@ -337,8 +350,10 @@ def test_a_table_that_could_not_be_looked_into_is_tried_again(looked: Looked, mo
 
 def test_few_brokers_that_serve_all_tables_are_asked() -> None:
     resource = {
-        "a_OFFLINE": {"Broker_1": "ONLINE", "Broker_2": "ONLINE"}, "b_OFFLINE": {"Broker_1": "ONLINE", "Broker_2": "OFFLINE"},
-        "c_OFFLINE": {"Broker_3": "ONLINE"}, "d_OFFLINE": {"Broker_3": "OFFLINE"},
-    }  # fmt: skip
+        "a_OFFLINE": {"Broker_1": "ONLINE", "Broker_2": "ONLINE"},
+        "b_OFFLINE": {"Broker_1": "ONLINE", "Broker_2": "OFFLINE"},
+        "c_OFFLINE": {"Broker_3": "ONLINE"},
+        "d_OFFLINE": {"Broker_3": "OFFLINE"},
+    }
     assert covering(resource) == {"Broker_1": {"a_OFFLINE", "b_OFFLINE"}, "Broker_3": {"c_OFFLINE"}}
     assert covering({}) == {}

@@ -1,4 +1,6 @@
-"""The mirror of Pinot clusters beside our own: rows follow, troubles are told with since-when, nobody's trouble is another's."""
+"""The mirror of Pinot clusters beside our own: rows follow, troubles are told with since-when, nobody's trouble is
+another's.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,15 @@ ANN = Actor("ann", "a test")
 TABLE = "flights_OFFLINE"
 #: As a real controller writes it, with what we would not take ourselves.
 CONFIG = {
-    "tableName": TABLE, "tableType": "OFFLINE", "segmentsConfig": '{"replication":"1","schemaName":"flights_v2"}', "tenants": "{}",
-    "tableIndexConfig": "{}", "metadata": '{"customConfigs":{}}', "newThing": "plain text", "isDimTable": "false",
-}  # fmt: skip
+    "tableName": TABLE,
+    "tableType": "OFFLINE",
+    "segmentsConfig": '{"replication":"1","schemaName":"flights_v2"}',
+    "tenants": "{}",
+    "tableIndexConfig": "{}",
+    "metadata": '{"customConfigs":{}}',
+    "newThing": "plain text",
+    "isDimTable": "false",
+}
 
 
 def make_pinot(*segments: str) -> FakePinot:
@@ -48,7 +56,10 @@ def make_pinot(*segments: str) -> FakePinot:
     pinot = FakePinot()
     put = pinot.store.put_raw
     put(paths.table_config(TABLE), encode(ZNRecord(TABLE, CONFIG)))
-    put(paths.schema("flights_v2"), encode(ZNRecord("flights_v2", {"schemaJSON": '{"schemaName":"flights_v2","newFieldSpecs":[]}'})))
+    put(
+        paths.schema("flights_v2"),
+        encode(ZNRecord("flights_v2", {"schemaJSON": '{"schemaName":"flights_v2","newFieldSpecs":[]}'})),
+    )
     put(f"{paths.CLUSTER_CONFIGS}/{pinot.cluster}", encode(ZNRecord(pinot.cluster)))
     put_segments(pinot, *segments)
     return pinot
@@ -106,7 +117,9 @@ def fleet() -> Iterator[Fleet]:
 
 
 def add(name: str, *hosts: str, **more: Any) -> Cluster:
-    return clusters.add_cluster(ClusterSpec(name, tuple(f"http://{host}:9000" for host in hosts or (name,)), **more), ANN)
+    return clusters.add_cluster(
+        ClusterSpec(name, tuple(f"http://{host}:9000" for host in hosts or (name,)), **more), ANN
+    )
 
 
 @pytest.mark.usefixtures("fleet")
@@ -139,7 +152,9 @@ def test_all_segments_of_a_table_are_asked_for_once_and_later_only_new_ones(pino
     put_segments(pinot, *many, "t")
     wait_until(lambda: names("prod") == [*many, "t"], 60)
     assert pinot.calls["/zk/getChildren"] == 1
-    assert pinot.calls["/zk/get"] - fetched <= 8  # ideal state, external view, the new record; each at most seen half-way
+    assert (
+        pinot.calls["/zk/get"] - fetched <= 8
+    )  # ideal state, external view, the new record; each at most seen half-way
 
 
 @pytest.mark.usefixtures("fleet")

@@ -1,4 +1,6 @@
-"""What answers 200 and is not what a Pinot answers never becomes a stack trace, and what was done under it is on record or found again."""
+"""What answers 200 and is not what a Pinot answers never becomes a stack trace, and what was done under it is on record
+or found again.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,35 @@ pytestmark = pytest.mark.django_db
 
 Use = Callable[[Context, Path], object]
 ODD: Final[list[Any]] = [
-    None, True, 5, "", "text", [], ["text"], [[]], [None], [{}], {}, {"status": []}, {"error": {}}, {"lineageEntries": []},
-    {"lineageEntries": {"e": []}}, {"lineageEntries": {"e": {"state": "ODD", "timestamp": "x"}}}, {"segmentLineageEntryId": None},
-    {"consumingSegments": 5, "pauseFlag": "x", "comment": 5}, {"OFFLINE": []}, {"segment.crc": {}}, {"JobDetails": 5}, {"JobDetails": [{}]},
-    {"JobDetails": [{"JobKey": []}]}, {"schemaName": 5, "dimensionFieldSpecs": 5}, {"version": "x", "mzxid": None},
-    {"simpleFields": 5}, {"id": "x", "mapFields": {"a": 5}}, {"id": "x", "simpleFields": {}, "mapFields": [], "listFields": {}},
-]  # fmt: skip
+    None,
+    True,
+    5,
+    "",
+    "text",
+    [],
+    ["text"],
+    [[]],
+    [None],
+    [{}],
+    {},
+    {"status": []},
+    {"error": {}},
+    {"lineageEntries": []},
+    {"lineageEntries": {"e": []}},
+    {"lineageEntries": {"e": {"state": "ODD", "timestamp": "x"}}},
+    {"segmentLineageEntryId": None},
+    {"consumingSegments": 5, "pauseFlag": "x", "comment": 5},
+    {"OFFLINE": []},
+    {"segment.crc": {}},
+    {"JobDetails": 5},
+    {"JobDetails": [{}]},
+    {"JobDetails": [{"JobKey": []}]},
+    {"schemaName": 5, "dimensionFieldSpecs": 5},
+    {"version": "x", "mzxid": None},
+    {"simpleFields": 5},
+    {"id": "x", "mapFields": {"a": 5}},
+    {"id": "x", "simpleFields": {}, "mapFields": [], "listFields": {}},
+]
 READS, STATS, RECORDS, CHANGES = "reads", "stats of znodes", "znodes", "changes"
 #: The replacement that is open in table t.
 ENTRY: Final = "entry-1"
@@ -80,7 +105,9 @@ REALTIME_USES: Final[dict[str, Use]] = {
     "pause status": lambda c, _: consumption.pause_status(c, REALTIME),
     "topics": lambda c, _: consumption.pause_topics(c, REALTIME, [1], actor=ANN),
     "consumers": lambda c, _: consuming_info.consuming_segments_info(c, REALTIME),
-    "force commit": lambda c, _: force_commit.force_commit(c, REALTIME, Wanted(segments=[SEGMENT]), BatchSettings(), actor=ANN),
+    "force commit": lambda c, _: force_commit.force_commit(
+        c, REALTIME, Wanted(segments=[SEGMENT]), BatchSettings(), actor=ANN
+    ),
     "progress": lambda c, _: force_commit.job_status(c, "job-1"),
 }
 

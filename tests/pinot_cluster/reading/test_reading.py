@@ -1,4 +1,6 @@
-"""Use cases that only read work on a Pinot cluster as they do on our own: explanations, differences, replicas, lag, lists."""
+"""Use cases that only read work on a Pinot cluster as they do on our own: explanations, differences, replicas, lag,
+lists.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,12 @@ def test_lists_replicas_and_lineage_come_from_pinots_state(pinot: PinotCluster) 
 def test_lag_is_what_the_controller_tells_and_nobody_asks_its_servers(tmp_path: Path) -> None:
     pinot = made(tmp_path, "1.5.1")
     info = {"recordsLagMap": {"0": "7"}, "availabilityLagMsMap": {"0": "120"}, "currentOffsetsMap": {"0": "41"}}
-    replica = {"serverName": "Server_a_1", "consumerState": "CONSUMING", "lastConsumedTimestamp": 1, "partitionOffsetInfo": info}
+    replica = {
+        "serverName": "Server_a_1",
+        "consumerState": "CONSUMING",
+        "lastConsumedTimestamp": 1,
+        "partitionOffsetInfo": info,
+    }
     pinot.rest.consuming_info = {"_segmentToConsumingInfoMap": {SEGMENT: [replica]}}
     lag = read_lag(pinot.ctx, REALTIME_TABLE)
     assert [(p.partition, p.messages, p.behind_ms, p.offset) for p in lag] == [(0, 7, 120, "41")]

@@ -1,4 +1,6 @@
-"""The stores of a Pinot cluster read and tell of changes alike, over ZooKeeper of any age and over REST; none is ever written."""
+"""The stores of a Pinot cluster read and tell of changes alike, over ZooKeeper of any age and over REST; none is ever
+written.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ from tests.waiting import wait_until
 TABLE = "flights_OFFLINE"
 #: As Helix leaves them: pretty-printed, keys of its own, fields that are null.
 FOREIGN = json.dumps(
-    {"id": TABLE, "simpleFields": {"BUCKET_SIZE": "0"}, "mapFields": {"s0": {"Server_a": "ONLINE"}}, "listFields": None, "deltaList": []},
+    {
+        "id": TABLE,
+        "simpleFields": {"BUCKET_SIZE": "0"},
+        "mapFields": {"s0": {"Server_a": "ONLINE"}},
+        "listFields": None,
+        "deltaList": [],
+    },
     indent=2,
 ).encode()
 
@@ -55,7 +63,11 @@ _names = iter(range(1000))
 
 
 @pytest.fixture(
-    params=["rest", pytest.param("zookeeper", marks=pytest.mark.integration), pytest.param("old", marks=pytest.mark.integration)]
+    params=[
+        "rest",
+        pytest.param("zookeeper", marks=pytest.mark.integration),
+        pytest.param("old", marks=pytest.mark.integration),
+    ]
 )
 def pinot(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pinot]:
     """The same cluster over REST, over a ZooKeeper, and over one from before 3.6."""
@@ -115,7 +127,9 @@ def test_many_records_of_a_table_are_read_at_once(pinot: Pinot) -> None:
     for name in names:
         pinot.put(paths.segment(TABLE, name), encode(ZNRecord(name, {"segment.total.docs": name[1:]})))
     found = pinot.store.get_many([paths.segment(TABLE, name) for name in [*names, "none"]])
-    assert [node.record.simple["segment.total.docs"] for node in found[:-1] if node and node.record] == [name[1:] for name in names]
+    assert [node.record.simple["segment.total.docs"] for node in found[:-1] if node and node.record] == [
+        name[1:] for name in names
+    ]
     assert found[-1] is None
 
 
@@ -142,7 +156,10 @@ def test_a_change_is_told(pinot: Pinot) -> None:
 
 
 def test_a_record_that_was_written_in_place_is_told(pinot: Pinot) -> None:
-    pinot.put(f"{paths.EXTERNAL_VIEWS}/brokerResource", encode(ZNRecord("brokerResource", maps={TABLE: {"Broker_a": "ONLINE"}})))
+    pinot.put(
+        f"{paths.EXTERNAL_VIEWS}/brokerResource",
+        encode(ZNRecord("brokerResource", maps={TABLE: {"Broker_a": "ONLINE"}})),
+    )
     pinot.put(f"{paths.messages('Broker_a')}/0", encode(ZNRecord("0")))
     for name in ("s0", "s1"):
         pinot.put(paths.segment(TABLE, name), encode(ZNRecord(name)))
@@ -218,7 +235,12 @@ def test_a_zookeeper_that_is_away_is_not_waited_for_again_and_again() -> None:
 # An old ZooKeeper, and one whose cluster lies below a path
 
 
-@pytest.fixture(params=[pytest.param("zookeeper", marks=pytest.mark.integration), pytest.param("old", marks=pytest.mark.integration)])
+@pytest.fixture(
+    params=[
+        pytest.param("zookeeper", marks=pytest.mark.integration),
+        pytest.param("old", marks=pytest.mark.integration),
+    ]
+)
 def age(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """A ZooKeeper as it is, or read as one from before 3.6."""
     if request.param == "old":
@@ -250,7 +272,11 @@ def test_documents_that_come_go_and_come_again_are_told(zookeeper: ZooKeeperProc
         store.watch(paths.lineage(TABLE), other.append)
         wait_until(lambda: None in told and None in other, 30.0)
         path = f"{root}{paths.lineage(TABLE)}"
-        for act in (lambda: client.create(path, b"{}", makepath=True), lambda: client.delete(path), lambda: client.create(path, b"{}")):
+        for act in (
+            lambda: client.create(path, b"{}", makepath=True),
+            lambda: client.delete(path),
+            lambda: client.create(path, b"{}"),
+        ):
             told.clear()
             other.clear()
             act()

@@ -1,4 +1,6 @@
-"""Real sockets: certificates, a server that closes connections, one that restarts; what a transport in memory can not show."""
+"""Real sockets: certificates, a server that closes connections, one that restarts; what a transport in memory can not
+show.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,18 @@ from tests.waiting import wait_until
 
 
 class Controller(BaseHTTPRequestHandler):
-    """``/cluster/info`` and ``/version``; a POST is counted, and to ``/lost`` the connection is cut instead of an answer."""
+    """``/cluster/info`` and ``/version``; a POST is counted, and to ``/lost`` the connection is cut instead of an
+    answer.
+    """
 
     protocol_version = "HTTP/1.1"
     posts: int = 0
     status: int = 200
 
     def do_GET(self) -> None:
-        self._answer(b'{"clusterName":"PinotCluster"}' if self.path == "/cluster/info" else b'{"pinot-controller":"1.2.0"}')
+        self._answer(
+            b'{"clusterName":"PinotCluster"}' if self.path == "/cluster/info" else b'{"pinot-controller":"1.2.0"}'
+        )
 
     def do_POST(self) -> None:
         type(self).posts += 1
@@ -82,9 +88,23 @@ def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("openssl is not installed: it makes the certificates")
     folder = tmp_path_factory.mktemp("tls")
     command = [
-        openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(folder / "key"), "-out", str(folder / "cert"),
-        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
-    ]  # fmt: skip
+        openssl,
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-keyout",
+        str(folder / "key"),
+        "-out",
+        str(folder / "cert"),
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+        "-addext",
+        "subjectAltName=IP:127.0.0.1",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     both = folder / "both.pem"
     both.write_text((folder / "key").read_text() + (folder / "cert").read_text())

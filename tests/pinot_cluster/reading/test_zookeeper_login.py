@@ -1,4 +1,6 @@
-"""A ZooKeeper whose znodes ask for a digest login: read and watched with it, told apart from one that is away without it."""
+"""A ZooKeeper whose znodes ask for a digest login: read and watched with it, told apart from one that is away without
+it.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,14 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperProce
     process = start_zookeeper(tmp_path_factory.mktemp("zookeeper"))
     client = owner(process)
     acl = [make_digest_acl(USER, PASSWORD, all=True)]
-    for parent in (paths.TABLE_CONFIGS, paths.SCHEMAS, paths.SEGMENTS, paths.IDEAL_STATES, paths.LINEAGE, paths.EXTERNAL_VIEWS):
+    for parent in (
+        paths.TABLE_CONFIGS,
+        paths.SCHEMAS,
+        paths.SEGMENTS,
+        paths.IDEAL_STATES,
+        paths.LINEAGE,
+        paths.EXTERNAL_VIEWS,
+    ):
         client.create(f"/PinotCluster{parent}", b"", acl=acl, makepath=True)
     client.create(f"/PinotCluster{paths.table_config(TABLE)}", encode(ZNRecord(TABLE)), acl=acl)
     client.create(f"/PinotCluster{paths.ideal_state(TABLE)}", encode(ZNRecord(TABLE)), acl=acl)
@@ -81,7 +90,9 @@ def test_what_only_a_login_may_read_is_read_and_watched(
     caplog.set_level(logging.DEBUG)
     if age == "old":
         monkeypatch.setattr(pinot_zookeeper, "_NEW", (99, 0))
-    store = PinotZooKeeper(guarded.hosts, lambda: "PinotCluster", login=lambda: ZooKeeperLogin("digest", USER, PASSWORD))
+    store = PinotZooKeeper(
+        guarded.hosts, lambda: "PinotCluster", login=lambda: ZooKeeperLogin("digest", USER, PASSWORD)
+    )
     assert store.children(paths.TABLE_CONFIGS) == [TABLE]
     both = store.get_many([paths.table_config(TABLE), paths.ideal_state(TABLE)])
     assert [node.record.id for node in both if node and node.record] == [TABLE, TABLE]
@@ -94,7 +105,9 @@ def test_what_only_a_login_may_read_is_read_and_watched(
     client.close()
     wait_until(lambda: paths.ideal_state(TABLE) in told, 30)
     store.close()
-    assert PASSWORD not in "".join(r.getMessage() for r in caplog.records if r.name == "kazoo.discreet" or r.name.startswith("segments"))
+    assert PASSWORD not in "".join(
+        r.getMessage() for r in caplog.records if r.name == "kazoo.discreet" or r.name.startswith("segments")
+    )
     assert not logging.getLogger("kazoo.discreet").isEnabledFor(logging.DEBUG), "there kazoo writes down every request"
 
 
@@ -112,7 +125,9 @@ def test_without_the_right_login_the_reason_is_told(guarded: ZooKeeperProcess, l
 
 @pytest.mark.integration
 @pytest.mark.django_db
-def test_the_check_of_a_cluster_says_that_a_login_is_missing_and_that_it_is_right(guarded: ZooKeeperProcess, installation: Path) -> None:
+def test_the_check_of_a_cluster_says_that_a_login_is_missing_and_that_it_is_right(
+    guarded: ZooKeeperProcess, installation: Path
+) -> None:
     clusters.add_cluster(spec(zookeeper=guarded.hosts, zookeeper_cluster="PinotCluster", zookeeper_secret="wrong"), ANN)
 
     def step() -> tuple[bool | None, str]:
@@ -203,7 +218,16 @@ def test_no_administrator_has_a_kept_password_sent_to_another_zookeeper() -> Non
 def test_the_command_asks_for_the_password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(f"of the controller\n{PASSWORD}\n"))
     out = io.StringIO()
-    given = ("--controller", "http://127.0.0.1:9", "--auth", "bearer", "--zookeeper", "127.0.0.1:1", "--zookeeper-user", USER)
+    given = (
+        "--controller",
+        "http://127.0.0.1:9",
+        "--auth",
+        "bearer",
+        "--zookeeper",
+        "127.0.0.1:1",
+        "--zookeeper-user",
+        USER,
+    )
     call_command("cluster", "add", "prod", *given, stdout=out)
     assert PASSWORD not in out.getvalue()
     row = Cluster.objects.get(name="prod")

@@ -1,4 +1,6 @@
-"""Write-audit-publish on a Pinot cluster: hidden files are fetched through the controller and measured before Pinot is asked to switch."""
+"""Write-audit-publish on a Pinot cluster: hidden files are fetched through the controller and measured before Pinot is
+asked to switch.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,12 @@ def require(pushing: Pushing, *checks: dict[str, object]) -> None:
 
 
 def test_a_push_whose_checks_hold_is_switched(pushing: Pushing) -> None:
-    require(pushing, ENOUGH, {"kind": "nullShare", "column": "city", "max": 0.1}, {"kind": "uniqueKey", "columns": ["city", "n"]})
+    require(
+        pushing,
+        ENOUGH,
+        {"kind": "nullShare", "column": "city", "max": 0.1},
+        {"kind": "uniqueKey", "columns": ["city", "n"]},
+    )
     push = pushing.run(pushing.create())
     assert (push.state, push.error) == ("DONE", "")
     report = read_checks(pushing.pinot.ctx, TABLE, push.entry_id)

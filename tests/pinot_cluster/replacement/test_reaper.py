@@ -1,4 +1,6 @@
-"""Unfinished replacements on a Pinot cluster: leases as on our own, starts that lost their answer, notes of entries that are gone."""
+"""Unfinished replacements on a Pinot cluster: leases as on our own, starts that lost their answer, notes of entries
+that are gone.
+"""
 
 from __future__ import annotations
 

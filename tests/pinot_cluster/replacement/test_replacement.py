@@ -1,4 +1,6 @@
-"""Replacements on a Pinot cluster: decided here, done by Pinot once, looked for when an answer is lost, shown by its brokers."""
+"""Replacements on a Pinot cluster: decided here, done by Pinot once, looked for when an answer is lost, shown by its
+brokers.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ LOST = [Fault.LOSE_BEFORE, Fault.LOSE_AFTER, Fault.ERROR_BEFORE, Fault.ERROR_AFT
 CUTS = [Fault.CUT_BEFORE, Fault.CUT_AFTER]
 
 
-def started(pinot: PinotCluster, old: list[str], new: list[str], *, force: bool = False, intent: str | None = None) -> str:
+def started(
+    pinot: PinotCluster, old: list[str], new: list[str], *, force: bool = False, intent: str | None = None
+) -> str:
     pinot.inside.now += 1000
     return start_replace(pinot.ctx, TABLE, old, new, force_cleanup=force, actor=ANN, entry_id=intent)
 
@@ -64,7 +68,9 @@ def test_who_started_it_is_known_though_pinot_has_no_place_for_it(pinot: PinotCl
 
 @pytest.mark.parametrize("fault", LOST)
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_lost_or_hidden_answer_is_looked_for_and_the_change_is_made_once(pinot: PinotCluster, fault: Fault, number: int) -> None:
+def test_a_lost_or_hidden_answer_is_looked_for_and_the_change_is_made_once(
+    pinot: PinotCluster, fault: Fault, number: int
+) -> None:
     pinot.rest.faults[number] = fault
     switch(pinot)
     assert pinot.visible == ["b"]
@@ -75,7 +81,9 @@ def test_a_lost_or_hidden_answer_is_looked_for_and_the_change_is_made_once(pinot
 
 @pytest.mark.parametrize("fault", CUTS)
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_process_that_dies_at_any_change_is_followed_by_one_that_ends_the_same(pinot: PinotCluster, fault: Fault, number: int) -> None:
+def test_a_process_that_dies_at_any_change_is_followed_by_one_that_ends_the_same(
+    pinot: PinotCluster, fault: Fault, number: int
+) -> None:
     pinot.rest.faults[number] = fault
     with pytest.raises(Cut):
         switch(pinot)
@@ -99,7 +107,9 @@ def test_a_repeated_start_never_cleans_up_the_one_whose_answer_was_lost(pinot: P
     assert [p["forceCleanup"] for p in pinot.rest.params] == ["true", "false"]
 
 
-def test_what_can_not_be_looked_for_is_unknown_and_found_by_the_next_call(pinot: PinotCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_not_be_looked_for_is_unknown_and_found_by_the_next_call(
+    pinot: PinotCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("segments.clusters.pinot.calls._LOOK_S", 0.0)
     pinot.rest.faults[1] = Fault.LOSE_AFTER
 
@@ -107,7 +117,10 @@ def test_what_can_not_be_looked_for_is_unknown_and_found_by_the_next_call(pinot:
         raise Unavailable("down")
 
     with monkeypatch.context() as patch:
-        patch.setattr("segments.clusters.pinot.replacement.start.resolve_start", lambda *a: silent() if pinot.rest.changes else None)
+        patch.setattr(
+            "segments.clusters.pinot.replacement.start.resolve_start",
+            lambda *a: silent() if pinot.rest.changes else None,
+        )
         with pytest.raises(OutcomeUnknown, match="could not be looked for"):
             started(pinot, ["a"], ["b"], intent="mine")
     entry = started(pinot, ["a"], ["b"], intent="mine")
@@ -123,8 +136,12 @@ def test_a_change_that_never_arrives_is_unknown_after_a_few_attempts(pinot: Pino
     assert len(pinot.rest.changes) == 4
 
 
-def test_a_start_that_pinot_answers_late_is_looked_for_and_not_sent_again(pinot: PinotCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """0.11.0 answers only when what a start cleans up is deleted, minutes later; whoever asks has the entry's name at once."""
+def test_a_start_that_pinot_answers_late_is_looked_for_and_not_sent_again(
+    pinot: PinotCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0.11.0 answers only when what a start cleans up is deleted, minutes later; whoever asks has the entry's name at
+    once.
+    """
     monkeypatch.setattr(pinot_replacement, "_ANSWER_S", 0.05)
     monkeypatch.setattr(pinot_replacement, "_LOOK_AGAIN_S", 0.0)
     looks: list[int] = []
@@ -175,7 +192,11 @@ def test_the_end_of_some_takes_out_what_it_leaves_before_anybody_sees_it(pinot: 
     pinot.inside.upload("b", "c")
     end_replace(pinot.ctx, TABLE, entry, segments_to=["b"], actor=ANN)
     assert pinot.visible == ["b"]
-    assert [c.rpartition("/")[2] for c in pinot.rest.changes] == ["startReplaceSegments", "delete", "endReplaceSegments"]
+    assert [c.rpartition("/")[2] for c in pinot.rest.changes] == [
+        "startReplaceSegments",
+        "delete",
+        "endReplaceSegments",
+    ]
 
 
 def wait_for_brokers(pinot: PinotCluster, seconds: float) -> None:
@@ -202,7 +223,9 @@ def test_a_broker_that_missed_the_message_is_asked_to_look_itself(pinot: PinotCl
     end_replace(pinot.ctx, TABLE, entry, actor=ANN)
     assert pinot.broker.rebuilt == [TABLE.typed] * 2
     assert len(pinot.rest.changes) == sent
-    assert all(e.detail["brokersVerified"] for e in AuditEvent.objects.filter(action="endReplaceSegments", cluster="prod"))
+    assert all(
+        e.detail["brokersVerified"] for e in AuditEvent.objects.filter(action="endReplaceSegments", cluster="prod")
+    )
 
 
 def test_a_revert_that_is_asked_for_again_looks_after_the_brokers_too(pinot: PinotCluster) -> None:

@@ -1,4 +1,6 @@
-"""Going back several replacements on a Pinot cluster: one revert after the other, under a record that survives the process."""
+"""Going back several replacements on a Pinot cluster: one revert after the other, under a record that survives the
+process.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def test_three_steps_back_are_three_reverts_newest_first(chain: tuple[PinotClust
 
 @pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER])
 @pytest.mark.parametrize("step", [1, 2, 3])
-def test_cut_at_any_revert_it_is_carried_on_by_whoever_looks_next(chain: tuple[PinotCluster, list[str]], fault: Fault, step: int) -> None:
+def test_cut_at_any_revert_it_is_carried_on_by_whoever_looks_next(
+    chain: tuple[PinotCluster, list[str]], fault: Fault, step: int
+) -> None:
     pinot, entries = chain
     pinot.rest.faults[len(pinot.rest.changes) + step] = fault
     with pytest.raises(Cut):
@@ -94,7 +98,9 @@ def test_pinot_not_answering_in_the_middle_leaves_it_under_way(chain: tuple[Pino
     assert pinot.visible == ["a"]
 
 
-def test_the_preview_says_that_snapshots_between_are_seen_and_can_not_come_back(chain: tuple[PinotCluster, list[str]]) -> None:
+def test_the_preview_says_that_snapshots_between_are_seen_and_can_not_come_back(
+    chain: tuple[PinotCluster, list[str]],
+) -> None:
     pinot, entries = chain
     preview = preview_rollback(pinot.ctx, TABLE, entries[0])
     assert preview.allowed

@@ -1,4 +1,6 @@
-"""A rollback on a Pinot cluster is undone from the copies that were kept: under new names, in one switch, also after a cut."""
+"""A rollback on a Pinot cluster is undone from the copies that were kept: under new names, in one switch, also after a
+cut.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ def test_an_undone_rollback_shows_the_copies_under_new_names(cluster: PinotClust
         undo_rollback(cluster.ctx, TABLE, chain[1], actor=ANN)
 
 
-def test_several_steps_are_undone_in_one_and_the_undo_can_be_rolled_back_and_undone(cluster: PinotCluster, chain: list[str]) -> None:
+def test_several_steps_are_undone_in_one_and_the_undo_can_be_rolled_back_and_undone(
+    cluster: PinotCluster, chain: list[str]
+) -> None:
     assert preview_rollback(cluster.ctx, TABLE, chain[0]).undo_until_ms is not None
     done = roll_back(cluster.ctx, TABLE, chain[0], actor=ANN)
     assert (cluster.visible, done.undo_until_ms is not None) == (["a"], True)
@@ -89,7 +93,9 @@ def test_without_copies_it_is_refused_and_nothing_changes(cluster: PinotCluster,
 
 @pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER])
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_cut_at_any_change_it_is_carried_on_by_the_same_call(cluster: PinotCluster, chain: list[str], fault: Fault, number: int) -> None:
+def test_cut_at_any_change_it_is_carried_on_by_the_same_call(
+    cluster: PinotCluster, chain: list[str], fault: Fault, number: int
+) -> None:
     revert_replace(cluster.ctx, TABLE, chain[1], actor=ANN)
     cluster.rest.faults[len(cluster.rest.changes) + number] = fault
     with pytest.raises(Cut):

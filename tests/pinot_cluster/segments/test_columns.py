@@ -1,4 +1,6 @@
-"""Columns of two snapshots of a Pinot cluster: asked of its controller on request, bounded, and what is missing is said."""
+"""Columns of two snapshots of a Pinot cluster: asked of its controller on request, bounded, and what is missing is
+said.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,18 @@ def test_both_sides_have_the_ranges_that_servers_tell(told: PinotCluster) -> Non
     day, v = found.columns
     assert day.before is not None
     assert day.after is not None
-    assert (day.before.min_value, day.before.max_value, day.after.min_value, day.after.max_value) == ("19000", "19009", "9", "19010")
+    assert (day.before.min_value, day.before.max_value, day.after.min_value, day.after.max_value) == (
+        "19000",
+        "19009",
+        "9",
+        "19010",
+    )
     assert (day.is_changed, v.is_changed) == (True, False)
 
 
-def test_newer_controllers_are_asked_about_many_at_once_and_never_about_all(told: PinotCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_newer_controllers_are_asked_about_many_at_once_and_never_about_all(
+    told: PinotCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entry = replaced(told, ["a"], ["b", "c"])
     asked: list[str] = []
     for name in ("_metadata", "_metadata_of_many"):
@@ -77,11 +86,15 @@ def test_a_segment_that_nobody_tells_of_is_named_with_the_reason(told: PinotClus
     entry = replaced(told, ["a"], ["b"])
     del told.rest.columns["b"]
     found = diff(told, f"{entry}:from")
-    assert found.notes == ("The columns of 1 segments are not counted, e.g. of 'b'. No server that is alive serves them.",)
+    assert found.notes == (
+        "The columns of 1 segments are not counted, e.g. of 'b'. No server that is alive serves them.",
+    )
     assert [c.after for c in found.columns] == [None, None]
 
 
-def test_a_snapshot_that_is_too_large_is_looked_at_in_part_and_says_so(told: PinotCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_that_is_too_large_is_looked_at_in_part_and_says_so(
+    told: PinotCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pinot_columns, "MOST", 3)
     told.inside.upload("d", "e", "f")
     told.rest.columns |= {name: [column("day", "INT", 1, 2)] for name in "def"}
@@ -94,7 +107,9 @@ def test_a_snapshot_that_is_too_large_is_looked_at_in_part_and_says_so(told: Pin
     assert (day.before and day.before.segments, day.after and day.after.segments) == (1, 2)
 
 
-def test_a_controller_that_refuses_leaves_the_rest_of_the_comparison_whole(told: PinotCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_controller_that_refuses_leaves_the_rest_of_the_comparison_whole(
+    told: PinotCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     entry = replaced(told, ["a"], ["b"])
     refused = httpx.Response(500, json={"code": 500, "error": "Error parsing Pinot server response"})
     monkeypatch.setattr(told.rest, "_metadata", lambda *_: refused)

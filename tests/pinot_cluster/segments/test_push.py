@@ -1,4 +1,6 @@
-"""Pushes onto a Pinot cluster: built here, sent by tar or metadata, switched through start and end; cut anywhere they end the same."""
+"""Pushes onto a Pinot cluster: built here, sent by tar or metadata, switched through start and end; cut anywhere they
+end the same.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_the_next_push_replaces_it_and_leaves_the_snapshot_before_to_go_back_to(
     for _ in range(3):
         push = pushing.run(pushing.create())
         assert push.state == "DONE"
-    starts = [p for p, c in zip(pushing.pinot.rest.params, kinds(pushing.pinot), strict=True) if c == "startReplaceSegments"]
+    starts = [
+        p for p, c in zip(pushing.pinot.rest.params, kinds(pushing.pinot), strict=True) if c == "startReplaceSegments"
+    ]
     assert [p["forceCleanup"] for p in starts] == ["false"] * 3
     assert len(pushing.pinot.lists()) == 6
 
@@ -82,9 +86,13 @@ def test_where_the_deep_store_is_ours_to_fill_only_metadata_is_sent(pushing: Pus
     assert node.record.simple["segment.download.url"].startswith(pushing.pinot.ctx.deep_store.url + "/t/")
 
 
-@pytest.mark.parametrize("fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.LOSE_BEFORE, Fault.LOSE_AFTER, Fault.ERROR_AFTER])
+@pytest.mark.parametrize(
+    "fault", [Fault.CUT_BEFORE, Fault.CUT_AFTER, Fault.LOSE_BEFORE, Fault.LOSE_AFTER, Fault.ERROR_AFTER]
+)
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_a_push_that_is_cut_or_unheard_at_any_request_ends_the_same(pushing: Pushing, fault: Fault, number: int) -> None:
+def test_a_push_that_is_cut_or_unheard_at_any_request_ends_the_same(
+    pushing: Pushing, fault: Fault, number: int
+) -> None:
     push = pushing.create()
     pushing.pinot.rest.faults[number] = fault
     try:

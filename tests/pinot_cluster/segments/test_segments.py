@@ -1,4 +1,6 @@
-"""Segments of a Pinot cluster: uploaded behind a fence, deleted behind a guard, downloaded, restored, looked for when unheard."""
+"""Segments of a Pinot cluster: uploaded behind a fence, deleted behind a guard, downloaded, restored, looked for when
+unheard.
+"""
 
 from __future__ import annotations
 
@@ -47,18 +49,24 @@ def tar(folder: Path, name: str, value: int = 1) -> Path:
     work = folder / f"build-{name}-{value}"
     work.mkdir(exist_ok=True)
     data = pa.table({"city": ["Bern"], "n": pa.array([value], pa.int32()), "day": pa.array([19_000], pa.int32())})
-    build_segment(data, parse_schema(SCHEMA), parse_table_config(config()), name, work, creation_time_ms=1_700_000_000_000)
+    build_segment(
+        data, parse_schema(SCHEMA), parse_table_config(config()), name, work, creation_time_ms=1_700_000_000_000
+    )
     write_tar(work / name, work / "segment.tar.gz")
     return work / "segment.tar.gz"
 
 
 def keep_copies(cluster: PinotCluster) -> None:
     body = config(metadata={"customConfigs": {KEEP_COPIES: "true"}})
-    update_record(cluster.inside.memory, paths.table_config(TABLE.typed), lambda _: parse_table_config(body).to_record())
+    update_record(
+        cluster.inside.memory, paths.table_config(TABLE.typed), lambda _: parse_table_config(body).to_record()
+    )
 
 
 @pytest.mark.parametrize("fault", [None, *LOST])
-def test_an_upload_is_made_once_whatever_becomes_of_its_answer(cluster: PinotCluster, tmp_path: Path, fault: Fault | None) -> None:
+def test_an_upload_is_made_once_whatever_becomes_of_its_answer(
+    cluster: PinotCluster, tmp_path: Path, fault: Fault | None
+) -> None:
     if fault:
         cluster.rest.faults[1] = fault
     done = uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
@@ -78,7 +86,9 @@ def test_an_upload_into_a_replacement_needs_it_open_and_named(cluster: PinotClus
         uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN, lineage_entry=entry)
 
 
-def test_an_upload_that_comes_in_after_its_replacement_was_dropped_is_taken_out_again(cluster: PinotCluster, tmp_path: Path) -> None:
+def test_an_upload_that_comes_in_after_its_replacement_was_dropped_is_taken_out_again(
+    cluster: PinotCluster, tmp_path: Path
+) -> None:
     entry = started(cluster, ["a"], ["new"])
     cluster.rest.before[2] = lambda: cluster.inside.memory.delete(paths.lineage(TABLE.typed))
     with pytest.raises(StateConflict, match="taken out again"):
@@ -100,7 +110,9 @@ def test_a_name_that_pinot_is_about_to_delete_is_refused(cluster: PinotCluster, 
     node = cluster.inside.memory.get(path)
     assert node is not None
     revert_replace(cluster.ctx, TABLE, entry, force=True, actor=ANN)
-    update_record(cluster.inside.memory, path, lambda _: node.record)  # as Pinot has it until no server holds it any more
+    update_record(
+        cluster.inside.memory, path, lambda _: node.record
+    )  # as Pinot has it until no server holds it any more
     cluster.inside.now += 1000
     with pytest.raises(StateConflict, match="was reverted"):
         uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new", 2), actor=ANN)
@@ -119,7 +131,9 @@ def test_an_address_that_pinot_could_not_read_is_told_as_such(cluster: PinotClus
     assert len(cluster.rest.changes) == 1
 
 
-def test_a_metadata_tar_is_packed_with_its_folder_first_as_old_controllers_want_it(cluster: PinotCluster, tmp_path: Path) -> None:
+def test_a_metadata_tar_is_packed_with_its_folder_first_as_old_controllers_want_it(
+    cluster: PinotCluster, tmp_path: Path
+) -> None:
     files = read_descriptions(tar(tmp_path, "new"))
     flat = tmp_path / "flat.tar.gz"
     with tarfile.open(flat, "w:gz") as out:
@@ -163,7 +177,9 @@ def test_what_a_replacement_needs_is_not_deleted_though_pinot_would(cluster: Pin
     replaced(cluster, ["a"], ["b"])
     with pytest.raises(StateConflict, match="Blocking segments"):
         deletion.remove_segments(cluster.ctx, TABLE, ["a"], actor=ANN)
-    outcomes = {o.segment: o.outcome for o in deletion.delete_segments(cluster.ctx, TABLE, ["a", "b", "nothing"], actor=ANN)}
+    outcomes = {
+        o.segment: o.outcome for o in deletion.delete_segments(cluster.ctx, TABLE, ["a", "b", "nothing"], actor=ANN)
+    }
     assert outcomes == {"a": "refused", "b": "done", "nothing": "unchanged"}
     assert cluster.lists() == ["a"]
 
@@ -194,7 +210,11 @@ def test_an_upload_waits_while_an_old_pinot_deletes_its_name(
     assert record.record is not None
     cluster.inside.memory.create(paths.segment(TABLE.typed, "new"), record.record)  # it goes later than the row
     monkeypatch.setattr(pinot_uploads, "_DELETED_S", 30.0 if is_over else 0.0)
-    monkeypatch.setattr(pinot_uploads.time, "sleep", lambda _: is_over and cluster.inside.memory.delete(paths.segment(TABLE.typed, "new")))
+    monkeypatch.setattr(
+        pinot_uploads.time,
+        "sleep",
+        lambda _: is_over and cluster.inside.memory.delete(paths.segment(TABLE.typed, "new")),
+    )
     before = len(cluster.rest.changes)
     if is_over:
         uploads.upload_tar(cluster.ctx, TABLE, file, actor=ANN)
@@ -251,7 +271,9 @@ def test_reset_and_reload_go_to_the_controller(cluster: PinotCluster) -> None:
         segment_reset.reset_segment(cluster.ctx, TABLE, "nothing", actor=ANN)
 
 
-def test_copies_lie_apart_from_what_pinot_keeps_and_go_when_their_time_is_over(cluster: PinotCluster, tmp_path: Path) -> None:
+def test_copies_lie_apart_from_what_pinot_keeps_and_go_when_their_time_is_over(
+    cluster: PinotCluster, tmp_path: Path
+) -> None:
     keep_copies(cluster)
     uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
     deletion.remove_segments(cluster.ctx, TABLE, ["new"], actor=ANN)
@@ -267,7 +289,9 @@ def test_pinot_is_not_sent_to_addresses_that_nobody_allowed(cluster: PinotCluste
     file = tar(tmp_path, "new")
     for uri in ("http://127.0.0.1:1/new.tar.gz", "file:///etc/passwd"):
         with pytest.raises(InvalidInput):
-            uploads.upload_metadata_tar(replace(cluster.ctx, limits=Limits(fetch_from_loopback=False)), TABLE, file, uri, actor=ANN)
+            uploads.upload_metadata_tar(
+                replace(cluster.ctx, limits=Limits(fetch_from_loopback=False)), TABLE, file, uri, actor=ANN
+            )
     assert cluster.rest.changes == []
 
 

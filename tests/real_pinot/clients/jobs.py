@@ -1,4 +1,6 @@
-"""Runs Pinot's own Java programs: its batch ingestion job, and scripts in Groovy (which is among its jars) that call its client classes."""
+"""Runs Pinot's own Java programs: its batch ingestion job, and scripts in Groovy (which is among its jars) that call
+its client classes.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +37,28 @@ def job_spec(target: Target, table: str, kind: str, folder: Path, **push: Any) -
     csv = "org.apache.pinot.plugin.inputformat.csv.CSVRecordReader"
     return {
         "executionFrameworkSpec": {
-            "name": "standalone", "segmentGenerationJobRunnerClassName": f"{_STANDALONE}.SegmentGenerationJobRunner",
-            **{f"segment{mode}PushJobRunnerClassName": f"{_STANDALONE}.Segment{mode}PushJobRunner" for mode in ("Tar", "Uri", "Metadata")},
+            "name": "standalone",
+            "segmentGenerationJobRunnerClassName": f"{_STANDALONE}.SegmentGenerationJobRunner",
+            **{
+                f"segment{mode}PushJobRunnerClassName": f"{_STANDALONE}.Segment{mode}PushJobRunner"
+                for mode in ("Tar", "Uri", "Metadata")
+            },
         },
-        "jobType": kind, "inputDirURI": f"file://{folder}/in/", "includeFileNamePattern": "glob:**/*.csv",
-        "outputDirURI": f"file://{folder}/out/", "overwriteOutput": True,
+        "jobType": kind,
+        "inputDirURI": f"file://{folder}/in/",
+        "includeFileNamePattern": "glob:**/*.csv",
+        "outputDirURI": f"file://{folder}/out/",
+        "overwriteOutput": True,
         "pinotFSSpecs": [{"scheme": "file", "className": "org.apache.pinot.spi.filesystem.LocalPinotFS"}],
         "recordReaderSpec": {"dataFormat": "csv", "className": csv, "configClassName": f"{csv}Config"},
         "tableSpec": {
-            "tableName": table, "schemaURI": f"{target.controller}/tables/{table}/schema",
+            "tableName": table,
+            "schemaURI": f"{target.controller}/tables/{table}/schema",
             "tableConfigURI": f"{target.controller}/tables/{table}",
         },
         "pinotClusterSpecs": [{"controllerURI": target.controller}],
         "pushJobSpec": {"pushAttempts": 2, "pushRetryIntervalMillis": 1000, **push},
-    }  # fmt: skip
+    }
 
 
 def write_rows(folder: Path, files: dict[str, list[tuple[Any, ...]]], header: str = "v,n,day") -> None:

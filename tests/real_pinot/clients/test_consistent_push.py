@@ -63,7 +63,9 @@ def test_a_snapshot_replaces_the_one_before_and_can_be_rolled_back(
     assert client.counts(table) == {"a1": 10, "a2": 10}
 
 
-def test_a_push_that_breaks_is_reverted_by_its_client_and_the_old_rows_stay(client: Client, target: Target, input_root: Path) -> None:
+def test_a_push_that_breaks_is_reverted_by_its_client_and_the_old_rows_stay(
+    client: Client, target: Target, input_root: Path
+) -> None:
     client.create("cp_broken")
     client.upload("cp_broken", "old")
     client.online("cp_broken", "old")

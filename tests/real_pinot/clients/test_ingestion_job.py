@@ -45,23 +45,33 @@ def test_a_job_pushes_and_its_rows_answer(
     client.call("DELETE", f"/tables/{name}")
 
 
-def test_a_job_with_a_wrong_password_fails_and_changes_nothing(client: Client, target: Target, input_root: Path) -> None:
+def test_a_job_with_a_wrong_password_fails_and_changes_nothing(
+    client: Client, target: Target, input_root: Path
+) -> None:
     folder = input_root / "job_denied"
     client.create("job_denied")
     write_rows(folder, FILES)
     with pytest.raises(AssertionError, match="response code: 401"):
-        run_job(PINOT, target, job_spec(target, "job_denied", "SegmentCreationAndTarPush", folder), folder, password="wrong")
+        run_job(
+            PINOT, target, job_spec(target, "job_denied", "SegmentCreationAndTarPush", folder), folder, password="wrong"
+        )
     assert client.call("GET", "/segments/job_denied", params={"type": "OFFLINE"}).json()[0]["OFFLINE"] == []
 
 
 def test_a_job_reads_schema_and_config_as_pinot_gives_them(client: Client, target: Target, input_root: Path) -> None:
-    """Transforms, a filter, null handling and a raw column of the table config count in the segments that Pinot's job builds."""
+    """Transforms, a filter, null handling and a raw column of the table config count in the segments that Pinot's job
+    builds.
+    """
     name, folder = "job_config", input_root / "job_config"
     schema, config = schema_of(name), config_of(name)
     schema["dimensionFieldSpecs"].append({"name": "w", "dataType": "STRING"})
     config["ingestionConfig"]["transformConfigs"] = [{"columnName": "w", "transformFunction": "upper(v)"}]
     config["ingestionConfig"]["filterConfig"] = {"filterFunction": "Groovy({n.toInteger() >= 40}, n)"}
-    config["tableIndexConfig"] = {"nullHandlingEnabled": True, "noDictionaryColumns": ["n"], "invertedIndexColumns": ["v"]}
+    config["tableIndexConfig"] = {
+        "nullHandlingEnabled": True,
+        "noDictionaryColumns": ["n"],
+        "invertedIndexColumns": ["v"],
+    }
     client.call("POST", "/schemas", json=schema)
     client.call("POST", "/tables", json=config)
     write_rows(folder, FILES)

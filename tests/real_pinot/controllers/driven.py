@@ -49,7 +49,11 @@ class Driven:
         self.transport = Losing()
         connection = Connection("newer", (controller.url,), cluster=controller.cluster, credentials=lambda: credentials)
         gateway = HttpPinotController(connection, transport=self.transport)
-        theirs = PinotZooKeeper(controller.zookeeper, lambda: controller.cluster) if over_zookeeper else ControllerStore(gateway)
+        theirs = (
+            PinotZooKeeper(controller.zookeeper, lambda: controller.cluster)
+            if over_zookeeper
+            else ControllerStore(gateway)
+        )
         self._closing = (theirs, gateway)
         own = MemoryStore()
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +85,8 @@ class Driven:
         """A table with a consuming segment for each of two partitions of the stream that stands in."""
         name = f"r_{uuid.uuid4().hex[:8]}"
         self.raw.call("POST", "/schemas", json=schema_of(name))
-        # pinot-segment-local of 1.2.0, which looks at stream configs, is not to be had, and that of 1.3.0 needs later libraries.
+        # pinot-segment-local of 1.2.0, which looks at stream configs, is not to be had, and that of 1.3.0 needs later
+        # libraries.
         skip = {"validationTypesToSkip": "ALL"} if self.version == "1.2.0" else {}
         self.raw.call("POST", "/tables", json=realtime_config(name) | more, params=skip)
         table = TableName(name, REALTIME)
@@ -110,13 +115,24 @@ def realtime_config(name: str, topics: int = 1) -> dict[str, Any]:
     """Reads the stream that stands in."""
     prefix = "stream.standin"
     stream = {
-        "streamType": "standin", f"{prefix}.topic.name": name, f"{prefix}.consumer.type": "lowlevel",
-        f"{prefix}.consumer.factory.class.name": "pinotadmin.standins.Stream", f"{prefix}.consumer.prop.auto.offset.reset": "smallest",
+        "streamType": "standin",
+        f"{prefix}.topic.name": name,
+        f"{prefix}.consumer.type": "lowlevel",
+        f"{prefix}.consumer.factory.class.name": "pinotadmin.standins.Stream",
+        f"{prefix}.consumer.prop.auto.offset.reset": "smallest",
         f"{prefix}.decoder.class.name": "org.apache.pinot.plugin.inputformat.json.JSONMessageDecoder",
         "realtime.segment.flush.threshold.rows": "1000",
-    }  # fmt: skip
+    }
     return {
-        "tableName": name, "tableType": "REALTIME", "tenants": {}, "metadata": {},
-        "segmentsConfig": {"timeColumnName": "day", "replication": "2", "replicasPerPartition": "2", "schemaName": name},
+        "tableName": name,
+        "tableType": "REALTIME",
+        "tenants": {},
+        "metadata": {},
+        "segmentsConfig": {
+            "timeColumnName": "day",
+            "replication": "2",
+            "replicasPerPartition": "2",
+            "schemaName": name,
+        },
         "tableIndexConfig": {"loadMode": "MMAP", "streamConfigs": stream},
-    }  # fmt: skip
+    }

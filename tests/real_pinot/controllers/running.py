@@ -1,7 +1,8 @@
-"""Real controllers of several versions of Pinot, without servers and brokers: ``start.groovy`` lets some stand in for those.
+"""Real controllers of several versions of Pinot, without servers and brokers: ``start.groovy`` lets some stand in for
+those.
 
-One ZooKeeper for all, each controller with a cluster of its own. What they answer and write is Pinot's; that a segment is ONLINE or
-CONSUMING is only said by the stand-ins, who load nothing, commit nothing and answer no query.
+One ZooKeeper for all, each controller with a cluster of its own. What they answer and write is Pinot's; that a segment
+is ONLINE or CONSUMING is only said by the stand-ins, who load nothing, commit nothing and answer no query.
 """
 
 from __future__ import annotations
@@ -70,7 +71,10 @@ class NewerController:
         script = [str(part) for part in (_HERE / "start.groovy", config, classes, _HERE / "stand_ins.groovy")]
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(
-                java_command(path, "512m", "groovy.ui.GroovyMain", *script), stdout=out, stderr=subprocess.STDOUT, cwd=self.folder
+                java_command(path, "512m", "groovy.ui.GroovyMain", *script),
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                cwd=self.folder,
             )
 
     def is_ready(self) -> bool:
@@ -92,10 +96,16 @@ class NewerController:
         self.url = f"http://127.0.0.1:{port}"
         prefix = "controller.access.protocols"
         settings: dict[str, object] = {
-            "controller.helix.cluster.name": self.cluster, "controller.zk.str": self.zookeeper, "controller.host": "127.0.0.1",
-            "controller.port": port, "controller.data.dir": self.folder / "deepstore", "controller.local.temp.dir": self.folder / "temp",
-            prefix: "http", f"{prefix}.http.host": "127.0.0.1", f"{prefix}.http.port": port,
-        }  # fmt: skip
+            "controller.helix.cluster.name": self.cluster,
+            "controller.zk.str": self.zookeeper,
+            "controller.host": "127.0.0.1",
+            "controller.port": port,
+            "controller.data.dir": self.folder / "deepstore",
+            "controller.local.temp.dir": self.folder / "temp",
+            prefix: "http",
+            f"{prefix}.http.host": "127.0.0.1",
+            f"{prefix}.http.port": port,
+        }
         return settings | self._guard(prefix) if self.is_guarded else settings
 
     def _guard(self, prefix: str) -> dict[str, object]:
@@ -106,17 +116,38 @@ class NewerController:
         users = {f"{control}.principals.{user}.password": word for user, (word, _) in USERS.items()}
         rights = {f"{control}.principals.{user}.permissions": right for user, (_, right) in USERS.items() if right}
         return {
-            prefix: "http,https", f"{prefix}.https.host": "127.0.0.1", f"{prefix}.https.port": port,
-            "controller.tls.keystore.path": store, "controller.tls.keystore.password": password, "controller.tls.keystore.type": "PKCS12",
-            f"{control}.factory.class": _FACTORY, f"{control}.principals": ",".join(USERS), **users, **rights,
-        }  # fmt: skip
+            prefix: "http,https",
+            f"{prefix}.https.host": "127.0.0.1",
+            f"{prefix}.https.port": port,
+            "controller.tls.keystore.path": store,
+            "controller.tls.keystore.password": password,
+            "controller.tls.keystore.type": "PKCS12",
+            f"{control}.factory.class": _FACTORY,
+            f"{control}.principals": ",".join(USERS),
+            **users,
+            **rights,
+        }
 
 
 def make_certificate(folder: Path, authority: Path) -> tuple[Path, str]:
-    """A self-signed certificate for 127.0.0.1 by ``keytool``, which comes with Java; (its store, the store's password)."""
+    """A self-signed certificate for 127.0.0.1 by ``keytool``, which comes with Java; (its store, the
+    store's password).
+    """
     store, password = folder / "keystore.p12", "of-no-worth"
     common = ["-keystore", str(store), "-storepass", password, "-alias", "controller"]
-    made = ["-genkeypair", "-keyalg", "RSA", "-validity", "2", "-dname", "CN=localhost", "-ext", "san=ip:127.0.0.1", "-storetype", "PKCS12"]
+    made = [
+        "-genkeypair",
+        "-keyalg",
+        "RSA",
+        "-validity",
+        "2",
+        "-dname",
+        "CN=localhost",
+        "-ext",
+        "san=ip:127.0.0.1",
+        "-storetype",
+        "PKCS12",
+    ]
     for command in ([*made, *common], ["-exportcert", "-rfc", "-file", str(authority), *common]):
         done = subprocess.run(["keytool", *command], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -125,7 +156,9 @@ def make_certificate(folder: Path, authority: Path) -> tuple[Path, str]:
 
 @contextmanager
 def running(has_failed: Callable[[], bool] = bool) -> Iterator[dict[str, NewerController]]:
-    """A controller of each version. The folder with the logs is kept when one does not start or ``has_failed`` says so."""
+    """A controller of each version. The folder with the logs is kept when one does not start or
+    ``has_failed`` says so.
+    """
     folder, is_kept = Path(tempfile.mkdtemp(prefix="controllers-")), True
     zookeeper: ZooKeeperProcess | None = None
     found: dict[str, NewerController] = {}
@@ -152,7 +185,9 @@ def _wait(controllers: dict[str, NewerController]) -> None:
     deadline = time.monotonic() + _PATIENCE
     while not all(controller.is_ready() for controller in controllers.values()):
         late = [c.version for c in controllers.values() if not c.is_ready()]
-        assert time.monotonic() < deadline, f"the controllers {late} are not up:\n" + controllers[late[0]].log.read_text()[-4000:]
+        assert time.monotonic() < deadline, (
+            f"the controllers {late} are not up:\n" + controllers[late[0]].log.read_text()[-4000:]
+        )
         time.sleep(0.2)
 
 

@@ -1,4 +1,6 @@
-"""What we add to Pinot, on real controllers of three versions: checks before a switch, rollback over several entries, restore."""
+"""What we add to Pinot, on real controllers of three versions: checks before a switch, rollback over several entries,
+restore.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def begun(each: Driven, table: TableName, old: list[str], new: str, folder: Path
 
 def test_a_hidden_side_is_fetched_and_measured_before_it_is_shown(each: Driven, tmp_path: Path) -> None:
     table = each.offline_table("a")
-    check_settings.write_check_document(each.ctx, table, {"checks": [{"kind": "uniqueKey", "columns": ["v"]}]}, actor=ANN)
+    check_settings.write_check_document(
+        each.ctx, table, {"checks": [{"kind": "uniqueKey", "columns": ["v"]}]}, actor=ANN
+    )
     entry = begun(each, table, ["a"], "b", tmp_path)
     with pytest.raises(PreconditionFailed, match="uniqueKey"):
         end_replace(each.ctx, table, entry, actor=ANN)

@@ -1,4 +1,6 @@
-"""The version table of docs/pinot-clusters.md on real controllers: what each version is said to have is asked of one that runs."""
+"""The version table of docs/pinot-clusters.md on real controllers: what each version is said to have is asked of one
+that runs.
+"""
 
 from __future__ import annotations
 
@@ -62,17 +64,24 @@ def force_commits(driven: Driven) -> bool:
 def tells_progress(driven: Driven) -> bool:
     _, answer = asked(driven, "POST", f"/tables/{driven.realtime_table().raw}/forceCommit")
     job = answer.get("forceCommitJobId") if isinstance(answer, dict) else None
-    return bool(job) and asked(driven, "GET", f"/tables/forceCommitStatus/{job}")[1]["numberOfSegmentsYetToBeCommitted"] == 2
+    return (
+        bool(job)
+        and asked(driven, "GET", f"/tables/forceCommitStatus/{job}")[1]["numberOfSegmentsYetToBeCommitted"] == 2
+    )
 
 
 def commits_a_choice(driven: Driven) -> bool:
     """A version that does not know the parameter commits everything and says so."""
-    status, said = asked(driven, "POST", f"/tables/{driven.realtime_table().raw}/forceCommit", params={"partitions": "7"})
+    status, said = asked(
+        driven, "POST", f"/tables/{driven.realtime_table().raw}/forceCommit", params={"partitions": "7"}
+    )
     return status != 200 and "partitions: 7" in str(said)
 
 
 def commits_in_batches(driven: Driven) -> bool:
-    status, said = asked(driven, "POST", f"/tables/{driven.realtime_table().raw}/forceCommit", params={"batchSize": "-1"})
+    status, said = asked(
+        driven, "POST", f"/tables/{driven.realtime_table().raw}/forceCommit", params={"batchSize": "-1"}
+    )
     return status != 200 and "batch" in str(said)
 
 
@@ -90,7 +99,9 @@ def resumes_from_last(driven: Driven) -> bool:
 
 def resumes_from_offsets(driven: Driven) -> bool:
     path = f"/tables/{driven.realtime_table().raw}/resumeConsumption"
-    return any(asked(driven, "POST", path, params={"consumeFrom": word})[0] == 200 for word in ('{"0":"5"}', "5", "0=5"))
+    return any(
+        asked(driven, "POST", path, params={"consumeFrom": word})[0] == 200 for word in ('{"0":"5"}', "5", "0=5")
+    )
 
 
 def pauses_topics(driven: Driven) -> bool:
@@ -112,8 +123,15 @@ def is_pauseless(driven: Driven) -> bool:
     """A version that does not know the key forgets it."""
     stream = realtime_config("x")["tableIndexConfig"]["streamConfigs"]
     wanted = {"streamIngestionConfig": {"streamConfigMaps": [stream], "pauselessConsumptionEnabled": True}}
-    segments = {"timeColumnName": "day", "replication": "2", "replicasPerPartition": "2", "peerSegmentDownloadScheme": "http"}
-    table = driven.realtime_table(ingestionConfig=wanted, tableIndexConfig={"loadMode": "MMAP"}, segmentsConfig=segments).raw
+    segments = {
+        "timeColumnName": "day",
+        "replication": "2",
+        "replicasPerPartition": "2",
+        "peerSegmentDownloadScheme": "http",
+    }
+    table = driven.realtime_table(
+        ingestionConfig=wanted, tableIndexConfig={"loadMode": "MMAP"}, segmentsConfig=segments
+    ).raw
     kept = driven.raw.call("GET", f"/tables/{table}").json()["REALTIME"]["ingestionConfig"]["streamIngestionConfig"]
     return bool(kept.get("pauselessConsumptionEnabled"))
 
@@ -131,7 +149,11 @@ def deletes_from_a_number(driven: Driven) -> bool:
 
 def deletes_a_window(driven: Driven) -> bool:
     table = driven.offline_table("a", "b")
-    window = {"type": "OFFLINE", "startTimestamp": str((DAY0 - 9) * 86_400_000), "endTimestamp": str((DAY0 + 9) * 86_400_000)}
+    window = {
+        "type": "OFFLINE",
+        "startTimestamp": str((DAY0 - 9) * 86_400_000),
+        "endTimestamp": str((DAY0 + 9) * 86_400_000),
+    }
     asked(driven, "DELETE", f"/segments/{table.raw}/choose", params=window)
     return not driven.ideal(table)
 
@@ -180,7 +202,12 @@ def minds_the_old_side(driven: Driven) -> bool:
     driven.raw.online(table.raw, "b")
     driven.raw.call("POST", f"/segments/{table.typed}/delete", json=["a"])
     wait_until(lambda: "a" not in driven.ideal(table))
-    asked(driven, "POST", f"/segments/{table.raw}/endReplaceSegments", params={"type": "OFFLINE", "segmentLineageEntryId": entry})
+    asked(
+        driven,
+        "POST",
+        f"/segments/{table.raw}/endReplaceSegments",
+        params={"type": "OFFLINE", "segmentLineageEntryId": entry},
+    )
     return states_of(driven, table.raw) != {entry: "COMPLETED"}
 
 
@@ -204,7 +231,10 @@ def knows_the_key(driven: Driven) -> bool:
 def takes_a_custom_map(driven: Driven) -> bool:
     table = driven.offline_table().raw
     body = {"segmentsFrom": [], "segmentsTo": ["b"], "customMap": {"job": "7"}}
-    return asked(driven, "POST", f"/segments/{table}/startReplaceSegments", params={"type": "OFFLINE"}, json=body)[0] == 200
+    return (
+        asked(driven, "POST", f"/segments/{table}/startReplaceSegments", params={"type": "OFFLINE"}, json=body)[0]
+        == 200
+    )
 
 
 def ends_a_part(driven: Driven) -> bool:
@@ -234,18 +264,37 @@ def restores(driven: Driven) -> bool:
 
 #: How each capability is asked for. What no version has can only be looked for among the paths that a controller names.
 PROBES: dict[str, Callable[[Driven], bool]] = {
-    versions.REPLACE: replaces, versions.PAUSE: pauses, versions.FORCE_COMMIT: force_commits, versions.FORCE_COMMIT_STATUS: tells_progress,
-    versions.FORCE_COMMIT_SELECT: commits_a_choice, versions.FORCE_COMMIT_BATCH: commits_in_batches,
-    versions.PAUSE_COMMENT: keeps_a_comment, versions.RESUME_LAST: resumes_from_last, versions.PAUSE_TOPICS: pauses_topics,
-    versions.PAUSE_PARTITIONS: pauses_partitions, versions.RESUME_OFFSETS: resumes_from_offsets, versions.WATERMARKS: tells_watermarks,
-    versions.PAUSELESS: is_pauseless, versions.REINGESTION: takes_reingested, versions.DELETE_SEQUENCE: deletes_from_a_number,
-    versions.DELETE_CHOOSE: deletes_a_window, versions.DELETE_GUARD: guards_a_replacement, versions.BATCH_UPLOAD: takes_many,
-    versions.RESET_ERRORS: resets_errors_only, versions.RECORDS: tells_all_records, versions.SEGMENT_LIST: lists_by_time,
-    versions.RUN_BY_POST: runs_passes_by_post, versions.END_CHECKS_FROM: minds_the_old_side,
-    versions.KEEPS_SNAPSHOTS: keeps_two_snapshots, versions.CONSISTENT_KEY: knows_the_key, versions.CUSTOM_MAP: takes_a_custom_map,
-    versions.END_PART: ends_a_part, versions.TASK_SUMMARY: sums_up_tasks, versions.RESTORE: restores,
+    versions.REPLACE: replaces,
+    versions.PAUSE: pauses,
+    versions.FORCE_COMMIT: force_commits,
+    versions.FORCE_COMMIT_STATUS: tells_progress,
+    versions.FORCE_COMMIT_SELECT: commits_a_choice,
+    versions.FORCE_COMMIT_BATCH: commits_in_batches,
+    versions.PAUSE_COMMENT: keeps_a_comment,
+    versions.RESUME_LAST: resumes_from_last,
+    versions.PAUSE_TOPICS: pauses_topics,
+    versions.PAUSE_PARTITIONS: pauses_partitions,
+    versions.RESUME_OFFSETS: resumes_from_offsets,
+    versions.WATERMARKS: tells_watermarks,
+    versions.PAUSELESS: is_pauseless,
+    versions.REINGESTION: takes_reingested,
+    versions.DELETE_SEQUENCE: deletes_from_a_number,
+    versions.DELETE_CHOOSE: deletes_a_window,
+    versions.DELETE_GUARD: guards_a_replacement,
+    versions.BATCH_UPLOAD: takes_many,
+    versions.RESET_ERRORS: resets_errors_only,
+    versions.RECORDS: tells_all_records,
+    versions.SEGMENT_LIST: lists_by_time,
+    versions.RUN_BY_POST: runs_passes_by_post,
+    versions.END_CHECKS_FROM: minds_the_old_side,
+    versions.KEEPS_SNAPSHOTS: keeps_two_snapshots,
+    versions.CONSISTENT_KEY: knows_the_key,
+    versions.CUSTOM_MAP: takes_a_custom_map,
+    versions.END_PART: ends_a_part,
+    versions.TASK_SUMMARY: sums_up_tasks,
+    versions.RESTORE: restores,
     versions.SEGMENT_METADATA: tells_columns_of_many,
-}  # fmt: skip
+}
 #: Only a task tells, and what makes tasks is in none of these controllers' jars: read in their code.
 READ = frozenset({versions.TASK_FINISH})
 

@@ -1,4 +1,6 @@
-"""Consumption on real controllers of three versions: who paused and why, what a version lacks, jobs, watermarks; nobody really consumes."""
+"""Consumption on real controllers of three versions: who paused and why, what a version lacks, jobs, watermarks; nobody
+really consumes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from segments.domain.pinot import version as versions
 from segments.domain.pinot.version import has, parse_version
 from segments.domain.realtime.force_commit import MAX_BATCH, BatchSettings
 from segments.errors import InvalidInput, NotFound, StateConflict, Unavailable
-from segments.gateways.controller_protocol import COMMIT, COMMIT_CONTINUE, COMMIT_SUCCESS, UPLOAD_SUCCESS, Answer, Report
+from segments.gateways.controller_protocol import (
+    COMMIT,
+    COMMIT_CONTINUE,
+    COMMIT_SUCCESS,
+    UPLOAD_SUCCESS,
+    Answer,
+    Report,
+)
 from segments.models import AuditEvent
 from segments.names import REALTIME, TableName
 from segments.services.clusters import instances
@@ -43,7 +52,11 @@ def servers_off(each: Driven) -> Iterator[None]:
         for number in (1, 2):
             name = f"Server_127.0.0.1_{number}"
             instances.set_instance_state(each.ctx, name, is_enabled=is_on, actor=ANN)
-            wait_until(lambda name=name: instances.instance_json(each.ctx, name)["enabled"] is is_on, 60.0, f"{name} enabled: {is_on}")
+            wait_until(
+                lambda name=name: instances.instance_json(each.ctx, name)["enabled"] is is_on,
+                60.0,
+                f"{name} enabled: {is_on}",
+            )
 
     switch(False)
     try:
@@ -115,11 +128,16 @@ def test_a_force_commit_is_told_of_by_its_job_or_by_our_look(each: Driven) -> No
     with pytest.raises((InvalidInput, StateConflict)):
         force_commit.force_commit(each.ctx, table, Wanted(partitions=[7]), ALL_AT_ONCE, actor=ANN)
     if can(each, versions.FORCE_COMMIT_BATCH):
-        assert force_commit.force_commit(each.ctx, table, Wanted(), BatchSettings(size=1), actor=ANN)["forceCommitStatus"] == "SUCCESS"
+        assert (
+            force_commit.force_commit(each.ctx, table, Wanted(), BatchSettings(size=1), actor=ANN)["forceCommitStatus"]
+            == "SUCCESS"
+        )
 
 
 class Servers:
-    """What servers say to a controller when they commit (completion.md 3), said in their place; the file is one of ours."""
+    """What servers say to a controller when they commit (completion.md 3), said in their place; the file is one of
+    ours.
+    """
 
     def __init__(self, each: Driven, folder: Path) -> None:
         self.each, self.folder = each, folder
@@ -147,15 +165,21 @@ class Servers:
         told = self._said("POST", "segmentCommitEndWithMetadata", report, {"location": str(sent.location)}, parts)
         assert told.status == COMMIT_SUCCESS
 
-    def _said(self, method: str, message: str, report: Report, more: dict[str, str] | None = None, files: Any = None) -> Answer:
+    def _said(
+        self, method: str, message: str, report: Report, more: dict[str, str] | None = None, files: Any = None
+    ) -> Answer:
         raw = self.each.raw
-        found = raw.http.request(method, f"{raw.base}/{message}", params={**report.params(), **(more or {})}, files=files, timeout=60)
+        found = raw.http.request(
+            method, f"{raw.base}/{message}", params={**report.params(), **(more or {})}, files=files, timeout=60
+        )
         return Answer.of(found.json())
 
 
 def sequences(each: Driven, table: TableName) -> list[tuple[int, str]]:
     """(sequence number, state) of every segment, sorted."""
-    return sorted((int(name.split("__")[2]), state) for name, row in each.ideal(table).items() for state in set(row.values()))
+    return sorted(
+        (int(name.split("__")[2]), state) for name, row in each.ideal(table).items() for state in set(row.values())
+    )
 
 
 def test_a_force_commit_is_done_and_a_pause_holds_when_the_servers_have_committed(each: Driven, tmp_path: Path) -> None:

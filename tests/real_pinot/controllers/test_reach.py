@@ -1,4 +1,6 @@
-"""Real credentials and certificates: a controller with Pinot's Basic authentication, on http and https; and the mirror of each version."""
+"""Real credentials and certificates: a controller with Pinot's Basic authentication, on http and https; and the mirror
+of each version.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def works(ctx: Any) -> list[str] | None:
         return None
 
 
-def test_what_a_reader_may_not_change_is_told_and_leaves_nothing_half_done(guarded: NewerController, tmp_path: Path) -> None:
+def test_what_a_reader_may_not_change_is_told_and_leaves_nothing_half_done(
+    guarded: NewerController, tmp_path: Path
+) -> None:
     admin = Driven(guarded, tmp_path / "admin", over_zookeeper=True)
     reader = Driven(guarded, tmp_path / "reader", over_zookeeper=False, user="reader")
     try:
@@ -167,4 +171,6 @@ def test_the_mirror_follows_a_real_controller_of_each_version(driven: Driven, tm
 
 def rows(table: str) -> dict[str, bool]:
     """{segment: is it visible}"""
-    return dict(Segment.objects.filter(table__cluster__name="newer", table__name=table).values_list("name", "is_visible"))
+    return dict(
+        Segment.objects.filter(table__cluster__name="newer", table__name=table).values_list("name", "is_visible")
+    )

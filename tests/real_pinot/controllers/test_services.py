@@ -1,4 +1,6 @@
-"""Our services on real controllers of three versions: replacements, segments, tables, instances, tasks; each read in both ways."""
+"""Our services on real controllers of three versions: replacements, segments, tables, instances, tasks; each read in
+both ways.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,15 @@ from segments.domain.pinot.refusals import refusal
 from segments.domain.segments.admission import Conditions
 from segments.domain.tables.schema import parse_schema
 from segments.domain.tables.table_config import parse_table_config
-from segments.errors import Gone, InvalidInput, NotFound, OutcomeUnknown, PinotAdminError, PreconditionFailed, StateConflict
+from segments.errors import (
+    Gone,
+    InvalidInput,
+    NotFound,
+    OutcomeUnknown,
+    PinotAdminError,
+    PreconditionFailed,
+    StateConflict,
+)
 from segments.gateways.pinot import PinotRefused
 from segments.models import AuditEvent
 from segments.names import OFFLINE, TableName
@@ -79,7 +89,9 @@ def visible(each: Driven, table: TableName) -> list[str]:
 
 
 @pytest.mark.parametrize("is_heard", [True, False])
-def test_a_replacement_goes_through_and_back_once_even_where_every_answer_is_lost(each: Driven, tmp_path: Path, is_heard: bool) -> None:
+def test_a_replacement_goes_through_and_back_once_even_where_every_answer_is_lost(
+    each: Driven, tmp_path: Path, is_heard: bool
+) -> None:
     table = each.offline_table("a")
 
     def losing(path: str) -> Context:
@@ -96,7 +108,9 @@ def test_a_replacement_goes_through_and_back_once_even_where_every_answer_is_los
     revert_replace(losing("revertReplaceSegments"), table, entry, actor=ANN)
     assert (visible(each, table), entries(each, table)) == (["a"], [(("a",), ("b",), "REVERTED")])
     losing("")
-    done = AuditEvent.objects.filter(target=table.typed, action__in=STEPS).order_by("pk").values_list("action", "outcome")
+    done = (
+        AuditEvent.objects.filter(target=table.typed, action__in=STEPS).order_by("pk").values_list("action", "outcome")
+    )
     assert list(done) == [(step, "done") for step in STEPS]
 
 
@@ -164,7 +178,9 @@ def test_tables_and_schemas_are_made_changed_disabled_and_dropped(each: Driven) 
     wider = {**schema, "dimensionFieldSpecs": [*schema["dimensionFieldSpecs"], {"name": "more", "dataType": "LONG"}]}
     schemas.update_schema(each.ctx, name, wider, actor=ANN)
     with pytest.raises(PinotAdminError) as error:
-        schemas.update_schema(each.ctx, name, {**schema, "dimensionFieldSpecs": schema["dimensionFieldSpecs"][:1]}, actor=ANN)
+        schemas.update_schema(
+            each.ctx, name, {**schema, "dimensionFieldSpecs": schema["dimensionFieldSpecs"][:1]}, actor=ANN
+        )
     assert error.value.permanent
     each.transport.lost = "tables"
     tables.create_table(each.ctx, config_of(name), actor=ANN)
@@ -194,14 +210,23 @@ def test_tables_and_schemas_are_made_changed_disabled_and_dropped(each: Driven) 
 
 def is_enabled(each: Driven, table: TableName) -> bool:
     where = {"path": f"/{each.controller.cluster}/IDEALSTATES/{table.typed}"}
-    return bool(each.raw.call("GET", "/zk/get", params=where).json()["simpleFields"].get("HELIX_ENABLED", "true") == "true")
+    return bool(
+        each.raw.call("GET", "/zk/get", params=where).json()["simpleFields"].get("HELIX_ENABLED", "true") == "true"
+    )
 
 
 def test_instances_and_settings_are_read_and_changed(each: Driven) -> None:
     assert instances.list_instances(each.ctx) == sorted(
-        ["Broker_127.0.0.1_3", "Controller_127.0.0.1_" + each.controller.url.rpartition(":")[2], "Server_127.0.0.1_1", "Server_127.0.0.1_2"]
+        [
+            "Broker_127.0.0.1_3",
+            "Controller_127.0.0.1_" + each.controller.url.rpartition(":")[2],
+            "Server_127.0.0.1_1",
+            "Server_127.0.0.1_2",
+        ]
     )
-    added = instances.add_instance(each.ctx, host="10.0.0.9", port=8098, kind="SERVER", tags=["spare_OFFLINE"], actor=ANN)
+    added = instances.add_instance(
+        each.ctx, host="10.0.0.9", port=8098, kind="SERVER", tags=["spare_OFFLINE"], actor=ANN
+    )
     assert instances.instance_json(each.ctx, added)["tags"] == ["spare_OFFLINE"]
     with pytest.raises(StateConflict, match="exists"):
         instances.add_instance(each.ctx, host="10.0.0.9", port=8098, kind="SERVER", tags=[], actor=ANN)
@@ -230,20 +255,52 @@ def test_tasks_are_told_as_far_as_the_version_tells_them(driven: Driven) -> None
     assert (status["segments"] is None) is (driven.version != "1.5.1")
 
 
-#: {case: (method, path, parameters, body, our error)}; ``{t}`` is a table with a segment ``a``, ``{r}`` one that consumes.
+#: {case: (method, path, parameters, body, our error)}; ``{t}`` is a table with a segment ``a``, ``{r}`` one that
+#: consumes.
 REFUSALS: dict[str, tuple[str, str, dict[str, str], Any, type[PinotAdminError]]] = {
     "unknown old side": (
-        "POST", "/segments/{t}/startReplaceSegments", {"type": "OFFLINE"}, {"segmentsFrom": ["no"], "segmentsTo": ["b"]}, NotFound),
+        "POST",
+        "/segments/{t}/startReplaceSegments",
+        {"type": "OFFLINE"},
+        {"segmentsFrom": ["no"], "segmentsTo": ["b"]},
+        NotFound,
+    ),
     "taken name": (
-        "POST", "/segments/{t}/startReplaceSegments", {"type": "OFFLINE"}, {"segmentsFrom": [], "segmentsTo": ["a"]}, StateConflict),
+        "POST",
+        "/segments/{t}/startReplaceSegments",
+        {"type": "OFFLINE"},
+        {"segmentsFrom": [], "segmentsTo": ["a"]},
+        StateConflict,
+    ),
     "nothing named": (
-        "POST", "/segments/{t}/startReplaceSegments", {"type": "OFFLINE"}, {"segmentsFrom": [], "segmentsTo": []}, InvalidInput),
-    "no type": ("POST", "/segments/{t}/startReplaceSegments", {}, {"segmentsFrom": [], "segmentsTo": ["b"]}, InvalidInput),
+        "POST",
+        "/segments/{t}/startReplaceSegments",
+        {"type": "OFFLINE"},
+        {"segmentsFrom": [], "segmentsTo": []},
+        InvalidInput,
+    ),
+    "no type": (
+        "POST",
+        "/segments/{t}/startReplaceSegments",
+        {},
+        {"segmentsFrom": [], "segmentsTo": ["b"]},
+        InvalidInput,
+    ),
     "unknown table": (
-        "POST", "/segments/no/startReplaceSegments", {"type": "OFFLINE"}, {"segmentsFrom": [], "segmentsTo": ["b"]}, NotFound),
+        "POST",
+        "/segments/no/startReplaceSegments",
+        {"type": "OFFLINE"},
+        {"segmentsFrom": [], "segmentsTo": ["b"]},
+        NotFound,
+    ),
     "no entry": ("POST", "/segments/{t}/endReplaceSegments", {"type": "OFFLINE"}, None, InvalidInput),
     "unknown entry": (
-        "POST", "/segments/{t}/endReplaceSegments", {"type": "OFFLINE", "segmentLineageEntryId": "no"}, None, OutcomeUnknown),
+        "POST",
+        "/segments/{t}/endReplaceSegments",
+        {"type": "OFFLINE", "segmentLineageEntryId": "no"},
+        None,
+        OutcomeUnknown,
+    ),
     "no names": ("POST", "/segments/{t}_OFFLINE/delete", {}, [], InvalidInput),
     "unknown segment": ("POST", "/segments/{t}_OFFLINE/no/reset", {}, None, NotFound),
     "no file": ("GET", "/segments/{t}/no", {}, None, NotFound),
@@ -255,7 +312,7 @@ REFUSALS: dict[str, tuple[str, str, dict[str, str], Any, type[PinotAdminError]]]
     "nothing consumes": ("GET", "/tables/{t}/pauseStatus", {}, None, NotFound),
     "unknown to consume": ("POST", "/tables/no/pauseConsumption", {}, None, NotFound),
     "no such pass": ("GET", "/periodictask/run", {"taskname": "No"}, None, NotFound),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""Who may change users in the admin, but is no superuser, can not become more: not by a form, and not by another's password."""
+"""Who may change users in the admin, but is no superuser, can not become more: not by a form, and not by another's
+password.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,13 @@ def form_of(client: Client, user: User, **changed: Any) -> dict[str, Any]:
     form = page.context["adminform"].form
     given = {k: v for k in form.fields if (v := form.initial.get(k)) not in (None, False, [])}
     joined = user.date_joined
-    return {**given, "date_joined_0": f"{joined:%Y-%m-%d}", "date_joined_1": f"{joined:%H:%M:%S}", "is_active": "on", **changed}
+    return {
+        **given,
+        "date_joined_0": f"{joined:%Y-%m-%d}",
+        "date_joined_1": f"{joined:%H:%M:%S}",
+        "is_active": "on",
+        **changed,
+    }
 
 
 def test_nobody_is_given_rights_by_one_who_is_no_superuser(clerk: Client) -> None:
@@ -51,14 +59,21 @@ def test_nobody_is_given_rights_by_one_who_is_no_superuser(clerk: Client) -> Non
         "user_permissions": [Permission.objects.get(codename="administer").pk],
     }
     for user in (me, other):
-        assert clerk.post(f"/admin/auth/user/{user.pk}/change/", form_of(clerk, user, first_name="Ann", **rights)).status_code == 302
+        assert (
+            clerk.post(
+                f"/admin/auth/user/{user.pk}/change/", form_of(clerk, user, first_name="Ann", **rights)
+            ).status_code
+            == 302
+        )
         user.refresh_from_db()
         assert user.first_name == "Ann"
         assert not user.is_superuser
         assert not user.groups.exists()
         assert not user.has_perm("segments.administer")
     assert not other.is_staff
-    answer = clerk.post(f"/admin/auth/group/{group.pk}/change/", {"name": "renamed", "permissions": rights["user_permissions"]})
+    answer = clerk.post(
+        f"/admin/auth/group/{group.pk}/change/", {"name": "renamed", "permissions": rights["user_permissions"]}
+    )
     assert answer.status_code == 302
     assert not group.permissions.exists()
 

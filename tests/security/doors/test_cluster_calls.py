@@ -1,4 +1,6 @@
-"""Processes of the cluster at the web process, over a real socket: what they may call, and that nobody else can ask or answer for them."""
+"""Processes of the cluster at the web process, over a real socket: what they may call, and that nobody else can ask or
+answer for them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ from tests.signed import Signed
 
 SECRET = "the secret of this cluster, long and random"
 REPORT = Report("t__0__0__20260101T0000Z", "Server_127.0.0.1_8098", "5")
-#: Methods of views that the cluster itself may call. Whoever adds one here says that no data can name a request that does harm.
+#: Methods of views that the cluster itself may call. Whoever adds one here says that no data can name a request that
+#: does harm.
 FOR_CLUSTER = {
     ("CompletionMessage", "GET"),
     ("CommitEnd", "POST"),
@@ -58,7 +61,9 @@ def web(table: ApiCluster, settings: Any) -> Iterator[str]:
 
 @contextmanager
 def fake(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[str]]]:
-    """A program that took the controller's port: its address, and the paths that it was asked for. It answers in turn, then the last."""
+    """A program that took the controller's port: its address, and the paths that it was asked for. It answers in turn,
+    then the last.
+    """
     asked: list[str] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -98,10 +103,18 @@ def views() -> set[tuple[str, str]]:
 def test_the_cluster_may_call_what_is_listed_here_and_nothing_else(web: str) -> None:
     assert views() == FOR_CLUSTER
     refused = [
-        ("GET", "/tables"), ("GET", "/periodictask/run?taskname=RetentionManager"), ("POST", "/schemas"), ("DELETE", "/tables/t"),
-        ("DELETE", "/segments/t/s"), ("POST", "/query/sql"), ("GET", "/metrics"), ("GET", "/api/v1/tokens"), ("POST", "/v2/segments"),
-        ("GET", "/clusters/other/segmentConsumed"), ("GET", "/clusters/other/periodictask/run"),
-    ]  # fmt: skip
+        ("GET", "/tables"),
+        ("GET", "/periodictask/run?taskname=RetentionManager"),
+        ("POST", "/schemas"),
+        ("DELETE", "/tables/t"),
+        ("DELETE", "/segments/t/s"),
+        ("POST", "/query/sql"),
+        ("GET", "/metrics"),
+        ("GET", "/api/v1/tokens"),
+        ("POST", "/v2/segments"),
+        ("GET", "/clusters/other/segmentConsumed"),
+        ("GET", "/clusters/other/periodictask/run"),
+    ]
     for method, path in refused:
         answer = httpx.request(method, web + path, auth=Signed(SECRET))
         assert answer.status_code in (403, 404), (method, path, answer.text)
@@ -124,7 +137,9 @@ def test_a_message_is_answered_to_who_signed_it_and_the_answer_is_signed(web: st
     foreign.close()
 
 
-def test_a_large_upload_is_taken_with_the_very_body_that_was_signed(web: str, tmp_path: Path, table: ApiCluster) -> None:
+def test_a_large_upload_is_taken_with_the_very_body_that_was_signed(
+    web: str, tmp_path: Path, table: ApiCluster
+) -> None:
     """Its head is checked before the body comes in, the body against the signature behind it."""
     tar = tmp_path / "segment.tar.gz"
     tar.write_bytes(b"x" * 3_000_000)
@@ -132,7 +147,9 @@ def test_a_large_upload_is_taken_with_the_very_body_that_was_signed(web: str, tm
     answer = controller.upload(REPORT, tar)
     controller.close()
     assert answer.status == "FAILED"  # no such table: decided by the view, which read it
-    signed = next(Signed(SECRET).auth_flow(httpx.Request("POST", f"{web}/segmentUpload?name=x", content=b"a" * 200_000)))
+    signed = next(
+        Signed(SECRET).auth_flow(httpx.Request("POST", f"{web}/segmentUpload?name=x", content=b"a" * 200_000))
+    )
     swapped = httpx.post(signed.url, content=b"b" * 200_000, headers={"Authorization": signed.headers["Authorization"]})
     assert (swapped.status_code, "not the one that was signed" in swapped.text) == (401, True)
 
@@ -178,7 +195,11 @@ def test_a_file_comes_from_the_controller_whole_or_not_at_all(web: str, tmp_path
 
 @pytest.mark.parametrize(
     ("headers", "body"),
-    [({}, b"a segment"), ({SEAL_HEADER: "32"}, b"a segment" + hashlib.sha256(b"a segment").digest()), ({SEAL_HEADER: "32"}, b"short")],
+    [
+        ({}, b"a segment"),
+        ({SEAL_HEADER: "32"}, b"a segment" + hashlib.sha256(b"a segment").digest()),
+        ({SEAL_HEADER: "32"}, b"short"),
+    ],
 )
 def test_a_file_of_somebody_else_is_not_kept(tmp_path: Path, headers: dict[str, str], body: bytes) -> None:
     with fake((200, headers, body)) as (url, _):
@@ -201,12 +222,21 @@ def test_a_signature_follows_no_redirect(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/periodictask/run?taskname=RetentionManager", "/segments/t/s?taskname=x", "/segments/t/s/../../../periodictask/run",
-        "/segments/other/s", "/segments/t/other", "/segments/t/s/", "//segments/t/s", "/segmentConsumed?name=x",
-        "/segments/t/s;x", "/clusters/p/segments/t/s",
-        "",        "/segments/t%2Fs/s", "/segments/t/%2E%2E/s",
+        "/periodictask/run?taskname=RetentionManager",
+        "/segments/t/s?taskname=x",
+        "/segments/t/s/../../../periodictask/run",
+        "/segments/other/s",
+        "/segments/t/other",
+        "/segments/t/s/",
+        "//segments/t/s",
+        "/segmentConsumed?name=x",
+        "/segments/t/s;x",
+        "/clusters/p/segments/t/s",
+        "",
+        "/segments/t%2Fs/s",
+        "/segments/t/%2E%2E/s",
     ],
-)  # fmt: skip
+)
 def test_of_the_controller_nothing_is_asked_but_the_file_of_the_very_segment(tmp_path: Path, path: str) -> None:
     """The record's address is what a METADATA push said."""
     with fake((200, {}, b"done")) as (url, asked):
@@ -221,5 +251,7 @@ def test_the_address_on_record_for_a_segment_of_ours_is_taken(web: str, tmp_path
     assert url.endswith("/segments/t/s")
     with fake((404, {}, b"")) as (other, asked):
         with pytest.raises(NotFound):
-            ClusterFiles(other, CallSigner(SECRET)).from_controller(f"{other}/segments/t/s", "t_OFFLINE", "s", tmp_path / "got")
+            ClusterFiles(other, CallSigner(SECRET)).from_controller(
+                f"{other}/segments/t/s", "t_OFFLINE", "s", tmp_path / "got"
+            )
         assert asked == ["/segments/t/s"]

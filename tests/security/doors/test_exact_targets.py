@@ -1,4 +1,6 @@
-"""A right is asked on exactly the thing that is changed: who may do all with one table changes nothing of another, however it is named."""
+"""A right is asked on exactly the thing that is changed: who may do all with one table changes nothing of another,
+however it is named.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,16 @@ SPEC = {
 }  # fmt: skip
 #: Bodies that name the other table in every way that some handler reads.
 BODIES: list[Any] = [
-    {}, ["other_0"], {"tableName": "other", "tableType": OFFLINE, "schemaName": "other"}, {"segments": ["other_0"]}, SPEC, {"spec": SPEC},
-    {"segmentsFrom": ["other_0"], "segmentsTo": ["x"]}, {"reason": "because", "partitions": [0], "other": "x"},
+    {},
+    ["other_0"],
+    {"tableName": "other", "tableType": OFFLINE, "schemaName": "other"},
+    {"segments": ["other_0"]},
+    SPEC,
+    {"spec": SPEC},
+    {"segmentsFrom": ["other_0"], "segmentsTo": ["x"]},
+    {"reason": "because", "partitions": [0], "other": "x"},
     {**schema_of("other"), "dimensionFieldSpecs": [{"name": "more", "dataType": "INT"}]},
-]  # fmt: skip
+]
 #: Of handlers whose address names no table.
 NO_TABLE_IN_PATH = [SPEC, {"spec": SPEC}]
 CHANGING = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -59,9 +67,13 @@ def mia(world: ApiCluster) -> Client:
 
 
 def of_other(world: ApiCluster) -> dict[str, Any]:
-    """All that there is of the other table: znodes with their versions, files, rows of pushes, what is on record as done with it."""
+    """All that there is of the other table: znodes with their versions, files, rows of pushes, what is on record as
+    done with it.
+    """
     store = world.folder / "store"
-    files = {str(f): (f.stat().st_size, f.stat().st_mtime_ns) for f in store.rglob("*") if f.is_file() and "other" in str(f)}
+    files = {
+        str(f): (f.stat().st_size, f.stat().st_mtime_ns) for f in store.rglob("*") if f.is_file() and "other" in str(f)
+    }
     rows = list(Push.objects.filter(table_name__startswith="other").values_list("pk", "state"))
     done = AuditEvent.objects.exclude(outcome="refused").filter(target__contains="other", actor="mia").count()
     nodes = {p: (n.version, n.data) for p, n in world.memory.tree.nodes.items() if "other" in p}
@@ -70,8 +82,17 @@ def of_other(world: ApiCluster) -> dict[str, Any]:
 
 def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
     """(method, address, body): every route of REST with both tables in its path, its parameters and its body."""
-    for route in sorted(own_rest_routes(), key=lambda r: r.path == "/tables/<table>"):  # which drops her table at the end
-        names = {"segment": "other_0", "entry": entry, "push_id": push, "job": "job", "instance": "Server_127.0.0.1_8098", "key": "k"}
+    for route in sorted(
+        own_rest_routes(), key=lambda r: r.path == "/tables/<table>"
+    ):  # which drops her table at the end
+        names = {
+            "segment": "other_0",
+            "entry": entry,
+            "push_id": push,
+            "job": "job",
+            "instance": "Server_127.0.0.1_8098",
+            "key": "k",
+        }
         fixed = {**names, "name": "n", "token": "1", "hook": "1", "number": "1", "tenant": "DefaultTenant", "path": "x"}
         # (table in the path, table in the parameters): never both hers.
         pairs = (
@@ -83,11 +104,23 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
             if method == "GET" and getattr(route.view, "rights", {}).get("GET", "read") in ("read", "query"):
                 continue
             query = {
-                "type": OFFLINE, "tableType": OFFLINE, "tableName": named, "name": LLC, "instance": "Server_1", "segments": "other_0",
-                "streamPartitionMsgOffset": "5", "segmentLineageEntryId": entry, "taskname": "RetentionManager", "state": "disable",
-                "to": entry, "startTimestamp": "0", "endTimestamp": "9999999999999",
-                "force": "true", "forceRevert": "true", "dryRun": "false",
-            }  # fmt: skip
+                "type": OFFLINE,
+                "tableType": OFFLINE,
+                "tableName": named,
+                "name": LLC,
+                "instance": "Server_1",
+                "segments": "other_0",
+                "streamPartitionMsgOffset": "5",
+                "segmentLineageEntryId": entry,
+                "taskname": "RetentionManager",
+                "state": "disable",
+                "to": entry,
+                "startTimestamp": "0",
+                "endTimestamp": "9999999999999",
+                "force": "true",
+                "forceRevert": "true",
+                "dryRun": "false",
+            }
             address = route.address(**{**fixed, "table": table, "schema": table.removesuffix("_OFFLINE")})
             bodies = [b for b in BODIES if b not in NO_TABLE_IN_PATH] if pairs[0][0] else BODIES
             for body in bodies if method != "GET" else [None]:
@@ -95,7 +128,9 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def test_with_rights_on_one_table_no_request_changes_another(world: ApiCluster, mia: Client) -> None:
-    started = world.http.post("/segments/other/startReplaceSegments?type=OFFLINE", {"segmentsFrom": [], "segmentsTo": ["other_9"]}, JSON)
+    started = world.http.post(
+        "/segments/other/startReplaceSegments?type=OFFLINE", {"segmentsFrom": [], "segmentsTo": ["other_9"]}, JSON
+    )
     push = make_push(table_name="other", cluster="test", state="RUNNING")
     before, let_in, count = of_other(world), 0, 0
     for method, address, body in requests(started.json()["segmentLineageEntryId"], str(push.pk)):
@@ -108,7 +143,9 @@ def test_with_rights_on_one_table_no_request_changes_another(world: ApiCluster, 
     assert let_in > 10, "some of it was allowed, for her own table"
 
 
-def upload_with(client: Client, path: str, part: str, tar: Path, headers: dict[str, str] | None = None, **query: str) -> Any:
+def upload_with(
+    client: Client, path: str, part: str, tar: Path, headers: dict[str, str] | None = None, **query: str
+) -> Any:
     body = {part: SimpleUploadedFile(part, tar.read_bytes(), "application/octet-stream")}
     return client.post(path, body, query_params=query, headers=headers)
 
@@ -119,10 +156,16 @@ def test_no_upload_changes_another_table_whatever_tar_part_and_parameters_name(w
         lambda: upload_with(mia, "/v2/segments", "other_0", tar),
         lambda: upload_with(mia, "/segments", "other_0", tar, tableName="other"),
         lambda: upload_with(mia, "/v2/segments", "other_0", tar, tableName="mine", tableType=REALTIME),
-        lambda: upload_with(mia, "/segmentUpload", LLC, tar, tableName="mine", instance="Server_1", streamPartitionMsgOffset="5"),
+        lambda: upload_with(
+            mia, "/segmentUpload", LLC, tar, tableName="mine", instance="Server_1", streamPartitionMsgOffset="5"
+        ),
         lambda: upload_with(mia, "/segmentUpload", LLC, tar, tableName="mine", name=LLC),
-        lambda: upload_with(mia, "/segmentCommitEndWithMetadata", "metadata.properties", tar, tableName="mine", name=LLC, location="x"),
-        lambda: upload_with(mia, "/v2/segments", "x", tar, {"UPLOAD_TYPE": "METADATA", "DOWNLOAD_URI": "file:///x"}, tableName="other"),
+        lambda: upload_with(
+            mia, "/segmentCommitEndWithMetadata", "metadata.properties", tar, tableName="mine", name=LLC, location="x"
+        ),
+        lambda: upload_with(
+            mia, "/v2/segments", "x", tar, {"UPLOAD_TYPE": "METADATA", "DOWNLOAD_URI": "file:///x"}, tableName="other"
+        ),
         lambda: mia.post(
             "/v2/segments",
             "tableName=other&tableType=OFFLINE",
@@ -139,16 +182,26 @@ def test_no_upload_changes_another_table_whatever_tar_part_and_parameters_name(w
     assert of_other(world)["nodes"].keys() - before["nodes"].keys() == {paths.segment("mine_OFFLINE", "other_0")}
 
 
-def test_a_uri_push_that_names_its_table_in_a_form_needs_the_right_for_just_that_table(world: ApiCluster, mia: Client) -> None:
+def test_a_uri_push_that_names_its_table_in_a_form_needs_the_right_for_just_that_table(
+    world: ApiCluster, mia: Client
+) -> None:
     headers = {"UPLOAD_TYPE": "URI", "DOWNLOAD_URI": "ftp://nowhere/x"}
     assert mia.post("/v2/segments", "tableName=other", JSON, headers=headers).status_code == 403
-    assert mia.post("/v2/segments", "tableName=mine", JSON, headers=headers).status_code == 400, "let in, and told of the address"
+    assert mia.post("/v2/segments", "tableName=mine", JSON, headers=headers).status_code == 400, (
+        "let in, and told of the address"
+    )
 
 
 def test_a_file_of_another_table_is_not_taken_from_the_deep_store(world: ApiCluster) -> None:
     mine = TableName("mine", OFFLINE)
     url = world.ctx.deep_store.url
-    for place in ("other/other_0", "Deleted_Segments/other/other_0", "Deleted_Records/other/x", "Staging/1/x", "%6Fther/other_0"):
+    for place in (
+        "other/other_0",
+        "Deleted_Segments/other/other_0",
+        "Deleted_Records/other/x",
+        "Staging/1/x",
+        "%6Fther/other_0",
+    ):
         with pytest.raises(Forbidden):
             check_place(world.ctx, mine, f"{url}/{place}")
     check_place(world.ctx, mine, f"{url}/mine/mine_0")
@@ -159,12 +212,16 @@ def test_a_file_of_another_table_is_not_taken_from_the_deep_store(world: ApiClus
 
 
 def test_one_half_of_a_hybrid_table_does_not_replace_files_of_the_other(world: ApiCluster) -> None:
-    world.memory.create(paths.table_config("mine_REALTIME"), world.memory.get(paths.table_config("mine_OFFLINE")).record)  # type: ignore[union-attr]
+    world.memory.create(
+        paths.table_config("mine_REALTIME"), world.memory.get(paths.table_config("mine_OFFLINE")).record
+    )  # type: ignore[union-attr]
     for name in ("mine__0__0__20260101T0000Z",):
         answer = world.post_tar(world.build(name, table="mine"), tableName="mine")
         assert answer.status_code == 409, answer.content
     taken = "taken"
-    world.memory.create(paths.segment("mine_REALTIME", taken), world.memory.get(paths.segment("mine_OFFLINE", "mine_0")).record)  # type: ignore[union-attr]
+    world.memory.create(
+        paths.segment("mine_REALTIME", taken), world.memory.get(paths.segment("mine_OFFLINE", "mine_0")).record
+    )  # type: ignore[union-attr]
     assert world.post_tar(world.build(taken, table="mine"), tableName="mine").status_code == 409
 
 

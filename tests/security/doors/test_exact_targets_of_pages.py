@@ -1,4 +1,6 @@
-"""The same of the console: no form that somebody sends who may do all with one table changes another table, or another cluster."""
+"""The same of the console: no form that somebody sends who may do all with one table changes another table, or another
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,19 @@ SECOND = "second"
 TYPES = ("OFFLINE", "REALTIME")
 #: (before the address, table in the address, whose segment, entry and push stand there, whom the form names)
 WAYS = [
-    ("", "mine", "other", "other"), ("", "other", "mine", "mine"), ("", "mine", "mine", "other"), ("", "mine", "mine", "mine"),
+    ("", "mine", "other", "other"),
+    ("", "other", "mine", "mine"),
+    ("", "mine", "mine", "other"),
+    ("", "mine", "mine", "mine"),
     (f"/console/c/{SECOND}", "mine", "mine", "mine"),
-]  # fmt: skip
+]
 
 
 @dataclass
 class Both:
-    """Two clusters with the same tables ``mine`` and ``other``; ``mia`` may do everything with ``mine`` of the first, nothing else."""
+    """Two clusters with the same tables ``mine`` and ``other``; ``mia`` may do everything with ``mine`` of the first,
+    nothing else.
+    """
 
     first: ApiCluster
     second: MemoryStore
@@ -46,10 +53,16 @@ class Both:
         files = [f for f in (self.first.folder / "store").rglob("*") if f.is_file() and "other" in str(f)]
         done = AuditEvent.objects.filter(actor="mia", outcome="done").exclude(cluster=CLUSTER, target__contains="mine")
         return {
-            "nodes": {p: (n.version, n.data) for p, n in self.first.memory.tree.nodes.items() if is_not_hers(p, n.data)},
+            "nodes": {
+                p: (n.version, n.data) for p, n in self.first.memory.tree.nodes.items() if is_not_hers(p, n.data)
+            },
             "second": {p: (n.version, n.data) for p, n in self.second.tree.nodes.items()},
             "files": {str(f): (f.stat().st_size, f.stat().st_mtime_ns) for f in files},
-            "pushes": list(Push.objects.exclude(table_name="mine", cluster=CLUSTER).order_by("pk").values_list("pk", "state", "reason")),
+            "pushes": list(
+                Push.objects.exclude(table_name="mine", cluster=CLUSTER)
+                .order_by("pk")
+                .values_list("pk", "state", "reason")
+            ),
             "people": [list(User.objects.order_by("pk").values()), list(Grant.objects.order_by("pk").values())],
             "tokens": list(ApiToken.objects.exclude(owner__username="mia").order_by("pk").values()),
             "clusters": list(Cluster.objects.order_by("pk").values_list("name", "controller_urls", "broker_url")),
@@ -67,7 +80,10 @@ def both(world: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Both]:
     made = Both(world, MemoryStore(tree), entries, {})
     ctx = replace(world.ctx, cluster=CLUSTER)
     with wiring.use(ctx, world.broker), wiring.use_cluster(replace(ctx, cluster=SECOND, store=made.second)):
-        for cluster in (Cluster.objects.get_or_create(name=CLUSTER)[0], Cluster.objects.create(name=SECOND, kind="pinot")):
+        for cluster in (
+            Cluster.objects.get_or_create(name=CLUSTER)[0],
+            Cluster.objects.create(name=SECOND, kind="pinot"),
+        ):
             for name, entry in entries.items():
                 rows = {type_: make_table(f"{name}_{type_}", cluster=cluster) for type_ in TYPES}
                 make_segments(rows["OFFLINE"], f"{name}_0", f"{name}_1")
@@ -91,7 +107,9 @@ def differing(before: dict[str, Any], now: dict[str, Any]) -> list[Any]:
 
 def begun(world: ApiCluster, name: str) -> str:
     """The id of a replacement of the table that is open."""
-    answer = world.http.post(f"/segments/{name}/startReplaceSegments?type=OFFLINE", {"segmentsTo": [f"{name}_9"]}, "application/json")
+    answer = world.http.post(
+        f"/segments/{name}/startReplaceSegments?type=OFFLINE", {"segmentsTo": [f"{name}_9"]}, "application/json"
+    )
     return str(answer.json()["segmentLineageEntryId"])
 
 
@@ -111,9 +129,14 @@ def forms() -> list[Route]:
 def filled(route: Route, table: str, rest: str, type_: str, both: Both) -> str:
     """The address with ``table`` where a table stands, and a segment, an entry and a push of ``rest``."""
     known = {
-        "typed": f"{table}_{type_}", "segment": f"{rest}_0", "entry_id": both.entries[rest], "push_id": both.pushes[f"{CLUSTER}/{rest}"],
-        "instance": "Server_127.0.0.1_8098", "name": SECOND, "task_type": "x",
-    }  # fmt: skip
+        "typed": f"{table}_{type_}",
+        "segment": f"{rest}_0",
+        "entry_id": both.entries[rest],
+        "push_id": both.pushes[f"{CLUSTER}/{rest}"],
+        "instance": "Server_127.0.0.1_8098",
+        "name": SECOND,
+        "task_type": "x",
+    }
     return route.address(**dict.fromkeys(route.parameters, 1) | known)
 
 
@@ -122,16 +145,38 @@ def fields(named: str, both: Both) -> dict[str, Any]:
     spec = json.dumps({**SPEC, "tableSpec": {"tableName": named}, "inputDirURI": str(wiring.input_roots()[0])})
     typed = f"{named}_OFFLINE"
     return {
-        "table": typed, "tableName": named, "typed": typed, "tableNameWithType": typed, "type": "OFFLINE", "cluster": SECOND,
-        "s": [f"{named}_0", f"{named}_1"], "segment": f"{named}_0", "e": both.entries[named], "entry": both.entries[named],
-        "p": "0", "task": "RetentionManager", "reason": "because", "name": named, "scopes": ["administer"], "tables": "*", "days": "5",
-        "spec": spec, "document": '{"checks": []}', "start": "smallest", "force": "on", "sql": f"select 1 from {named}",
-        "controller_urls": "http://127.0.0.1:1", "anyway": "on", "auth": "",
-    }  # fmt: skip
+        "table": typed,
+        "tableName": named,
+        "typed": typed,
+        "tableNameWithType": typed,
+        "type": "OFFLINE",
+        "cluster": SECOND,
+        "s": [f"{named}_0", f"{named}_1"],
+        "segment": f"{named}_0",
+        "e": both.entries[named],
+        "entry": both.entries[named],
+        "p": "0",
+        "task": "RetentionManager",
+        "reason": "because",
+        "name": named,
+        "scopes": ["administer"],
+        "tables": "*",
+        "days": "5",
+        "spec": spec,
+        "document": '{"checks": []}',
+        "start": "smallest",
+        "force": "on",
+        "sql": f"select 1 from {named}",
+        "controller_urls": "http://127.0.0.1:1",
+        "anyway": "on",
+        "auth": "",
+    }
 
 
 def sent(mia: Client, address: str, form: dict[str, Any]) -> int:
-    """What a POST answers; once more with what must be typed, and what the page holds unseen, where the first answer asks for it."""
+    """What a POST answers; once more with what must be typed, and what the page holds unseen, where the first answer
+    asks for it.
+    """
     answer = mia.post(address, {**form, "confirm": form["table"]})
     if answer.status_code != 422:
         return answer.status_code
@@ -153,7 +198,13 @@ def test_with_rights_on_one_table_no_form_changes_another_or_another_cluster(bot
             is_hers = (target == "mine" and not prefix) or "/tokens/" in address
             count += 1
             now = both.not_hers()
-            assert [k for k in now if now[k] != before[k]] == [], (prefix, address, named, status, differing(before, now))
+            assert [k for k in now if now[k] != before[k]] == [], (
+                prefix,
+                address,
+                named,
+                status,
+                differing(before, now),
+            )
             assert status < 500, (prefix, address, named)
             if status == 302 and not is_hers:
                 wrong.append((prefix, address, named, status))
@@ -170,6 +221,8 @@ def test_a_file_of_a_new_push_counts_for_the_right_as_it_does_for_the_push(both:
     mine, other = (fields(name, both)["spec"] for name in ("mine", "other"))
     before = both.not_hers()
     for text, file in ((mine, other), (other, other)):
-        answer = mia.post("/console/pushes/new/", {"spec": text, "reason": "x", "file": SimpleUploadedFile("job.yaml", file.encode())})
+        answer = mia.post(
+            "/console/pushes/new/", {"spec": text, "reason": "x", "file": SimpleUploadedFile("job.yaml", file.encode())}
+        )
         assert answer.status_code == 403
     assert both.not_hers() == before

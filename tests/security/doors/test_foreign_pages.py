@@ -51,7 +51,9 @@ def ask(request: tuple[str, str, bytes], headers: dict[str, str], authorization:
 
 
 @pytest.mark.parametrize("headers", FOREIGN)
-@pytest.mark.parametrize("request_", [START, QUERY, ("GET", "/tables", b""), ("GET", "/periodictask/run?taskname=RetentionManager", b"")])
+@pytest.mark.parametrize(
+    "request_", [START, QUERY, ("GET", "/tables", b""), ("GET", "/periodictask/run?taskname=RetentionManager", b"")]
+)
 def test_with_basic_credentials_another_site_gets_nothing(
     cluster: ApiCluster, tasks: Any, headers: dict[str, str], request_: tuple[str, str, bytes]
 ) -> None:
@@ -85,7 +87,11 @@ def test_a_get_of_a_browser_changes_nothing_whatever_it_remembers(cluster: ApiCl
     assert ask(run, {"sec-fetch-mode": "no-cors", "sec-fetch-site": "none"})[1] == 403
     assert tasks == []
     assert ask(run, {"user-agent": "Java/21"})[1] == 200
-    consumed = ("GET", "/segmentConsumed?instance=Server_1&name=t__0__0__20260101T0000Z&streamPartitionMsgOffset=5", b"")
+    consumed = (
+        "GET",
+        "/segmentConsumed?instance=Server_1&name=t__0__0__20260101T0000Z&streamPartitionMsgOffset=5",
+        b"",
+    )
     assert ask(consumed, {"user-agent": "Mozilla/5.0"}) == (403, 403)
 
 
@@ -108,15 +114,23 @@ def test_what_says_nothing_is_no_browser() -> None:
     assert is_foreign("Cross-Site", OWN, OWN)
 
 
-@pytest.mark.parametrize(("headers", "is_let_in"), [*((h, False) for h in FOREIGN), ({}, True), ({"origin": OWN}, True)])
+@pytest.mark.parametrize(
+    ("headers", "is_let_in"), [*((h, False) for h in FOREIGN), ({}, True), ({"origin": OWN}, True)]
+)
 def test_a_servers_port_refuses_other_sites_too(headers: dict[str, str], is_let_in: bool) -> None:
     given = {"host": "127.0.0.1:9000", "authorization": ROOT, **headers}
     asked = StarletteRequest(
         {
-            "type": "http", "method": "GET", "path": "/tables", "raw_path": b"/tables", "query_string": b"", "scheme": "http",
-            "headers": [(k.encode(), v.encode()) for k, v in given.items()], "path_params": {},
+            "type": "http",
+            "method": "GET",
+            "path": "/tables",
+            "raw_path": b"/tables",
+            "query_string": b"",
+            "scheme": "http",
+            "headers": [(k.encode(), v.encode()) for k, v in given.items()],
+            "path_params": {},
         }
-    )  # fmt: skip
+    )
     if is_let_in:
         guard._check_origin(asked)
         return

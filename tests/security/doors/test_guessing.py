@@ -57,7 +57,9 @@ def test_after_some_wrong_passwords_the_next_is_refused_unchecked_and_says_when_
 
 
 @pytest.mark.parametrize("path", ["/login/", "/admin/login/"])
-def test_the_forms_of_console_and_admin_are_slowed_down_by_the_same_counters(cluster: ApiCluster, checks: list[str], path: str) -> None:
+def test_the_forms_of_console_and_admin_are_slowed_down_by_the_same_counters(
+    cluster: ApiCluster, checks: list[str], path: str
+) -> None:
     cluster.as_user("ann")
     checks.clear()
     for number in range(MOST - 1):
@@ -123,7 +125,9 @@ def test_right_passwords_do_not_use_up_attempts(attempts: AttemptCounters) -> No
         throttle.succeeded("ann", HERE)
 
 
-def test_the_wait_grows_but_never_beyond_an_hour(attempts: AttemptCounters, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wait_grows_but_never_beyond_an_hour(
+    attempts: AttemptCounters, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     throttle, waits, now = SignInThrottle(attempts), [], [time.time()]
     monkeypatch.setattr(time, "time", lambda: now[0])
     for _ in range(200):
@@ -144,7 +148,9 @@ def test_an_ipv6_network_of_one_customer_counts_as_one_address() -> None:
     assert address_group("testclient") == "testclient"
 
 
-def test_a_lockout_is_on_record_once_and_many_lockouts_do_not_fill_the_record(cluster: ApiCluster, attempts: AttemptCounters) -> None:
+def test_a_lockout_is_on_record_once_and_many_lockouts_do_not_fill_the_record(
+    cluster: ApiCluster, attempts: AttemptCounters
+) -> None:
     cluster.as_user("ann")
     for number in range(MOST + 10):
         ask("ann", f"wrong {number}", ELSEWHERE)
@@ -194,7 +200,9 @@ class Flaky(MemoryStorage):
         return super().incr(key, expiry, amount)
 
 
-def test_a_redis_that_goes_away_is_left_alone_for_a_while_and_used_again_when_it_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redis_that_goes_away_is_left_alone_for_a_while_and_used_again_when_it_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     flaky, now = Flaky(), [0.0]
     monkeypatch.setattr("segments.gateways.attempt_counters.RedisStorage", lambda *_, **__: flaky)
     counters = AttemptCounters("redis://somewhere", clock=lambda: now[0])
@@ -225,7 +233,10 @@ def test_guessing_the_old_password_of_an_own_session_is_slowed_down_too(cluster:
     other = Client(REMOTE_ADDR=ELSEWHERE)
     other.force_login(User.objects.get(username="ann"))
     new = {"new_password1": "quite another long secret", "new_password2": "quite another long secret"}
-    assert other.post("/admin/password_change/", {"old_password": RIGHT, **new}).headers["Location"] == "/admin/password_change/done/"
+    assert (
+        other.post("/admin/password_change/", {"old_password": RIGHT, **new}).headers["Location"]
+        == "/admin/password_change/done/"
+    )
 
 
 def test_the_page_of_ones_own_password_is_for_staff(cluster: ApiCluster) -> None:

@@ -1,4 +1,6 @@
-"""Changes of users, groups, permissions, grants and passwords are on record: who, when, what before and after, and never a password."""
+"""Changes of users, groups, permissions, grants and passwords are on record: who, when, what before and after, and
+never a password.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,26 @@ def boss(db: None) -> Client:
 
 def last(action: str) -> AuditEvent:
     found = AuditEvent.objects.filter(action=action).latest("id")
-    assert not any(stored in str(found.detail) for stored in User.objects.exclude(password="").values_list("password", flat=True))
+    assert not any(
+        stored in str(found.detail) for stored in User.objects.exclude(password="").values_list("password", flat=True)
+    )
     assert SECRET not in str(found.detail)
     return found
 
 
 def user_form(**more: Any) -> dict[str, Any]:
-    return {"username": "ann", "first_name": "", "last_name": "", "email": "", "is_active": "on", "date_joined_0": "2026-01-01",
-            "date_joined_1": "10:00:00", "last_login_0": "", "last_login_1": "", **more}  # fmt: skip
+    return {
+        "username": "ann",
+        "first_name": "",
+        "last_name": "",
+        "email": "",
+        "is_active": "on",
+        "date_joined_0": "2026-01-01",
+        "date_joined_1": "10:00:00",
+        "last_login_0": "",
+        "last_login_1": "",
+        **more,
+    }
 
 
 def test_what_the_admin_changes_is_on_record_with_before_and_after(boss: Client) -> None:
@@ -49,7 +63,10 @@ def test_what_the_admin_changes_is_on_record_with_before_and_after(boss: Client)
     changes = [e.detail for e in AuditEvent.objects.filter(action="changeUser", target="user ann").order_by("id")]
     assert {"before": {"is_superuser": False}, "after": {"is_superuser": True}} in changes
     assert {"groups": {"added": ["sales"]}} in changes
-    assert any("operate" in str(c.get("permissions", {}).get("added", "")) or "push" in str(c.get("permissions", "")) for c in changes)
+    assert any(
+        "operate" in str(c.get("permissions", {}).get("added", "")) or "push" in str(c.get("permissions", ""))
+        for c in changes
+    )
     assert boss.post(f"/admin/auth/user/{ann.pk}/change/", user_form()).status_code == 302
     assert last("changeUser").actor == "boss"
     assert {"groups": {"removed": ["sales"]}} in [e.detail for e in AuditEvent.objects.filter(action="changeUser")]
@@ -71,7 +88,9 @@ def test_groups_and_their_permissions_are_on_record(boss: Client) -> None:
     assert last("addGroup").target == "group sales"
     assert "create, change and delete" in str(last("changeGroup").detail["permissions"]["added"])
     group = Group.objects.get()
-    assert boss.post(f"/admin/auth/group/{group.pk}/change/", {"name": "sales eu", "permissions": []}).status_code == 302
+    assert (
+        boss.post(f"/admin/auth/group/{group.pk}/change/", {"name": "sales eu", "permissions": []}).status_code == 302
+    )
     details = [e.detail for e in AuditEvent.objects.filter(action="changeGroup")]
     assert {"before": {"name": "sales"}, "after": {"name": "sales eu"}} in details
     assert boss.post(f"/admin/auth/group/{group.pk}/delete/", {"post": "yes"}).status_code == 302
@@ -107,11 +126,19 @@ def test_outside_of_requests_it_is_the_systems_user(monkeypatch: pytest.MonkeyPa
     assert (bool(found.name), found.reason) == (True, "manage.py changepassword")
 
 
-def test_a_login_and_a_stronger_hash_of_the_same_password_are_no_change(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_and_a_stronger_hash_of_the_same_password_are_no_change(
+    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(people_audit, "outside", lambda: Actor("x"))
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", "django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+    settings.PASSWORD_HASHERS = [
+        "django.contrib.auth.hashers.MD5PasswordHasher",
+        "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+    ]
     user = make_user("ann")
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher", "django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.PASSWORD_HASHERS = [
+        "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+        "django.contrib.auth.hashers.MD5PasswordHasher",
+    ]
     AuditEvent.objects.all().delete()
     client = Client()
     from tests.factories import PASSWORD

@@ -75,7 +75,9 @@ def test_refusals_are_on_record(cluster: ApiCluster, monkeypatch: pytest.MonkeyP
     assert (forbidden.actor, "operate table 't'" in forbidden.detail["error"]) == ("ann", True)
 
 
-def test_guessing_at_a_servers_port_is_slowed_down_before_a_hash_is_computed(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guessing_at_a_servers_port_is_slowed_down_before_a_hash_is_computed(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     User.objects.create_user("ann", password="a long enough secret")
     checks: list[str] = []
     monkeypatch.setattr(User, "check_password", lambda self, raw: bool(checks.append(raw)))
@@ -90,7 +92,9 @@ def test_guessing_at_a_servers_port_is_slowed_down_before_a_hash_is_computed(clu
     assert len(checks) == outcomes.count(outcomes[0]) < 12
 
 
-def test_a_database_that_does_not_answer_is_said_to_be_away(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_does_not_answer_is_said_to_be_away(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise OperationalError("gone")
 

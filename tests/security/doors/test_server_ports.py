@@ -1,4 +1,6 @@
-"""Every route of a server's port, asked by everybody who could: strangers, users, processes of this cluster and of another one."""
+"""Every route of a server's port, asked by everybody who could: strangers, users, processes of this cluster and of
+another one.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +34,27 @@ MAY = {
 }
 #: What each route must need; a new route without an expectation fails.
 EXPECTED = {
-    "GET /health": Need.OPEN, "GET /health/readiness": Need.OPEN, "GET /health/liveness": Need.OPEN,
-    "POST /query": Need.CLUSTER, "POST /tables/{table}/segments/profile": Need.CLUSTER,
-    "GET /segments/{table}/{segment}": Need.OPERATE, "GET /tables/{table}/segments/{segment}": Need.OPERATE,
-    "POST /segments/{table}/{segment}/upload": Need.OPERATE, "POST /segments/{table}/{segment}/uploadLLCSegment": Need.OPERATE,
+    "GET /health": Need.OPEN,
+    "GET /health/readiness": Need.OPEN,
+    "GET /health/liveness": Need.OPEN,
+    "POST /query": Need.CLUSTER,
+    "POST /tables/{table}/segments/profile": Need.CLUSTER,
+    "GET /segments/{table}/{segment}": Need.OPERATE,
+    "GET /tables/{table}/segments/{segment}": Need.OPERATE,
+    "POST /segments/{table}/{segment}/upload": Need.OPERATE,
+    "POST /segments/{table}/{segment}/uploadLLCSegment": Need.OPERATE,
     "POST /segments/{table}/{segment}/uploadCommittedSegment": Need.OPERATE,
-    "GET /tables": Need.LOGIN, "GET /tables/{table}/consumingSegmentsInfo": Need.READ, "GET /tables/{table}/consumers": Need.READ,
-    "GET /tables/{table}/segments": Need.READ, "GET /tables/{table}/segments/crc": Need.READ,
-    "GET /tables/{table}/segments/{segment}/metadata": Need.READ, "GET /tables/{table}/size": Need.READ,
-    "GET /tables/{table}/errors": Need.READ, "GET /instance/diskUtilization": Need.READ, "GET /metrics": Need.READ,
-}  # fmt: skip
+    "GET /tables": Need.LOGIN,
+    "GET /tables/{table}/consumingSegmentsInfo": Need.READ,
+    "GET /tables/{table}/consumers": Need.READ,
+    "GET /tables/{table}/segments": Need.READ,
+    "GET /tables/{table}/segments/crc": Need.READ,
+    "GET /tables/{table}/segments/{segment}/metadata": Need.READ,
+    "GET /tables/{table}/size": Need.READ,
+    "GET /tables/{table}/errors": Need.READ,
+    "GET /instance/diskUtilization": Need.READ,
+    "GET /metrics": Need.READ,
+}
 
 
 @dataclass
@@ -145,7 +158,13 @@ def test_tables_are_listed_to_those_who_may_read_them(url: str) -> None:
 
 def test_no_login_can_say_what_a_tables_schema_is(world: World, url: str) -> None:
     """A schema that came with a query was remembered, and everybody's answers were made with it."""
-    body = {"sql": "select v from t", "table": TABLE, "segments": ["a"], "schemaVersion": 77, "schema": schema_of().body}
+    body = {
+        "sql": "select v from t",
+        "table": TABLE,
+        "segments": ["a"],
+        "schemaVersion": 77,
+        "schema": schema_of().body,
+    }
     for name in ("ann", "ben", "cat"):
         assert httpx.post(f"{url}/query", json=body, auth=(name, "right")).status_code == 403
     lacks = world.http.query(url, {k: v for k, v in body.items() if k != "schema"}, 10.0)
@@ -179,7 +198,9 @@ def test_a_body_is_read_up_to_its_limit_only(url: str, is_told: bool) -> None:
     length = f"Content-Length: {route.max_body + 1}" if is_told else "Transfer-Encoding: chunked"
     piece = b"10000\r\n" + b"x" * (1 << 16) + b"\r\n"
     with socket.create_connection((address.host, address.port or 0), timeout=10) as client:
-        client.sendall(f"POST /segments/{TABLE}/a/upload HTTP/1.1\r\nHost: x\r\nAuthorization: {name}\r\n{length}\r\n\r\n".encode())
+        client.sendall(
+            f"POST /segments/{TABLE}/a/upload HTTP/1.1\r\nHost: x\r\nAuthorization: {name}\r\n{length}\r\n\r\n".encode()
+        )
         if not is_told:
             client.sendall(piece * 2)
         answer = client.recv(1000)
@@ -190,7 +211,14 @@ def test_a_body_is_read_up_to_its_limit_only(url: str, is_told: bool) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"null", b"[]", b"{}", b'"x"', b"\xff", b"[" * 100_000, b'{"sql": 1}',
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b'"x"',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"sql": 1}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": "a"}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [1]}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "schemaVersion": "x"}',
@@ -199,20 +227,24 @@ def test_a_body_is_read_up_to_its_limit_only(url: str, is_told: bool) -> None:
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "options": {"a": 1}}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "schemaVersion": 5, "schema": "x"}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "schemaVersion": 5, "schema": {"schemaName": []}}',
-        b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "schemaVersion": 5, "schema": {"dimensionFieldSpecs": {"a": 1}}}',
+        b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "schemaVersion": 5, "schema": '
+        b'{"dimensionFieldSpecs": {"a": 1}}}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "timeFilter": 5}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "timeFilter": {"column": []}}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "minDocs": []}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "minDocs": {"a": "b"}}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "tails": {"a": null}}',
         b'{"sql": "select 1", "table": "t_OFFLINE", "segments": [], "tails": {"a": 1e300}}',
-        b'{"sql": "select 1", "table": "", "segments": []}', b'{"sql": "select 1", "table": "../..", "segments": []}',
-        b'{"sql": "select 1", "table": "t\\u0000_OFFLINE", "segments": []}', b'{"sql": "select 1", "table": "\\ud800", "segments": []}',
-        b'{"sql": "\\u0000", "table": "t_OFFLINE", "segments": ["a"]}', b'{"sql": "", "table": "t_OFFLINE", "segments": ["a"]}',
+        b'{"sql": "select 1", "table": "", "segments": []}',
+        b'{"sql": "select 1", "table": "../..", "segments": []}',
+        b'{"sql": "select 1", "table": "t\\u0000_OFFLINE", "segments": []}',
+        b'{"sql": "select 1", "table": "\\ud800", "segments": []}',
+        b'{"sql": "\\u0000", "table": "t_OFFLINE", "segments": ["a"]}',
+        b'{"sql": "", "table": "t_OFFLINE", "segments": ["a"]}',
         b'{"sql": "select 1 from t limit 99999999999999999999", "table": "t_OFFLINE", "segments": ["a"]}',
         b'{"sql": "select v from t where n in (' + b"(" * 3000 + b'", "table": "t_OFFLINE", "segments": ["a"]}',
     ],
-)  # fmt: skip
+)
 def test_a_query_that_is_none_is_refused_with_the_cause(url: str, body: bytes) -> None:
     answer = httpx.post(f"{url}/query", content=body, auth=Signed(SECRET), timeout=20)
     assert 400 <= answer.status_code < 500, answer.text

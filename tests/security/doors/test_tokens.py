@@ -64,7 +64,9 @@ def test_a_token_opens_what_its_scope_names_and_nothing_else(cluster: ApiCluster
             by.get("/tables").status_code,
             by.post("/query/sql", {"sql": "select 1"}, JSON).status_code,
             by.post(START, {"segmentsTo": [f"b-{scope}"]}, JSON).status_code,
-            by.post("/schemas?override=true", {"schemaName": f"new_{scope}", "dimensionFieldSpecs": []}, JSON).status_code,
+            by.post(
+                "/schemas?override=true", {"schemaName": f"new_{scope}", "dimensionFieldSpecs": []}, JSON
+            ).status_code,
         ]
         assert got == expected[scope], scope
 
@@ -108,7 +110,9 @@ def test_an_expired_and_a_revoked_token_open_nothing(cluster: ApiCluster) -> Non
     assert (event.actor, event.target, event.reason) == ("ann", "ann (token lost)", "laptop stolen")
 
 
-def test_tokens_of_others_are_neither_seen_nor_revoked_but_by_administrators_of_the_installation(cluster: ApiCluster) -> None:
+def test_tokens_of_others_are_neither_seen_nor_revoked_but_by_administrators_of_the_installation(
+    cluster: ApiCluster,
+) -> None:
     ann, ben = cluster.as_user("ann"), cluster.as_user("ben")
     Grant.objects.create(user=User.objects.get(username="ben"), tables="*", right="administer")
     make(ann)
@@ -234,7 +238,9 @@ def test_nonsense_is_refused_with_a_reason(cluster: ApiCluster, body: Any) -> No
     assert not ApiToken.objects.exists()
 
 
-def test_a_name_is_used_once_among_valid_tokens_and_their_number_is_bounded(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_is_used_once_among_valid_tokens_and_their_number_is_bounded(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ann = cluster.as_user("ann")
     make(ann, "a")
     assert ann.post("/api/v1/tokens", {"name": "a", "scopes": ["read"]}, JSON).status_code == 409
@@ -287,7 +293,14 @@ def test_the_console_shows_a_new_token_once_and_revokes_it_with_a_reason(cluster
     browser = Client()
     browser.force_login(User.objects.get(username="ann"))
     assert "No tokens" in browser.get("/console/tokens/").content.decode()
-    wish = {"name": "nightly", "scopes": ["operate", "query"], "tables": "t", "cluster": "*", "days": "30", "reason": "for the job"}
+    wish = {
+        "name": "nightly",
+        "scopes": ["operate", "query"],
+        "tables": "t",
+        "cluster": "*",
+        "days": "30",
+        "reason": "for the job",
+    }
     made = browser.post("/console/tokens/", wish)
     page = made.content.decode()
     assert made.status_code == 200

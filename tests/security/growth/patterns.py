@@ -1,4 +1,6 @@
-"""Finds every regular expression of the code, and what makes one slow: repetition within or beside one of the same characters."""
+"""Finds every regular expression of the code, and what makes one slow: repetition within or beside one of the same
+characters.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +56,23 @@ def _of_file(path: Path, tree: ast.Module) -> Iterator[tuple[str, Found | None]]
     name = str(path.relative_to(ROOT))
     named: dict[str, ast.Call] = {}
     for node in tree.body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target if isinstance(node, ast.AnnAssign) else None
+        target = (
+            node.targets[0]
+            if isinstance(node, ast.Assign)
+            else node.target
+            if isinstance(node, ast.AnnAssign)
+            else None
+        )
         value = getattr(node, "value", None)
         if isinstance(target, ast.Name) and isinstance(value, ast.Call) and _method(value) == "compile":
             named[target.id] = value
     used: dict[str, set[str]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and isinstance(node.func.value, ast.Name)
+        ):
             used.setdefault(node.func.value.id, set()).add(node.func.attr)
     for variable, call in named.items():
         module = importlib.import_module(name.removesuffix(".py").replace("/", "."))
@@ -71,7 +83,11 @@ def _of_file(path: Path, tree: ast.Module) -> Iterator[tuple[str, Found | None]]
             place = f"{name}:{node.lineno}"
             argument = node.args[0] if node.args else None
             if isinstance(argument, ast.Constant):
-                flags = ast.unparse(node.args[2]) if method in ("match", "fullmatch", "search") and len(node.args) > 2 else "0"
+                flags = (
+                    ast.unparse(node.args[2])
+                    if method in ("match", "fullmatch", "search") and len(node.args) > 2
+                    else "0"
+                )
                 value = eval(flags, {"re": re})  # our own code
                 yield place, Found(f"{name} {argument.value}", re.compile(argument.value, value), frozenset({method}))
             else:
@@ -79,7 +95,9 @@ def _of_file(path: Path, tree: ast.Module) -> Iterator[tuple[str, Found | None]]
 
 
 def _method(call: ast.Call) -> str | None:
-    is_re = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id == "re"
+    is_re = (
+        isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id == "re"
+    )
     return call.func.attr if is_re and isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS else None
 
 
@@ -105,7 +123,9 @@ def _faults(items: Any, flags: int, is_repeated: bool) -> Iterator[str]:
 
 
 def _begins_with_a_mark(items: Any, flags: int) -> bool:
-    """Does each round begin with a character that nothing else in it takes? Then there is one way to divide a text into rounds."""
+    """Does each round begin with a character that nothing else in it takes? Then there is one way to divide a text into
+    rounds.
+    """
     first, *rest = list(items)
     if first[0] is codes.SUBPATTERN and not rest:
         return _begins_with_a_mark(first[1][3], flags)
@@ -169,7 +189,9 @@ def _takes(code: Any, argument: Any, char: str, flags: int) -> bool:
         alike = {char, char.lower(), char.upper()} if flags & re.IGNORECASE else {char}
         return (chr(argument) in alike) == (code is codes.LITERAL)
     is_negated = bool(argument) and argument[0][0] is codes.NEGATE
-    return any(_in_class(kind, value, char, flags) for kind, value in argument if kind is not codes.NEGATE) != is_negated
+    return (
+        any(_in_class(kind, value, char, flags) for kind, value in argument if kind is not codes.NEGATE) != is_negated
+    )
 
 
 def _in_class(kind: Any, value: Any, char: str, flags: int) -> bool:
@@ -179,9 +201,13 @@ def _in_class(kind: Any, value: Any, char: str, flags: int) -> bool:
         alike = {char, char.lower(), char.upper()} if flags & re.IGNORECASE else {char}
         return any(len(c) == 1 and value[0] <= ord(c) <= value[1] for c in alike)
     letter = {
-        codes.CATEGORY_DIGIT: r"\d", codes.CATEGORY_NOT_DIGIT: r"\D", codes.CATEGORY_SPACE: r"\s", codes.CATEGORY_NOT_SPACE: r"\S",
-        codes.CATEGORY_WORD: r"\w", codes.CATEGORY_NOT_WORD: r"\W",
-    }[value]  # fmt: skip
+        codes.CATEGORY_DIGIT: r"\d",
+        codes.CATEGORY_NOT_DIGIT: r"\D",
+        codes.CATEGORY_SPACE: r"\s",
+        codes.CATEGORY_NOT_SPACE: r"\S",
+        codes.CATEGORY_WORD: r"\w",
+        codes.CATEGORY_NOT_WORD: r"\W",
+    }[value]
     return re.match(letter, char, flags & re.ASCII) is not None
 
 

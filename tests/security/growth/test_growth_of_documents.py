@@ -1,4 +1,6 @@
-"""YAML and JSON that others send are read in time that grows with their length, and within bounds that say what to do."""
+"""YAML and JSON that others send are read in time that grows with their length, and within bounds that
+say what to do.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,51 @@ from tests.security.growth.timing import grows_at_most_linearly, repeated, secon
 from tests.security.sizes.texts import aliases, merges
 
 _YAML_PARTS = [
-    "- a\n", "a: b\n", "[", "{", "[a,", "{a: ", "- ", "? ", "a\n", '"', "'", "#", "!", "&a ", "*a ", "*a,", "|\n", ">\n", "  ", "\t", ": ",
-    ": a", "-", "---\n", "...\n", "%", "a: &a\n", "[]", "x,", "\n", '"\\x41', "é", "!!int 1\n- ", "<<: ", "? a\n", "1:1", "1", "0x", "1_",
-    "a: [", "a: &a [*a]\n", "\r", "\x85", "\\",
-]  # fmt: skip
+    "- a\n",
+    "a: b\n",
+    "[",
+    "{",
+    "[a,",
+    "{a: ",
+    "- ",
+    "? ",
+    "a\n",
+    '"',
+    "'",
+    "#",
+    "!",
+    "&a ",
+    "*a ",
+    "*a,",
+    "|\n",
+    ">\n",
+    "  ",
+    "\t",
+    ": ",
+    ": a",
+    "-",
+    "---\n",
+    "...\n",
+    "%",
+    "a: &a\n",
+    "[]",
+    "x,",
+    "\n",
+    '"\\x41',
+    "é",
+    "!!int 1\n- ",
+    "<<: ",
+    "? a\n",
+    "1:1",
+    "1",
+    "0x",
+    "1_",
+    "a: [",
+    "a: &a [*a]\n",
+    "\r",
+    "\x85",
+    "\\",
+]
 _JSON_PARTS = [
     "[",
     "{",
@@ -55,7 +98,11 @@ def test_the_aliases_that_took_two_seconds_with_279_bytes_take_no_time() -> None
 @pytest.mark.parametrize("part", _YAML_PARTS)
 def test_reading_yaml_grows_linearly_whatever_is_repeated(part: str) -> None:
     begins = ["", "a: ", "a: &a b\nc: [", 'a: "', "a: |\n "]
-    slow = {begin: found for begin in begins if (found := grows_at_most_linearly(parse_spec, repeated(begin, part, ""), 1000))}
+    slow = {
+        begin: found
+        for begin in begins
+        if (found := grows_at_most_linearly(parse_spec, repeated(begin, part, ""), 1000))
+    }
     assert not slow
     longest = "a: " + part * (MAX_CHARS // len(part) - 3)
     assert takes_less_than(1.0, parse_spec, longest)
@@ -64,7 +111,11 @@ def test_reading_yaml_grows_linearly_whatever_is_repeated(part: str) -> None:
 @pytest.mark.parametrize("part", _JSON_PARTS)
 def test_reading_json_grows_linearly_whatever_is_repeated(part: str) -> None:
     begins = ["", "[", '{"a":', '"', '[{"a":1},']
-    slow = {begin: found for begin in begins if (found := grows_at_most_linearly(parse_json, repeated(begin, part, ""), 3000))}
+    slow = {
+        begin: found
+        for begin in begins
+        if (found := grows_at_most_linearly(parse_json, repeated(begin, part, ""), 3000))
+    }
     assert not slow
 
 
@@ -99,7 +150,8 @@ def test_objects_of_many_keys_grow_linearly() -> None:
         ("a: *x", "uses *x where no &x"),
         ("[" * 51, "nested too deeply"),
         (
-            "a: &a [[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]\nb: [[[[[[[[[[[[[[[[[[[[[[[[[*a]]]]]]]]]]]]]]]]]]]]]]]]]",
+            "a: &a [[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]\nb: "
+            "[[[[[[[[[[[[[[[[[[[[[[[[[*a]]]]]]]]]]]]]]]]]]]]]]]]]",
             "nested too deeply",
         ),
         ("a: &a " + "x" * 100_000 + "\nb: [" + "*a," * 20 + "]", "too large with its aliases"),
@@ -155,7 +207,9 @@ def test_json_beyond_the_bounds_is_refused_with_the_reason(text: Any, message: s
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [None, 1, 2**70, 1.5, "é\U0001f600", [], {}, {"a": [1, {"b": None}]}, [[0] * 3] * 200])
+@pytest.mark.parametrize(
+    "value", [None, 1, 2**70, 1.5, "é\U0001f600", [], {}, {"a": [1, {"b": None}]}, [[0] * 3] * 200]
+)
 def test_what_is_within_the_bounds_is_read_as_it_is(value: Any) -> None:
     assert parse_json(json.dumps(value)) == parse_json(json.dumps(value).encode("utf-16")) == value
 

@@ -1,4 +1,6 @@
-"""No query text freezes the process: reading and planning grow linearly up to a limit, and the longest text takes about a second."""
+"""No query text freezes the process: reading and planning grow linearly up to a limit, and the longest text takes about
+a second.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,89 @@ from tests.query.samples import SCHEMA
 from tests.security.growth.timing import grows_at_most_linearly, repeated, seconds, takes_less_than
 
 _PARTS = [
-    "'", '"', "`", "''", "--", "-- ", "--\n", "/*", "/**/", "/* */ ", "*/", "{#", "{%", "(", ")", "()", "[", "{", ";", "select ", "select;",
-    "SET a=1;", "SET ", "SET a=", "option(", "option(a=b) ", "option(a=b", "OPTION (", "$", "@", "#", "\\", "a", "a ", " ", "\n", "\t",
-    "1", "1.", "1e", "0x", ".", "a.", "N'", "x'", "::", "->", "||", "<", "<=", "=", "!", "not ", "group by ", "group ", "order by ",
-    "character ", "char varying ", "is ", "null ", "é", "\U0001d518", "\x00", "case ", "case when x then ", "a or ", "a and ", "x=1 or ",
-    "f(", "cast(", "struct(", "array<", "bigint[",
-    "x -> ", "interval ", "date ", ", 1", "begin show ", "from t ", "between ", "in ", "like ",
-]  # fmt: skip
+    "'",
+    '"',
+    "`",
+    "''",
+    "--",
+    "-- ",
+    "--\n",
+    "/*",
+    "/**/",
+    "/* */ ",
+    "*/",
+    "{#",
+    "{%",
+    "(",
+    ")",
+    "()",
+    "[",
+    "{",
+    ";",
+    "select ",
+    "select;",
+    "SET a=1;",
+    "SET ",
+    "SET a=",
+    "option(",
+    "option(a=b) ",
+    "option(a=b",
+    "OPTION (",
+    "$",
+    "@",
+    "#",
+    "\\",
+    "a",
+    "a ",
+    " ",
+    "\n",
+    "\t",
+    "1",
+    "1.",
+    "1e",
+    "0x",
+    ".",
+    "a.",
+    "N'",
+    "x'",
+    "::",
+    "->",
+    "||",
+    "<",
+    "<=",
+    "=",
+    "!",
+    "not ",
+    "group by ",
+    "group ",
+    "order by ",
+    "character ",
+    "char varying ",
+    "is ",
+    "null ",
+    "é",
+    "\U0001d518",
+    "\x00",
+    "case ",
+    "case when x then ",
+    "a or ",
+    "a and ",
+    "x=1 or ",
+    "f(",
+    "cast(",
+    "struct(",
+    "array<",
+    "bigint[",
+    "x -> ",
+    "interval ",
+    "date ",
+    ", 1",
+    "begin show ",
+    "from t ",
+    "between ",
+    "in ",
+    "like ",
+]
 _BEGINS = ["", "select a from t where ", "SET a=1; -- ", "select cast(x as "]
 
 
@@ -33,7 +111,9 @@ def test_the_text_that_took_a_second_with_93_bytes_takes_no_time() -> None:
 
 @pytest.mark.parametrize("part", _PARTS)
 def test_reading_sql_grows_linearly_whatever_is_repeated(part: str) -> None:
-    slow = {begin: found for begin in _BEGINS if (found := grows_at_most_linearly(_parse, repeated(begin, part, ""), 300))}
+    slow = {
+        begin: found for begin in _BEGINS if (found := grows_at_most_linearly(_parse, repeated(begin, part, ""), 300))
+    }
     assert not slow
 
 
@@ -70,7 +150,11 @@ def test_planning_grows_linearly_up_to_the_limit_of_words(begin: str, part: str,
         "select n from t where " + "(" * 30 + "n" + " between 1 and 2) between true and false" * 30,
         "select case " + "n+" * 90 + "n " + "when 1 then 1 " * 2000 + "end from t",
         "select " + ",".join(["*"] * 10_000) + " from t",
-        "select n, count(*) from t group by n having " + "not " * 100 + "(n in (" + ",".join(["1"] * 14_000) + ") or count(*) = 1)",
+        "select n, count(*) from t group by n having "
+        + "not " * 100
+        + "(n in ("
+        + ",".join(["1"] * 14_000)
+        + ") or count(*) = 1)",
         "select " + "struct(" * 20 + "n" + ")" * 20 + " from t",
         "select cast(n as " + "array<" * 30 + "int" + ">" * 30 + ") from t",
     ],
@@ -114,7 +198,8 @@ def test_options_are_read_from_head_and_end(sql: str, options: dict[str, str]) -
 
 
 @pytest.mark.parametrize(
-    "sql", ["set a=; select n from t", "set =1; select n from t", "set a=1 2; select n from t", "set a; select 1", "set"]
+    "sql",
+    ["set a=; select n from t", "set =1; select n from t", "set a=1 2; select n from t", "set a; select 1", "set"],
 )
 def test_a_malformed_set_is_told_how_to_write_it(sql: str) -> None:
     with pytest.raises(QueryRejected, match=r"is malformed\. Write SET name = value;"):

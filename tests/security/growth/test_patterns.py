@@ -1,4 +1,6 @@
-"""No regular expression of ours can be slow: none repeats within or beside a repetition of the same characters, each is measured."""
+"""No regular expression of ours can be slow: none repeats within or beside a repetition of the same characters, each is
+measured.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def test_no_pattern_repeats_within_or_beside_a_repetition(found: Found) -> None:
 
 @pytest.mark.parametrize("found", _ALL, ids=lambda f: f.place)
 def test_every_pattern_takes_time_that_grows_with_the_text(found: Found) -> None:
-    """Tried with each kind of character that the pattern tells apart, and two of them in turn, behind what may come before them."""
+    """Tried with each kind of character that the pattern tells apart, and two of them in turn, behind what may come
+    before them.
+    """
     kinds = representatives(found.compiled)
     begins = {"", *(_literal(found.text))}
     parts = [*kinds, *(a + b for a in kinds[:5] for b in kinds[:5] if a != b)]
@@ -70,7 +74,9 @@ def test_the_rule_knows_slow_patterns(pattern: str) -> None:
     assert faults(re.compile(pattern, re.DOTALL))
 
 
-@pytest.mark.parametrize("pattern", [r"a+b+", r"\d+(?:\.\d+)?", r"[^/]+(/[^/]+)*\Z", r"'(?:[^']|'')*'", r"\s*(a|b)\s*", r"\w+=\w+"])
+@pytest.mark.parametrize(
+    "pattern", [r"a+b+", r"\d+(?:\.\d+)?", r"[^/]+(/[^/]+)*\Z", r"'(?:[^']|'')*'", r"\s*(a|b)\s*", r"\w+=\w+"]
+)
 def test_the_rule_lets_quick_patterns_pass(pattern: str) -> None:
     assert not faults(re.compile(pattern))
 

@@ -40,7 +40,9 @@ def seconds(read: Read, text: str) -> float:
 def grows_at_most_linearly(read: Read, make: Make, parts: int) -> str:
     """Empty when a text of four times as many parts takes at most proportionally longer; else what was measured."""
     size = 8
-    while size < parts:  # step by step, the first ones small, because what grows exponentially never comes back from the full size
+    while (
+        size < parts
+    ):  # step by step, the first ones small, because what grows exponentially never comes back from the full size
         took = seconds(read, make(size))
         if took > _SHORT_SECONDS and seconds(read, make(size)) > _SHORT_SECONDS:
             return f"{size} parts ({len(make(size))} characters) took {took:.2f} s"

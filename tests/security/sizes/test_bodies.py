@@ -1,4 +1,6 @@
-"""Bodies over a real socket: who may not send one is refused before it is read, and what is read is bounded in bytes, time and number."""
+"""Bodies over a real socket: who may not send one is refused before it is read, and what is read is bounded in bytes,
+time and number.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Web:
 
     def __init__(self) -> None:
         self.server = uvicorn.Server(
-            uvicorn.Config(_http_only(ThreadedHandler()), port=0, log_level="critical", lifespan="off", http=BoundedHttp)
+            uvicorn.Config(
+                _http_only(ThreadedHandler()), port=0, log_level="critical", lifespan="off", http=BoundedHttp
+            )
         )
         self._thread = threading.Thread(target=self.server.run, daemon=True)
         self._thread.start()
@@ -52,7 +56,11 @@ class Web:
 
     def begin(self, method: str, path: str, body: bytes = b"", **headers: str) -> socket.socket:
         """Send a head and what is there of a body; the caller reads the answer."""
-        lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", *(f"{k.replace('_', '-')}: {v}" for k, v in headers.items())]
+        lines = [
+            f"{method} {path} HTTP/1.1",
+            f"Host: 127.0.0.1:{self.port}",
+            *(f"{k.replace('_', '-')}: {v}" for k, v in headers.items()),
+        ]
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
         connection.sendall("\r\n".join([*lines, "", ""]).encode() + body)
         return connection
@@ -68,7 +76,11 @@ def answer_of(connection: socket.socket) -> tuple[int, dict[str, str], Any]:
     response.begin()
     content = response.read()
     headers = {k.lower(): v for k, v in response.getheaders()}
-    return response.status, headers, json.loads(content) if headers.get("content-type") == "application/json" else content
+    return (
+        response.status,
+        headers,
+        json.loads(content) if headers.get("content-type") == "application/json" else content,
+    )
 
 
 def _http_only(handler: ThreadedHandler) -> Any:
@@ -97,8 +109,12 @@ CHUNKED = {"Content_Type": "multipart/form-data; boundary=x", "Transfer_Encoding
 
 
 @pytest.mark.parametrize("body", [ANNOUNCED, CHUNKED, {**ANNOUNCED, "Content_Length": "10"}])
-@pytest.mark.parametrize("credentials", [{}, {"Authorization": basic("root", "wrong")}, {"Cookie": "sessionid=nonsense"}])
-def test_who_is_not_known_gets_401_before_a_byte_of_the_body_is_sent(web: Web, body: dict[str, str], credentials: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "credentials", [{}, {"Authorization": basic("root", "wrong")}, {"Cookie": "sessionid=nonsense"}]
+)
+def test_who_is_not_known_gets_401_before_a_byte_of_the_body_is_sent(
+    web: Web, body: dict[str, str], credentials: dict[str, str]
+) -> None:
     for path in ("/v2/segments?tableName=t", "/segmentUpload", "/tables", "/api/v1/pushes", "/clusters/test/schemas"):
         status, headers, said = web.ask("POST", path, **body, **credentials)
         assert (status, headers["connection"]) == (401, "close"), (path, said)
@@ -117,7 +133,9 @@ def test_who_waits_for_100_continue_is_refused_without_it(web: Web) -> None:
 
 
 def test_who_may_is_told_to_continue(web: Web) -> None:
-    with closing(web.begin("POST", "/v2/segments?tableName=t", **ANNOUNCED, Expect="100-continue", Authorization=ROOT)) as connection:
+    with closing(
+        web.begin("POST", "/v2/segments?tableName=t", **ANNOUNCED, Expect="100-continue", Authorization=ROOT)
+    ) as connection:
         assert connection.recv(12) == b"HTTP/1.1 100"
 
 
@@ -132,10 +150,14 @@ def test_a_right_is_asked_before_the_body_is_read(web: Web, table: ApiCluster) -
         assert connection.recv(12) == b"HTTP/1.1 100", "which table it is, only the tar tells"
 
 
-def test_a_refusal_without_its_body_is_on_record_once_and_one_attempt(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_without_its_body_is_on_record_once_and_one_attempt(
+    web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
     checks: list[str] = []
     check = User.check_password
-    monkeypatch.setattr(User, "check_password", lambda user, password: (checks.append(password), check(user, password))[1])
+    monkeypatch.setattr(
+        User, "check_password", lambda user, password: (checks.append(password), check(user, password))[1]
+    )
     assert web.ask("POST", "/tables", **ANNOUNCED, Authorization=basic("root", "wrong"))[0] == 401
     assert checks == ["wrong"]
 
@@ -168,7 +190,9 @@ def test_a_page_takes_more_of_who_is_logged_in(web: Web, table: ApiCluster) -> N
     cookie = f"sessionid={client.cookies['sessionid'].value}"
     body = b"a=" + b"b" * 200_000
     head = {"Content_Type": "application/x-www-form-urlencoded", "Content_Length": str(len(body))}
-    assert web.ask("POST", "/console/queries/", body, **head, Cookie=cookie)[0] in (403, 404), "no CSRF token: read, and refused by Django"
+    assert web.ask("POST", "/console/queries/", body, **head, Cookie=cookie)[0] in (403, 404), (
+        "no CSRF token: read, and refused by Django"
+    )
     assert web.ask("POST", "/console/queries/", body, **head)[0] == 413
 
 
@@ -223,7 +247,9 @@ def test_bytes_of_all_uploads_and_the_disk_are_bounded(web: Web, settings: Any) 
     assert (status, "Make room" in said["error"]) == (503, True)
 
 
-def test_an_upload_goes_to_disk_and_leaves_nothing_there(web: Web, table: ApiCluster, settings: Any, tmp_path: Path) -> None:
+def test_an_upload_goes_to_disk_and_leaves_nothing_there(
+    web: Web, table: ApiCluster, settings: Any, tmp_path: Path
+) -> None:
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
     settings.FILE_UPLOAD_TEMP_DIR = str(folder)
     tar = table.build("s0", 5).read_bytes()
@@ -231,10 +257,14 @@ def test_an_upload_goes_to_disk_and_leaves_nothing_there(web: Web, table: ApiClu
     body = head + tar + b"\r\n--x--\r\n"
     address = "/v2/segments?tableName=t&tableType=OFFLINE"
     kind = "multipart/form-data; boundary=x"
-    status, _, said = web.ask("POST", address, body, Content_Type=kind, Content_Length=str(len(body)), Authorization=ROOT)
+    status, _, said = web.ask(
+        "POST", address, body, Content_Type=kind, Content_Length=str(len(body)), Authorization=ROOT
+    )
     assert (status, said["status"]) == (200, "Successfully uploaded segment: s0 of table: t_OFFLINE")
     chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-    assert web.ask("POST", address, chunked, Content_Type=kind, Transfer_Encoding="chunked", Authorization=ROOT)[0] == 200
+    assert (
+        web.ask("POST", address, chunked, Content_Type=kind, Transfer_Encoding="chunked", Authorization=ROOT)[0] == 200
+    )
     assert list(folder.iterdir()) == []
 
 
@@ -292,10 +322,15 @@ def test_headers_without_an_end_are_431(web: Web) -> None:
 
 def test_a_connection_serves_many_requests_one_after_the_other(web: Web) -> None:
     body = json.dumps({"sql": "select 1"}).encode()
-    with closing(web.begin("POST", "/query/sql", body, Content_Length=str(len(body)), Authorization=ROOT)) as connection:
+    with closing(
+        web.begin("POST", "/query/sql", body, Content_Length=str(len(body)), Authorization=ROOT)
+    ) as connection:
         for _ in range(3):
             assert answer_of(connection)[0] == 200
-            head = f"POST /query/sql HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {ROOT}\r\nContent-Length: {len(body)}\r\n\r\n"
+            head = (
+                f"POST /query/sql HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {ROOT}\r\nContent-Length: "
+                f"{len(body)}\r\n\r\n"
+            )
             connection.sendall(head.encode() + body)
         assert answer_of(connection)[0] == 200
 
@@ -305,7 +340,9 @@ def test_an_answer_that_takes_longer_than_a_head_may_is_waited_for(web: Web, mon
     go_on, query = threading.Event(), FakeBroker.query
     monkeypatch.setattr(FakeBroker, "query", lambda self, sql, options: (go_on.wait(20), query(self, sql, options))[1])
     body = json.dumps({"sql": "select 1"}).encode()
-    with closing(web.begin("POST", "/query/sql", body, Content_Length=str(len(body)), Authorization=ROOT)) as connection:
+    with closing(
+        web.begin("POST", "/query/sql", body, Content_Length=str(len(body)), Authorization=ROOT)
+    ) as connection:
         connection.settimeout(1.0)
         with pytest.raises(TimeoutError):
             connection.recv(1)

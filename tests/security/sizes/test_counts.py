@@ -16,7 +16,9 @@ from tests.api.cluster import ApiCluster
 JSON = "application/json"
 
 
-@pytest.mark.parametrize(("method", "path"), [("post", "/schemas"), ("post", "/schemas/validate"), ("put", "/schemas/t")])
+@pytest.mark.parametrize(
+    ("method", "path"), [("post", "/schemas"), ("post", "/schemas/validate"), ("put", "/schemas/t")]
+)
 def test_a_schema_has_a_bounded_number_of_columns(cluster: ApiCluster, method: str, path: str) -> None:
     columns = [{"name": f"c{n}", "dataType": "INT"} for n in range(MOST_COLUMNS + 1)]
     answer = getattr(cluster.http, method)(path, {"schemaName": "t", "dimensionFieldSpecs": columns}, JSON)
@@ -28,14 +30,19 @@ def test_a_schema_has_a_bounded_number_of_columns(cluster: ApiCluster, method: s
     ("path", "body"),
     [
         ("/segments/t/startReplaceSegments?type=OFFLINE", {"segmentsFrom": [], "segmentsTo": ["s"] * 11}),
-        ("/segments/t/startReplaceSegments?type=OFFLINE", {"segmentsTo": ["s"], "customMap": {str(n): n for n in range(6)}}),
+        (
+            "/segments/t/startReplaceSegments?type=OFFLINE",
+            {"segmentsTo": ["s"], "customMap": {str(n): n for n in range(6)}},
+        ),
         ("/segments/t/delete", ["s"] * 11),
         ("/api/v1/tokens", {"name": "n", "scopes": ["read"] * 11}),
         ("/api/v1/clusters", {"name": "n", "controllerUrls": ["http://h"] * 11}),
         ("/instances", {"host": "h", "port": 1, "type": "SERVER", "tags": ["x"] * 11}),
     ],
 )
-def test_a_body_has_a_bounded_number_of_entries(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch, path: str, body: Any) -> None:
+def test_a_body_has_a_bounded_number_of_entries(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch, path: str, body: Any
+) -> None:
     cluster.create("t")
     monkeypatch.setattr(bodies, "MOST_LISTED", 10)
     monkeypatch.setattr(bodies, "MOST_KEYS", 5)
@@ -50,4 +57,11 @@ def test_a_push_has_a_bounded_number_of_files(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(input_files, "MOST_FILES", 3)
     with pytest.raises(PayloadTooLarge, match=r"More than 3 files.*Narrow includeFileNamePattern"):
         input_files.list_files(tmp_path, recursive=True, include=None, exclude=None, roots=[str(tmp_path)])
-    assert len(input_files.list_files(tmp_path, recursive=True, include="glob:**/[12].csv", exclude=None, roots=[str(tmp_path)])) == 2
+    assert (
+        len(
+            input_files.list_files(
+                tmp_path, recursive=True, include="glob:**/[12].csv", exclude=None, roots=[str(tmp_path)]
+            )
+        )
+        == 2
+    )

@@ -1,4 +1,6 @@
-"""Uploads that carry what no segment has, or that unpack or parse to far more than was sent, are refused quickly and leave nothing."""
+"""Uploads that carry what no segment has, or that unpack or parse to far more than was sent, are refused quickly and
+leave nothing.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def test_a_batch_that_unpacks_to_more_than_a_request_may_is_413(table: ApiCluste
     assert "remedy" in answer.json()
 
 
-@pytest.mark.parametrize("line", [b"a = b\n", b"a = b,c\n", b"a\\\n", b"\\,", b"column.c.partitionValues = [0 1000000]\n"])
+@pytest.mark.parametrize(
+    "line", [b"a = b\n", b"a = b,c\n", b"a\\\n", b"\\,", b"column.c.partitionValues = [0 1000000]\n"]
+)
 def test_a_description_takes_time_in_proportion_to_its_size(line: bytes) -> None:
     def seconds(size: int) -> float:
         text = b"segment.total.docs = 1\nsegment.dimension.column.names = c\n" + line * (size // len(line))

@@ -30,14 +30,22 @@ SELECT = (Expr("s0", "LONG", "n"), Expr("s1", "STRING", "city"), Expr("s2", "TIM
 
 
 def columns(rows: int) -> pa.Table:
-    return pa.table({"s0": pa.array(range(rows), pa.int64()), "s1": pa.array(["Oslo"] * rows), "s2": pa.array([0] * rows, pa.int64())})
+    return pa.table(
+        {
+            "s0": pa.array(range(rows), pa.int64()),
+            "s1": pa.array(["Oslo"] * rows),
+            "s2": pa.array([0] * rows, pa.int64()),
+        }
+    )
 
 
 class LargeBroker:
     """Answers every query with very many rows."""
 
     def query(self, sql: str, options: Mapping[str, str]) -> dict[str, Any]:
-        return broker_response(ResultTable(["n", "city", "at"], ["LONG", "STRING", "TIMESTAMP"], as_rows(columns(ROWS), SELECT)))
+        return broker_response(
+            ResultTable(["n", "city", "at"], ["LONG", "STRING", "TIMESTAMP"], as_rows(columns(ROWS), SELECT))
+        )
 
 
 @pytest.fixture
@@ -67,7 +75,9 @@ def test_a_large_answer_comes_whole_in_pieces(web: Web, method: str, path: str, 
     assert said["resultTable"]["dataSchema"]["columnNames"] == ["n", "city", "at"]
 
 
-def test_whoever_does_not_read_an_answer_is_cut_off_and_holds_no_slot(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_does_not_read_an_answer_is_cut_off_and_holds_no_slot(
+    web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(handler, "STALLED_S", 0.3)
     slots = QuerySlots(10, 1, patience_s=0.0)
     monkeypatch.setattr(wiring, "query_slots", lambda: slots)
@@ -79,7 +89,9 @@ def test_whoever_does_not_read_an_answer_is_cut_off_and_holds_no_slot(web: Web, 
 
 def test_an_answer_costs_the_memory_of_a_few_of_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("segments.dataplane.query.rows.PIECE", 1000)  # what is traced is slow
-    answer = broker_response(ResultTable(["n", "city", "at"], ["LONG", "STRING", "TIMESTAMP"], as_rows(columns(20_000), SELECT)))
+    answer = broker_response(
+        ResultTable(["n", "city", "at"], ["LONG", "STRING", "TIMESTAMP"], as_rows(columns(20_000), SELECT))
+    )
     rows = answer["resultTable"]["rows"]
     sizes, peaks = [], []
     tracemalloc.start()

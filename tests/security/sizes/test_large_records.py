@@ -1,4 +1,6 @@
-"""Who may change one table can not fill the audit record, or the memory of whoever opens it, with configs that are large."""
+"""Who may change one table can not fill the audit record, or the memory of whoever opens it, with configs that are
+large.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,17 @@ def test_what_is_recorded_of_one_change_is_bounded_and_says_so(cluster: ApiClust
 
 
 def test_short_values_of_a_long_record_stay(db: None) -> None:
-    event = audit.record(Actor("ann"), "x", before={"a": "x" * 300_000}, after={"a": "y" * 300_000}, entry="e-1", diff=[{"path": "a"}])
+    event = audit.record(
+        Actor("ann"), "x", before={"a": "x" * 300_000}, after={"a": "y" * 300_000}, entry="e-1", diff=[{"path": "a"}]
+    )
     assert event.detail["entry"] == "e-1"
     assert event.detail["diff"] == [{"path": "a"}]
     assert event.detail["before"].startswith("(left out")
 
 
-def test_a_page_of_the_record_ends_early_where_events_are_long(cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_of_the_record_ends_early_where_events_are_long(
+    cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(additions, "_MOST_CHARACTERS", 25_000)
     for number in range(12):
         audit.record(Actor("ann"), "long", text="x" * 10_000, number=number)

@@ -1,4 +1,6 @@
-"""Hundreds of connections that send a byte now and then stop nobody: on the web port and on a server's, with real sockets."""
+"""Hundreds of connections that send a byte now and then stop nobody: on the web port and on a server's, with real
+sockets.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def still_open(connections: list[socket.socket]) -> int:
     return sum(map(is_open, connections))
 
 
-@pytest.mark.parametrize("first", [b"", b"G", b"GET / HTTP/1.1\r\nX: "], ids=["silent", "a byte", "a head that does not end"])
+@pytest.mark.parametrize(
+    "first", [b"", b"G", b"GET / HTTP/1.1\r\nX: "], ids=["silent", "a byte", "a head that does not end"]
+)
 def test_who_waits_longest_is_closed_and_who_asks_is_answered(port: int, first: bytes) -> None:
     with ExitStack() as stack:
         slow = opened(port, stack, first)

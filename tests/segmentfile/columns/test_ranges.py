@@ -17,7 +17,18 @@ VALUES = {
     "t": [["x" * SOURCE.randrange(9) for _ in range(SOURCE.randrange(1, 4))] for _ in range(ROWS)],
 }  # fmt: skip
 SCHEMA = schema_of(("n", "LONG"), ("up", "INT"), ("s", "STRING"), ("m", "INT[]"), ("t", "STRING[]"))
-RANGES = [(0, 0), (0, 1), (7, 8), (8, 17), (1023, 1025), (0, ROWS), (ROWS - 1, ROWS), (ROWS, ROWS + 5), (4096, None), (2000, 4100)]
+RANGES = [
+    (0, 0),
+    (0, 1),
+    (7, 8),
+    (8, 17),
+    (1023, 1025),
+    (0, ROWS),
+    (ROWS - 1, ROWS),
+    (ROWS, ROWS + 5),
+    (4096, None),
+    (2000, 4100),
+]
 
 
 @pytest.mark.parametrize("codec", [None, "PASS_THROUGH", "LZ4", "ZSTANDARD"])
@@ -26,7 +37,10 @@ def test_a_range_is_a_slice_of_the_whole(tmp_path, codec):
     build(VALUES, SCHEMA, config_of(fields=fields), tmp_path)
     reader = SegmentReader(tmp_path / "t_0")
     for start, stop in RANGES:
-        assert reader.table(list(VALUES), start, stop).to_pydict() == {n: v[start:stop] for n, v in VALUES.items()}, (start, stop)
+        assert reader.table(list(VALUES), start, stop).to_pydict() == {n: v[start:stop] for n, v in VALUES.items()}, (
+            start,
+            stop,
+        )
 
 
 def test_a_range_of_every_type_of_pinots_own_segment():

@@ -23,32 +23,66 @@ def _stored(kind, values, **spec):
 @pytest.mark.parametrize(
     ("kind", "values", "expected"),
     [
-        ("INT", ["12", " 12 ", "+5"], [12, 12, 5]), ("INT", [12.9, -12.9], [12, -12]), ("INT", [True, False], [1, 0]),
-        ("INT", [3_000_000_000], [-1_294_967_296]), ("INT", [1e40], [2**31 - 1]), ("INT", [Decimal("7.9")], [7]),
-        ("INT", pa.array([date(2022, 1, 8)]), [19_000]), ("LONG", ["-9223372036854775808"], [-(2**63)]), ("LONG", [1e300], [2**63 - 1]),
-        ("FLOAT", ["1e40", "1.5"], [INF, 1.5]), ("DOUBLE", ["Infinity", "1d", " 2.5"], [INF, 1.0, 2.5]), ("DOUBLE", [-0.0], [0.0]),
-        ("BOOLEAN", ["true", "TRUE", "1", "yes"], [1, 1, 1, 0]), ("BOOLEAN", [2, 0], [1, 0]), ("BOOLEAN", [True, False], [1, 0]),
-        ("TIMESTAMP", ["2023-01-01 00:00:00", "2023-01-01T00:00:00Z", "2023-01-01", "1672531200000"], [1_672_531_200_000] * 4),
+        ("INT", ["12", " 12 ", "+5"], [12, 12, 5]),
+        ("INT", [12.9, -12.9], [12, -12]),
+        ("INT", [True, False], [1, 0]),
+        ("INT", [3_000_000_000], [-1_294_967_296]),
+        ("INT", [1e40], [2**31 - 1]),
+        ("INT", [Decimal("7.9")], [7]),
+        ("INT", pa.array([date(2022, 1, 8)]), [19_000]),
+        ("LONG", ["-9223372036854775808"], [-(2**63)]),
+        ("LONG", [1e300], [2**63 - 1]),
+        ("FLOAT", ["1e40", "1.5"], [INF, 1.5]),
+        ("DOUBLE", ["Infinity", "1d", " 2.5"], [INF, 1.0, 2.5]),
+        ("DOUBLE", [-0.0], [0.0]),
+        ("BOOLEAN", ["true", "TRUE", "1", "yes"], [1, 1, 1, 0]),
+        ("BOOLEAN", [2, 0], [1, 0]),
+        ("BOOLEAN", [True, False], [1, 0]),
+        (
+            "TIMESTAMP",
+            ["2023-01-01 00:00:00", "2023-01-01T00:00:00Z", "2023-01-01", "1672531200000"],
+            [1_672_531_200_000] * 4,
+        ),
         ("TIMESTAMP", ["2023-01-01 00:00:00", "2023-01-02 00:00:00.5"], [1_672_531_200_000, 1_672_617_600_500]),
         ("TIMESTAMP", ["2023-01-01T02:00:00+02:00"], [1_672_531_200_000]),
         ("TIMESTAMP", [datetime(2023, 1, 1, tzinfo=UTC)], [1_672_531_200_000]),
-        ("TIMESTAMP", pa.array([date(2023, 1, 1)]), [1_672_531_200_000]), ("LONG", [datetime(2023, 1, 1)], [1_672_531_200_000]),
-        ("STRING", [datetime(2023, 1, 1, 5)], ["2023-01-01 05:00:00.0"]), ("STRING", [date(2023, 1, 1)], ["2023-01-01"]),
-        ("DOUBLE", [Decimal("1.5")], [1.5]), ("BOOLEAN", [Decimal("0.5")], [1]), ("BIG_DECIMAL", [5, 100], ["5", "100"]),
-        ("BIG_DECIMAL", [1.5], ["1.5"]), ("BIG_DECIMAL", [True], ["1"]), ("UUID", [bytes(16)], [bytes(16)]), ("BYTES", [[b"a"]], [b"a"]),
-        ("STRING", [5, 7], ["5", "7"]), ("STRING", [True, False], ["true", "false"]), ("STRING", [["a"], ["b"]], ["a", "b"]),
-        ("STRING", [{"a": 1}], ["1"]), ("STRING", ["x" * 600, "a\0b", ""], ["x" * 512, "a", ""]),
+        ("TIMESTAMP", pa.array([date(2023, 1, 1)]), [1_672_531_200_000]),
+        ("LONG", [datetime(2023, 1, 1)], [1_672_531_200_000]),
+        ("STRING", [datetime(2023, 1, 1, 5)], ["2023-01-01 05:00:00.0"]),
+        ("STRING", [date(2023, 1, 1)], ["2023-01-01"]),
+        ("DOUBLE", [Decimal("1.5")], [1.5]),
+        ("BOOLEAN", [Decimal("0.5")], [1]),
+        ("BIG_DECIMAL", [5, 100], ["5", "100"]),
+        ("BIG_DECIMAL", [1.5], ["1.5"]),
+        ("BIG_DECIMAL", [True], ["1"]),
+        ("UUID", [bytes(16)], [bytes(16)]),
+        ("BYTES", [[b"a"]], [b"a"]),
+        ("STRING", [5, 7], ["5", "7"]),
+        ("STRING", [True, False], ["true", "false"]),
+        ("STRING", [["a"], ["b"]], ["a", "b"]),
+        ("STRING", [{"a": 1}], ["1"]),
+        ("STRING", ["x" * 600, "a\0b", ""], ["x" * 512, "a", ""]),
         ("STRING", [1.5, 1e10], ["1.5", "1.0E10"]),
-        ("STRING", ["é" * 600], ["é" * 512]), ("STRING", [b"\x00\xff"], ["00ff"]),
+        ("STRING", ["é" * 600], ["é" * 512]),
+        ("STRING", [b"\x00\xff"], ["00ff"]),
         ("JSON", ['{"a": 1}', '{"b":1, "a":2}', "not json", "1.50"], ['{"a":1}', '{"b":1,"a":2}', '"not json"', "1.5"]),
-        ("JSON", [{"b": 1, "a": [True, None]}], ['{"a":[true,null],"b":1}']), ("JSON", [f'"{"x" * 600}"'], [f'"{"x" * 600}"']),
-        ("BYTES", ["00ff", "ABCD"], [b"\0\xff", b"\xab\xcd"]), ("BYTES", ["00" * 600], [bytes(600)]),
-        ("UUID", ["00000000-0000-0000-0000-0000000000FF", "000000000000000000000000000000ff"], [bytes(15) + b"\xff"] * 2),
+        ("JSON", [{"b": 1, "a": [True, None]}], ['{"a":[true,null],"b":1}']),
+        ("JSON", [f'"{"x" * 600}"'], [f'"{"x" * 600}"']),
+        ("BYTES", ["00ff", "ABCD"], [b"\0\xff", b"\xab\xcd"]),
+        ("BYTES", ["00" * 600], [bytes(600)]),
+        (
+            "UUID",
+            ["00000000-0000-0000-0000-0000000000FF", "000000000000000000000000000000ff"],
+            [bytes(15) + b"\xff"] * 2,
+        ),
         ("BIG_DECIMAL", ["123.4500", "1E+2"], ["123.45", "100"]),
-        ("INT[]", [5, 6], [[5], [6]]), ("STRING[]", [["b", "a", "b"]], [["b", "a", "b"]]), ("DOUBLE[]", [[float("nan"), 1.0]], [[1.0]]),
-        ("INT[]", [[1, None, 2]], [[1, 2]]), ("INT[]", [["1", " 2"], ["3"]], [[1, 2], [3]]),
+        ("INT[]", [5, 6], [[5], [6]]),
+        ("STRING[]", [["b", "a", "b"]], [["b", "a", "b"]]),
+        ("DOUBLE[]", [[float("nan"), 1.0]], [[1.0]]),
+        ("INT[]", [[1, None, 2]], [[1, 2]]),
+        ("INT[]", [["1", " 2"], ["3"]], [[1, 2], [3]]),
     ],
-)  # fmt: skip
+)
 def test_values_convert(kind, values, expected):
     assert _stored(kind, values) == (expected, [False] * len(expected))
 
@@ -56,13 +90,25 @@ def test_values_convert(kind, values, expected):
 @pytest.mark.parametrize(
     ("kind", "values", "row"),
     [
-        ("INT", ["1", "1.9"], 1), ("INT", ["abc"], 0), ("INT", ["5", "3000000000"], 1), ("INT", ["0x1F"], 0), ("INT", ["1", "2", ""], 2),
-        ("LONG", ["1e3"], 0), ("DOUBLE", ["1", "two"], 1), ("TIMESTAMP", ["2023-01-01", "soon"], 1),
+        ("INT", ["1", "1.9"], 1),
+        ("INT", ["abc"], 0),
+        ("INT", ["5", "3000000000"], 1),
+        ("INT", ["0x1F"], 0),
+        ("INT", ["1", "2", ""], 2),
+        ("LONG", ["1e3"], 0),
+        ("DOUBLE", ["1", "two"], 1),
+        ("TIMESTAMP", ["2023-01-01", "soon"], 1),
         ("TIMESTAMP", pa.array([None, 5], pa.int32()), 1),
-        ("BYTES", ["00", "abc"], 1), ("BYTES", ["zz"], 0), ("UUID", ["x"], 0), ("BIG_DECIMAL", ["1", "x"], 1), ("BIG_DECIMAL", ["NaN"], 0),
-        ("STRING", [["a"], ["a", "b"]], 1), ("STRING", [{"a": 1, "b": 2}], 0), ("INT[]", [["1"], ["2", "x"]], 1),
+        ("BYTES", ["00", "abc"], 1),
+        ("BYTES", ["zz"], 0),
+        ("UUID", ["x"], 0),
+        ("BIG_DECIMAL", ["1", "x"], 1),
+        ("BIG_DECIMAL", ["NaN"], 0),
+        ("STRING", [["a"], ["a", "b"]], 1),
+        ("STRING", [{"a": 1, "b": 2}], 0),
+        ("INT[]", [["1"], ["2", "x"]], 1),
     ],
-)  # fmt: skip
+)
 def test_a_value_that_does_not_convert_is_named_with_column_and_row(kind, values, row):
     with pytest.raises(InvalidInput, match=rf"Column 'x', row {row}: value .* does not convert to "):
         _stored(kind, values)
@@ -92,7 +138,9 @@ def test_a_missing_column_is_all_default_and_a_given_default_wins():
     assert masks["b"].all()
 
 
-@pytest.mark.parametrize(("strategy", "expected"), [("SUBSTITUTE_DEFAULT_VALUE", "null"), ("NO_ACTION", "abcdef"), ("TRIM_LENGTH", "abc")])
+@pytest.mark.parametrize(
+    ("strategy", "expected"), [("SUBSTITUTE_DEFAULT_VALUE", "null"), ("NO_ACTION", "abcdef"), ("TRIM_LENGTH", "abc")]
+)
 def test_texts_beyond_the_maximum_length(strategy, expected):
     assert _stored("STRING", ["abcdef"], maxLength=3, maxLengthExceedStrategy=strategy)[0] == [expected]
 
@@ -121,7 +169,12 @@ def _times(tmp_path, kind, fmt, values, **options):
     [
         ("LONG", "1:MILLISECONDS:EPOCH", [CREATED, CREATED + 5], (CREATED, CREATED + 5, "MILLISECONDS")),
         ("TIMESTAMP", "TIMESTAMP", [CREATED], (CREATED, CREATED, "MILLISECONDS")),
-        ("STRING", "1:DAYS:SIMPLE_DATE_FORMAT:yyyy-MM-dd", ["2023-11-20", "2023-11-14"], (1699920000000, 1700438400000, "MILLISECONDS")),
+        (
+            "STRING",
+            "1:DAYS:SIMPLE_DATE_FORMAT:yyyy-MM-dd",
+            ["2023-11-20", "2023-11-14"],
+            (1699920000000, 1700438400000, "MILLISECONDS"),
+        ),
         ("INT", "1:HOURS:EPOCH", [472_222], (472_222, 472_222, "HOURS")),
         ("LONG", "EPOCH|SECONDS|1", [1_700_000_000], (1_700_000_000, 1_700_000_000, "SECONDS")),
         ("INT", "SIMPLE_DATE_FORMAT|yyyyMMdd", [20231114], (1699920000000, 1699920000000, "MILLISECONDS")),

@@ -47,7 +47,11 @@ def resume(world: RealtimeWorld, start: StartFrom | None = None) -> Any:
 def test_a_resume_asks_where_to_begin_in_another_topic(tmp_path: Path) -> None:
     world = paused(tmp_path)
     change(world, **OTHER)
-    for ask in (lambda: resume(world), lambda: resume(world, StartFrom()), lambda: plan_resume(world.ctx, TABLE, StartFrom())):
+    for ask in (
+        lambda: resume(world),
+        lambda: resume(world, StartFrom()),
+        lambda: plan_resume(world.ctx, TABLE, StartFrom()),
+    ):
         with pytest.raises(StateConflict, match="stopped in memory topic 'a'"):
             ask()
     assert (world.pause.paused, world.consuming) == (True, [])

@@ -69,9 +69,12 @@ def test_a_whole_commit(world: RealtimeWorld, talk: Spoken) -> None:
     assert world.ideal.maps[following] == {instance(i): "CONSUMING" for i in (1, 2, 3)}
     assert parse_llc_name(following).sequence == 1
     assert world.fields(following) == {
-        "segment.creation.time": str(world.now), "segment.flush.threshold.size": "1000", "segment.realtime.numReplicas": "3",
-        "segment.realtime.startOffset": "40", "segment.realtime.status": "IN_PROGRESS",
-    }  # fmt: skip
+        "segment.creation.time": str(world.now),
+        "segment.flush.threshold.size": "1000",
+        "segment.realtime.numReplicas": "3",
+        "segment.realtime.startOffset": "40",
+        "segment.realtime.status": "IN_PROGRESS",
+    }
     assert machine(world, talk.segment) is None
     assert talk.consumed(1, 40) == ("KEEP", "40")
     assert talk.consumed(3, 50) == ("DISCARD", None)
@@ -92,7 +95,8 @@ def test_any_process_answers_any_message(world: RealtimeWorld, talk: Spoken) -> 
 
 
 @pytest.mark.parametrize(
-    "pause", ['{"paused":true}', '{"paused":false,"pausedPartitions":[0]}', '{"paused":false,"indexOfInactiveTopics":[0]}']
+    "pause",
+    ['{"paused":true}', '{"paused":false,"pausedPartitions":[0]}', '{"paused":false,"indexOfInactiveTopics":[0]}'],
 )
 def test_nothing_new_consumes_where_consumption_is_paused(world: RealtimeWorld, talk: Spoken, pause: str) -> None:
     world.change_ideal(pauseState=pause)
@@ -151,11 +155,16 @@ def test_a_repeated_commit_end_succeeds_and_changes_nothing(world: RealtimeWorld
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"name": "t__0__7__20231114T2213Z"}, {"name": "other__0__0__20231114T2213Z"}, {"table": "other"}, {"crc": NO_CRC},
+        {"name": "t__0__7__20231114T2213Z"},
+        {"name": "other__0__0__20231114T2213Z"},
+        {"table": "other"},
+        {"crc": NO_CRC},
         {"realtime_end_offset": "41"},
     ],
-)  # fmt: skip
-def test_files_of_something_else_are_refused_without_harm(world: RealtimeWorld, talk: Spoken, wrong: dict[str, object]) -> None:
+)
+def test_files_of_something_else_are_refused_without_harm(
+    world: RealtimeWorld, talk: Spoken, wrong: dict[str, object]
+) -> None:
     talk.uploading()
     before = stored(world)
     assert talk.end(1, 40, info=replace(built(talk.segment), **wrong)) == "FAILED"  # type: ignore[arg-type]
@@ -164,7 +173,9 @@ def test_files_of_something_else_are_refused_without_harm(world: RealtimeWorld, 
 
 
 @pytest.mark.parametrize(("server", "offset"), [(2, 40), (1, 41), (1, 39)])
-def test_a_stray_commit_end_is_refused_without_harm(world: RealtimeWorld, talk: Spoken, server: int, offset: int) -> None:
+def test_a_stray_commit_end_is_refused_without_harm(
+    world: RealtimeWorld, talk: Spoken, server: int, offset: int
+) -> None:
     talk.uploading()
     before = (stored(world), machine(world, talk.segment))
     assert talk.end(server, offset) == "FAILED"
@@ -174,7 +185,11 @@ def test_a_stray_commit_end_is_refused_without_harm(world: RealtimeWorld, talk: 
 
 def test_a_replica_that_stops_leaves_the_ideal_state(world: RealtimeWorld, talk: Spoken) -> None:
     assert talk.say(Kind.STOPPED, 3, 30, reason="IAmLazy").status is Status.PROCESSED
-    assert world.ideal.maps[talk.segment] == {instance(1): "CONSUMING", instance(2): "CONSUMING", instance(3): "OFFLINE"}
+    assert world.ideal.maps[talk.segment] == {
+        instance(1): "CONSUMING",
+        instance(2): "CONSUMING",
+        instance(3): "OFFLINE",
+    }
     assert talk.say(Kind.STOPPED, 3, 30, reason="IAmLazy").status is Status.PROCESSED
     assert talk.consumed(1, 20)[0] == "HOLD"
     assert talk.consumed(2, 20)[0] == "COMMIT"
@@ -306,11 +321,26 @@ def test_a_refused_commit_moves_no_file(world: RealtimeWorld, talk: Spoken) -> N
 
 @pytest.mark.parametrize(
     "location",
-    ["file:///etc/passwd", "s3://elsewhere/x", "{store}/t/other", "{store}/u/{name}", "{store}/t/{name}/../other", "", "http://elsewhere/x",
-     "http://169.254.169.254/latest", "http://127.0.0.1:9000/segments/u/{name}", "http://127.0.0.1:9000/segments/t/other", "/etc/passwd",
-     "http://127.0.0.1:9000/segments/t/{name}?x", "{store}evil/t/{name}", "http://127.0.0.1:9000@elsewhere/segments/t/{name}"],
-)  # fmt: skip
-def test_a_location_that_is_not_the_segments_own_is_refused_and_changes_nothing(world: RealtimeWorld, talk: Spoken, location: str) -> None:
+    [
+        "file:///etc/passwd",
+        "s3://elsewhere/x",
+        "{store}/t/other",
+        "{store}/u/{name}",
+        "{store}/t/{name}/../other",
+        "",
+        "http://elsewhere/x",
+        "http://169.254.169.254/latest",
+        "http://127.0.0.1:9000/segments/u/{name}",
+        "http://127.0.0.1:9000/segments/t/other",
+        "/etc/passwd",
+        "http://127.0.0.1:9000/segments/t/{name}?x",
+        "{store}evil/t/{name}",
+        "http://127.0.0.1:9000@elsewhere/segments/t/{name}",
+    ],
+)
+def test_a_location_that_is_not_the_segments_own_is_refused_and_changes_nothing(
+    world: RealtimeWorld, talk: Spoken, location: str
+) -> None:
     """Servers fetch what is on record: whoever may speak the protocol would have them call any address."""
     talk.uploading()
     before = stored(world)
@@ -322,12 +352,17 @@ def test_a_location_that_is_not_the_segments_own_is_refused_and_changes_nothing(
 def test_a_location_without_a_file_fails_without_harm(world: RealtimeWorld, talk: Spoken) -> None:
     talk.uploading()
     before = stored(world)
-    for location in (f"{world.ctx.deep_store.url}/t/{talk.segment}.tmp.gone", f"http://127.0.0.1:9000/segments/t/{talk.segment}"):
+    for location in (
+        f"{world.ctx.deep_store.url}/t/{talk.segment}.tmp.gone",
+        f"http://127.0.0.1:9000/segments/t/{talk.segment}",
+    ):
         assert talk.end(1, 40, location=location) == "FAILED"
     assert stored(world) == before
 
 
-def test_a_commit_whose_process_died_before_the_last_rename_is_finished_by_the_next_question(world: RealtimeWorld, talk: Spoken) -> None:
+def test_a_commit_whose_process_died_before_the_last_rename_is_finished_by_the_next_question(
+    world: RealtimeWorld, talk: Spoken
+) -> None:
     talk.committed(location=uploaded(world, talk))
     path = world.ctx.deep_store.segment_path("t", talk.segment)
     for ask in (lambda: talk.consumed(2, 40), lambda: remove_left_uploads(world.ctx, TABLE)):
@@ -363,7 +398,9 @@ def test_the_row_limit_follows_the_size_of_committed_segments(tmp_path: Path) ->
     segment = world.segments(0)[0]
     assert world.fields(segment)["segment.flush.threshold.size"] == "100000"
     talk = Spoken(world.ctx, segment).uploading(1, 100_000)
-    told = talk.say(Kind.COMMIT_END, 1, 100_000, location="peer:///x", size_bytes=10 << 20, rows=100_000, info=built(segment, 10))
+    told = talk.say(
+        Kind.COMMIT_END, 1, 100_000, location="peer:///x", size_bytes=10 << 20, rows=100_000, info=built(segment, 10)
+    )
     assert told.status is Status.COMMIT_SUCCESS
     record = world.memory.get(paths.segment(TABLE.typed, segment))
     assert record is not None

@@ -246,7 +246,11 @@ def test_a_plan_tells_what_is_skipped_and_what_is_repeated_and_writes_nothing(tm
 def test_one_topic_pauses_alone_and_stays_so_over_a_table_pause(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, topics=2, partitions=1)
     answer = consumption.pause_topics(world.ctx, TABLE, [1], actor=ANN)
-    assert (answer["paused"], answer["indexOfInactiveTopics"], answer["timeInMillis"]) == (False, [1], "2023-11-14 22:13:20.0")
+    assert (answer["paused"], answer["indexOfInactiveTopics"], answer["timeInMillis"]) == (
+        False,
+        [1],
+        "2023-11-14 22:13:20.0",
+    )
     [message] = world.messages()
     assert [parse_llc_name(s).partition for s in message.simple["segmentNames"].split(",")] == [10000]
     assert "isTablePaused" not in world.ideal.simple

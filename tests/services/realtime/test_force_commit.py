@@ -121,7 +121,9 @@ def test_a_commit_that_takes_longer_than_an_hour_is_still_asked_for(tmp_path: Pa
     assert asked(world) == [segment]
 
 
-def test_a_job_rests_while_its_table_is_disabled_and_goes_on_afterwards(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_job_rests_while_its_table_is_disabled_and_goes_on_afterwards(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     commit(world)
     asked(world)
@@ -190,7 +192,9 @@ def test_a_job_that_a_real_pinot_wrote_is_understood() -> None:
 
 
 def test_a_job_survives_its_record() -> None:
-    job = ForceCommitJob("j", "t_REALTIME", 5, ("a", "b"), ("b",), BatchSettings(1, 2, 3), sent=1, sent_ms=7, late=("b",))
+    job = ForceCommitJob(
+        "j", "t_REALTIME", 5, ("a", "b"), ("b",), BatchSettings(1, 2, 3), sent=1, sent_ms=7, late=("b",)
+    )
     assert job_of(job.to_fields()) == job
 
 

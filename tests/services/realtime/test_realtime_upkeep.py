@@ -132,7 +132,9 @@ def test_full_disks_pause_the_table_and_room_lets_it_go_on_in_the_same_run(tmp_p
     assert len(world.consuming) == 1
 
 
-@pytest.mark.parametrize("key", ["controller.disk.utilization.threshold", "pinotadmin.disk.utilization.resume.threshold"])
+@pytest.mark.parametrize(
+    "key", ["controller.disk.utilization.threshold", "pinotadmin.disk.utilization.resume.threshold"]
+)
 def test_a_threshold_that_is_set_counts_though_much_of_a_large_disk_is_free(tmp_path: Path, key: str) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
     large = {"totalSpaceBytes": 10**15, "usedSpaceBytes": 98 * 10**13}
@@ -164,7 +166,9 @@ def test_what_a_person_says_while_disks_are_asked_holds(tmp_path: Path, used: in
     if used == 90:
         run(world.ctx, TABLE)
         servers.answers["diskUtilization"] = {"totalSpaceBytes": 100, "usedSpaceBytes": used}
-    store = FaultyStore(world.memory, Plan(before={1: lambda: consumption.pause_table(world.ctx, TABLE, comment="mine", actor=ANN)}))
+    store = FaultyStore(
+        world.memory, Plan(before={1: lambda: consumption.pause_table(world.ctx, TABLE, comment="mine", actor=ANN)})
+    )
     run(world.over(store), TABLE)
     assert (world.pause.paused, world.pause.reason_code, world.pause.comment) == (True, "ADMINISTRATIVE", "mine")
 

@@ -145,7 +145,15 @@ def test_half_a_commit_is_finished_when_it_is_old_and_left_alone_before(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("text", "age_ms"), [("600000", 600_000), (None, 300_000), ("not_a_number", 300_000), ("0", 300_000), ("-100", 300_000), ("1000", 1000)]
+    ("text", "age_ms"),
+    [
+        ("600000", 600_000),
+        (None, 300_000),
+        ("not_a_number", 300_000),
+        ("0", 300_000),
+        ("-100", 300_000),
+        ("1000", 1000),
+    ],
 )
 def test_what_counts_as_old_is_a_cluster_setting(tmp_path: Path, text: str | None, age_ms: int) -> None:
     world = RealtimeWorld(tmp_path, partitions=1)
@@ -273,7 +281,9 @@ def test_a_disabled_table_is_left_alone(tmp_path: Path) -> None:
 
 def test_the_pass_looks_at_realtime_tables_only_and_is_known_by_pinots_name(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path)
-    assert run_pass(world.ctx, "RealtimeSegmentValidationManager", None, SYSTEM) == ["t_REALTIME consumes as it should."]
+    assert run_pass(world.ctx, "RealtimeSegmentValidationManager", None, SYSTEM) == [
+        "t_REALTIME consumes as it should."
+    ]
     assert [r.table_name for r in PassRun.objects.all()] == ["t_REALTIME"]
 
 
@@ -316,7 +326,11 @@ def test_a_reload_tells_the_servers_that_hold_files(tmp_path: Path) -> None:
     job = reload_segments(world.ctx, TABLE, segments=[segment], force_download=True, actor=ANN)
     assert job["numMessagesSent"] == "2"
     [message] = world.messages()
-    assert (message.subtype, message.lists["segmentNames"], message.simple["forceDownload"]) == (messages.RELOAD_SEGMENT, [segment], "true")
+    assert (message.subtype, message.lists["segmentNames"], message.simple["forceDownload"]) == (
+        messages.RELOAD_SEGMENT,
+        [segment],
+        "true",
+    )
 
 
 def test_segments_are_deleted_from_a_sequence_on_and_read_again(tmp_path: Path) -> None:

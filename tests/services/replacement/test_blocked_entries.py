@@ -1,4 +1,6 @@
-"""An entry that its checks refused keeps the documented period, though its client stops its heartbeats (B5 and B11 together)."""
+"""An entry that its checks refused keeps the documented period, though its client stops its heartbeats (B5 and B11
+together).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def test_people_get_the_period_to_decide(tmp_path: Path, is_refused: bool, state
         node = world.memory.get(paths.table_config(TABLE.typed))
         assert node is not None
         assert node.record is not None
-        checks = '{"customConfigs": {"' + CHECKS + '": "{\\"checks\\": [{\\"kind\\": \\"rowCount\\", \\"min\\": 99}]}"}}'
+        checks = (
+            '{"customConfigs": {"' + CHECKS + '": "{\\"checks\\": [{\\"kind\\": \\"rowCount\\", \\"min\\": 99}]}"}}'
+        )
         world.memory.replace(paths.table_config(TABLE.typed), node.record.with_simple(metadata=checks), node.version)
         with pytest.raises(snapshot_checks.ChecksFailed):
             end_replace(world.ctx, TABLE, "open", actor=ANN)

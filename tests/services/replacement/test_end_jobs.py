@@ -43,7 +43,13 @@ def test_a_job_waits_for_replicas_tells_how_many_and_switches_when_they_are_onli
     status = job_status(world.ctx, job.id).to_json()
     assert (status["state"], status["replicasOnline"], status["replicasWanted"]) == ("RUNNING", 0, 1)
     assert status["missing"] == [
-        {"segment": "b", "instance": "Server_a_1", "state": "OFFLINE", "why": "the server has not loaded it yet", "is_waited_for": True}
+        {
+            "segment": "b",
+            "instance": "Server_a_1",
+            "state": "OFFLINE",
+            "why": "the server has not loaded it yet",
+            "is_waited_for": True,
+        }
     ]
     assert world.visible == ["a"]
     world.serve()
@@ -84,7 +90,8 @@ def test_a_job_whose_segment_can_not_be_loaded_fails_with_the_servers_reason(wor
     world.serve()
     world.breaks("b")
     world.memory.create(
-        paths.participant("Server_a_1"), ZNRecord("Server_a_1", {"HELIX_HOST": "h", "HELIX_PORT": "1", "HELIX_ENABLED": "true"})
+        paths.participant("Server_a_1"),
+        ZNRecord("Server_a_1", {"HELIX_HOST": "h", "HELIX_PORT": "1", "HELIX_ENABLED": "true"}),
     )
     status = job_status(world.ctx, job.id, lambda url, table: {"b": "its CRC is wrong"})
     assert status.to_json()["missing"][0]["why"] == "the server could not load it: its CRC is wrong"
@@ -108,7 +115,9 @@ def test_a_job_gives_up_after_its_time_and_says_what_is_missing(world: World) ->
     assert "not online after 3600 s" in failed.message
 
 
-def test_failed_checks_of_the_new_data_fail_the_job_and_an_override_passes_over_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_checks_of_the_new_data_fail_the_job_and_an_override_passes_over_them(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: Any, override: str, **__: Any) -> dict[str, str]:
         if not override:
             raise PreconditionFailed("The new snapshot has half of the rows.")
@@ -165,7 +174,11 @@ def test_a_job_that_is_cancelled_right_before_its_switch_does_not_switch(world: 
     racing = FaultyStore(world.memory, Plan(before={switch: lambda: cancel_job(world.ctx, job.id, ANN)}))
     advance(world.with_store(racing), job.id)
     assert len(racing.writes) > lock
-    assert (world.state("open"), world.visible, find_job(world.ctx, job.id).state) == ("IN_PROGRESS", ["a"], JobState.CANCELLED)
+    assert (world.state("open"), world.visible, find_job(world.ctx, job.id).state) == (
+        "IN_PROGRESS",
+        ["a"],
+        JobState.CANCELLED,
+    )
 
 
 def test_a_cancel_right_after_the_switch_says_so(world: World) -> None:

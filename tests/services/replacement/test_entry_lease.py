@@ -66,7 +66,11 @@ def test_a_heartbeat_says_until_when_and_leaves_pinots_timestamp_alone(world: Wo
     after = entry(world)
     assert (state.is_leased, state.last_sign_ms, state.given_up_at_ms) == (True, world.now, world.now + 60_000)
     assert state.heartbeat_every_s == 10.0
-    assert (after.timestamp_ms, after.state, after.segments_to) == (before.timestamp_ms, before.state, before.segments_to)
+    assert (after.timestamp_ms, after.state, after.segments_to) == (
+        before.timestamp_ms,
+        before.state,
+        before.segments_to,
+    )
     assert after.notes[HEARTBEAT] == str(world.now)
 
 

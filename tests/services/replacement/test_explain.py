@@ -62,7 +62,11 @@ def test_a_server_that_is_down_is_named(world: World) -> None:
     world.upload("b", "c")
     world.memory.delete(paths.live_instance("Server_a_1"))
     told = explain_entry(world.ctx, TABLE, "e1")
-    assert (told.gaps[0].instance, told.gaps[0].why, told.gaps[0].is_waited_for) == ("Server_a_1", "the server is not running", False)
+    assert (told.gaps[0].instance, told.gaps[0].why, told.gaps[0].is_waited_for) == (
+        "Server_a_1",
+        "the server is not running",
+        False,
+    )
     assert "Start the servers." in told.end.remedies
 
 
@@ -152,7 +156,11 @@ def test_a_reverted_entry_says_who_took_it_back_and_what_is_still_to_go(world: W
 
 def test_the_document_is_plain_json_and_an_unknown_entry_is_named(world: World) -> None:
     body = json.loads(json.dumps(explain_entry(completed(world).ctx, TABLE, "e1").to_json()))
-    assert (body["segmentsTo"], body["revert"]["possible"], body["end"]["possible"]) == ({"count": 2, "names": ["b", "c"]}, True, False)
+    assert (body["segmentsTo"], body["revert"]["possible"], body["end"]["possible"]) == (
+        {"count": 2, "names": ["b", "c"]},
+        True,
+        False,
+    )
     with pytest.raises(NotFound, match="nope"):
         explain_entry(world.ctx, TABLE, "nope")
 

@@ -1,4 +1,6 @@
-"""Start, end and revert as use cases: one transaction each, acknowledged, then deletion; and what a refusal leaves behind."""
+"""Start, end and revert as use cases: one transaction each, acknowledged, then deletion; and what a refusal leaves
+behind.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,11 @@ def test_every_step_and_every_refusal_is_audited_with_actor_and_reason(world: Wo
     with pytest.raises(NotFound):
         end_replace(world.ctx, TABLE, "nope", actor=ANN)
     events = list(AuditEvent.objects.order_by("id").values_list("action", "outcome", "actor", "reason", "target"))
-    assert [e[:2] for e in events] == [("startReplaceSegments", "done"), ("endReplaceSegments", "done"), ("endReplaceSegments", "refused")]
+    assert [e[:2] for e in events] == [
+        ("startReplaceSegments", "done"),
+        ("endReplaceSegments", "done"),
+        ("endReplaceSegments", "refused"),
+    ]
     assert {e[2:] for e in events} == {("ann", "because", "t_OFFLINE")}
 
 
@@ -153,7 +159,12 @@ def test_the_preview_tells_rows_before_and_after_and_changes_nothing(world: Worl
     entry = replace(world, ["a"], ["b", "c"])
     before = world.memory.get(paths.lineage(TABLE.typed))
     preview = preview_revert(world.ctx, TABLE, entry)
-    assert (preview.allowed, preview.before.rows, preview.after.rows, preview.deleted_segments) == (True, 20, 10, ["b", "c"])
+    assert (preview.allowed, preview.before.rows, preview.after.rows, preview.deleted_segments) == (
+        True,
+        20,
+        10,
+        ["b", "c"],
+    )
     assert world.memory.get(paths.lineage(TABLE.typed)) == before
 
 

@@ -1,6 +1,8 @@
-"""Where Pinot's protocol loses data, tells nothing or shows both sides, this one does not: B1 to B8 of the design, each as a test.
+"""Where Pinot's protocol loses data, tells nothing or shows both sides, this one does not: B1 to B8 of the design, each
+as a test.
 
-Leases (B5) are in ``test_entry_lease.py``, several steps back in ``test_rollback.py``, fenced uploads (B8) in ``test_uploads.py``.
+Leases (B5) are in ``test_entry_lease.py``, several steps back in ``test_rollback.py``, fenced uploads (B8) in
+``test_uploads.py``.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ def push(table: Controller, *segments: str) -> None:
     for segment in segments:
         assert table.now is not None
         table.now += 1000
-        assert table.act(pushed(segment, next(iter(table.visible), None), entry=f"to-{segment}", force=True))[-1] == "ok"
+        assert (
+            table.act(pushed(segment, next(iter(table.visible), None), entry=f"to-{segment}", force=True))[-1] == "ok"
+        )
 
 
 def acknowledge(table: Controller) -> None:
@@ -91,7 +95,9 @@ def test_b2_pinot_lets_two_snapshots_swap_until_both_are_hidden(table: Controlle
 
 
 @pytest.mark.parametrize("new", [["b,c"], ["b", "b"], ["a"], [""]])
-def test_b2_pinot_takes_names_with_commas_doubles_and_segments_that_replace_themselves(table: Controller, new: list[str]) -> None:
+def test_b2_pinot_takes_names_with_commas_doubles_and_segments_that_replace_themselves(
+    table: Controller, new: list[str]
+) -> None:
     table.upload("a")
     with pytest.raises(InvalidInput):
         table.start(["a"], new)
@@ -113,7 +119,9 @@ def test_b2_pinot_takes_names_with_commas_doubles_and_segments_that_replace_them
         (step("revert", "taken"), 409, "already"),
     ],
 )
-def test_b3_pinot_answers_500_where_cause_entry_and_remedy_are_known(table: Controller, call: tuple, status: int, said: str) -> None:
+def test_b3_pinot_answers_500_where_cause_entry_and_remedy_are_known(
+    table: Controller, call: tuple, status: int, said: str
+) -> None:
     before = [step("upload", "a"), *pushed("b", "a"), step("start", ["b"], ["late"], entry="open")]
     assert table.act([*before, step("start", [], ["x"], entry="taken"), step("revert", "taken")])[-1] == "ok"
     name, given = call
@@ -135,7 +143,9 @@ def test_b4_pinot_deletes_the_rollback_target_when_the_third_push_starts(table: 
     assert table.visible == {"p1"}
 
 
-@pytest.mark.parametrize(("kept", "left"), [(None, "p3 p4"), ("0", "p4"), ("1", "p3 p4"), ("2", "p2 p3 p4"), ("9", "p1 p2 p3 p4")])
+@pytest.mark.parametrize(
+    ("kept", "left"), [(None, "p3 p4"), ("0", "p4"), ("1", "p3 p4"), ("2", "p2 p3 p4"), ("9", "p1 p2 p3 p4")]
+)
 def test_b4_pinot_keeps_one_snapshot_however_many_the_table_needs(tmp_path: Path, kept: str | None, left: str) -> None:
     table = keeping(tmp_path, kept)
     push(table, "p1", "p2", "p3", "p4")
@@ -143,7 +153,9 @@ def test_b4_pinot_keeps_one_snapshot_however_many_the_table_needs(tmp_path: Path
 
 
 @pytest.mark.parametrize(("kept", "left"), [(None, "p3"), ("1", "p2 p3"), ("2", "p1 p2 p3")])
-def test_b4_snapshots_that_the_table_asks_for_outlive_the_retention_of_replaced_ones(tmp_path: Path, kept: str | None, left: str) -> None:
+def test_b4_snapshots_that_the_table_asks_for_outlive_the_retention_of_replaced_ones(
+    tmp_path: Path, kept: str | None, left: str
+) -> None:
     table = keeping(tmp_path, kept, replacedSegmentsRetentionPeriod="0s")
     for new, old in (("p1", None), ("p2", "p1"), ("p3", "p2")):
         table.act(pushed(new, old, entry=f"to-{new}"))
@@ -156,7 +168,11 @@ def test_b4_snapshots_that_the_table_asks_for_outlive_the_retention_of_replaced_
 
 
 def test_b4_a_setting_that_is_no_number_is_refused_with_the_table(table: Controller) -> None:
-    body = {"tableName": "t", "tableType": "OFFLINE", "metadata": {"customConfigs": {"pinotadmin.replacement.snapshotsKept": "many"}}}
+    body = {
+        "tableName": "t",
+        "tableType": "OFFLINE",
+        "metadata": {"customConfigs": {"pinotadmin.replacement.snapshotsKept": "many"}},
+    }
     table.store.create(paths.schema("t"), ZNRecord("t", {"schemaJSON": '{"schemaName": "t"}'}))
     with pytest.raises(InvalidInput, match=r"snapshotsKept.*from 0 to 100"):
         update_table(table.ctx, "t", body, actor=BOB)
@@ -201,7 +217,9 @@ def test_b6_pinot_answers_before_any_broker_switched(table: Controller, monkeypa
     table.store.create(paths.live_instance(BROKER), ZNRecord(BROKER))
     acknowledge(table)
     table.ctx = dataclasses.replace(table.ctx, limits=Limits(broker_ack_s=30.0))
-    monkeypatch.setattr("segments.services.core.audit.record", lambda *_, **__: None)  # another thread has no part in this transaction
+    monkeypatch.setattr(
+        "segments.services.core.audit.record", lambda *_, **__: None
+    )  # another thread has no part in this transaction
     ended = threading.Thread(target=lambda: table.end("e1"))
     ended.start()
     wait_until(lambda: table.visible == {"b"})
@@ -240,7 +258,9 @@ def test_b8_pinot_shows_what_a_narrower_end_dropped_beside_what_it_kept(table: C
     assert (table.visible, set(table.look().ideal.maps)) == ({"b"}, {"a", "b"})
 
 
-def test_b6_a_long_wait_looks_only_at_what_is_missing_and_at_all_of_it_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_b6_a_long_wait_looks_only_at_what_is_missing_and_at_all_of_it_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     table = Controller(MemoryStore(), tmp_path).create()
     table.act([step("start", [], ["b", "c", "d"], entry="e1"), step("upload", "b", "c", "d")])
     with_replicas(table, SERVER)

@@ -109,7 +109,9 @@ def test_doing_it_again_says_that_nothing_is_left_to_do_and_an_unknown_entry_is_
 def test_every_reverted_entry_has_its_audit_record(world: World) -> None:
     roll_back(world.ctx, TABLE, "e1", actor=ANN)
     events = AuditEvent.objects.filter(action="rollback", outcome="done")
-    assert {(e.detail["entry"], e.actor, e.reason) for e in events} == {(i, "ann", "because") for i in ("e1", "e2", "e3")}
+    assert {(e.detail["entry"], e.actor, e.reason) for e in events} == {
+        (i, "ann", "because") for i in ("e1", "e2", "e3")
+    }
 
 
 def test_nothing_is_deleted_before_brokers_serve_the_older_snapshot(world: World) -> None:
@@ -122,7 +124,9 @@ def test_nothing_is_deleted_before_brokers_serve_the_older_snapshot(world: World
 
 
 def test_an_end_right_before_the_write_is_seen(world: World) -> None:
-    """While the rollback is decided a fourth push switches: its entry is taken back too, never left on top of a reverted one."""
+    """While the rollback is decided a fourth push switches: its entry is taken back too, never left on top of a
+    reverted one.
+    """
     start_replace(world.ctx, TABLE, ["d", "e"], ["f"], actor=ANN, entry_id="e4")
     world.upload("f")
     racing = FaultyStore(world.memory, Plan(before={1: lambda: end_replace(world.ctx, TABLE, "e4", actor=ANN)}))
@@ -132,7 +136,9 @@ def test_an_end_right_before_the_write_is_seen(world: World) -> None:
 
 @pytest.mark.parametrize("fault", list(Fault))
 @pytest.mark.parametrize("jump_ms", [0, -DAY_MS, DAY_MS])
-def test_cut_anywhere_and_done_again_the_end_is_the_same_whatever_the_clock_does(tmp_path: Path, fault: Fault, jump_ms: int) -> None:
+def test_cut_anywhere_and_done_again_the_end_is_the_same_whatever_the_clock_does(
+    tmp_path: Path, fault: Fault, jump_ms: int
+) -> None:
     counting = FaultyStore((probe := chain(tmp_path / "probe")).memory)
     roll_back(probe.with_store(counting), TABLE, "e1", actor=ANN)
     for k in range(1, len(counting.writes) + 1):

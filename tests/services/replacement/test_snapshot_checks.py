@@ -1,4 +1,6 @@
-"""Write-audit-publish: checks on the hidden new side decide whether an end may switch (B11). Real segments, servers and queries."""
+"""Write-audit-publish: checks on the hidden new side decide whether an end may switch (B11). Real segments, servers and
+queries.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def require(ctx: Context, *checks: dict[str, Any], **more: Any) -> None:
     check_settings.write_check_document(ctx, T, {"checks": list(checks), **more}, actor=ANN)
 
 
-def open_entry(world: World, ctx: Context, name: str = "new", rows: int = 5, old: str = "old", value: str | None = None) -> str:
+def open_entry(
+    world: World, ctx: Context, name: str = "new", rows: int = 5, old: str = "old", value: str | None = None
+) -> str:
     """An entry whose new side is online and hidden."""
     entry = start_replace(ctx, T, [old], [name], actor=ANN)
     world.record(name, world.build(name, rows, value))
@@ -139,7 +143,9 @@ def test_a_warning_is_recorded_and_does_not_block(world: World, ctx: Context) ->
         ({"kind": "sql", "sql": "select v from t where n > 99", "expect": "= 'x'"}, False, "no row"),
     ],
 )
-def test_each_kind_reads_the_hidden_side_alone(world: World, ctx: Context, check: dict[str, Any], passes: bool, said: str) -> None:
+def test_each_kind_reads_the_hidden_side_alone(
+    world: World, ctx: Context, check: dict[str, Any], passes: bool, said: str
+) -> None:
     require(ctx, check)
     entry = open_entry(world, ctx, rows=5)
     (outcome,) = snapshot_checks.run_checks(ctx, T, entry, actor=ANN).outcomes
@@ -165,7 +171,9 @@ def test_a_check_that_takes_too_long_blocks(world: World, ctx: Context) -> None:
 
         def query(self, sql: str, options: Any = None, *, segments: Any = None) -> dict[str, Any]:
             assert options["timeoutMs"] == "100"
-            return {"exceptions": [{"errorCode": 400, "message": "BrokerTimeoutError:\nTable 't' was not read in time."}]}
+            return {
+                "exceptions": [{"errorCode": 400, "message": "BrokerTimeoutError:\nTable 't' was not read in time."}]
+            }
 
         def __enter__(self) -> Slow:
             return self
@@ -174,7 +182,9 @@ def test_a_check_that_takes_too_long_blocks(world: World, ctx: Context) -> None:
             return None
 
     slow = Context(**{**ctx.__dict__, "snapshots": lambda table: Slow()})
-    with pytest.raises(PreconditionFailed, match="could not be measured: BrokerTimeoutError: Table 't' was not read in time"):
+    with pytest.raises(
+        PreconditionFailed, match="could not be measured: BrokerTimeoutError: Table 't' was not read in time"
+    ):
         end_replace(slow, T, entry, actor=ANN)
     assert state(ctx, entry) == "IN_PROGRESS"
 
@@ -206,7 +216,9 @@ def test_an_upload_during_the_checks_makes_them_run_again(world: World, ctx: Con
         opened.append(table)
         if len(opened) == 1:
             node = world.store.get(paths.segment(TABLE, "new"))
-            world.store.replace(paths.segment(TABLE, "new"), node.record.with_simple(**{"segment.crc": "77"}), node.version)
+            world.store.replace(
+                paths.segment(TABLE, "new"), node.record.with_simple(**{"segment.crc": "77"}), node.version
+            )
         assert ctx.snapshots is not None
         return ctx.snapshots(table)
 
@@ -265,7 +277,9 @@ def test_a_preview_changes_nothing_and_never_replaces_the_result_of_a_switch(wor
     assert (kept.status, kept.preview) == ("overridden", False)
 
 
-def test_results_of_entries_that_are_gone_go_with_the_next_result_and_reverted_ones_can_not_be_checked(world: World, ctx: Context) -> None:
+def test_results_of_entries_that_are_gone_go_with_the_next_result_and_reverted_ones_can_not_be_checked(
+    world: World, ctx: Context
+) -> None:
     require(ctx, HALF)
     entry = open_entry(world, ctx, rows=9)
     world.store.create(paths.check_report(TABLE, "long-gone"), world.store.get(paths.lineage(TABLE)).record)
@@ -323,7 +337,9 @@ def test_the_document_is_read_back_as_written_and_other_settings_stay(world: Wor
         ({"kind": "sql", "sql": "drop table t", "expect": "= 0"}, "can not be run"),
     ],
 )
-def test_checks_that_do_not_fit_the_schema_are_refused_and_nothing_is_written(ctx: Context, check: dict[str, Any], cause: str) -> None:
+def test_checks_that_do_not_fit_the_schema_are_refused_and_nothing_is_written(
+    ctx: Context, check: dict[str, Any], cause: str
+) -> None:
     with pytest.raises(InvalidInput, match=cause):
         require(ctx, check)
     assert check_settings.read_check_document(ctx, T)["checks"] == []

@@ -40,7 +40,9 @@ class Columns:
             raise Unavailable(f"{url} is away.")
         missing = [s for s in segments if s in self.lacks.get(url, set())]
         numbers = [int(s[1:]) for s in segments if s not in missing]
-        told = (profile_of("n", "INT", "INT", low=str(k), high=str(k + 5), cardinality=6, has_rows=True) for k in numbers)
+        told = (
+            profile_of("n", "INT", "INT", low=str(k), high=str(k + 5), cardinality=6, has_rows=True) for k in numbers
+        )
         return Profile(tuple(merge(told).values()), tuple(missing))
 
 
@@ -52,7 +54,8 @@ def world(tmp_path: Path) -> World:
         if made.memory.get(paths.live_instance(name)) is None:
             made.memory.create(paths.live_instance(name), ZNRecord(name))
         made.memory.create(
-            paths.participant(name), ZNRecord(name, {"HELIX_HOST": name[7], "HELIX_PORT": "1", "adminPort": "2", "HELIX_ENABLED": "true"})
+            paths.participant(name),
+            ZNRecord(name, {"HELIX_HOST": name[7], "HELIX_PORT": "1", "adminPort": "2", "HELIX_ENABLED": "true"}),
         )
     start_replace(made.ctx, TABLE, ["s1", "s2"], ["s3"], actor=ANN, entry_id="e1")
     made.upload("s3")
@@ -93,7 +96,12 @@ def test_shared_segments_are_read_once_and_count_on_both_sides(world: World) -> 
     (column,) = found.columns
     assert column.before is not None
     assert column.after is not None
-    assert (column.before.min_value, column.before.max_value, column.after.min_value, column.after.max_value) == ("3", "14", "4", "14")
+    assert (column.before.min_value, column.before.max_value, column.after.min_value, column.after.max_value) == (
+        "3",
+        "14",
+        "4",
+        "14",
+    )
     assert (column.before.cardinality_low, column.before.cardinality_high, column.is_changed) == (6, 12, True)
 
 
@@ -131,7 +139,9 @@ def test_a_thousand_segments_are_two_questions_and_take_less_than_a_second(world
     rows = {s: {"Server_a_1": "ONLINE", "Server_b_1": "ONLINE"} for s in [*old, *new]}
     world.memory.replace(paths.ideal_state(TABLE.typed), ideal_state.with_rows(ideal.record, rows), ideal.version)
     for name in rows:
-        world.memory.create(paths.segment(TABLE.typed, name), SegmentMetadata(name, {"segment.total.docs": "10"}).to_record())
+        world.memory.create(
+            paths.segment(TABLE.typed, name), SegmentMetadata(name, {"segment.total.docs": "10"}).to_record()
+        )
     big = Entry("big", tuple(old), tuple(new), State.COMPLETED, world.now)
     node = world.memory.get(paths.lineage(TABLE.typed))
     assert node is not None

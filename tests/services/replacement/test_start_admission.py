@@ -22,9 +22,12 @@ def world_of(folder: Path, quota: str | None = "1000", replication: int = 2) -> 
     """Two visible segments of 100 bytes each."""
     world = World(folder)
     body = {
-        "tableName": "t", "tableType": "OFFLINE", "segmentsConfig": {"replication": str(replication)}, "quota": {"storage": quota},
+        "tableName": "t",
+        "tableType": "OFFLINE",
+        "segmentsConfig": {"replication": str(replication)},
+        "quota": {"storage": quota},
         "ingestionConfig": {"batchIngestionConfig": {"segmentIngestionType": "REFRESH"}},
-    }  # fmt: skip
+    }
     node = world.memory.get(paths.table_config(TABLE.typed))
     assert node is not None
     world.memory.replace(paths.table_config(TABLE.typed), parse_table_config(body).to_record(), node.version)
@@ -38,7 +41,9 @@ def start(world: World, name: str, size: int, *, old: tuple[str, ...] = ("a", "b
 def test_a_push_that_can_not_fit_is_refused_at_its_start_with_figures(tmp_path: Path) -> None:
     """Fails on the original's behaviour: there start never looks, and the push dies at some upload."""
     world = world_of(tmp_path)
-    with pytest.raises(Forbidden, match=r"200 bytes are stored, 0 promised .* 801 declared; 1001 in all, quota.storage allows 1000") as no:
+    with pytest.raises(
+        Forbidden, match=r"200 bytes are stored, 0 promised .* 801 declared; 1001 in all, quota.storage allows 1000"
+    ) as no:
         start(world, "n", 801)
     assert no.value.status == 403
     assert "2002 of 2000 bytes with 2 copies" in str(no.value)
@@ -76,9 +81,13 @@ def test_without_a_quota_every_start_is_accepted(tmp_path: Path) -> None:
 
 
 def test_a_start_that_declares_nothing_is_refused_on_a_table_over_its_quota(tmp_path: Path) -> None:
-    """Each of its uploads would be refused; what takes segments out without bringing any is what helps, so that starts."""
+    """Each of its uploads would be refused; what takes segments out without bringing any is what helps,
+    so that starts.
+    """
     world = world_of(tmp_path, quota="199")
-    with pytest.raises(Forbidden, match=r"200 bytes are stored, 0 promised to other pushes, 0 declared; .* quota.storage allows 199"):
+    with pytest.raises(
+        Forbidden, match=r"200 bytes are stored, 0 promised to other pushes, 0 declared; .* quota.storage allows 199"
+    ):
         start_replace(world.ctx, TABLE, ["a", "b"], ["n"], actor=ANN, custom_map={"somebody": "else's"})
     assert not observe(world.ctx, TABLE).lineage.entries
     start_replace(world.ctx, TABLE, ["a"], [], actor=ANN)
@@ -95,7 +104,9 @@ def test_a_declaration_that_is_no_number_is_refused(tmp_path: Path, text: str) -
 
 
 def test_rows_that_the_start_declared_are_counted_before_the_switch(tmp_path: Path) -> None:
-    """A segment of ten rows where eleven were declared is not switched to; its client, or a person, may correct or override it."""
+    """A segment of ten rows where eleven were declared is not switched to; its client, or a person, may correct or
+    override it.
+    """
     world = world_of(tmp_path)
     short, whole, narrowed = (start_replace(world.ctx, TABLE, [], [n], actor=ANN, custom_map=declare(1, r)) for n, r in
                               (("c", 11), ("d", 10), ("e", 11)))  # fmt: skip
@@ -104,6 +115,8 @@ def test_rows_that_the_start_declared_are_counted_before_the_switch(tmp_path: Pa
         end_replace(world.ctx, TABLE, short, actor=ANN)
     assert (run_checks(world.ctx, TABLE, short, actor=ANN).status, world.state(short)) == ("blocked", "IN_PROGRESS")
     end_replace(world.ctx, TABLE, whole, actor=ANN)
-    end_replace(world.ctx, TABLE, narrowed, segments_to=["e"], actor=ANN)  # fewer than were declared is what its client wants
+    end_replace(
+        world.ctx, TABLE, narrowed, segments_to=["e"], actor=ANN
+    )  # fewer than were declared is what its client wants
     end_replace(world.ctx, TABLE, short, actor=ANN, override="one row was a test")
     assert [world.state(e) for e in (short, whole, narrowed)] == ["COMPLETED"] * 3

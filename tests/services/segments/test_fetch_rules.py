@@ -1,4 +1,6 @@
-"""What a client may have the cluster read: configured schemes, hosts and roots, and what was checked is what is read."""
+"""What a client may have the cluster read: configured schemes, hosts and roots, and what was checked is
+what is read.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def web(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "web").mkdir()
     (tmp_path / "web" / "s0").write_bytes(b"x" * 5000)
     Handler.hosts = []
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(tmp_path / "web")))
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Handler, directory=str(tmp_path / "web"))
+    )
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     yield f"localhost:{server.server_address[1]}"
@@ -105,7 +109,10 @@ def test_addresses_that_nobody_outside_may_make_us_call(address: str, loopback: 
     ],
 )
 def test_what_no_rule_allows_is_refused_before_anything_is_asked(uri: str, tmp_path: Path) -> None:
-    for ask in (lambda: check_address(uri, FetchRules(loopback=True)), lambda: fetch(uri, tmp_path / "out", FetchRules(loopback=True))):
+    for ask in (
+        lambda: check_address(uri, FetchRules(loopback=True)),
+        lambda: fetch(uri, tmp_path / "out", FetchRules(loopback=True)),
+    ):
         with pytest.raises(InvalidInput):
             ask()
     assert not (tmp_path / "out").exists()
@@ -134,7 +141,9 @@ def test_a_host_that_changes_its_address_after_the_check_is_read_from_the_checke
     assert Handler.hosts == [f"rebind.example:{port}"]
 
 
-@pytest.mark.parametrize("to", ["http://169.254.169.254/", "file:///etc/passwd", "ftp://localhost/x", "//169.254.169.254/x", "gopher://x/"])
+@pytest.mark.parametrize(
+    "to", ["http://169.254.169.254/", "file:///etc/passwd", "ftp://localhost/x", "//169.254.169.254/x", "gopher://x/"]
+)
 def test_a_redirect_is_checked_like_the_first_address(web: str, tmp_path: Path, to: str) -> None:
     with pytest.raises(InvalidInput):
         fetch(f"http://{web}/to/{to}", tmp_path / "out", FetchRules(loopback=True))
@@ -155,7 +164,13 @@ def test_a_redirect_may_not_leave_the_configured_roots(web: str, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("path", "allowed"),
-    [("/segments/s0", True), ("/segments/a/s0", True), ("/segments2/s0", False), ("/", False), ("/segments/../s0", False)],
+    [
+        ("/segments/s0", True),
+        ("/segments/a/s0", True),
+        ("/segments2/s0", False),
+        ("/", False),
+        ("/segments/../s0", False),
+    ],
 )
 def test_with_roots_only_what_lies_below_them_is_read(path: str, allowed: bool) -> None:
     rules = FetchRules(roots=("http://localhost:8080/segments/",))
@@ -193,7 +208,17 @@ def test_a_local_root_gives_plain_files_below_it_and_nothing_else(tmp_path: Path
     os.mkfifo(root / "pipe")
     rules = FetchRules(roots=(f"file://{root}",))
     assert fetch(f"file://{root}/sub/s0", tmp_path / "out", rules) == 7
-    for path in ("link", "up/secret", "pipe", "sub", "nope", "../secret", "%2e%2e/secret", "sub/%2e%2e/%2e%2e/secret", ""):
+    for path in (
+        "link",
+        "up/secret",
+        "pipe",
+        "sub",
+        "nope",
+        "../secret",
+        "%2e%2e/secret",
+        "sub/%2e%2e/%2e%2e/secret",
+        "",
+    ):
         with pytest.raises(PinotAdminError):
             fetch(f"file://{root}/{path}", tmp_path / "none", rules)
     with pytest.raises(InvalidInput):
@@ -231,7 +256,11 @@ def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_the_reader_for_ev
         thread.start()
         begin = time.monotonic()
         with pytest.raises(Unavailable, match="too long"):
-            fetch(f"http://127.0.0.1:{server.getsockname()[1]}/s0", tmp_path / "out", FetchRules(loopback=True, timeout_s=0.6))
+            fetch(
+                f"http://127.0.0.1:{server.getsockname()[1]}/s0",
+                tmp_path / "out",
+                FetchRules(loopback=True, timeout_s=0.6),
+            )
         assert time.monotonic() - begin < 5
         stop.set()
         thread.join(5)

@@ -1,4 +1,6 @@
-"""What an installation without a deep store takes and what it refuses, and tables that servers can not share among themselves."""
+"""What an installation without a deep store takes and what it refuses, and tables that servers can not share among
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -74,14 +76,23 @@ def test_tables_that_were_there_before_are_findings(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, segments={"peerSegmentDownloadScheme": "http"})
     path = paths.table_config(TABLE.typed)
     none, both = NoDeepStore(), {"peer-scheme", "no-place"}
-    for scheme, store, codes in (("http", none, set()), ("https", world.ctx.deep_store, {"peer-scheme"}), ("https", none, both)):
+    for scheme, store, codes in (
+        ("http", none, set()),
+        ("https", world.ctx.deep_store, {"peer-scheme"}),
+        ("https", none, both),
+    ):
         node = world.memory.get(path)
         assert node is not None
         assert node.record is not None
         text = node.record.simple["segmentsConfig"]
-        world.memory.replace(path, node.record.with_simple(segmentsConfig=text.replace('"http"', f'"{scheme}"')), node.version)
+        world.memory.replace(
+            path, node.record.with_simple(segmentsConfig=text.replace('"http"', f'"{scheme}"')), node.version
+        )
         validation.run(replace(world.ctx, deep_store=store), TABLE)
-        assert set(Finding.objects.filter(closed_at=None).values_list("code", flat=True)) & {"peer-scheme", "no-place"} == codes
+        assert (
+            set(Finding.objects.filter(closed_at=None).values_list("code", flat=True)) & {"peer-scheme", "no-place"}
+            == codes
+        )
 
 
 def test_https_between_servers_is_refused_with_what_to_do_at_creation_and_change(tmp_path: Path) -> None:
@@ -89,7 +100,11 @@ def test_https_between_servers_is_refused_with_what_to_do_at_creation_and_change
     config = config_of(segments={"peerSegmentDownloadScheme": "HTTPS"})
     with pytest.raises(InvalidInput, match=r"do not speak TLS.*Use http"):
         tables.update_table(world.ctx, "t", config, actor=ANN)
-    offline = {"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": {**config["segmentsConfig"], "replication": "2"}}
+    offline = {
+        "tableName": "t",
+        "tableType": "OFFLINE",
+        "segmentsConfig": {**config["segmentsConfig"], "replication": "2"},
+    }
     with pytest.raises(InvalidInput, match="do not speak TLS"):
         tables.create_table(world.ctx, {**offline, "tenants": {}, "tableIndexConfig": {}, "metadata": {}}, actor=ANN)
     assert world.memory.exists(paths.table_config(TableName("t", OFFLINE).typed)) is None

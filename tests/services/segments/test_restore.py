@@ -164,7 +164,9 @@ def test_a_replaced_snapshot_comes_back_only_on_demand_and_then_its_entry_can_be
 
 def test_a_start_right_before_the_write_refuses_the_restore_and_the_file_stays_kept(world: World) -> None:
     deleted(world, "a")
-    store = FaultyStore(world.memory, Plan(before={2: lambda: start_replace(world.ctx, TABLE, [], ["a"], actor=ANN, entry_id="e1")}))
+    store = FaultyStore(
+        world.memory, Plan(before={2: lambda: start_replace(world.ctx, TABLE, [], ["a"], actor=ANN, entry_id="e1")})
+    )
     (outcome,) = restore_segments(world.with_store(store), TABLE, ["a"], actor=ANN)
     assert (outcome.outcome, "'e1'" in outcome.message) == ("refused", True)
     assert (world.ideal, world.files, archive.list_kept(world.ctx, TABLE)[1]) == ([], [], 1)
@@ -172,7 +174,11 @@ def test_a_start_right_before_the_write_refuses_the_restore_and_the_file_stays_k
 
 
 def test_one_that_the_next_pass_would_delete_again_says_so(world: World) -> None:
-    body = {"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": {"retentionTimeUnit": "DAYS", "retentionTimeValue": "30"}}
+    body = {
+        "tableName": "t",
+        "tableType": "OFFLINE",
+        "segmentsConfig": {"retentionTimeUnit": "DAYS", "retentionTimeValue": "30"},
+    }
     node = world.memory.get(paths.table_config(TABLE.typed))
     assert node is not None
     world.memory.replace(paths.table_config(TABLE.typed), parse_table_config(body).to_record(), node.version)
@@ -237,7 +243,9 @@ def test_a_segment_whose_file_is_elsewhere_comes_back_by_its_record(world: World
 
 
 @pytest.mark.parametrize("count", [1000])
-def test_a_thousand_are_deleted_and_restored_in_a_bounded_number_of_writes_and_seconds(world: World, count: int) -> None:
+def test_a_thousand_are_deleted_and_restored_in_a_bounded_number_of_writes_and_seconds(
+    world: World, count: int
+) -> None:
     names = [f"s{i:04}" for i in range(count)]
     world.upload(*names)
     store = FaultyStore(world.memory)

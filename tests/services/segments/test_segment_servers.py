@@ -1,4 +1,6 @@
-"""Segments are placed on servers that carry the table's tag, also those of OFFLINE tables; tagOverrideConfig comes before the tenant."""
+"""Segments are placed on servers that carry the table's tag, also those of OFFLINE tables; tagOverrideConfig comes
+before the tenant.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,16 @@ def realtime(**tenants: Any) -> TableConfig:
         ({"server": "a"}, "a_REALTIME", "a_REALTIME"),
         ({"server": "a", "tagOverrideConfig": {"realtimeConsuming": "b_REALTIME"}}, "b_REALTIME", "b_REALTIME"),
         ({"server": "a", "tagOverrideConfig": {"realtimeCompleted": "c_OFFLINE"}}, "a_REALTIME", "c_OFFLINE"),
-        ({"tagOverrideConfig": {"realtimeConsuming": "b_REALTIME", "realtimeCompleted": "c_OFFLINE"}}, "b_REALTIME", "c_OFFLINE"),
+        (
+            {"tagOverrideConfig": {"realtimeConsuming": "b_REALTIME", "realtimeCompleted": "c_OFFLINE"}},
+            "b_REALTIME",
+            "c_OFFLINE",
+        ),
     ],
 )
-def test_an_override_comes_before_the_tenant_and_is_a_whole_tag(tenants: dict[str, Any], consuming: str, completed: str) -> None:
+def test_an_override_comes_before_the_tenant_and_is_a_whole_tag(
+    tenants: dict[str, Any], consuming: str, completed: str
+) -> None:
     config = realtime(**tenants)
     check_tags(config)
     assert (consuming_tag(config), segment_tag(config)) == (consuming, completed)
@@ -56,7 +64,9 @@ def test_an_override_that_is_no_tag_of_servers_or_can_not_hold_is_refused(table_
 def test_partitions_are_consumed_by_the_servers_that_the_override_names(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path, create=False)
     join(world.memory, "Server_s_9000", "s", 9000, ["fast_REALTIME"])
-    world.create(replication=1, tenants={"server": "DefaultTenant", "tagOverrideConfig": {"realtimeConsuming": "fast_REALTIME"}})
+    world.create(
+        replication=1, tenants={"server": "DefaultTenant", "tagOverrideConfig": {"realtimeConsuming": "fast_REALTIME"}}
+    )
     assert {i for row in world.ideal.maps.values() for i in row} == {"Server_s_9000"}
 
 
@@ -89,7 +99,8 @@ def test_a_restored_segment_goes_to_servers_of_the_tenant_that_the_table_has_now
 def test_a_tenant_without_a_server_is_refused_when_the_table_is_created_or_changed(cluster: ApiCluster) -> None:
     with pytest.raises(
         InvalidInput,
-        match=r"No server carries the tag 'nobody_OFFLINE'.* tags are DefaultTenant_OFFLINE, DefaultTenant_REALTIME, mine_OFFLINE",
+        match=r"No server carries the tag 'nobody_OFFLINE'.* tags are DefaultTenant_OFFLINE, DefaultTenant_REALTIME, "
+        r"mine_OFFLINE",
     ):
         tables.create_table(cluster.ctx, config_of(tenants={"server": "nobody"}), actor=ANN)
     tables.create_table(cluster.ctx, config_of(tenants={"server": "mine"}), actor=ANN)

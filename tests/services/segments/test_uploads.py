@@ -73,9 +73,15 @@ def test_a_fenced_upload_comes_in_while_its_entry_runs(cluster: ApiCluster) -> N
 
 @pytest.mark.parametrize(
     ("state", "listed", "error"),
-    [(State.COMPLETED, "s0", StateConflict), (State.REVERTED, "s0", StateConflict), (State.IN_PROGRESS, "x", StateConflict)],
+    [
+        (State.COMPLETED, "s0", StateConflict),
+        (State.REVERTED, "s0", StateConflict),
+        (State.IN_PROGRESS, "x", StateConflict),
+    ],
 )
-def test_a_late_or_strange_upload_is_fenced_off(cluster: ApiCluster, state: State, listed: str, error: type[PinotAdminError]) -> None:
+def test_a_late_or_strange_upload_is_fenced_off(
+    cluster: ApiCluster, state: State, listed: str, error: type[PinotAdminError]
+) -> None:
     lineage(cluster, state, listed)
     with pytest.raises(error, match="e1"):
         upload_metadata(cluster.ctx, TABLE, [part(cluster, "s0")], actor=ANN, lineage_entry="e1")
@@ -127,7 +133,9 @@ def described(one: tuple[SegmentInfo, str, int | None]) -> object:
 
 
 @pytest.mark.parametrize("count", [5, 300])
-def test_many_segments_take_as_few_transactions_as_fit(cluster: ApiCluster, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_segments_take_as_few_transactions_as_fit(
+    cluster: ApiCluster, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(upload_registration, "_CHUNK_BYTES", 100_000)
     info, uri, _ = part(cluster, "s")
     parts = [(SegmentInfo(**{**info.__dict__, "name": f"s{i}"}), uri, None) for i in range(count)]
@@ -176,7 +184,9 @@ def test_refusals_and_uploads_are_audited(cluster: ApiCluster) -> None:
 
 @pytest.mark.parametrize("fault", list(Fault))
 @pytest.mark.parametrize("is_refresh", [False, True])
-def test_a_tar_push_cut_anywhere_serves_old_or_new_and_can_be_repeated(tmp_path: Path, fault: Fault, is_refresh: bool) -> None:
+def test_a_tar_push_cut_anywhere_serves_old_or_new_and_can_be_repeated(
+    tmp_path: Path, fault: Fault, is_refresh: bool
+) -> None:
     for number in range(1, 10):
         cluster = made(tmp_path / f"{fault.name}-{number}")
         old, new = cluster.build("s0", 3), cluster.build("s0", 9)

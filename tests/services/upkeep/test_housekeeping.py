@@ -1,4 +1,6 @@
-"""The database does not grow for ever: ended sessions go, and records older than they are kept; what is new or unfinished stays."""
+"""The database does not grow for ever: ended sessions go, and records older than they are kept; what is new or
+unfinished stays.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +38,29 @@ def test_records_go_when_they_are_older_than_they_are_kept(settings: Any, monkey
         AuditEvent.objects.filter(pk=event.pk).update(at=ago(31 if number else 29))
     for days in (31, 29):
         PassRun.objects.create(
-            cluster="c", task="t", table_name=str(days), started_at=ago(days), finished_at=ago(days), succeeded=True, sentences=[]
+            cluster="c",
+            task="t",
+            table_name=str(days),
+            started_at=ago(days),
+            finished_at=ago(days),
+            succeeded=True,
+            sentences=[],
         )
         for state in (Push.State.DONE, Push.State.RUNNING):
-            Push.objects.create(cluster="c", table_name=str(days), spec={}, actor="ann", state=state, finished_at=ago(days))
+            Push.objects.create(
+                cluster="c", table_name=str(days), spec={}, actor="ann", state=state, finished_at=ago(days)
+            )
     assert housekeeping.run() == [
         "Deleted 4 events of the audit older than 30 days.",
         "Deleted 1 runs of passes older than 30 days.",
         "Deleted 1 pushes older than 30 days.",
     ]
     assert [e.action for e in AuditEvent.objects.all()] == ["a0"]
-    assert sorted((p.table_name, p.state) for p in Push.objects.all()) == [("29", "DONE"), ("29", "RUNNING"), ("31", "RUNNING")]
+    assert sorted((p.table_name, p.state) for p in Push.objects.all()) == [
+        ("29", "DONE"),
+        ("29", "RUNNING"),
+        ("31", "RUNNING"),
+    ]
     settings.HISTORY_DAYS = 0
     AuditEvent.objects.update(at=ago(10_000))
     assert housekeeping.run() == []

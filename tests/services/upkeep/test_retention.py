@@ -1,4 +1,6 @@
-"""The retention pass on what no replacement owns: files of deleted segments, of dropped tables and of interrupted uploads."""
+"""The retention pass on what no replacement owns: files of deleted segments, of dropped tables and of interrupted
+uploads.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def test_what_interrupted_uploads_left_goes_but_not_the_file_a_record_names(worl
     assert sorted(p.name for p in (root / "t").iterdir()) == ["a", "a.tmp.1", "b.tmp.5"]
 
 
-def test_the_waiting_file_of_a_realtime_segment_is_not_the_offline_tables_to_remove(world: World, tmp_path: Path) -> None:
+def test_the_waiting_file_of_a_realtime_segment_is_not_the_offline_tables_to_remove(
+    world: World, tmp_path: Path
+) -> None:
     """The process that committed it died before it could give the file its name; the record names its CRC."""
     root, name = tmp_path / "store", "t__0__0__20260101T0000Z"
     fields = {"segment.realtime.status": "DONE", "segment.crc": "7"}
@@ -78,7 +82,9 @@ def test_every_run_is_remembered_with_its_sentences(world: World) -> None:
     assert (run.table_name, run.succeeded, run.sentences) == ("t_OFFLINE", True, ["Nothing of t_OFFLINE is due."])
 
 
-def test_a_failing_step_stops_no_other_and_both_are_told(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_step_stops_no_other_and_both_are_told(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the original a failure of time retention skips the lineage clean-up of that table."""
     root = tmp_path / "store"
     put(root, "Deleted_Segments/t/old", world, 8)

@@ -52,7 +52,10 @@ def world_of(folder: Path) -> tuple[RealtimeWorld, Counting, list[str]]:
 
 def look(world: RealtimeWorld) -> list[str]:
     """What a pass says of the table's quota and of segments that the deep store lacks."""
-    return [*relieve(world.ctx, read_table_config(world.ctx, TABLE), world.pause), *missing_from_store(world.ctx, TABLE)]
+    return [
+        *relieve(world.ctx, read_table_config(world.ctx, TABLE), world.pause),
+        *missing_from_store(world.ctx, TABLE),
+    ]
 
 
 def test_a_second_pass_reads_no_record_of_a_segment_that_is_committed_and_kept(tmp_path: Path) -> None:

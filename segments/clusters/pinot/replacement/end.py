@@ -1,4 +1,6 @@
-"""End of replacements on a real Pinot: checks on the hidden new side as on our own cluster, then Pinot's switch, then its brokers."""
+"""End of replacements on a real Pinot: checks on the hidden new side as on our own cluster, then Pinot's switch, then
+its brokers.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +26,26 @@ _ANSWER_S: Final = 60.0
 
 
 def end_replace(asked: EndRequest, *, cleanup: bool) -> None:
-    """Check the hidden new side as on our own cluster, then have Pinot switch, then wait until its brokers answer from it."""
+    """Check the hidden new side as on our own cluster, then have Pinot switch, then wait until its brokers answer from
+    it.
+    """
     ctx, table = asked.ctx, asked.table
     end = _End(asked)
     decision = asked.until_files_stay(end.attempt)
-    # Also when it was over before: the message to the brokers may have been lost with the answer that is asked for again.
+    # Also when it was over before: the message to the brokers may have been lost with the answer that is asked for
+    # again.
     shown = show(ctx, table, end.before, end.before.having(decision.entry))
     audit.record(
-        asked.actor, "endReplaceSegments", cluster=ctx.cluster, target=table.typed, entry=asked.entry_id, changed=decision.changed,
-        deleted=list(decision.remove_now[:_TOLD]), cleanup=cleanup, **shown.detail(),
-    )  # fmt: skip
+        asked.actor,
+        "endReplaceSegments",
+        cluster=ctx.cluster,
+        target=table.typed,
+        entry=asked.entry_id,
+        changed=decision.changed,
+        deleted=list(decision.remove_now[:_TOLD]),
+        cleanup=cleanup,
+        **shown.detail(),
+    )
 
 
 @dataclass
@@ -57,13 +69,23 @@ class _End:
     def _decide(self) -> tuple[Observed, Decision]:
         asked, seen = self.asked, self.asked.observe()
         decision = replacement.end(
-            seen.lineage, asked.entry_id, segments_to=asked.segments_to, ideal=seen.ideal.maps, is_refresh=False, now_ms=asked.ctx.clock()
+            seen.lineage,
+            asked.entry_id,
+            segments_to=asked.segments_to,
+            ideal=seen.ideal.maps,
+            is_refresh=False,
+            now_ms=asked.ctx.clock(),
         )
         return seen, decision
 
     def _switch(self, files: dict[str, str]) -> Decision:
         """``files``: those that the checks read."""
-        ctx, table, entry_id, segments_to = self.asked.ctx, self.asked.table, self.asked.entry_id, self.asked.segments_to
+        ctx, table, entry_id, segments_to = (
+            self.asked.ctx,
+            self.asked.table,
+            self.asked.entry_id,
+            self.asked.segments_to,
+        )
         seen, decision = self._decide()
         if not decision.changed:
             return decision
@@ -76,7 +98,9 @@ class _End:
         def send() -> bool:
             body = {"segmentsTo": list(segments_to)} if segments_to else None
             params = {"type": table.type, "segmentLineageEntryId": entry_id, "cleanup": False}
-            controller(ctx).send("POST", f"/segments/{quoted(table.raw)}/endReplaceSegments", params, body, timeout=_ANSWER_S)
+            controller(ctx).send(
+                "POST", f"/segments/{quoted(table.raw)}/endReplaceSegments", params, body, timeout=_ANSWER_S
+            )
             return True
 
         def look(doubt: Doubt) -> bool | None:

@@ -12,7 +12,8 @@ from segments.services.core.context import Context
 
 
 def lineage_now(ctx: Context, table: TableName) -> Lineage:
-    """Asked of the controller itself, without our notes: what a change of a moment ago is looked for in. NotFound: no such table.
+    """Asked of the controller itself, without our notes: what a change of a moment ago is looked for in. NotFound: no
+    such table.
 
     An empty answer is a table that never had a replacement; ControllerFault (unexpected) when it is no lineage.
     """
@@ -24,12 +25,18 @@ def lineage_now(ctx: Context, table: TableName) -> Lineage:
         raise odd_answer(path, f"what is no lineage ({error!r})") from error
 
 
-def entry_of_start(lineage: Lineage, segments_from: Sequence[str], segments_to: Sequence[str], before: Collection[str]) -> Entry | None:
-    """The entry that a start with these lists made: none of those that were there ``before``, the newest if several fit."""
+def entry_of_start(
+    lineage: Lineage, segments_from: Sequence[str], segments_to: Sequence[str], before: Collection[str]
+) -> Entry | None:
+    """The entry that a start with these lists made: none of those that were there ``before``, the newest if several
+    fit.
+    """
     fits = [
         e
         for e in lineage.in_order()
-        if e.id not in before and sorted(e.segments_from) == sorted(segments_from) and sorted(e.segments_to) == sorted(segments_to)
+        if e.id not in before
+        and sorted(e.segments_from) == sorted(segments_from)
+        and sorted(e.segments_to) == sorted(segments_to)
     ]
     return fits[-1] if fits else None
 

@@ -1,6 +1,7 @@
 """What nobody will finish on a Pinot cluster: entries whose start lost its answer, and notes of entries that are gone.
 
-The lease of clients that send heartbeats is judged as on our own cluster (``entry_reaper``); this is what only a foreign lineage needs.
+The lease of clients that send heartbeats is judged as on our own cluster (``entry_reaper``); this is what only a
+foreign lineage needs.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record
 
-#: A start without an answer is left to whoever sent it for this long; one that never arrived, or whose entry is over, is remembered for
-#: so long.
+#: A start without an answer is left to whoever sent it for this long; one that never arrived, or whose entry is over,
+#: is remembered for so long.
 _SENDER_MS: Final = 5 * 60_000
 _FORGET_MS: Final = 86_400_000
 _OVER_MS: Final = 3_600_000
@@ -37,20 +38,29 @@ def revert(ctx: Context, table: TableName, entry_id: str, why: str, still: Calla
 
     actor = Actor(SYSTEM.name, why)
     try:
-        return revert_replace(ctx, table, entry_id, force=True, actor=actor, still=is_wanted, action="reapEntry", why=why)
+        return revert_replace(
+            ctx, table, entry_id, force=True, actor=actor, still=is_wanted, action="reapEntry", why=why
+        )
     except NotFound:
         return False
 
 
 def tidy(ctx: Context, table: TableName) -> list[str]:
-    """Find starts that lost their answer, and drop what is on record of entries that are over; a sentence for each thing done."""
+    """Find starts that lost their answer, and drop what is on record of entries that are over; a sentence for each
+    thing done.
+    """
     intents = all_intents(ctx, table)
     noted = ctx.store.get(paths.entry_notes(table.typed))
     if not intents and (noted is None or not noted_entries(noted.record)):
         return []
     lineage = lineage_now(ctx, table)  # read after the notes: what it lacks is gone, not new
     _drop_notes(ctx, table, noted, lineage)
-    pushes = {str(p) for p in Push.objects.filter(cluster=ctx.cluster).exclude(state__in=Push.TERMINAL).values_list("entry_id", flat=True)}
+    pushes = {
+        str(p)
+        for p in Push.objects.filter(cluster=ctx.cluster)
+        .exclude(state__in=Push.TERMINAL)
+        .values_list("entry_id", flat=True)
+    }
     sentences = [_look_at(ctx, table, intent, lineage, is_of_push=intent.id in pushes) for intent in intents]
     return [s for s in sentences if s]
 
@@ -71,7 +81,11 @@ def _look_at(ctx: Context, table: TableName, intent: StartIntent, lineage: Linea
         return None
     adopt(ctx, table, intent, found.id)
     why = f"its start by {intent.actor} lost Pinot's answer, so nobody knows its id"
-    return f"Reverted lineage entry {found.id} of {table}: {why}." if revert(ctx, table, found.id, why, lambda e: True) else None
+    return (
+        f"Reverted lineage entry {found.id} of {table}: {why}."
+        if revert(ctx, table, found.id, why, lambda e: True)
+        else None
+    )
 
 
 def _drop_notes(ctx: Context, table: TableName, noted: Versioned | None, lineage: Lineage) -> None:

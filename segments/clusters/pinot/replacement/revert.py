@@ -1,4 +1,6 @@
-"""Revert of replacements on a real Pinot: decided as on our own cluster, copies kept if asked for, Pinot's switch, then its brokers."""
+"""Revert of replacements on a real Pinot: decided as on our own cluster, copies kept if asked for, Pinot's switch, then
+its brokers.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,9 @@ def revert_replace(
 ) -> bool:
     """Have Pinot go back to the old side, wait until its brokers do; its new side is deleted by Pinot at once.
 
-    ``still``: only while this holds for the entry; False is returned when it did not. ``keep``: copies of the new side, if the table asks
-    for them. A ``to`` in ``detail`` is the entry that a rollback over several was asked for. Raises as ``replacement.revert_replace``.
+    ``still``: only while this holds for the entry; False is returned when it did not. ``keep``: copies of the new side,
+    if the table asks for them. A ``to`` in ``detail`` is the entry that a rollback over several was asked for. Raises
+    as ``replacement.revert_replace``.
     """
     revert = _Revert(ctx, table, entry_id, force, actor, still, keep, rollback=str(detail.get("to", "")))
     try:
@@ -66,7 +69,9 @@ def revert_replace(
 
 
 def _show_again(ctx: Context, table: TableName, entry_id: str) -> None:
-    """Of an entry that was reverted already: the message to the brokers may have been lost with the answer that is asked for again."""
+    """Of an entry that was reverted already: the message to the brokers may have been lost with the answer that is
+    asked for again.
+    """
     lineage = observe(ctx, table).lineage
     found = lineage.entries.get(entry_id)
     if found is not None and found.state is State.REVERTED:
@@ -113,7 +118,9 @@ class _Revert:
             return False
         rows = served_by(live, seen.more[0], seen.ideal.maps)
         strangers = [] if self.force else newer_strangers(ctx, table, seen, self.entry_id)
-        replacement.revert(seen.lineage, self.entry_id, force=self.force, ideal=rows, now_ms=ctx.clock(), strangers=strangers)
+        replacement.revert(
+            seen.lineage, self.entry_id, force=self.force, ideal=rows, now_ms=ctx.clock(), strangers=strangers
+        )
         pinot_cleanup.check_revert(entry)
         self.seen[:] = [seen]
         return True

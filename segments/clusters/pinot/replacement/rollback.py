@@ -1,7 +1,9 @@
-"""Going back several replacements on a real Pinot: one revert after the other, newest first, under a record that survives us (B4).
+"""Going back several replacements on a real Pinot: one revert after the other, newest first, under a record that
+survives us (B4).
 
-Pinot reverts one entry at a time and deletes its new side at once, so queries see the snapshots between for a moment and nothing can be
-taken back: a rollback that was cut is carried on by whoever looks next (``advance``), or given up where it stands (``give_up``).
+Pinot reverts one entry at a time and deletes its new side at once, so queries see the snapshots between for a moment
+and nothing can be taken back: a rollback that was cut is carried on by whoever looks next (``advance``), or given up
+where it stands (``give_up``).
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ _FIELD: Final = "rollback"
 
 @dataclass(frozen=True)
 class PinotRollback:
-    """``steps``: entries to revert, newest first, ``target`` last; ``done``: those that are. Times in epoch milliseconds."""
+    """``steps``: entries to revert, newest first, ``target`` last; ``done``: those that are. Times in epoch
+    milliseconds.
+    """
 
     id: str
     table: str
@@ -61,10 +65,18 @@ class PinotRollback:
     def to_json(self) -> dict[str, Any]:
         """For the API."""
         return {
-            "id": self.id, "table": self.table, "target": self.target, "state": self.state, "steps": list(self.steps),
-            "reverted": list(self.done), "left": [s for s in self.steps if s not in self.done], "actor": self.actor, "reason": self.reason,
-            "startedMs": self.at_ms, "error": self.error,
-        }  # fmt: skip
+            "id": self.id,
+            "table": self.table,
+            "target": self.target,
+            "state": self.state,
+            "steps": list(self.steps),
+            "reverted": list(self.done),
+            "left": [s for s in self.steps if s not in self.done],
+            "actor": self.actor,
+            "reason": self.reason,
+            "startedMs": self.at_ms,
+            "error": self.error,
+        }
 
 
 def read_rollback(ctx: Context, table: TableName) -> PinotRollback | None:
@@ -73,7 +85,9 @@ def read_rollback(ctx: Context, table: TableName) -> PinotRollback | None:
 
 
 def plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:
-    """As for our own cluster, plus what Pinot asks: each snapshot on the way must still be there, since each is gone back to."""
+    """As for our own cluster, plus what Pinot asks: each snapshot on the way must still be there, since each is gone
+    back to.
+    """
     rows = serving_rows(ctx, table, seen.ideal.maps)
     found = rollback.plan_rollback(seen.lineage, target, rows, force=force, now_ms=ctx.clock())
     blockers = list(found.blockers)
@@ -82,7 +96,10 @@ def plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: 
         if missing and not blockers:
             why, remedy = "is deleted", "Go back fewer steps, or push the old data again."
             if missing[0] in rows:
-                why, remedy = "is there, but no live server serves it", "Wait until its servers are back, or go back fewer steps."
+                why, remedy = (
+                    "is there, but no live server serves it",
+                    "Wait until its servers are back, or go back fewer steps.",
+                )
             text = f"Pinot can not revert lineage entry '{entry.id}': segment '{missing[0]}' of its old side {why}."
             blockers.append(PreconditionFailed(text, remedy=remedy, segments=missing))
         if entry.is_pinned:
@@ -96,8 +113,10 @@ def notes_of(found: RollbackPlan) -> list[str]:
     if len(found.steps) < 2:
         return ["Pinot deletes the new side at once."]
     return [
-        f"Pinot reverts one entry after the other: for moments queries see each of the {len(found.steps) - 1} snapshots between.",
-        "It deletes the new side of each at once: a rollback that has begun can be carried on or given up; undone only if copies are kept.",
+        f"Pinot reverts one entry after the other: for moments queries see each of the {len(found.steps) - 1} "
+        "snapshots between.",
+        "It deletes the new side of each at once: a rollback that has begun can be carried on or given up; "
+        "undone only if copies are kept.",
     ]
 
 
@@ -110,14 +129,18 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool, actor
     if begun is not None and begun.state == RUNNING:
         if begun.target != target:
             raise StateConflict(
-                f"A rollback of '{table}' to before entry '{begun.target}' is under way: {len(begun.done)} of {len(begun.steps)} steps.",
-                remedy="Carry it on, or give it up first.", rollback=begun.id,
-            )  # fmt: skip
+                f"A rollback of '{table}' to before entry '{begun.target}' is under way: {len(begun.done)} of "
+                f"{len(begun.steps)} steps.",
+                remedy="Carry it on, or give it up first.",
+                rollback=begun.id,
+            )
         return advance(ctx, table, actor=actor)
     found = plan(ctx, table, observe(ctx, table), target, force=force)
     rollback.require_possible(found)
     steps = tuple(e.id for e in found.steps)
-    begun = PinotRollback(ctx.new_id(), table.typed, target, steps, force, actor.name, actor.reason, ctx.clock(), deleted=found.delete)
+    begun = PinotRollback(
+        ctx.new_id(), table.typed, target, steps, force, actor.name, actor.reason, ctx.clock(), deleted=found.delete
+    )
     _begin(ctx, table, begun)
     return advance(ctx, table, actor=actor)
 
@@ -125,14 +148,17 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool, actor
 def advance(ctx: Context, table: TableName, *, actor: Actor | None = None) -> PinotRollback:
     """Carry on what is left of the table's rollback; returns it as it stands then. NotFound: none is under way.
 
-    An error of Pinot that may pass leaves it RUNNING and is raised; one that stays makes it FAILED, with what was done on record.
+    An error of Pinot that may pass leaves it RUNNING and is raised; one that stays makes it FAILED, with what was done
+    on record.
     """
     job = read_rollback(ctx, table)
     if job is None or job.state != RUNNING:
         raise NotFound(f"No rollback of table '{table}' is under way.", remedy="Begin one with a lineage entry.")
     with sole_worker(ctx, job.id) as is_ours:
         if not is_ours:
-            raise StateConflict(f"The rollback of table '{table}' is being carried on right now.", remedy="Look again in a moment.")
+            raise StateConflict(
+                f"The rollback of table '{table}' is being carried on right now.", remedy="Look again in a moment."
+            )
         return _carry_on(ctx, table, actor or Actor(job.actor, job.reason))
 
 
@@ -141,8 +167,16 @@ def give_up(ctx: Context, table: TableName, actor: Actor) -> PinotRollback:
     job = read_rollback(ctx, table)
     if job is None or job.state != RUNNING:
         raise NotFound(f"No rollback of table '{table}' is under way.", remedy="There is nothing to give up.")
-    left = _write(ctx, table, job.id, state=GIVEN_UP, error=f"Given up by {actor.name}" + (f": {actor.reason}" if actor.reason else "."))
-    audit.record(actor, "giveUpRollback", cluster=ctx.cluster, target=table.typed, entry=job.target, done=list(job.done))
+    left = _write(
+        ctx,
+        table,
+        job.id,
+        state=GIVEN_UP,
+        error=f"Given up by {actor.name}" + (f": {actor.reason}" if actor.reason else "."),
+    )
+    audit.record(
+        actor, "giveUpRollback", cluster=ctx.cluster, target=table.typed, entry=job.target, done=list(job.done)
+    )
     return left
 
 
@@ -161,7 +195,9 @@ def resume_all(ctx: Context) -> list[str]:
             continue  # somebody is at it
         except PinotAdminError as error:
             log.warning("The rollback of %s could not be carried on: %s", typed, error)
-            sentences.append(f"The rollback of {typed} to before entry {job.target} stopped after {len(job.done)} steps: {error}")
+            sentences.append(
+                f"The rollback of {typed} to before entry {job.target} stopped after {len(job.done)} steps: {error}"
+            )
     return sentences
 
 
@@ -171,7 +207,9 @@ def _carry_on(ctx: Context, table: TableName, actor: Actor) -> PinotRollback:
     for entry_id in job.steps:
         now = read_rollback(ctx, table)
         if now is None or now.id != job.id or now.state != RUNNING:
-            raise StateConflict(f"The rollback of table '{table}' was given up meanwhile.", remedy="Look at the table's lineage.")
+            raise StateConflict(
+                f"The rollback of table '{table}' was given up meanwhile.", remedy="Look at the table's lineage."
+            )
         if entry_id in now.done:
             continue
         try:
@@ -187,14 +225,24 @@ def _carry_on(ctx: Context, table: TableName, actor: Actor) -> PinotRollback:
 
 
 def _revert(ctx: Context, table: TableName, entry: Entry, job: PinotRollback, actor: Actor) -> None:
-    revert_replace(ctx, table, entry.id, force=job.force or entry.state is State.IN_PROGRESS, actor=actor, action="rollback", to=job.target)
+    revert_replace(
+        ctx,
+        table,
+        entry.id,
+        force=job.force or entry.state is State.IN_PROGRESS,
+        actor=actor,
+        action="rollback",
+        to=job.target,
+    )
 
 
 def _begin(ctx: Context, table: TableName, begun: PinotRollback) -> None:
     def decide(node: Versioned | None) -> ZNRecord:
         before = _parsed(node)
         if before is not None and before.state == RUNNING and before.id != begun.id:
-            raise StateConflict(f"Another rollback of table '{table}' has just begun.", remedy="Look again in a moment.")
+            raise StateConflict(
+                f"Another rollback of table '{table}' has just begun.", remedy="Look again in a moment."
+            )
         return begun.to_record()
 
     update_record(ctx.store, paths.rollback(table.typed), decide)
@@ -206,7 +254,9 @@ def _write(ctx: Context, table: TableName, job_id: str, **changes: Any) -> Pinot
     def decide(node: Versioned | None) -> ZNRecord | None:
         now = _parsed(node)
         if now is None or now.id != job_id:
-            raise StateConflict(f"The rollback of table '{table}' is another one by now.", remedy="Look at the table's lineage.")
+            raise StateConflict(
+                f"The rollback of table '{table}' is another one by now.", remedy="Look at the table's lineage."
+            )
         found[:] = [now if now.state != RUNNING else replace(now, **changes)]
         return found[0].to_record()
 

@@ -1,7 +1,8 @@
-"""Wait until a real Pinot's brokers answer from a lineage that was just switched: they are told by a message and say nothing themselves.
+"""Wait until a real Pinot's brokers answer from a lineage that was just switched: they are told by a message and say
+nothing themselves.
 
-Queries on ``$segmentName`` over a few segments of both sides tell which side a broker reads. Each answer comes from one broker, so it is
-asked until every broker that says who it is shows the new side alone, or enough answers in a row do.
+Queries on ``$segmentName`` over a few segments of both sides tell which side a broker reads. Each answer comes from one
+broker, so it is asked until every broker that says who it is shows the new side alone, or enough answers in a row do.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _LOOK_S: Final = 0.02
 _FAILED_S: Final = 0.2
 #: So many quick looks; who is still behind then is asked less often.
 _OFTEN: Final = 50
-#: Part of the time after which a broker that is still behind is taken not to have got the message, and is asked to look itself.
+#: Part of the time after which a broker that is still behind is taken not to have got the message, and is asked to look
+#: itself.
 _LOST: Final = 0.3
 #: Answers in a row for each broker that does not say who it is.
 _EACH: Final = 5
@@ -44,7 +46,11 @@ class Shown:
 
     def detail(self) -> dict[str, Any]:
         """For the audit record."""
-        return {"brokersVerified": self.verified, "brokersSaid": self.sentence, **({"brokers": list(self.brokers)} if self.brokers else {})}
+        return {
+            "brokersVerified": self.verified,
+            "brokersSaid": self.sentence,
+            **({"brokers": list(self.brokers)} if self.brokers else {}),
+        }
 
 
 def wait_until_shown(ctx: Context, table: TableName, before: Lineage, after: Lineage) -> Shown:
@@ -60,7 +66,9 @@ def wait_until_shown(ctx: Context, table: TableName, before: Lineage, after: Lin
 
 
 def show(ctx: Context, table: TableName, before: Lineage, after: Lineage) -> Shown:
-    """As ``wait_until_shown``, after a switch that is done: that it can not be verified is told and logged, and is no error."""
+    """As ``wait_until_shown``, after a switch that is done: that it can not be verified is told and logged, and is no
+    error.
+    """
     try:
         shown = wait_until_shown(ctx, table, before, after)
     except PinotAdminError as error:
@@ -70,7 +78,9 @@ def show(ctx: Context, table: TableName, before: Lineage, after: Lineage) -> Sho
     return shown
 
 
-def _samples(ctx: Context, table: TableName, before: Lineage, after: Lineage, ideal: Iterable[str]) -> tuple[Sequence[str], Sequence[str]]:
+def _samples(
+    ctx: Context, table: TableName, before: Lineage, after: Lineage, ideal: Iterable[str]
+) -> tuple[Sequence[str], Sequence[str]]:
     """(segments that must not answer any more, segments with rows that must)."""
     names = {*ideal, *before.mentioned(), *after.mentioned()}
     was, will = set(before.visible(names)), set(after.visible(names))
@@ -101,7 +111,10 @@ def _poll(ctx: Context, table: TableName, hidden: Sequence[str], shown: Sequence
         else:
             right, seen = 0, set()
         if time.monotonic() > deadline:
-            text = f"Pinot has switched; that all brokers show it was not verified within {ctx.limits.broker_ack_s:.0f} s: {last}"
+            text = (
+                f"Pinot has switched; that all brokers show it was not verified within {ctx.limits.broker_ack_s:.0f} "
+                f"s: {last}"
+            )
             return Shown(False, text.rstrip(".: ") + ".")
         asked += 1
         if last and not is_told and time.monotonic() > nudge_at:
@@ -112,18 +125,24 @@ def _poll(ctx: Context, table: TableName, hidden: Sequence[str], shown: Sequence
 
 
 def _rebuild(ctx: Context, table: TableName) -> None:
-    """Pinot tells its brokers once, in a message that is lost when the controller ends at that moment (lineage.md 7)."""
+    """Pinot tells its brokers once, in a message that is lost when the controller ends at that moment
+    (lineage.md 7).
+    """
     assert ctx.pinot_broker is not None
     try:
         if ctx.pinot_broker.rebuild_routing(table.typed):
-            log.warning("A broker still answered from the side of %s that was left: it was asked to build its routing anew.", table)
+            log.warning(
+                "A broker still answered from the side of %s that was left: it was asked to build its routing anew.",
+                table,
+            )
     except (PinotAdminError, PinotRefused) as error:
         log.warning("A broker could not be asked to build its routing of %s anew: %s", table, error)
 
 
 def _enough(right: int, seen: set[str], brokers: int) -> Shown | None:
-    """The result after so many right answers in a row, None: ask on. Brokers that say who they are must all be heard of; of others so many
-    answers are wanted that one of them is hardly left out (each answer is a random one's)."""
+    """The result after so many right answers in a row, None: ask on. Brokers that say who they are must all be heard
+    of; of others so many answers are wanted that one of them is hardly left out (each answer is a random one's).
+    """
     needed = 2 if brokers == 1 else _EACH * brokers
     if right < 2 or (len(seen) < brokers and right < (2 * needed if seen else needed)):
         return None
@@ -138,7 +157,8 @@ def _enough(right: int, seen: set[str], brokers: int) -> Shown | None:
 def _sql(table: TableName, names: Sequence[str]) -> str:
     listed = ", ".join("'" + n.replace("'", "''") + "'" for n in names)
     return (
-        f'SELECT "$segmentName", count(*) FROM "{table.typed}" WHERE "$segmentName" IN ({listed})'  # noqa: S608  # quoted names only
+        f'SELECT "$segmentName", count(*) FROM "{table.typed}" '  # noqa: S608  # quoted names only
+        f'WHERE "$segmentName" IN ({listed})'
         f' GROUP BY "$segmentName" LIMIT {len(names) + 1}'
     )
 

@@ -1,4 +1,6 @@
-"""What the rules of a cluster say of a lineage entry: ours on the own cluster, those of Pinot's version on a Pinot cluster."""
+"""What the rules of a cluster say of a lineage entry: ours on the own cluster, those of Pinot's version on a Pinot
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from segments.services.upkeep.schedules import RETENTION, next_run_ms
 
 
 def rollback_until_ms(ctx: Context, seen: Observed, entry: Entry, config: TableConfig) -> int | None:
-    """Until when (epoch ms) a COMPLETED entry can be taken back as far as clean-ups go; None: none ends it, or it is not known when."""
+    """Until when (epoch ms) a COMPLETED entry can be taken back as far as clean-ups go; None: none ends it, or it is
+    not known when.
+    """
     if ctx.pinot is None:
         return rollback_deadline_ms(seen.lineage, entry, config, seen.ideal.maps, ctx.clock(), next_run_ms(RETENTION))
     return pinot_cleanup.rollback_until_ms(entry, config, version(ctx))
@@ -28,7 +32,9 @@ def undo_kept_ms(ctx: Context, config: TableConfig) -> int:
 
 
 def undo_until_ms(ctx: Context, config: TableConfig) -> int | None:
-    """Until when (epoch ms) a rollback that is done now can be undone; None: not at all, no files are kept of what it deletes."""
+    """Until when (epoch ms) a rollback that is done now can be undone; None: not at all, no files are kept of what it
+    deletes.
+    """
     kept = undo_kept_ms(ctx, config)
     return ctx.clock() + kept if kept > 0 else None
 

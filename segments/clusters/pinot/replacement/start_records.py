@@ -1,7 +1,8 @@
-"""Starts of replacements on a Pinot cluster, on record before they are sent: an answer that is lost loses nobody's entry.
+"""Starts of replacements on a Pinot cluster, on record before they are sent: an answer that is lost loses nobody's
+entry.
 
-Pinot chooses the id of an entry when it makes it, so a start whose answer was lost has no name. The record tells the lists and which
-entries were there before; the entry that came since with just these lists is the one.
+Pinot chooses the id of an entry when it makes it, so a start whose answer was lost has no name. The record tells the
+lists and which entries were there before; the entry that came since with just these lists is the one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _FIELD: Final = "start"
 
 @dataclass(frozen=True)
 class StartIntent:
-    """One start. ``known``: ids of the entries before it; ``entry``: Pinot's id once it is known, else empty; ``at_ms`` epoch ms."""
+    """One start. ``known``: ids of the entries before it; ``entry``: Pinot's id once it is known, else empty; ``at_ms``
+    epoch ms.
+    """
 
     id: str
     segments_from: tuple[str, ...]
@@ -40,9 +43,16 @@ class StartIntent:
     def to_record(self) -> ZNRecord:
         """For ZooKeeper."""
         body = {
-            "from": self.segments_from, "to": self.segments_to, "force": self.force_cleanup, "known": self.known, "actor": self.actor,
-            "reason": self.reason, "at": self.at_ms, "notes": dict(self.notes), "entry": self.entry,
-        }  # fmt: skip
+            "from": self.segments_from,
+            "to": self.segments_to,
+            "force": self.force_cleanup,
+            "known": self.known,
+            "actor": self.actor,
+            "reason": self.reason,
+            "at": self.at_ms,
+            "notes": dict(self.notes),
+            "entry": self.entry,
+        }
         return ZNRecord(self.id, {_FIELD: json.dumps(body, separators=(",", ":"))})
 
 
@@ -70,7 +80,9 @@ def keep_intent(
     notes: Mapping[str, str],
 ) -> StartIntent:
     """Put a start on record, unless it is: the one on record counts, with what was there before it."""
-    wanted = StartIntent(intent_id, tuple(lists[0]), tuple(lists[1]), force, tuple(known), actor.name, actor.reason, ctx.clock(), notes)
+    wanted = StartIntent(
+        intent_id, tuple(lists[0]), tuple(lists[1]), force, tuple(known), actor.name, actor.reason, ctx.clock(), notes
+    )
 
     def decide(node: Versioned | None) -> ZNRecord | None:
         return wanted.to_record() if node is None else None
@@ -97,8 +109,16 @@ def _parsed(node: Versioned | None) -> StartIntent | None:
     try:
         body: dict[str, Any] = json.loads(node.record.simple[_FIELD])
         return StartIntent(
-            node.record.id, tuple(body["from"]), tuple(body["to"]), bool(body["force"]), tuple(body["known"]), body["actor"],
-            body["reason"], int(body["at"]), body["notes"], body["entry"],
-        )  # fmt: skip
+            node.record.id,
+            tuple(body["from"]),
+            tuple(body["to"]),
+            bool(body["force"]),
+            tuple(body["known"]),
+            body["actor"],
+            body["reason"],
+            int(body["at"]),
+            body["notes"],
+            body["entry"],
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise RecordCorrupt(f"The record of start '{node.record.id}' can not be read: {error!r}.") from error

@@ -1,7 +1,9 @@
-"""Undo of a rollback on a Pinot cluster: the copies that were kept come in as a replacement of their own, under new names.
+"""Undo of a rollback on a Pinot cluster: the copies that were kept come in as a replacement of their own, under new
+names.
 
-Pinot hides for ever what has the name of a segment that it reverted, and deletes it; so each comes back under its old name with a suffix.
-The start is on record under an id that names the rollback: a process that dies leaves an entry that the same call finds and carries on.
+Pinot hides for ever what has the name of a segment that it reverted, and deletes it; so each comes back under its old
+name with a suffix. The start is on record under an id that names the rollback: a process that dies leaves an entry that
+the same call finds and carries on.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ from segments.services.segments.archive import document_path, kept_path
 _SUFFIX: Final = "_undo"
 
 
-def undo_on_pinot(ctx: Context, table: TableName, entry_id: str, *, force: bool, actor: Actor) -> tuple[UndoPlan, Entry]:
+def undo_on_pinot(
+    ctx: Context, table: TableName, entry_id: str, *, force: bool, actor: Actor
+) -> tuple[UndoPlan, Entry]:
     """(what was undone, the new entry). Raises as ``undo_rollback``; what fails for good is taken back first."""
     plan, entry = _opened(ctx, table, entry_id, force, actor)
     try:
@@ -63,7 +67,14 @@ def _opened(ctx: Context, table: TableName, entry_id: str, force: bool, actor: A
         _check_names(plan)
         new = [f"{s}{_SUFFIX}{ctx.clock() // 1000:x}" for s in plan.back]
         opened = pinot_replacement.start_replace(
-            ctx, table, plan.gone, new, force_cleanup=False, actor=actor, intent_id=_intent(plan.target), custom_map=None
+            ctx,
+            table,
+            plan.gone,
+            new,
+            force_cleanup=False,
+            actor=actor,
+            intent_id=_intent(plan.target),
+            custom_map=None,
         )
         left = lineage_now(ctx, table).entry(opened)
     note_entry(ctx, table, left.id, {UNDOES: plan.target, LEASE: "true", HEARTBEAT: str(ctx.clock())})
@@ -96,8 +107,10 @@ def _check_names(plan: UndoPlan) -> None:
     if consumed:
         raise PreconditionFailed(
             f"Segment '{consumed[0]}' was consumed from a stream: it can not come back under another name.",
-            remedy="Wait until Pinot has dropped the reverted entry, then restore it by name.", entry=plan.target, segments=consumed,
-        )  # fmt: skip
+            remedy="Wait until Pinot has dropped the reverted entry, then restore it by name.",
+            entry=plan.target,
+            segments=consumed,
+        )
 
 
 def _bring(ctx: Context, table: TableName, segment: str, entry_id: str) -> None:
@@ -107,7 +120,9 @@ def _bring(ctx: Context, table: TableName, segment: str, entry_id: str) -> None:
     old = _old_name(segment)
     kept = archive.find(ctx, table, [old]).get(old)
     if kept is None or not kept.is_there:
-        raise PreconditionFailed(f"The kept copy of segment '{old}' is gone.", remedy="Push the data again.", segments=[old])
+        raise PreconditionFailed(
+            f"The kept copy of segment '{old}' is gone.", remedy="Push the data again.", segments=[old]
+        )
     with tempfile.TemporaryDirectory(prefix="undo-") as folder:
         tar, work = Path(folder) / "kept.tar.gz", Path(folder) / "work"
         work.mkdir()
@@ -118,7 +133,9 @@ def _bring(ctx: Context, table: TableName, segment: str, entry_id: str) -> None:
 def _give_up(ctx: Context, table: TableName, entry_id: str, actor: Actor) -> None:
     """What it brought was never seen: Pinot deletes it, and the copies are still kept under their old names."""
     try:
-        pinot_revert.revert_replace(ctx, table, entry_id, force=True, actor=actor, action="undoRollbackGivenUp", keep=False)
+        pinot_revert.revert_replace(
+            ctx, table, entry_id, force=True, actor=actor, action="undoRollbackGivenUp", keep=False
+        )
     except StateConflict:
         return  # somebody took it back already
 

@@ -1,7 +1,8 @@
-"""Deleting segments of a real Pinot: guarded here whatever its version guards, kept as copies where the table asks for it, then its REST.
+"""Deleting segments of a real Pinot: guarded here whatever its version guards, kept as copies where the table asks for
+it, then its REST.
 
-Always by names in the body (``POST /segments/{table}/delete``): to an old controller a ``DELETE /segments/{table}`` that names segments in
-its query deletes them all.
+Always by names in the body (``POST /segments/{table}/delete``): to an old controller a ``DELETE /segments/{table}``
+that names segments in its query deletes them all.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _BATCH: Final = 500
 _ANSWER_S: Final = 60.0
 
 
-def remove_segments(ctx: Context, table: TableName, segments: Sequence[str], *, retention: str | None, actor: Actor, guard: bool) -> None:
+def remove_segments(
+    ctx: Context, table: TableName, segments: Sequence[str], *, retention: str | None, actor: Actor, guard: bool
+) -> None:
     """As ``deletion.remove_segments``: all or, when any is locked or pinned, none."""
     try:
         seen = observe(ctx, table)
@@ -40,10 +43,23 @@ def remove_segments(ctx: Context, table: TableName, segments: Sequence[str], *, 
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
         audit.record(
-            actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, outcome=outcome, error=str(error), count=len(segments)
-        )  # fmt: skip
+            actor,
+            "deleteSegments",
+            cluster=ctx.cluster,
+            target=table.typed,
+            outcome=outcome,
+            error=str(error),
+            count=len(segments),
+        )
         raise
-    audit.record(actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, segments=list(segments)[:100], count=len(segments))
+    audit.record(
+        actor,
+        "deleteSegments",
+        cluster=ctx.cluster,
+        target=table.typed,
+        segments=list(segments)[:100],
+        count=len(segments),
+    )
 
 
 def delete_segments(
@@ -61,7 +77,9 @@ def delete_segments(
 
 
 def delete_hidden(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:
-    """Delete what no query sees, without guard or copies; returns the names that Pinot refused to delete (a lineage entry locks them)."""
+    """Delete what no query sees, without guard or copies; returns the names that Pinot refused to delete (a lineage
+    entry locks them).
+    """
     try:
         _delete(ctx, table, list(segments), None)
     except StateConflict as error:
@@ -71,7 +89,9 @@ def delete_hidden(ctx: Context, table: TableName, segments: Sequence[str]) -> li
 
 
 def _delete(ctx: Context, table: TableName, segments: Sequence[str], retention: str | None) -> None:
-    """Until Pinot has taken them out of the ideal state; deleting a segment that is gone changes nothing, so it may be repeated."""
+    """Until Pinot has taken them out of the ideal state; deleting a segment that is gone changes nothing, so it may be
+    repeated.
+    """
     for at in range(0, len(segments), _BATCH):
         batch = list(segments[at : at + _BATCH])
 

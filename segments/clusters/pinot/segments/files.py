@@ -21,9 +21,13 @@ _TOLD: Final = 2000
 
 
 def open_stream(ctx: Context, raw_table: str, segment: str) -> tuple[int, BinaryIO]:
-    """(bytes, stream) of a segment's tar by the raw table name; the caller closes the stream. NotFound when there is none."""
+    """(bytes, stream) of a segment's tar by the raw table name; the caller closes the stream. NotFound when there is
+    none.
+    """
     with ExitStack() as stack:
-        reply = stack.enter_context(controller(ctx).stream("GET", f"/segments/{quoted(raw_table)}/{quoted(segment)}", timeout=_ANSWER_S))
+        reply = stack.enter_context(
+            controller(ctx).stream("GET", f"/segments/{quoted(raw_table)}/{quoted(segment)}", timeout=_ANSWER_S)
+        )
         if reply.status != HTTPStatus.OK:
             raise _refused(reply.status, reply.body, raw_table, segment)
         length = next((v for k, v in reply.headers.items() if k.lower() == "content-length"), "")
@@ -40,8 +44,9 @@ def open_stream(ctx: Context, raw_table: str, segment: str) -> tuple[int, Binary
 
 
 def fetch_segment(ctx: Context, raw_table: str, segment: str, target: Path) -> int:
-    """Write a segment's tar to a local file; returns its bytes. NotFound when there is none, Unavailable when it was cut short,
-    PayloadTooLarge when it has more bytes than an upload may."""
+    """Write a segment's tar to a local file; returns its bytes. NotFound when there is none, Unavailable when it was
+    cut short, PayloadTooLarge when it has more bytes than an upload may.
+    """
     size, stream = open_stream(ctx, raw_table, segment)
     with stream, target.open("wb") as out:
         _check_size(ctx, size, segment, raw_table)
@@ -66,7 +71,8 @@ def _refused(status: int, body: Iterator[bytes], raw_table: str, segment: str) -
     text = said[:_TOLD].decode("utf-8", "replace")
     if status == HTTPStatus.NOT_FOUND:
         return NotFound(
-            f"Segment '{segment}' of table '{raw_table}' has no file in Pinot's deep store.", remedy="Check both names; use the raw name."
+            f"Segment '{segment}' of table '{raw_table}' has no file in Pinot's deep store.",
+            remedy="Check both names; use the raw name.",
         )
     return refusal(status, text, is_change=False)
 

@@ -1,7 +1,9 @@
-"""Copies of a real Pinot's segments that are deleted or replaced by name through us, so that they can come back: Pinot has no restore.
+"""Copies of a real Pinot's segments that are deleted or replaced by name through us, so that they can come back: Pinot
+has no restore.
 
-Only where the table asks for it (``metadata.customConfigs``: ``pinotadmin.deletion.keepCopies`` = ``true``): each copy goes through the
-controller once. They lie in our own deep store in the layout of deleted segments (``services.archive``), and age as those do.
+Only where the table asks for it (``metadata.customConfigs``: ``pinotadmin.deletion.keepCopies`` = ``true``): each copy
+goes through the controller once. They lie in our own deep store in the layout of deleted segments
+(``services.archive``), and age as those do.
 """
 
 from __future__ import annotations
@@ -26,7 +28,10 @@ from segments.services.segments.archive import document_path, kept_path
 from segments.store import paths
 
 KEEP_COPIES: Final = "pinotadmin.deletion.keepCopies"
-_PINOT_KEEPS: Final = "Pinot moves its file to Deleted_Segments and keeps it there for {term}; from there it can be uploaded again by hand."
+_PINOT_KEEPS: Final = (
+    "Pinot moves its file to Deleted_Segments and keeps it there for {term}; from there it can be uploaded again "
+    "by hand."
+)
 
 
 def keeps_copies(config: TableConfig) -> bool:
@@ -43,18 +48,25 @@ def fate(config: TableConfig, retention: str | None) -> str:
 
 
 def keep_before(ctx: Context, table: TableName, segments: Sequence[str], actor: Actor, *, config: TableConfig) -> None:
-    """Copy these before they are deleted, if the table asks for it. Raises when one can not be copied: then nothing is deleted."""
+    """Copy these before they are deleted, if the table asks for it. Raises when one can not be copied: then nothing is
+    deleted.
+    """
     if not segments or not keeps_copies(config):
         return
     nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in segments])
     ideal = ctx.store.get(paths.ideal_state(table.typed))
     rows = ideal.record.maps if ideal and ideal.record else {}
-    found = [(s, n.record) for s, n in zip(segments, nodes, strict=True) if n is not None and n.record is not None and s in rows]
+    found = [
+        (s, n.record)
+        for s, n in zip(segments, nodes, strict=True)
+        if n is not None and n.record is not None and s in rows
+    ]
     archive.in_parallel(lambda one: _keep(ctx, config, one[0], one[1], tuple(rows[one[0]]), actor), found)
 
 
 def keep_replaced(ctx: Context, config: TableConfig, segment: str, crc: int, actor: Actor) -> None:
-    """Copy a segment before one of the same name with this ``crc`` takes its place, if the table asks for copies; once for a content.
+    """Copy a segment before one of the same name with this ``crc`` takes its place, if the table asks for copies; once
+    for a content.
 
     Raises when it can not be copied: then nothing is replaced.
     """
@@ -65,7 +77,12 @@ def keep_replaced(ctx: Context, config: TableConfig, segment: str, crc: int, act
     if node is None or node.record is None or not documents.is_replaced_by(from_record(node.record), crc):
         return
     kept = archive.find(ctx, table, [segment]).get(segment)
-    if kept is not None and kept.is_there and kept.kept is not None and kept.kept.metadata.crc == from_record(node.record).crc:
+    if (
+        kept is not None
+        and kept.is_there
+        and kept.kept is not None
+        and kept.kept.metadata.crc == from_record(node.record).crc
+    ):
         return
     servers = tuple(ideal.record.maps.get(segment, ())) if ideal and ideal.record else ()
     _keep(ctx, config, segment, node.record, servers, actor, replaced_by=crc)
@@ -87,7 +104,9 @@ def _keep(
     with tempfile.TemporaryDirectory(prefix="kept-") as folder:
         tar = Path(folder) / "segment.tar.gz"
         size = fetch_segment(ctx, table.raw, segment, tar)
-        keeps = ArchivedSegment(table.typed, segment, file, record, size, servers, now, now, actor.name, actor.reason, replaced_by)
+        keeps = ArchivedSegment(
+            table.typed, segment, file, record, size, servers, now, now, actor.name, actor.reason, replaced_by
+        )
         store = archive.kept_context(ctx).deep_store
         store.write(document_path(table, file), documents.to_json(keeps))
         store.put(tar, kept_path(table, file))

@@ -1,4 +1,6 @@
-"""Bringing back segments of a real Pinot that were deleted through us, from the copies that were kept (``pinot_kept``)."""
+"""Bringing back segments of a real Pinot that were deleted through us, from the copies that were kept
+(``pinot_kept``).
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,11 @@ def restore_segments(
 def _possible(config: TableConfig, segment: str, kept: KeptFile | None) -> Outcome:
     if kept is None or not kept.is_there:
         text = f"No copy of segment '{segment}' was kept when it was deleted. {fate(config, None)}"
-        return refused(segment, text, f"Set {KEEP_COPIES} to true in the table's customConfigs for the next time, or push the data again.")
+        return refused(
+            segment,
+            text,
+            f"Set {KEEP_COPIES} to true in the table's customConfigs for the next time, or push the data again.",
+        )
     crc = kept.kept.metadata.crc if kept.kept else None
     return Outcome(segment, "done", f"Segment '{segment}' is back.", "", kept.bytes, crc)
 

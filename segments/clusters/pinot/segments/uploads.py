@@ -1,6 +1,8 @@
-"""Segments into a real Pinot: by tar, by address, by metadata; fenced by the lineage entry they belong to, and looked for by their CRC.
+"""Segments into a real Pinot: by tar, by address, by metadata; fenced by the lineage entry they belong to, and looked
+for by their CRC.
 
-Pinot's upload paths know nothing of the lineage, so the fence is a look before and one after: what came in too late is taken out again.
+Pinot's upload paths know nothing of the lineage, so the fence is a look before and one after: what came in too late is
+taken out again.
 """
 
 from __future__ import annotations
@@ -37,8 +39,9 @@ from segments.services.segments.upload_registration import UploadOptions, table_
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
 
-#: From here on an upload over the record of a deleted segment begins anew. Before, it is taken for a refresh: Pinot answers 200, and the
-#: deletion, which comes to the record about two seconds after the row, then takes record and file of the new one.
+#: From here on an upload over the record of a deleted segment begins anew. Before, it is taken for a refresh: Pinot
+#: answers 200, and the deletion, which comes to the record about two seconds after the row, then takes record and file
+#: of the new one.
 _BEGINS_ANEW: Final = PinotVersion(1, 2)
 #: Seconds that an upload waits for such a deletion, and between two looks.
 _DELETED_S: Final = 30.0
@@ -74,30 +77,51 @@ def upload_tar(
     ctx: Context, table: TableName, tar: Path, options: UploadOptions | None = None, lineage_entry: str | None = None,
     *, actor: Actor = SYSTEM,
 ) -> Sent:  # fmt: skip
-    """Send a segment's tar (``POST /v2/segments``). The caller has unpacked it: Pinot answers 200 to one that no server can load."""
+    """Send a segment's tar (``POST /v2/segments``). The caller has unpacked it: Pinot answers 200 to one that no server
+    can load.
+    """
     info = read_info_from_tar(tar)
 
     def send() -> None:
         with tar.open("rb") as file:
-            _post(ctx, table, "SEGMENT", {}, options, files={info.name: (f"{info.name}.tar.gz", file, "application/octet-stream")})
+            _post(
+                ctx,
+                table,
+                "SEGMENT",
+                {},
+                options,
+                files={info.name: (f"{info.name}.tar.gz", file, "application/octet-stream")},
+            )
 
     return _fenced(ctx, table, info, options, lineage_entry, send, actor)
 
 
 def upload_uri(
-    ctx: Context, table: TableName, uri: str, *, copy: bool, options: UploadOptions | None = None, lineage_entry: str | None = None,
-    info: SegmentInfo | None = None, actor: Actor = SYSTEM,
-) -> Sent:  # fmt: skip
-    """Have the controller fetch a tar. Without ``info`` it is not known which segment comes, so it can be neither fenced nor looked for."""
+    ctx: Context,
+    table: TableName,
+    uri: str,
+    *,
+    copy: bool,
+    options: UploadOptions | None = None,
+    lineage_entry: str | None = None,
+    info: SegmentInfo | None = None,
+    actor: Actor = SYSTEM,
+) -> Sent:
+    """Have the controller fetch a tar. Without ``info`` it is not known which segment comes, so it can be neither
+    fenced nor looked for.
+    """
 
     def send() -> Any:
-        return _post(ctx, table, "URI", {"DOWNLOAD_URI": uri}, options, path="/v2/segments" if copy else "/segments", body={})
+        return _post(
+            ctx, table, "URI", {"DOWNLOAD_URI": uri}, options, path="/v2/segments" if copy else "/segments", body={}
+        )
 
     if info is not None:
         return _fenced(ctx, table, info, options, lineage_entry, send, actor)
     if lineage_entry is not None:
         raise StateConflict(
-            "An upload by address tells its segment only when it is there, so it can not be bound to a lineage entry on a Pinot cluster.",
+            "An upload by address tells its segment only when it is there, so it can not be bound to a lineage "
+            "entry on a Pinot cluster.",
             remedy="Upload the tar, or its metadata with the address.",
         )
     try:
@@ -107,16 +131,26 @@ def upload_uri(
         if not _UNREAD.search(str(error.data.get("pinotMessage"))):
             raise
         raise PreconditionFailed(
-            f"Pinot's controller could not bring in what is at {uri}.", remedy="Check that it can read the address.", **error.data
-        ) from error  # fmt: skip
+            f"Pinot's controller could not bring in what is at {uri}.",
+            remedy="Check that it can read the address.",
+            **error.data,
+        ) from error
     return Sent(found.group(1) if found else uri.rpartition("/")[2].removesuffix(".tar.gz"))
 
 
 def upload_metadata_tar(
-    ctx: Context, table: TableName, tar: Path, uri: str, *, options: UploadOptions | None = None, lineage_entry: str | None = None,
+    ctx: Context,
+    table: TableName,
+    tar: Path,
+    uri: str,
+    *,
+    options: UploadOptions | None = None,
+    lineage_entry: str | None = None,
     actor: Actor = SYSTEM,
-) -> Sent:  # fmt: skip
-    """Metadata push of one segment by the tar of its two files, which is packed anew: old controllers want their folder first in it."""
+) -> Sent:
+    """Metadata push of one segment by the tar of its two files, which is packed anew: old controllers want their folder
+    first in it.
+    """
     files = read_descriptions(tar)
     info = parse_info(files[METADATA], files.get(CREATION_META, b""))
     part = Described(info, files[METADATA], files.get(CREATION_META, b""), uri)
@@ -124,15 +158,30 @@ def upload_metadata_tar(
 
 
 def upload_described(
-    ctx: Context, table: TableName, part: Described, *, options: UploadOptions | None = None, lineage_entry: str | None = None,
+    ctx: Context,
+    table: TableName,
+    part: Described,
+    *,
+    options: UploadOptions | None = None,
+    lineage_entry: str | None = None,
     actor: Actor = SYSTEM,
-) -> Sent:  # fmt: skip
+) -> Sent:
     """Metadata push of one segment that was built here."""
-    headers = {"DOWNLOAD_URI": part.uri, **({"COPY_SEGMENT_TO_DEEP_STORE": "true"} if options is not None and options.copy else {})}
+    headers = {
+        "DOWNLOAD_URI": part.uri,
+        **({"COPY_SEGMENT_TO_DEEP_STORE": "true"} if options is not None and options.copy else {}),
+    }
 
     def send() -> None:
         name = part.info.name
-        _post(ctx, table, "METADATA", headers, options, files={name: (f"{name}.tar.gz", metadata_tar(part), "application/octet-stream")})
+        _post(
+            ctx,
+            table,
+            "METADATA",
+            headers,
+            options,
+            files={name: (f"{name}.tar.gz", metadata_tar(part), "application/octet-stream")},
+        )
 
     return _fenced(ctx, table, part.info, options, lineage_entry, send, actor)
 
@@ -140,7 +189,10 @@ def upload_described(
 def metadata_tar(part: Described) -> bytes:
     """The tar of a segment's two description files, with their folder first, as controllers want it."""
     out = io.BytesIO()
-    with gzip.GzipFile("", "wb", compresslevel=1, fileobj=out, mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
+    with (
+        gzip.GzipFile("", "wb", compresslevel=1, fileobj=out, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as tar,
+    ):
         folder = tarfile.TarInfo(part.info.name)
         folder.type, folder.mode = tarfile.DIRTYPE, 0o755
         tar.addfile(folder)
@@ -161,9 +213,16 @@ def crc_of(ctx: Context, table: TableName, segment: str) -> int | None:
 
 
 def _post(
-    ctx: Context, table: TableName, kind: str, headers: Mapping[str, str], options: UploadOptions | None, *, path: str = "/v2/segments",
-    files: Mapping[str, Any] | None = None, body: Any = None,
-) -> Any:  # fmt: skip
+    ctx: Context,
+    table: TableName,
+    kind: str,
+    headers: Mapping[str, str],
+    options: UploadOptions | None,
+    *,
+    path: str = "/v2/segments",
+    files: Mapping[str, Any] | None = None,
+    body: Any = None,
+) -> Any:
     conditions = (options or UploadOptions()).conditions
     params = {
         "tableName": table.raw, "tableType": table.type, "enableParallelPushProtection": conditions.is_protected,
@@ -217,7 +276,9 @@ def _config(ctx: Context, table: TableName) -> TableConfig:
 def _check_not_hidden(
     ctx: Context, config: TableConfig, lineage: Lineage, segment: str, options: UploadOptions | None, *, is_there: bool
 ) -> list[str]:
-    """As on our own cluster; but what Pinot still has of a push that was reverted it is about to delete, and what comes in now with it."""
+    """As on our own cluster; but what Pinot still has of a push that was reverted it is about to delete, and what comes
+    in now with it.
+    """
     began_ms = options.began_ms if options is not None and options.began_ms is not None else ctx.clock()
     new = [] if is_there else [segment]
     return admission.check_not_hidden(
@@ -226,14 +287,19 @@ def _check_not_hidden(
 
 
 def _not_being_deleted(ctx: Context, table: TableName, segment: str) -> int | None:
-    """The CRC on record, None: there is no record. Waits while an old Pinot deletes this name; StateConflict if that goes on."""
+    """The CRC on record, None: there is no record. Waits while an old Pinot deletes this name; StateConflict if that
+    goes on.
+    """
     crc, known = crc_of(ctx, table, segment), version(ctx)
     if crc is None or known is None or known >= _BEGINS_ANEW:
         return crc
     deadline = time.monotonic() + _DELETED_S
     while crc is not None and not _has_row(ctx, table, segment):
         if time.monotonic() > deadline:
-            text = f"Pinot {known} is deleting segment '{segment}' of table '{table}': what is uploaded now would go with it."
+            text = (
+                f"Pinot {known} is deleting segment '{segment}' of table '{table}': what is uploaded now would go "
+                "with it."
+            )
             raise StateConflict(text, remedy="Try again in a minute, or give the segment a new name.")
         time.sleep(_LOOK_S)
         crc = crc_of(ctx, table, segment)

@@ -1,6 +1,8 @@
-"""The tasks of one type of minion task of a real Pinot, a page of them with details, and one task with all its sub-tasks.
+"""The tasks of one type of minion task of a real Pinot, a page of them with details, and one task with all its
+sub-tasks.
 
-A page costs three calls, one to three for each task that it shows, and one for each table that asks for the type (``MOST_TABLES`` at most).
+A page costs three calls, one to three for each task that it shows, and one for each table that asks for the type
+(``MOST_TABLES`` at most).
 """
 
 from __future__ import annotations
@@ -10,9 +12,25 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from segments.clusters.pinot.calls import controller, quoted, refusals_told, version
-from segments.clusters.pinot.tasks.queues import CHAIN, live_minions, queue_state, tables_with, task_states, wanted_tasks
+from segments.clusters.pinot.tasks.queues import (
+    CHAIN,
+    live_minions,
+    queue_state,
+    tables_with,
+    task_states,
+    wanted_tasks,
+)
 from segments.domain.pinot import version as pinot_version
-from segments.domain.pinot.minion_tasks import NOT_TOLD, MinionTask, Told, made_at, newest_first, task_of, task_of_states, told_time
+from segments.domain.pinot.minion_tasks import (
+    NOT_TOLD,
+    MinionTask,
+    Told,
+    made_at,
+    newest_first,
+    task_of,
+    task_of_states,
+    told_time,
+)
 from segments.errors import NotFound, PinotAdminError
 from segments.services.core.context import Context
 
@@ -25,7 +43,9 @@ _LONGEST: Final = 600
 
 @dataclass(frozen=True)
 class Generation:
-    """When Pinot last looked for work of this type in a table, and what went wrong since; ``cron`` as in the table's config."""
+    """When Pinot last looked for work of this type in a table, and what went wrong since; ``cron`` as in the table's
+    config.
+    """
 
     table: str
     cron: str
@@ -59,26 +79,38 @@ class TypePage:
 
 
 def read_type(ctx: Context, task_type: str, number: int = 1) -> TypePage:
-    """Page ``number`` (from 1). NotFound for a type that neither has a queue nor is asked for by a table; Unavailable."""
+    """Page ``number`` (from 1). NotFound for a type that neither has a queue nor is asked for by a
+    table; Unavailable.
+    """
     wanted = wanted_tasks(ctx)
     states, tables = task_states(ctx, task_type), tables_with(wanted, task_type)
     queue = queue_state(ctx, task_type)
     if not states and not queue and not tables:
-        raise NotFound(f"No minion task of type '{task_type}' is known here.", remedy="The page Minion tasks lists the types.")
+        raise NotFound(
+            f"No minion task of type '{task_type}' is known here.", remedy="The page Minion tasks lists the types."
+        )
     names = newest_first(states)[(number - 1) * PAGE : number * PAGE]
     verbosity = _verbosity(ctx)
     return TypePage(
-        task_type, queue, tuple(_details(ctx, name, states[name], verbosity) for name in names), len(states), number,
-        tuple(_generation(ctx, table, task_type, wanted) for table in tables[:MOST_TABLES]), max(len(tables) - MOST_TABLES, 0),
+        task_type,
+        queue,
+        tuple(_details(ctx, name, states[name], verbosity) for name in names),
+        len(states),
+        number,
+        tuple(_generation(ctx, table, task_type, wanted) for table in tables[:MOST_TABLES]),
+        max(len(tables) - MOST_TABLES, 0),
         live_minions(ctx),
-    )  # fmt: skip
+    )
 
 
 def read_task(ctx: Context, task_type: str, name: str) -> MinionTask:
     """One task with all sub-tasks that are told. NotFound, Unavailable."""
     state = task_states(ctx, task_type).get(name)
     if state is None:
-        raise NotFound(f"There is no task '{name}' of type '{task_type}'.", remedy="Pinot forgets tasks a day or some after their end.")
+        raise NotFound(
+            f"There is no task '{name}' of type '{task_type}'.",
+            remedy="Pinot forgets tasks a day or some after their end.",
+        )
     return _details(ctx, name, state, 1)
 
 
@@ -88,7 +120,9 @@ def _verbosity(ctx: Context) -> int:
 
 
 def _details(ctx: Context, name: str, state: str, verbosity: int) -> MinionTask:
-    """As much as the controller can tell: some write no sub-tasks, or only their states (a 0.11.0 on a Java that came after it)."""
+    """As much as the controller can tell: some write no sub-tasks, or only their states (a 0.11.0 on a Java that came
+    after it).
+    """
     note = ""
     for level in range(verbosity, -1, -1):
         try:
@@ -109,7 +143,9 @@ def _generation(ctx: Context, table: str, task_type: str, wanted: Mapping[str, M
     cron = wanted[table][task_type]
     try:
         with refusals_told(is_change=False):
-            found = controller(ctx).get(f"/tasks/generator/{quoted(table)}/{quoted(task_type)}/debug", {"localOnly": False})
+            found = controller(ctx).get(
+                f"/tasks/generator/{quoted(table)}/{quoted(task_type)}/debug", {"localOnly": False}
+            )
     except PinotAdminError:
         return Generation(table, cron)
     told = [t for t in found if isinstance(t, dict)] if isinstance(found, list) else []

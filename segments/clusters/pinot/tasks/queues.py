@@ -1,6 +1,8 @@
-"""What a real Pinot runs on its minions, as far as its controller tells: types, queues, schedules, periodic tasks. Only read here.
+"""What a real Pinot runs on its minions, as far as its controller tells: types, queues, schedules, periodic tasks. Only
+read here.
 
-Asked when somebody looks, a few calls each time: two per type of task (``MOST_TYPES`` at most) and five more, whatever the number of tasks.
+Asked when somebody looks, a few calls each time: two per type of task (``MOST_TYPES`` at most) and five more, whatever
+the number of tasks.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ CHAIN: Final = re.compile(r" \(through reference chain: .*\)")
 
 @dataclass(frozen=True)
 class TaskType:
-    """One type of minion task: the state of its queue (empty: not told, or it has none yet) and {state: number} of its tasks.
+    """One type of minion task: the state of its queue (empty: not told, or it has none yet) and {state: number} of its
+    tasks.
 
     ``tables`` are those whose config asks for it; ``tasks`` is {task: state}.
     """
@@ -44,7 +47,8 @@ class TaskType:
 
 @dataclass(frozen=True)
 class Schedule:
-    """A type of task that a table's config asks for, or a job of the scheduler. ``cron`` empty: only when it is asked for.
+    """A type of task that a table's config asks for, or a job of the scheduler. ``cron`` empty: only when it is asked
+    for.
 
     ``is_registered``: whether the scheduler has it, None where that is not told.
     """
@@ -59,7 +63,8 @@ class Schedule:
 
 @dataclass(frozen=True)
 class PinotTasks:
-    """What the controller runs. ``notes``: what it does not tell, and why. ``minions``: those that are alive, None: not told.
+    """What the controller runs. ``notes``: what it does not tell, and why. ``minions``: those that are alive, None: not
+    told.
 
     ``scheduler``: ``on``, ``off``, or empty where it is not told.
     """
@@ -77,7 +82,9 @@ class PinotTasks:
 
 
 def read_tasks(ctx: Context) -> PinotTasks:
-    """One look; a part that the controller does not answer is a note, not an error. Unavailable when it can not be asked at all."""
+    """One look; a part that the controller does not answer is a note, not an error. Unavailable when it can not be
+    asked at all.
+    """
     notes: list[str] = []
     wanted = wanted_tasks(ctx)
     names = _names(ctx, notes)
@@ -90,7 +97,9 @@ def read_tasks(ctx: Context) -> PinotTasks:
     minions = live_minions(ctx)
     if minions == () and (types or planned):
         notes.append("No minion is alive: tasks wait until one runs.")
-    return PinotTasks((*types, *planned), _schedules(wanted, jobs), _periodic(ctx, notes), tuple(notes), minions, scheduler)
+    return PinotTasks(
+        (*types, *planned), _schedules(wanted, jobs), _periodic(ctx, notes), tuple(notes), minions, scheduler
+    )
 
 
 def wanted_tasks(ctx: Context) -> dict[str, dict[str, str]]:
@@ -105,7 +114,9 @@ def tables_with(wanted: Mapping[str, Mapping[str, str]], task_type: str) -> tupl
 
 
 def table_status(ctx: Context, table: TableName) -> dict[str, Any]:
-    """What the controller itself says of a table: size, ingestion, segments; each part ``None`` where it does not answer."""
+    """What the controller itself says of a table: size, ingestion, segments; each part ``None`` where it does not
+    answer.
+    """
     parts = {
         "size": (f"/tables/{quoted(table.typed)}/size", None),
         "ingestion": (f"/tables/{quoted(table.raw)}/status", {"type": table.type}),
@@ -167,13 +178,20 @@ def _scheduler(ctx: Context, notes: list[str]) -> tuple[str, dict[tuple[str, str
         notes.append(f"The controller can not tell when schedules run: {CHAIN.sub('', error.message)}")
         return _keys(ctx)
     jobs = found.get("JobDetails") or [] if isinstance(found, dict) else []
-    return "on", {_key(j.get("JobKey")): (told_time(j.get("NextFireTime")), told_time(j.get("PreviousFireTime"))) for j in _dicts(jobs)}
+    return "on", {
+        _key(j.get("JobKey")): (told_time(j.get("NextFireTime")), told_time(j.get("PreviousFireTime")))
+        for j in _dicts(jobs)
+    }
 
 
 def _note_scheduler(notes: list[str], error: NotFound) -> None:
     text = "The scheduler of minion tasks is switched off in this cluster (controller.task.scheduler.enabled)."
     is_off = _OFF in error.message
-    notes.append(f"{text} Schedules of tables do not run by themselves." if is_off else f"Schedules can not be read: {error.message}")
+    notes.append(
+        f"{text} Schedules of tables do not run by themselves."
+        if is_off
+        else f"Schedules can not be read: {error.message}"
+    )
 
 
 def _keys(ctx: Context) -> tuple[str, dict[tuple[str, str], tuple[Told, Told]] | None]:
@@ -182,7 +200,9 @@ def _keys(ctx: Context) -> tuple[str, dict[tuple[str, str], tuple[Told, Told]] |
     return ("on", {_key(job): (NOT_TOLD, NOT_TOLD) for job in _dicts(found)}) if isinstance(found, list) else ("", None)
 
 
-def _schedules(wanted: Mapping[str, Mapping[str, str]], jobs: Mapping[tuple[str, str], tuple[Told, Told]] | None) -> tuple[Schedule, ...]:
+def _schedules(
+    wanted: Mapping[str, Mapping[str, str]], jobs: Mapping[tuple[str, str], tuple[Told, Told]] | None
+) -> tuple[Schedule, ...]:
     rows = {(table, name): cron for table, types in wanted.items() for name, cron in types.items()}
     nothing = (NOT_TOLD, NOT_TOLD)
     return tuple(

@@ -32,10 +32,16 @@ _AT_ONCE: Final = 1000
 @page
 @require_safe
 def event_list(request: HttpRequest) -> HttpResponse:
-    """Events of the page's cluster, newest first, filtered; those of none, such as wrong passwords, are the default one's."""
+    """Events of the page's cluster, newest first, filtered; those of none, such as wrong passwords, are the default
+    one's.
+    """
     form = AuditFilter(request.GET)
     listing = cut(_filtered(request, form), page_number(request.GET.get("page")))
-    return render(request, "console/audit.html", {"form": form, "listing": listing, "rows": [(e, mark(e.outcome)) for e in listing]})
+    return render(
+        request,
+        "console/audit.html",
+        {"form": form, "listing": listing, "rows": [(e, mark(e.outcome)) for e in listing]},
+    )
 
 
 @page
@@ -45,7 +51,10 @@ def download(request: HttpRequest) -> HttpResponseBase:
     in_pieces = isinstance(request, ASGIRequest)
     rows = _all_of(_filtered(request, AuditFilter(request.GET)), on_many_threads=in_pieces)
     header = ["at", "actor", "action", "cluster", "target", "outcome", "reason", "address", "detail"]
-    lines = ([e.at.isoformat(), e.actor, e.action, e.cluster, e.target, e.outcome, e.reason, e.address, json.dumps(e.detail)] for e in rows)
+    lines = (
+        [e.at.isoformat(), e.actor, e.action, e.cluster, e.target, e.outcome, e.reason, e.address, json.dumps(e.detail)]
+        for e in rows
+    )
     return csv_response("audit.csv", header, lines, in_pieces=in_pieces)
 
 
@@ -81,7 +90,11 @@ def of_table(request: HttpRequest, typed: str) -> HttpResponse:
         Q(target__in=[table.name, table.raw_name]) | Q(target__startswith=f"{table.name}/")
     )
     listing = cut(events, page_number(request.GET.get("page")))
-    context: dict[str, Any] = {**head(request, table, "audit"), "listing": listing, "rows": [(e, mark(e.outcome)) for e in listing]}
+    context: dict[str, Any] = {
+        **head(request, table, "audit"),
+        "listing": listing,
+        "rows": [(e, mark(e.outcome)) for e in listing],
+    }
     return render(request, "console/table_audit.html", context)
 
 

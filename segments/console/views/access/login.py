@@ -31,7 +31,9 @@ class Login(LoginView):
         try:
             return super().post(request, *args, **kwargs)
         except TooManyRequests as error:
-            response = self.render_to_response(self.get_context_data(form=self.get_form_class()(request), too_many=error))
+            response = self.render_to_response(
+                self.get_context_data(form=self.get_form_class()(request), too_many=error)
+            )
             return as_refusal(response, error)
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
@@ -43,11 +45,16 @@ class Login(LoginView):
 
 @receiver(user_login_failed, dispatch_uid="segments.console.login")
 def record_failure(sender: object, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
-    """A wrong password in the console or the admin. The name may be any text: people type passwords into the wrong field, so only
-    names of users are kept.
+    """A wrong password in the console or the admin. The name may be any text: people type passwords into the wrong
+    field, so only names of users are kept.
     """
     typed = str(credentials.get("username", ""))[:_MAX_NAME]
     name = typed if get_user_model().objects.filter(username=typed).exists() else ""
     meta = request.META if request is not None else {}
     path = request.path if request is not None else ""
-    record_refusal(Actor("anonymous", "", str(meta.get("REMOTE_ADDR", ""))), path, user=name, error="User name or password is wrong.")
+    record_refusal(
+        Actor("anonymous", "", str(meta.get("REMOTE_ADDR", ""))),
+        path,
+        user=name,
+        error="User name or password is wrong.",
+    )

@@ -29,7 +29,8 @@ _MARKS = {
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_list(request: HttpRequest) -> HttpResponse:
-    """The person's own tokens and the form of a new one; ``?all=1``: everybody's, for administrators of the installation.
+    """The person's own tokens and the form of a new one; ``?all=1``: everybody's, for administrators of the
+    installation.
 
     What a POST makes is in its answer and nowhere else.
     """
@@ -54,7 +55,12 @@ def revoke(request: HttpRequest, token: int) -> HttpResponse:
     form = ReasonForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
         status = HTTPStatus.OK if request.method != "POST" else HTTPStatus.UNPROCESSABLE_ENTITY
-        context = {"row": row, "form": form, "mark": _MARKS[state_of(row)], "is_valid": state_of(row) in ("valid", "disabled")}
+        context = {
+            "row": row,
+            "form": form,
+            "mark": _MARKS[state_of(row)],
+            "is_valid": state_of(row) in ("valid", "disabled"),
+        }
         return render(request, "console/token_revoke.html", context, status=status)
     revoked = revoke_token(request.user, token, actor_of(request, form.cleaned_data["reason"]))
     others = f", with {len(revoked) - 1} that were made with it" if len(revoked) > 1 else ""
@@ -65,6 +71,15 @@ def revoke(request: HttpRequest, token: int) -> HttpResponse:
 def _page(request: HttpRequest, form: TokenForm, status: int = HTTPStatus.OK, **made: Any) -> HttpResponse:
     may_see_all = may_administer_all(request)
     is_all = may_see_all and request.GET.get("all") == "1"
-    rows: list[tuple[ApiToken, Mark]] = [(row, _MARKS[state_of(row)]) for row in visible_tokens(request.user, of_all=is_all)]
-    context = {"form": form, "rows": rows, "is_all": is_all, "may_see_all": may_see_all, "site": request.build_absolute_uri("/"), **made}
+    rows: list[tuple[ApiToken, Mark]] = [
+        (row, _MARKS[state_of(row)]) for row in visible_tokens(request.user, of_all=is_all)
+    ]
+    context = {
+        "form": form,
+        "rows": rows,
+        "is_all": is_all,
+        "may_see_all": may_see_all,
+        "site": request.build_absolute_uri("/"),
+        **made,
+    }
     return render(request, "console/tokens.html", context, status=status)

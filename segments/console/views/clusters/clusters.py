@@ -1,4 +1,6 @@
-"""The clusters that this installation drives: the list, one cluster's state, and adding, changing, checking and removing a Pinot."""
+"""The clusters that this installation drives: the list, one cluster's state, and adding, changing, checking and
+removing a Pinot.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +42,18 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """The page's cluster: is it up, since when and why not; its version and what that lacks; how it is reached and read."""
+    """The page's cluster: is it up, since when and why not; its version and what that lacks; how it is reached and
+    read.
+    """
     return _page(request)
 
 
 @page
 @require_safe
 def banner(request: HttpRequest) -> HttpResponse:
-    """The fragment that tells on every page of a Pinot that it is down; 204 while there is nothing new to tell (``seen``)."""
+    """The fragment that tells on every page of a Pinot that it is down; 204 while there is nothing new to tell
+    (``seen``).
+    """
     frame = cluster_frame(request)
     if asked(request, "seen")["seen"] == frame.current.key:
         return HttpResponse(status=HTTPStatus.NO_CONTENT)
@@ -66,7 +72,9 @@ def check(request: HttpRequest) -> HttpResponse:
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
 def add(request: HttpRequest) -> HttpResponse:
-    """A new Pinot cluster. It is asked first: what is wrong is shown beside the form, and a second button saves it all the same."""
+    """A new Pinot cluster. It is asked first: what is wrong is shown beside the form, and a second button saves it all
+    the same.
+    """
     form = ClusterForm(request.POST or None)
     return _edit(request, form, None)
 
@@ -85,7 +93,12 @@ def remove(request: HttpRequest, name: str) -> HttpResponse:
     """Forget a Pinot cluster, after its name was typed. Pinot itself is not touched."""
     row = get_object_or_404(Cluster, name=name, kind=Cluster.Kind.PINOT)
     form = OperationForm(request.POST or None, confirm=name, more={})
-    context = {"row": row, "form": form, "back": address_in(name, "console:cluster"), "may_administer": may_administer_all(request)}
+    context = {
+        "row": row,
+        "form": form,
+        "back": address_in(name, "console:cluster"),
+        "may_administer": may_administer_all(request),
+    }
     if request.method != "POST":
         return render(request, "console/cluster_remove.html", context)
     if not may_administer_all(request):
@@ -152,9 +165,13 @@ def _page(request: HttpRequest, found: ClusterCheck | None = None) -> HttpRespon
     if frame.current.row.name != cluster_of(request):
         raise Http404
     context: dict[str, Any] = {
-        "clusters": frame, "line": frame.current, "row": frame.current.row, "found": found, "may_administer": may_administer_all(request),
+        "clusters": frame,
+        "line": frame.current,
+        "row": frame.current.row,
+        "found": found,
+        "may_administer": may_administer_all(request),
         "tables": readable_rows(
             Table.objects.filter(cluster__name=cluster_of(request)), request.user, cluster="cluster__name", table="name"
         ).count(),
-    }  # fmt: skip
+    }
     return render(request, "console/cluster.html", context)

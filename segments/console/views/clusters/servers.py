@@ -1,4 +1,6 @@
-"""Instances of the cluster: which are alive, where they listen, what the servers hold; draining a server and letting it serve again."""
+"""Instances of the cluster: which are alive, where they listen, what the servers hold; draining a server and letting it
+serve again.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def server_list(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "console/servers.html",
-        {"rows": instance_rows(ctx_of(request), readable(request.user, cluster_of(request))), "may_operate": may(request, OPERATE)},
+        {
+            "rows": instance_rows(ctx_of(request), readable(request.user, cluster_of(request))),
+            "may_operate": may(request, OPERATE),
+        },
     )
 
 
@@ -46,7 +51,8 @@ def enable(request: HttpRequest, instance: str) -> HttpResponse:
 
 #: What a real Pinot does is harder: Helix takes every replica of a disabled server offline (tried on 0.11.0).
 _DISABLED: Final = [
-    "Pinot takes all its segments offline: queries go to other replicas, and miss the rows of segments that only this server holds.",
+    "Pinot takes all its segments offline: queries go to other replicas, and miss the rows of segments that only "
+    "this server holds.",
     "It stops consuming. It gets no new segments, and keeps the files that it has.",
     "Undo: enable it; it loads its segments again.",
 ]
@@ -70,8 +76,16 @@ def _operation(request: HttpRequest, instance: str, *, is_enabled: bool) -> Oper
     back = ["Queries and new segments go to it again.", f"Undo: {disable.lower()} it."]
     gone = _DISABLED if is_pinot else _DRAINED
     return Operation(
-        action="enableInstance" if is_enabled else "disableInstance", button=enable if is_enabled else disable,
-        title=f"{disable} {instance}" if not is_enabled else f"Enable {instance}" if is_pinot else f"Let {instance} serve again",
-        explain=back if is_enabled else gone, back=reverse("console:servers"), run=run, items=[instance],
+        action="enableInstance" if is_enabled else "disableInstance",
+        button=enable if is_enabled else disable,
+        title=f"{disable} {instance}"
+        if not is_enabled
+        else f"Enable {instance}"
+        if is_pinot
+        else f"Let {instance} serve again",
+        explain=back if is_enabled else gone,
+        back=reverse("console:servers"),
+        run=run,
+        items=[instance],
         is_danger=is_pinot and not is_enabled,
-    )  # fmt: skip
+    )

@@ -41,19 +41,29 @@ def override(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
 
 
 _AGAIN: Final = Operation(
-    action="finishPush", title="Check again and finish", button="Check again", back="", tab="lineage", run=lambda *_: Outcome(""),
+    action="finishPush",
+    title="Check again and finish",
+    button="Check again",
+    back="",
+    tab="lineage",
+    run=lambda *_: Outcome(""),
     explain=[
         "The table's checks run again on the uploaded segments, which queries do not see.",
-        "If none of them blocks now, queries switch to the new snapshot; else the push stays blocked and nothing changes.",
+        "If none of them blocks now, queries switch to the new snapshot; else the push stays blocked and nothing "
+        "changes.",
     ],
-)  # fmt: skip
+)
 _OVERRIDE: Final = replace(
-    _AGAIN, title="Finish in spite of failed checks", button="Switch all the same", is_danger=True,
+    _AGAIN,
+    title="Finish in spite of failed checks",
+    button="Switch all the same",
+    is_danger=True,
     explain=[
         "Queries switch to the new snapshot although the checks below refuse it.",
-        "Your reason stays with the result of the checks and in the audit record. The way back is a rollback of the entry.",
+        "Your reason stays with the result of the checks and in the audit record. The way back is a rollback of "
+        "the entry.",
     ],
-)  # fmt: skip
+)
 
 
 def _finish(request: HttpRequest, push_id: uuid.UUID, operation: Operation) -> HttpResponse:

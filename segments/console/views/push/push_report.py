@@ -35,5 +35,7 @@ def as_json(request: HttpRequest, push_id: uuid.UUID) -> HttpResponseBase:
 
 
 def _push(request: HttpRequest, push_id: uuid.UUID) -> Push:
-    push: Push = get_object_or_404(readable_pushes(Push.objects.all(), request.user), pk=push_id, cluster=cluster_of(request))
+    push: Push = get_object_or_404(
+        readable_pushes(Push.objects.all(), request.user), pk=push_id, cluster=cluster_of(request)
+    )
     return push

@@ -1,4 +1,6 @@
-"""Pushes: the list, one push with live progress, a new one, and cancelling. A blocked one is finished in ``push_blocked``."""
+"""Pushes: the list, one push with live progress, a new one, and cancelling. A blocked one is finished in
+``push_blocked``.
+"""
 
 from __future__ import annotations
 
@@ -55,9 +57,13 @@ def push_list(request: HttpRequest) -> HttpResponse:
     listing = cut(query, page_number(request.GET.get("page")))
     rows = [(progress(p), mark(p.state)) for p in listing]
     context = {
-        "listing": listing, "rows": rows, "wanted": wanted, "states": Push.State.values, "may_operate": may_somewhere(request),
+        "listing": listing,
+        "rows": rows,
+        "wanted": wanted,
+        "states": Push.State.values,
+        "may_operate": may_somewhere(request),
         "is_busy": any(not p.is_over for p, _ in rows),
-    }  # fmt: skip
+    }
     return render(request, "console/pushes.html", context)
 
 
@@ -74,9 +80,12 @@ def detail(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
 @page
 @require_safe
 def live(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
-    """The part of a push's page that htmx fetches every second while it runs; the whole page loads once more when it is over, or
-    when its buttons become others (``seen`` is the state that the page shows)."""
-    push = get_object_or_404(readable_pushes(Push.objects.defer("plan", "spec"), request.user), pk=push_id, cluster=cluster_of(request))
+    """The part of a push's page that htmx fetches every second while it runs; the whole page loads once more when it is
+    over, or when its buttons become others (``seen`` is the state that the page shows).
+    """
+    push = get_object_or_404(
+        readable_pushes(Push.objects.defer("plan", "spec"), request.user), pk=push_id, cluster=cluster_of(request)
+    )
     response = render(request, "console/partials/push_progress.html", _live_context(push))
     seen = asked(request, "seen")["seen"]
     if push.state in Push.TERMINAL or (seen and seen != push.state and Push.State.BLOCKED in (seen, push.state)):
@@ -103,14 +112,18 @@ def new(request: HttpRequest) -> HttpResponse:
             if refused := refusal(request, "push", table, table=table):
                 return refused
         overwrite = bool(form.cleaned_data["overwrite"])
-        push = pushes.create_push(ctx_of(request), form.cleaned_data["spec"], actor, roots=wiring.input_roots(), overwrite=overwrite)
+        push = pushes.create_push(
+            ctx_of(request), form.cleaned_data["spec"], actor, roots=wiring.input_roots(), overwrite=overwrite
+        )
     except PinotAdminError as error:
         form.refuse(error, "spec" if error.status == HTTPStatus.BAD_REQUEST else None)
         return _form_page(request, form, shown_status(request, error))
     if push_queue.enqueue_push(str(push.pk)):
         messages.success(request, f"Push to {push.table_name} is queued.")
     else:
-        messages.warning(request, "The push is stored, but the task queue does not answer. It begins by itself once Redis is back.")
+        messages.warning(
+            request, "The push is stored, but the task queue does not answer. It begins by itself once Redis is back."
+        )
     return redirect("console:push", push_id=push.pk)
 
 
@@ -132,7 +145,9 @@ def cancel(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
         form.refuse(error)
         return _page(request, push, form, shown_status(request, error))
     again = f"{reverse('console:new_push')}?{urlencode({'again': push.pk})}"
-    messages.success(request, format_html('Cancelled. What the push had begun is taken back. <a href="{}">Push again</a>', again))
+    messages.success(
+        request, format_html('Cancelled. What the push had begun is taken back. <a href="{}">Push again</a>', again)
+    )
     return redirect("console:push", push_id=push.pk)
 
 
@@ -165,12 +180,18 @@ def _page(request: HttpRequest, push: Push, form: ReasonForm, status: int = HTTP
     table = TableName(push.table_name, OFFLINE)
     live = _live_context(push)
     context = {
-        **live, "push_id": str(push.pk), "form": form, "is_blocked": push.state == Push.State.BLOCKED,
+        **live,
+        "push_id": str(push.pk),
+        "form": form,
+        "is_blocked": push.state == Push.State.BLOCKED,
         "replaces": replaces and live["entry"] is not None,
         "checks": entry_report(wiring.context(push.cluster), table, push.entry_id) if replaces else None,
-        "may_operate": may_operate(request, table.typed), "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
-        "segments_hidden": max(total - _SHOWN, 0), "report": _report(push), "bad_shown": _BAD_SHOWN,
-    }  # fmt: skip
+        "may_operate": may_operate(request, table.typed),
+        "segments": [(s, mark(s.state)) for s in push.segments.all()[:_SHOWN]],
+        "segments_hidden": max(total - _SHOWN, 0),
+        "report": _report(push),
+        "bad_shown": _BAD_SHOWN,
+    }
     return render(request, "console/push.html", context, status=status)
 
 
@@ -182,7 +203,9 @@ def _report(push: Push) -> dict[str, Any] | None:
 
 
 def _live_context(push: Push) -> dict[str, Any]:
-    """``table`` and ``entry``: rows that links lead to, None where nothing is (a push may fail before it has begun anything)."""
+    """``table`` and ``entry``: rows that links lead to, None where nothing is (a push may fail before it has begun
+    anything).
+    """
     table = push_fate.table_of(push)
     entry = push_fate.entry_of(push, table)
     return {
@@ -197,4 +220,6 @@ def _live_context(push: Push) -> dict[str, Any]:
 
 
 def _form_page(request: HttpRequest, form: PushForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    return render(request, "console/push_new.html", {"form": form, "may_operate": may_somewhere(request)}, status=status)
+    return render(
+        request, "console/push_new.html", {"form": form, "may_operate": may_somewhere(request)}, status=status
+    )

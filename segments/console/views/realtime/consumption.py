@@ -68,7 +68,9 @@ def state(request: HttpRequest, typed: str) -> HttpResponse:
         "every_s": _EVERY_S if ctx.pinot is None else _EVERY_PINOT_S,
         "size": (WIDTH, HEIGHT),
         "may_operate": may(request, OPERATE, table.name),
-        "findings": Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity")[:10],
+        "findings": Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by(
+            "severity"
+        )[:10],
         "events": AuditEvent.objects.filter(cluster=table.cluster.name, target=table.name, action__in=_ACTIONS)[:8],
         "jobs": told.jobs,
     }
@@ -96,18 +98,26 @@ def pause(request: HttpRequest, typed: str) -> HttpResponse:
 
     what = f"partitions {_names(partitions)} of {table.name}" if partitions else table.name
     later = forms.CharField(
-        required=False, label="Resume by itself after", help_text="For example 30m or 2h. Empty: until somebody resumes."
+        required=False,
+        label="Resume by itself after",
+        help_text="For example 30m or 2h. Empty: until somebody resumes.",
     )
     operation = Operation(
-        action="pausePartitions" if partitions else "pauseConsumption", title=f"Pause {what}", button="Pause", back=_home(table), run=run,
+        action="pausePartitions" if partitions else "pauseConsumption",
+        title=f"Pause {what}",
+        button="Pause",
+        back=_home(table),
+        run=run,
         explain=[
             "The servers commit what they have consumed; no row is lost and queries go on seeing all of it.",
             "New rows stay in the stream until somebody resumes: mind how long the stream keeps them.",
             "The pause holds across restarts and repairs. Undo: resume, which goes on where it stopped.",
         ],
-        fields={} if partitions else {"resume_after": later}, hold={"p": [str(p) for p in partitions]}, tab="consumption",
+        fields={} if partitions else {"resume_after": later},
+        hold={"p": [str(p) for p in partitions]},
+        tab="consumption",
         needs=PAUSE_PARTITIONS if partitions else PAUSE,
-    )  # fmt: skip
+    )
     return perform(request, table, operation)
 
 
@@ -134,11 +144,17 @@ def resume(request: HttpRequest, typed: str) -> HttpResponse:
     initial = None if before and "from" not in request.GET else word
     choice = forms.ChoiceField(label="Go on", choices=_WORDS, initial=initial, widget=forms.RadioSelect)
     operation = Operation(
-        action="resumePartitions" if partitions else "resumeConsumption", button="Resume", back=_home(table), run=run, tab="consumption",
+        action="resumePartitions" if partitions else "resumeConsumption",
+        button="Resume",
+        back=_home(table),
+        run=run,
+        tab="consumption",
         title=f"Resume partitions {_names(partitions)} of {table.name}" if partitions else f"Resume {table.name}",
         explain=["Every partition gets a new consuming segment, in one change. Undo: pause again.", *before],
-        fields={"start": choice}, hold={"p": [str(p) for p in partitions]}, needs=PAUSE_PARTITIONS if partitions else PAUSE,
-    )  # fmt: skip
+        fields={"start": choice},
+        hold={"p": [str(p) for p in partitions]},
+        needs=PAUSE_PARTITIONS if partitions else PAUSE,
+    )
     return perform(request, table, operation, {"starts": _starts(ctx, name, word)})
 
 
@@ -155,13 +171,20 @@ def commit(request: HttpRequest, typed: str) -> HttpResponse:
         return Outcome(f"Force commit {job} is on its way.")
 
     operation = Operation(
-        action="forceCommit", title="Force commit", button="Commit now", back=_home(table), run=run, tab="consumption",
+        action="forceCommit",
+        title="Force commit",
+        button="Commit now",
+        back=_home(table),
+        run=run,
+        tab="consumption",
         explain=[
-            "Consuming segments end where they are and are stored; consumption goes on in new ones. No row is lost or doubled.",
+            "Consuming segments end where they are and are stored; consumption goes on in new ones. No row is "
+            "lost or doubled.",
             "It is asked again until all of them are committed. It can not be undone, and nothing needs to be.",
         ],
-        hold={"p": [str(p) for p in partitions]}, needs=FORCE_COMMIT_SELECT if partitions else FORCE_COMMIT,
-    )  # fmt: skip
+        hold={"p": [str(p) for p in partitions]},
+        needs=FORCE_COMMIT_SELECT if partitions else FORCE_COMMIT,
+    )
     return perform(request, table, operation)
 
 
@@ -174,7 +197,9 @@ def _realtime(request: HttpRequest, typed: str) -> tuple[Table, TableName]:
 
 @dataclass
 class _Told:
-    """What the cluster itself says now. ``is_live`` False: it does not answer, and the pause is as the mirror saw it last."""
+    """What the cluster itself says now. ``is_live`` False: it does not answer, and the pause is as the mirror saw it
+    last.
+    """
 
     status: Mapping[str, Any]
     is_live: bool = False
@@ -187,7 +212,13 @@ class _Told:
 
 def _told(ctx: Context, table: Table, name: TableName) -> _Told:
     """As far as somebody tells it, and why not the rest."""
-    told = _Told({"pauseFlag": table.is_paused, "comment": table.pause.get("comment"), "reasonCode": table.pause.get("reasonCode")})
+    told = _Told(
+        {
+            "pauseFlag": table.is_paused,
+            "comment": table.pause.get("comment"),
+            "reasonCode": table.pause.get("reasonCode"),
+        }
+    )
     try:
         told.status, told.is_live = consumption.pause_status(ctx, name), True
         told.gaps = gaps(read_data_loss(ctx.store, name.typed))

@@ -1,4 +1,6 @@
-"""The checks of a table: what a new snapshot must fulfil before queries see it, an editor for it, and the last results."""
+"""The checks of a table: what a new snapshot must fulfil before queries see it, an editor for it, and
+the last results.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def _tell(request: HttpRequest, table: Table, before: str, count: int) -> None:
         return
     request.session[_BEFORE] = {table.name: before}
     address = reverse("console:checks", args=[table.name])
-    messages.success(request, format_html('{} <a href="{}?undo=1#editor">Undo: look at the former ones</a>', said, address))
+    messages.success(
+        request, format_html('{} <a href="{}?undo=1#editor">Undo: look at the former ones</a>', said, address)
+    )
 
 
 def _stored(table: Table, name: TableName) -> tuple[str, InvalidInput | None]:
@@ -98,11 +102,16 @@ def _page(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:  # fmt: skip
     context: dict[str, Any] = {
-        **head(request, table, "checks"), "form": form, "problem": problem, "example": _EXAMPLE,
-        "rules": [] if problem else rules(parse_checks(text)), "results": last_results(wiring.context(table.cluster.name), table, name),
-        "may_administer": may(request, ADMINISTER, table.name), "is_undo": request.method != "POST" and bool(request.GET.get("undo")),
+        **head(request, table, "checks"),
+        "form": form,
+        "problem": problem,
+        "example": _EXAMPLE,
+        "rules": [] if problem else rules(parse_checks(text)),
+        "results": last_results(wiring.context(table.cluster.name), table, name),
+        "may_administer": may(request, ADMINISTER, table.name),
+        "is_undo": request.method != "POST" and bool(request.GET.get("undo")),
         "columns": [f["name"] for f in _fields(table)],
-    }  # fmt: skip
+    }
     return render(request, "console/table_checks.html", context, status=status)
 
 

@@ -1,4 +1,6 @@
-"""One lineage entry: why it is where it is, its checks, its background end; and its buttons: end, check, pin, roll back to before it."""
+"""One lineage entry: why it is where it is, its checks, its background end; and its buttons: end, check, pin, roll back
+to before it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ from segments.services.replacement.explain import Explanation, explain_entry
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.replacement.snapshot_diff import diff_snapshots
 
-_OVERRIDE_HELP = "Only if a check refuses the switch and you want it all the same: say why. It goes into the audit record."
+_OVERRIDE_HELP = (
+    "Only if a check refuses the switch and you want it all the same: say why. It goes into the audit record."
+)
 
 
 @page
@@ -68,7 +72,9 @@ def detail(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 @page
 @require_safe
 def job_progress(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """The fragment that shows how far a background end is; asks for itself again until the page can show what became of it."""
+    """The fragment that shows how far a background end is; asks for itself again until the page can show what became of
+    it.
+    """
     table, name = find_table(request, typed)
     ctx = wiring.context(table.cluster.name)
     entry, job = _entry_and_job(ctx, name, entry_id)
@@ -88,22 +94,32 @@ def end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         job = end_jobs.request_end(ctx, name, entry_id, override=str(values.get("override") or ""), actor=actor)
         end_queue.enqueue_end(job.id, ctx)
         undo = reverse("console:rollback", args=[table.name, entry_id])
-        return Outcome("The switch is on its way: it happens as soon as all replicas are online and the checks pass.", undo, "Take it back")
+        return Outcome(
+            "The switch is on its way: it happens as soon as all replicas are online and the checks pass.",
+            undo,
+            "Take it back",
+        )
 
     return perform(
         request,
         table,
         Operation(
-            action="endReplaceSegments", title="End this replacement", button="End it", tab="lineage",
-            back=_address(table, entry_id), run=run,
+            action="endReplaceSegments",
+            title="End this replacement",
+            button="End it",
+            tab="lineage",
+            back=_address(table, entry_id),
+            run=run,
             explain=[
                 "As soon as every live replica of the new segments is online, the table's checks run on them.",
                 "If none of them blocks, queries switch to the new side at once; brokers confirm it.",
                 "It goes on in the background and survives restarts. Afterwards it can be taken back by a rollback.",
             ],
-            fields={"override": forms.CharField(required=False, label="Override failed checks", help_text=_OVERRIDE_HELP)},
+            fields={
+                "override": forms.CharField(required=False, label="Override failed checks", help_text=_OVERRIDE_HELP)
+            },
         ),
-    )  # fmt: skip
+    )
 
 
 @page
@@ -118,14 +134,21 @@ def cancel_end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         end_jobs.cancel_job(ctx, job.id, actor)
         return Outcome(
-            "The switch is cancelled; the entry stays open.", reverse("console:end_entry", args=[table.name, entry_id]), "End it"
+            "The switch is cancelled; the entry stays open.",
+            reverse("console:end_entry", args=[table.name, entry_id]),
+            "End it",
         )
 
     operation = Operation(
-        action="cancelEnd", title="Cancel the switch", button="Cancel the switch", back=_address(table, entry_id), run=run, tab="lineage",
+        action="cancelEnd",
+        title="Cancel the switch",
+        button="Cancel the switch",
+        back=_address(table, entry_id),
+        run=run,
+        tab="lineage",
         asks="nothing",
         explain=["Queries stay on the old side. The entry stays IN_PROGRESS and can be ended or reverted later."],
-    )  # fmt: skip
+    )
     return perform(request, table, operation)
 
 
@@ -141,9 +164,14 @@ def check(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         return Outcome(f"{len(report.outcomes)} checks ran, {failed} failed. Nothing was switched.")
 
     operation = Operation(
-        action="runChecks", title="Run the checks now", button="Run the checks", back=_address(table, entry_id), run=run, tab="lineage",
+        action="runChecks",
+        title="Run the checks now",
+        button="Run the checks",
+        back=_address(table, entry_id),
+        run=run,
+        tab="lineage",
         explain=["The table's checks read the new segments, which queries do not see yet. Nothing is switched."],
-    )  # fmt: skip
+    )
     return perform(request, table, operation)
 
 
@@ -158,10 +186,15 @@ def pin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
         return Outcome("The entry is pinned.", reverse("console:unpin_entry", args=[table.name, entry_id]), "Unpin it")
 
     operation = Operation(
-        action="pinEntry", title="Pin this replacement", button="Pin", back=_address(table, entry_id), run=run, tab="lineage",
+        action="pinEntry",
+        title="Pin this replacement",
+        button="Pin",
+        back=_address(table, entry_id),
+        run=run,
+        tab="lineage",
         asks="reading",
         explain=pin_explained(request, "its", "it is"),
-    )  # fmt: skip
+    )
     return perform(request, table, operation)
 
 
@@ -173,13 +206,20 @@ def unpin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         pins.unpin_entry(ctx, name, entry_id, actor)
-        return Outcome("The entry is no longer pinned.", reverse("console:pin_entry", args=[table.name, entry_id]), "Pin it again")
+        return Outcome(
+            "The entry is no longer pinned.", reverse("console:pin_entry", args=[table.name, entry_id]), "Pin it again"
+        )
 
     operation = Operation(
-        action="unpinEntry", title="Unpin this replacement", button="Unpin", back=_address(table, entry_id), run=run, tab="lineage",
+        action="unpinEntry",
+        title="Unpin this replacement",
+        button="Unpin",
+        back=_address(table, entry_id),
+        run=run,
+        tab="lineage",
         asks="reading",
         explain=["The next clean-up may delete segments of it that no query sees and no kept snapshot needs."],
-    )  # fmt: skip
+    )
     return perform(request, table, operation)
 
 
@@ -191,50 +231,77 @@ def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
     force = request.POST.get("force") == "on"
     preview = rollback.preview_rollback(wiring.context(table.cluster.name), name, entry_id, force=force)
     possible = (
-        preview if preview.allowed or force else rollback.preview_rollback(wiring.context(table.cluster.name), name, entry_id, force=True)
+        preview
+        if preview.allowed or force
+        else rollback.preview_rollback(wiring.context(table.cluster.name), name, entry_id, force=True)
     )
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
         done = rollback.roll_back(ctx, name, entry_id, force=bool(values.get("force")), actor=actor)
         if len(done.reverted) < len(preview.steps):
-            return Outcome(f"{len(done.reverted)} of {len(preview.steps)} replacements are taken back. Look at the lineage.")
+            return Outcome(
+                f"{len(done.reverted)} of {len(preview.steps)} replacements are taken back. Look at the lineage."
+            )
         undo = reverse("console:undo_rollback", args=[table.name, entry_id]) if done.undo_until_ms else ""
-        return Outcome(f"Rolled back {len(done.reverted)} replacements. Queries on {table.name} see the snapshot before them again.", undo)
+        return Outcome(
+            f"Rolled back {len(done.reverted)} replacements. Queries on {table.name} see the snapshot before "
+            "them again.",
+            undo,
+        )
 
     operation = Operation(
-        action="rollback", title=f"Roll back {len(preview.steps)} replacements", button=f"Roll back {table.name}", tab="lineage",
-        back=reverse("console:lineage", args=[table.name]), run=run, confirm=table.name, is_danger=True,
+        action="rollback",
+        title=f"Roll back {len(preview.steps)} replacements",
+        button=f"Roll back {table.name}",
+        tab="lineage",
+        back=reverse("console:lineage", args=[table.name]),
+        run=run,
+        confirm=table.name,
+        is_danger=True,
         explain=[
             *(_one_by_one(preview) if preview.notes else _in_one_switch(preview)),
-            *([f"{len(preview.kept_segments)} hidden segments stay because they are pinned."] if preview.kept_segments else []),
+            *(
+                [f"{len(preview.kept_segments)} hidden segments stay because they are pinned."]
+                if preview.kept_segments
+                else []
+            ),
         ],
-        fields={"force": forms.BooleanField(required=True, label=_what_is_forced(preview))} if preview.needs_force else {},
+        fields={"force": forms.BooleanField(required=True, label=_what_is_forced(preview))}
+        if preview.needs_force
+        else {},
         why_not="" if possible.allowed else " ".join(possible.blockers),
-        items=[s.entry_id for s in preview.steps], items_title="Entries taken back",
-    )  # fmt: skip
+        items=[s.entry_id for s in preview.steps],
+        items_title="Entries taken back",
+    )
     told = {"lines": presenter.comparison(preview), "warnings": presenter.warnings(preview), "notes": preview.notes}
     return perform(request, table, operation, told)
 
 
 def _what_is_forced(preview: rollback.RollbackPreview) -> str:
-    """What the tick goes past: a replacement that has not ended is one refusal each, what is more are segments that are gone."""
+    """What the tick goes past: a replacement that has not ended is one refusal each, what is more are segments that are
+    gone.
+    """
     opened = sum(s.state == State.IN_PROGRESS for s in preview.steps)
     words = ["take back replacements that have not ended; their pushes will fail"] if opened else []
     if len(preview.blockers) > opened:
-        words.append("go on though new segments are gone that no replacement took away; old and new rows may be seen together")
+        words.append(
+            "go on though new segments are gone that no replacement took away; old and new rows may be seen together"
+        )
     return " and ".join(words).capitalize()
 
 
 def _in_one_switch(preview: rollback.RollbackPreview) -> list[str]:
     return [
-        f"{len(preview.steps)} replacements are taken back, newest first, in one switch: no query sees a snapshot between.",
+        f"{len(preview.steps)} replacements are taken back, newest first, in one switch: no query sees a "
+        "snapshot between.",
         f"{len(preview.deleted_segments)} segments of them are deleted afterwards.",
     ]
 
 
 def _one_by_one(preview: rollback.RollbackPreview) -> list[str]:
     return [
-        f"{len(preview.steps)} replacements are taken back, newest first; {len(preview.deleted_segments)} segments of them are deleted."
+        f"{len(preview.steps)} replacements are taken back, newest first; {len(preview.deleted_segments)} "
+        "segments of them are deleted."
     ]
 
 
@@ -267,7 +334,10 @@ def _snapshots(table: Table, *chosen: str) -> list[tuple[str, str]]:
     for row in rows:
         at = f"{datetime.fromtimestamp(row.timestamp_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
         found += [(row.entry_id, f"{at} {row.state}: the table with this replacement")]
-        found += [(f"{row.entry_id}:{side}", f"{at} {row.state}: its {what} side alone") for side, what in (("from", "old"), ("to", "new"))]
+        found += [
+            (f"{row.entry_id}:{side}", f"{at} {row.state}: its {what} side alone")
+            for side, what in (("from", "old"), ("to", "new"))
+        ]
     return [*found, *((name, name) for name in chosen if name and name not in dict(found))]
 
 
@@ -286,8 +356,9 @@ def _explained(ctx: Context, table: TableName, entry_id: str) -> tuple[Explanati
 def _ending(ctx: Context, entry: Entry | None, job: EndJob | None, state: State | None) -> dict[str, Any]:
     """What the fragment of the background end shows of an entry that was seen in this state.
 
-    Entry and job are read one after the other: where a job is DONE by then and its entry was still IN_PROGRESS, what was seen
-    ``is_behind`` and is to be looked at again. On a Pinot cluster that may take a while, so the page follows it.
+    Entry and job are read one after the other: where a job is DONE by then and its entry was still IN_PROGRESS, what
+    was seen ``is_behind`` and is to be looked at again. On a Pinot cluster that may take a while, so the page follows
+    it.
     """
     if job is None:
         return {"job": None, "is_behind": False, "is_followed": False}

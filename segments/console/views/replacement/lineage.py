@@ -57,9 +57,12 @@ def rollback(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
     ctx = wiring.context(table.cluster.name)
     preview = replacement.preview_revert(ctx, name, entry_id)
     form = RollbackForm(
-        request.POST or None, table=table.name, needs_force=preview.needs_force, is_open=preview.state == State.IN_PROGRESS,
+        request.POST or None,
+        table=table.name,
+        needs_force=preview.needs_force,
+        is_open=preview.state == State.IN_PROGRESS,
         fingerprint=presenter.fingerprint(preview),
-    )  # fmt: skip
+    )
     if request.method != "POST":
         return _page(request, table, preview, form)
     if not form.is_valid():
@@ -83,10 +86,16 @@ def _refused(
     return _page(request, table, preview, form, shown_status(request, error))
 
 
-def _page(request: HttpRequest, table: Table, preview: RevertPreview, form: RollbackForm, status: int = HTTPStatus.OK) -> HttpResponse:
+def _page(
+    request: HttpRequest, table: Table, preview: RevertPreview, form: RollbackForm, status: int = HTTPStatus.OK
+) -> HttpResponse:
     until, name = presenter.deadline(preview), resolve_table(table.name, None)
     done = AuditEvent.objects.filter(
-        cluster=table.cluster.name, target=table.name, action="revertReplaceSegments", outcome="done", detail__entry=preview.entry_id
+        cluster=table.cluster.name,
+        target=table.name,
+        action="revertReplaceSegments",
+        outcome="done",
+        detail__entry=preview.entry_id,
     ).first()
     context = {
         **head(request, table, "lineage"),

@@ -47,8 +47,10 @@ def pin_explained(request: HttpRequest, whose: str, until: str) -> list[str]:
             "They go on using space.",
         ]
     return [
-        f"Nothing that goes through here deletes {whose} segments, old or new, or reverts the replacement, until {until} unpinned.",
-        "Pinot does not know pins: its own retention, and pushes that do not come through here, delete the old side all the same.",
+        f"Nothing that goes through here deletes {whose} segments, old or new, or reverts the replacement, until "
+        f"{until} unpinned.",
+        "Pinot does not know pins: its own retention, and pushes that do not come through here, delete the old "
+        "side all the same.",
     ]
 
 
@@ -63,7 +65,10 @@ def _many(request: HttpRequest, typed: str, action: str, word: str, explain: lis
             does(ctx, name, entry, actor)
         back = "console:unpin_entries" if is_pin else "console:pin_entries"
         undo = f"{reverse(back, args=[table.name])}?{urlencode({'e': entries}, doseq=True)}"
-        said = f"{len(entries)} replacement{' is' if len(entries) == 1 else 's are'} {'pinned' if is_pin else 'no longer pinned'}."
+        said = (
+            f"{len(entries)} replacement{' is' if len(entries) == 1 else 's are'} "
+            f"{'pinned' if is_pin else 'no longer pinned'}."
+        )
         return Outcome(said, undo, "Unpin again" if is_pin else "Pin again")
 
     operation = Operation(
@@ -76,7 +81,9 @@ def _many(request: HttpRequest, typed: str, action: str, word: str, explain: lis
 def _chosen(request: HttpRequest) -> list[str]:
     entries = list(dict.fromkeys((request.POST if request.method == "POST" else request.GET).getlist("e")))
     if not 0 < len(entries) <= _MOST:
-        raise InvalidInput(f"{len(entries)} replacements are chosen.", remedy=f"Tick 1 to {_MOST} of them on the lineage page.")
+        raise InvalidInput(
+            f"{len(entries)} replacements are chosen.", remedy=f"Tick 1 to {_MOST} of them on the lineage page."
+        )
     return entries
 
 

@@ -1,4 +1,6 @@
-"""A rollback over several entries of a real Pinot that stopped half-way: carry it on, or leave the table where it has come to."""
+"""A rollback over several entries of a real Pinot that stopped half-way: carry it on, or leave the table where it has
+come to.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +44,16 @@ def carry_on(request: HttpRequest, typed: str) -> HttpResponse:
         done = pinot_rollback.advance(ctx, name, actor=actor)
         return Outcome(f"{len(done.done)} of {len(done.steps)} replacements are taken back.")
 
-    explain = [f"{len(job.done)} of {len(job.steps)} replacements are taken back already; the rest follow, newest first."]
+    explain = [
+        f"{len(job.done)} of {len(job.steps)} replacements are taken back already; the rest follow, newest first."
+    ]
     operation = replace(
-        _operation(table, job), action="rollback", title="Carry the rollback on", button="Carry on", run=run, explain=explain
+        _operation(table, job),
+        action="rollback",
+        title="Carry the rollback on",
+        button="Carry on",
+        run=run,
+        explain=explain,
     )
     return perform(request, table, operation)
 
@@ -65,9 +74,14 @@ def give_up(request: HttpRequest, typed: str) -> HttpResponse:
         "Queries go on seeing what they see now. A new rollback can be begun at any time.",
     ]
     operation = replace(
-        _operation(table, job), action="giveUpRollback", title="Give the rollback up", button="Give up", run=run, explain=explain,
+        _operation(table, job),
+        action="giveUpRollback",
+        title="Give the rollback up",
+        button="Give up",
+        run=run,
+        explain=explain,
         asks="nothing",
-    )  # fmt: skip
+    )
     return perform(request, table, operation)
 
 
@@ -80,6 +94,13 @@ def _job(request: HttpRequest, name: TableName) -> PinotRollback:
 
 def _operation(table: Table, job: PinotRollback) -> Operation:
     return Operation(
-        action="", title="", button="", explain=[], back=reverse("console:lineage", args=[table.name]), run=lambda *_: Outcome(""),
-        items=[s for s in job.steps if s not in job.done], items_title="Entries that are left", tab="lineage",
-    )  # fmt: skip
+        action="",
+        title="",
+        button="",
+        explain=[],
+        back=reverse("console:lineage", args=[table.name]),
+        run=lambda *_: Outcome(""),
+        items=[s for s in job.steps if s not in job.done],
+        items_title="Entries that are left",
+        tab="lineage",
+    )

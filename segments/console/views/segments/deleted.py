@@ -1,4 +1,6 @@
-"""Deleted segments of a table: the archive they can come back from, and deletions that still wait; bulk delete and restore."""
+"""Deleted segments of a table: the archive they can come back from, and deletions that still wait; bulk delete and
+restore.
+"""
 
 from __future__ import annotations
 
@@ -66,14 +68,22 @@ def delete(request: HttpRequest, typed: str) -> HttpResponse:
     ctx = wiring.context(table.cluster.name)
     outcomes = deletion.delete_segments(ctx, name, names, dry_run=True, actor=Actor(""))
     possible = [o.segment for o in outcomes if o.outcome == "done"]
-    rows = sum(n or 0 for n in Segment.objects.filter(table=table, name__in=possible).values_list("total_docs", flat=True))
+    rows = sum(
+        n or 0 for n in Segment.objects.filter(table=table, name__in=possible).values_list("total_docs", flat=True)
+    )
     can_return = _can_return(ctx, table)
     lonely = last_copies.only_on_servers(ctx, name, possible)
-    final = {"force": forms.BooleanField(required=False, label="Delete for good what can not be copied")} if lonely else {}
+    final = (
+        {"force": forms.BooleanField(required=False, label="Delete for good what can not be copied")} if lonely else {}
+    )
     leaving = [
         f"{len(possible)} of {len(names)} chosen segments leave {table.name}; queries stop seeing their {rows:,} rows.",
         _RETURNS if can_return else _GONE,
-        *([f"Only servers hold {len(lonely)} of them, e.g. {lonely[0]}: they are copied to the deep store first."] if lonely else []),
+        *(
+            [f"Only servers hold {len(lonely)} of them, e.g. {lonely[0]}: they are copied to the deep store first."]
+            if lonely
+            else []
+        ),
     ]
     explain = [*(leaving if possible else ["Nothing: what was chosen stays as it is."]), *_refusals(outcomes)]
 
@@ -86,19 +96,37 @@ def delete(request: HttpRequest, typed: str) -> HttpResponse:
             raise StateConflict(" ".join(_refusals(found)) or "Nothing was deleted.")
         undo = f"{reverse('console:restore', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
         return Outcome(
-            " ".join([f"{len(done)} segments are deleted.", *_refusals(found)]), undo if done and can_return else "", "Restore them"
+            " ".join([f"{len(done)} segments are deleted.", *_refusals(found)]),
+            undo if done and can_return else "",
+            "Restore them",
         )
 
     operation = Operation(
-        action="deleteSegments", title="Delete segments", button=f"Delete {len(possible)} segments", explain=explain, back=back, run=run,
-        confirm=f"delete {len(possible)}", hold={"s": names}, items=possible, items_title="Segments that are deleted", tab="segments",
-        fields={"retention": forms.CharField(required=False, label="Keep the files for", help_text=_TERM_HELP), **final},
-        why_not="" if possible else "None of the chosen segments can be deleted.", right=ADMINISTER, is_danger=True,
-    )  # fmt: skip
+        action="deleteSegments",
+        title="Delete segments",
+        button=f"Delete {len(possible)} segments",
+        explain=explain,
+        back=back,
+        run=run,
+        confirm=f"delete {len(possible)}",
+        hold={"s": names},
+        items=possible,
+        items_title="Segments that are deleted",
+        tab="segments",
+        fields={
+            "retention": forms.CharField(required=False, label="Keep the files for", help_text=_TERM_HELP),
+            **final,
+        },
+        why_not="" if possible else "None of the chosen segments can be deleted.",
+        right=ADMINISTER,
+        is_danger=True,
+    )
     return perform(request, table, operation)
 
 
-_TERM_HELP: Final = "For example 3d or 12h; 0d deletes them at once and for good. Empty: what the table or the cluster says."
+_TERM_HELP: Final = (
+    "For example 3d or 12h; 0d deletes them at once and for good. Empty: what the table or the cluster says."
+)
 
 
 @page
@@ -121,16 +149,26 @@ def restore_chosen(request: HttpRequest, typed: str) -> HttpResponse:
         told = " ".join([f"{len(done)} segments are back.", *_refusals(found)])
         if any(o.replaces for o in found):
             return Outcome(told, reverse("console:deleted", args=[table.name]), "What they replaced is kept there")
-        undo = f"{reverse('console:delete_segments', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
+        undo = (
+            f"{reverse('console:delete_segments', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
+        )
         return Outcome(told, undo if done else "", "Delete them again")
 
     operation = Operation(
-        action="restoreSegments", title="Restore segments", button=f"Restore {len(possible)} segments", explain=_restoring(outcomes),
-        back=reverse("console:deleted", args=[table.name]), run=run, confirm=f"restore {len(possible)}",
-        hold={"s": [s for s in names if s not in {archive.segment_of(f) for f in files}], "f": files}, items=possible,
-        items_title="Segments that come back", tab="deleted", right=ADMINISTER,
+        action="restoreSegments",
+        title="Restore segments",
+        button=f"Restore {len(possible)} segments",
+        explain=_restoring(outcomes),
+        back=reverse("console:deleted", args=[table.name]),
+        run=run,
+        confirm=f"restore {len(possible)}",
+        hold={"s": [s for s in names if s not in {archive.segment_of(f) for f in files}], "f": files},
+        items=possible,
+        items_title="Segments that come back",
+        tab="deleted",
+        right=ADMINISTER,
         why_not="" if possible else "None of the chosen segments can come back.",
-    )  # fmt: skip
+    )
     return perform(request, table, operation)
 
 
@@ -142,7 +180,11 @@ def cancel(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         said = restore.cancel_deletion(ctx, name, segment, actor=actor).message
-        return Outcome(said, f"{reverse('console:delete_segments', args=[table.name])}?{urlencode({'s': segment})}", "Delete it again")
+        return Outcome(
+            said,
+            f"{reverse('console:delete_segments', args=[table.name])}?{urlencode({'s': segment})}",
+            "Delete it again",
+        )
 
     operation = Operation(
         action="cancelDeletion", title="Cancel a deletion", button="Put it back", tab="deleted", right=ADMINISTER,
@@ -154,13 +196,17 @@ def cancel(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
 
 _RETURNS: Final = "Their files are kept for a while, and they can be restored from the tab Deleted."
 _GONE: Final = (
-    "They can not be restored from here, and there is no undo: Pinot keeps their files in Deleted_Segments for a while. With "
-    f"{pinot_kept.KEEP_COPIES} = true in the table's metadata.customConfigs, copies are kept before segments are deleted from here."
+    "They can not be restored from here, and there is no undo: Pinot keeps their files in Deleted_Segments for a "
+    "while. With "
+    f"{pinot_kept.KEEP_COPIES} = true in the table's metadata.customConfigs, copies are kept before segments are "
+    "deleted from here."
 )
 
 
 def _can_return(ctx: Context, table: Table) -> bool:
-    """Can what is deleted be restored? A real Pinot restores nothing: what comes back are copies of ours, where the table asks for them."""
+    """Can what is deleted be restored? A real Pinot restores nothing: what comes back are copies of ours, where the
+    table asks for them.
+    """
     try:
         return ctx.pinot is None or pinot_kept.keeps_copies(parse_table_config(table.config))
     except PinotAdminError:
@@ -174,7 +220,8 @@ def _restoring(outcomes: Sequence[SegmentOutcome]) -> list[str]:
     told = [o.message for o in replacing[:_SHOWN]]
     more = [f"{len(replacing) - _SHOWN} more go back to their kept versions."] if len(replacing) > _SHOWN else []
     plain = [
-        f"{back} of {len(outcomes)} chosen segments come back with the same file, record and checksum; queries see their rows again.",
+        f"{back} of {len(outcomes)} chosen segments come back with the same file, record and checksum; queries "
+        "see their rows again.",
         "To undo it, delete them again.",
     ]
     return [*(plain if back or not replacing else []), *told, *more, *_refusals(outcomes)]
@@ -191,7 +238,9 @@ def _named(request: HttpRequest, *more: str) -> list[str]:
     if not names:
         raise InvalidInput("No segment was chosen.", remedy="Tick segments in the list first.")
     if len(names) > MOST:
-        raise InvalidInput(f"{len(names)} segments are too many for one go.", remedy=f"Choose at most {MOST}, or use the REST API.")
+        raise InvalidInput(
+            f"{len(names)} segments are too many for one go.", remedy=f"Choose at most {MOST}, or use the REST API."
+        )
     return names
 
 
@@ -204,7 +253,9 @@ def chosen_segments(request: HttpRequest, table: Table) -> list[str]:
     if not names:
         raise NotFound("No segment matches this filter.", remedy="Change the filter.")
     if len(names) > MOST:
-        raise StateConflict(f"More than {MOST} segments match this filter.", remedy="Narrow the filter, or use the REST API.")
+        raise StateConflict(
+            f"More than {MOST} segments match this filter.", remedy="Narrow the filter, or use the REST API."
+        )
     return names
 
 

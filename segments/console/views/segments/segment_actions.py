@@ -1,4 +1,6 @@
-"""Buttons that ask servers to begin with a segment anew or to load it again: of one segment, or of many chosen in the list."""
+"""Buttons that ask servers to begin with a segment anew or to load it again: of one segment, or of many chosen in the
+list.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,14 @@ from segments.models import Table
 from segments.services.core.context import Actor, Context
 from segments.services.segments import segment_reset
 
-_RESET = "Its replicas are unloaded and begin anew: a stored segment is loaded, a consuming one reads again from its start."
+_RESET = (
+    "Its replicas are unloaded and begin anew: a stored segment is loaded, a consuming one reads again from its start."
+)
 _RESET_MANY = "Their replicas are unloaded and begin anew. Until they are back queries miss their rows."
 _RELOAD = "Its servers fetch the file again and swap it in; queries go on meanwhile."
 _RELOAD_MANY = (
-    "Their servers fetch the files again and swap them in; queries go on meanwhile. What still consumes has no file and is left out."
+    "Their servers fetch the files again and swap them in; queries go on meanwhile. What still consumes has no "
+    "file and is left out."
 )
 _NO_UNDO = "Data does not change, so there is nothing to take back."
 
@@ -33,9 +38,13 @@ def reset(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         count = segment_reset.reset_segment(ctx, name, segment, actor=actor)
-        return Outcome(f"{count} replica{'' if count == 1 else 's'} of {segment} begin{'s' if count == 1 else ''} anew.")
+        return Outcome(
+            f"{count} replica{'' if count == 1 else 's'} of {segment} begin{'s' if count == 1 else ''} anew."
+        )
 
-    return perform(request, table, _of_one(table, segment, "resetSegment", "Reset a segment", "Reset", [_RESET, _NO_UNDO], run))
+    return perform(
+        request, table, _of_one(table, segment, "resetSegment", "Reset a segment", "Reset", [_RESET, _NO_UNDO], run)
+    )
 
 
 @page
@@ -48,7 +57,9 @@ def reload(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
         segment_reset.reload_segments(ctx, name, segments=[segment], force_download=True, actor=actor)
         return Outcome(f"The servers were asked to load {segment} again.")
 
-    return perform(request, table, _of_one(table, segment, "reloadSegment", "Reload a segment", "Reload", [_RELOAD, _NO_UNDO], run))
+    return perform(
+        request, table, _of_one(table, segment, "reloadSegment", "Reload a segment", "Reload", [_RELOAD, _NO_UNDO], run)
+    )
 
 
 @page
@@ -81,13 +92,25 @@ def reload_many(request: HttpRequest, typed: str) -> HttpResponse:
     return perform(request, table, operation)
 
 
-def _of_one(table: Table, segment: str, action: str, title: str, button: str, explain: list[str], run: Any) -> Operation:
+def _of_one(
+    table: Table, segment: str, action: str, title: str, button: str, explain: list[str], run: Any
+) -> Operation:
     back = reverse("console:segment", args=[table.name, segment])
-    return Operation(action=action, title=title, button=button, explain=explain, back=back, run=run, items=[segment], tab="segments")
+    return Operation(
+        action=action, title=title, button=button, explain=explain, back=back, run=run, items=[segment], tab="segments"
+    )
 
 
 def _of_many(table: Table, names: Sequence[str], action: str, title: str, explain: list[str], run: Any) -> Operation:
     back = reverse("console:segments", args=[table.name])
     return Operation(
-        action=action, title=title, button=title, explain=explain, back=back, run=run, items=names, hold={"s": names}, tab="segments"
+        action=action,
+        title=title,
+        button=title,
+        explain=explain,
+        back=back,
+        run=run,
+        items=names,
+        hold={"s": names},
+        tab="segments",
     )

@@ -30,7 +30,9 @@ def query(request: HttpRequest) -> HttpResponse:
     """GET shows the editor (``?sql=`` fills it); POST runs and shows the answer, alone when htmx asks."""
     context: dict[str, Any] = {}
     status: int = HTTPStatus.OK
-    form = QueryForm(request.POST) if request.method == "POST" else QueryForm(initial={"sql": request.GET.get("sql", "")})
+    form = (
+        QueryForm(request.POST) if request.method == "POST" else QueryForm(initial={"sql": request.GET.get("sql", "")})
+    )
     if request.method == "POST":
         try:
             answer = _run(request, form)
@@ -40,7 +42,9 @@ def query(request: HttpRequest) -> HttpResponse:
     if request.headers.get("HX-Request"):
         #: htmx swaps only successful answers; the text itself says what went wrong.
         return render(request, "console/partials/query_result.html", context)
-    tables = readable_rows(Table.objects.filter(cluster__name=cluster_of(request)), request.user, cluster="cluster__name", table="name")
+    tables = readable_rows(
+        Table.objects.filter(cluster__name=cluster_of(request)), request.user, cluster="cluster__name", table="name"
+    )
     raw_names = sorted(set(tables.values_list("raw_name", flat=True)))
     return render(request, "console/query.html", {**context, "form": form, "names": raw_names}, status=status)
 
@@ -52,7 +56,9 @@ def download(request: HttpRequest) -> HttpResponseBase:
     answer = _run(request, QueryForm(request.POST))
     columns, rows = table_of(answer)
     if answer.get("exceptions") and not columns:
-        raise InvalidInput(str(present(answer).exceptions[0].get("message", "")), remedy="Correct the query and try again.")
+        raise InvalidInput(
+            str(present(answer).exceptions[0].get("message", "")), remedy="Correct the query and try again."
+        )
     texts = ([None if v is None else as_text(v) if isinstance(v, (list, dict)) else v for v in row] for row in rows)
     return csv_response("result.csv", [c.name for c in columns], texts, in_pieces=isinstance(request, ASGIRequest))
 

@@ -25,14 +25,30 @@ def reveal(request: HttpRequest, typed: str) -> HttpResponse:
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         found = reveal_secrets(ctx, name, actor=actor)
-        return Outcome("", answer=render(request, "console/table_secrets.html", {**head(request, table, "config"), "found": found}))
+        return Outcome(
+            "", answer=render(request, "console/table_secrets.html", {**head(request, table, "config"), "found": found})
+        )
 
-    return perform(request, table, Operation(
-        action="revealSecrets", title=f"Show the secrets of {table.name}", button="Show them", right=ADMINISTER, run=run, tab="config",
-        asks="reading", is_danger=True, back=reverse("console:config", args=[table.name]), confirm=table.name,
-        explain=[
-            "The page that follows shows passwords and keys of the table's config in full. Look around who else sees your screen.",
-            "Your name, the reason and the time go into the audit record, with the settings shown but not their values.",
-            "What was seen can not be taken back; only new secrets at the stream or store itself help then.",
-        ],
-    ))  # fmt: skip
+    return perform(
+        request,
+        table,
+        Operation(
+            action="revealSecrets",
+            title=f"Show the secrets of {table.name}",
+            button="Show them",
+            right=ADMINISTER,
+            run=run,
+            tab="config",
+            asks="reading",
+            is_danger=True,
+            back=reverse("console:config", args=[table.name]),
+            confirm=table.name,
+            explain=[
+                "The page that follows shows passwords and keys of the table's config in full. Look around who else "
+                "sees your screen.",
+                "Your name, the reason and the time go into the audit record, with the settings shown but not their "
+                "values.",
+                "What was seen can not be taken back; only new secrets at the stream or store itself help then.",
+            ],
+        ),
+    )

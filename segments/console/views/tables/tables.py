@@ -23,16 +23,30 @@ from segments.secret_texts import MASK
 
 #: Sort keys of the segment list -> columns; the name makes the order total.
 SORTS: Final = {
-    "name": ["name"], "-name": ["-name"], "rows": ["total_docs", "name"], "-rows": ["-total_docs", "name"],
-    "bytes": ["size_bytes", "name"], "-bytes": ["-size_bytes", "name"], "start": ["start_ms", "name"], "-start": ["-start_ms", "name"],
-    "push": ["push_ms", "name"], "-push": ["-push_ms", "name"],
-}  # fmt: skip
+    "name": ["name"],
+    "-name": ["-name"],
+    "rows": ["total_docs", "name"],
+    "-rows": ["-total_docs", "name"],
+    "bytes": ["size_bytes", "name"],
+    "-bytes": ["-size_bytes", "name"],
+    "start": ["start_ms", "name"],
+    "-start": ["-start_ms", "name"],
+    "push": ["push_ms", "name"],
+    "-push": ["-push_ms", "name"],
+}
 
 SORT_LABELS: Final = [
-    ("name", "name"), ("-name", "name, descending"), ("-rows", "most rows"), ("rows", "fewest rows"), ("-bytes", "largest"),
-    ("bytes", "smallest"), ("-start", "latest first time"), ("start", "earliest first time"), ("-push", "pushed last"),
+    ("name", "name"),
+    ("-name", "name, descending"),
+    ("-rows", "most rows"),
+    ("rows", "fewest rows"),
+    ("-bytes", "largest"),
+    ("bytes", "smallest"),
+    ("-start", "latest first time"),
+    ("start", "earliest first time"),
+    ("-push", "pushed last"),
     ("push", "pushed first"),
-]  # fmt: skip
+]
 
 
 @page
@@ -60,8 +74,13 @@ def overview(request: HttpRequest, typed: str) -> HttpResponse:
             "rows_visible": visible_rows(ctx_of(request), table, name) if is_realtime else table.rows_visible,
             "columns": schema_columns(table.schema),
             "latest": LineageEntry.objects.filter(table=table).first(),
-            "pushes": [(p, mark(p.state)) for p in Push.objects.filter(cluster=table.cluster.name, table_name=table.raw_name)[:5]],
-            "findings": Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity")[:5],
+            "pushes": [
+                (p, mark(p.state))
+                for p in Push.objects.filter(cluster=table.cluster.name, table_name=table.raw_name)[:5]
+            ],
+            "findings": Finding.objects.filter(
+                cluster=table.cluster.name, table_name=table.name, closed_at=None
+            ).order_by("severity")[:5],
             "runs": PassRun.objects.filter(cluster=table.cluster.name, table_name=table.name)[:3],
         },
     )
@@ -78,11 +97,16 @@ def segments(request: HttpRequest, typed: str) -> HttpResponse:
     listing = cut(query, page_number(request.GET.get("page")), total=None if is_filtered else table.segments_total)
     rows = [(s, replicas_mark(s.replicas_online, s.replicas_wanted)) for s in listing]
     context = {
-        **head(request, table, "segments"), "listing": listing, "rows": rows, "wanted": wanted, "is_filtered": is_filtered,
-        "sorts": SORT_LABELS, "may_administer": may(request, ADMINISTER, table.name),
+        **head(request, table, "segments"),
+        "listing": listing,
+        "rows": rows,
+        "wanted": wanted,
+        "is_filtered": is_filtered,
+        "sorts": SORT_LABELS,
+        "may_administer": may(request, ADMINISTER, table.name),
         "statuses": ["UPLOADED", "DONE", "IN_PROGRESS", "COMMITTING"],
         "delete_all": f"Delete all {'' if listing.total is None else listing.total} that match…",
-    }  # fmt: skip
+    }
     return render(request, "console/table_segments.html", context)
 
 

@@ -1,4 +1,6 @@
-"""Alerts: webhooks and mail that are sent about findings, and the delivery log. For administrators of the installation."""
+"""Alerts: webhooks and mail that are sent about findings, and the delivery log. For administrators of
+the installation.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def alert_list(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
-        row, secret = webhooks.add_webhook(wiring.webhooks(), form.spec(), actor_of(request, form.cleaned_data["reason"]))
+        row, secret = webhooks.add_webhook(
+            wiring.webhooks(), form.spec(), actor_of(request, form.cleaned_data["reason"])
+        )
     except PinotAdminError as error:
         return _page(request, _with_error(form, error), error.status)
     return _page(request, WebhookForm(), made=row, secret=secret)
@@ -106,14 +110,20 @@ def _with_error(form: WebhookForm, error: PinotAdminError) -> WebhookForm:
 
 def _page(request: HttpRequest, form: WebhookForm, status: int = HTTPStatus.OK, **made: Any) -> HttpResponse:
     context = {
-        "form": form, "rows": webhooks.list_webhooks(), "mail_to": settings.ALERT_MAIL_TO, "mail_severity": settings.ALERT_MAIL_SEVERITY,
-        "log": _log(AlertDelivery.objects.select_related("webhook")), **made,
-    }  # fmt: skip
+        "form": form,
+        "rows": webhooks.list_webhooks(),
+        "mail_to": settings.ALERT_MAIL_TO,
+        "mail_severity": settings.ALERT_MAIL_SEVERITY,
+        "log": _log(AlertDelivery.objects.select_related("webhook")),
+        **made,
+    }
     return render(request, "console/alerts.html", context, status=status)
 
 
 def _one(request: HttpRequest, row: Webhook, form: WebhookForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    return render(request, "console/webhook.html", {"row": row, "form": form, "log": _log(row.deliveries.all())}, status=status)
+    return render(
+        request, "console/webhook.html", {"row": row, "form": form, "log": _log(row.deliveries.all())}, status=status
+    )
 
 
 def _log(found: Any) -> list[tuple[AlertDelivery, Mark]]:

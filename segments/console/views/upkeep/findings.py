@@ -35,9 +35,14 @@ def finding_list(request: HttpRequest) -> HttpResponse:
     order = ["-closed_at", "-id"] if is_closed and not wanted["sort"] else SORTS.get(wanted["sort"], SORTS[""])[1]
     listing = cut(query.order_by(*order), page_number(request.GET.get("page")))
     context: dict[str, Any] = {
-        "listing": listing, "items": items(listing.rows), "wanted": wanted, "is_closed": is_closed, "kinds": kinds(counts),
+        "listing": listing,
+        "items": items(listing.rows),
+        "wanted": wanted,
+        "is_closed": is_closed,
+        "kinds": kinds(counts),
         "sorts": [(key, "last closed" if is_closed and not key else label) for key, (label, _) in SORTS.items()],
-        "is_filtered": any(wanted[k] for k in ("table", "severity", "code")), "may_operate": may_somewhere(request),
+        "is_filtered": any(wanted[k] for k in ("table", "severity", "code")),
+        "may_operate": may_somewhere(request),
         "may_administer_all": may_administer_all(request),
-    }  # fmt: skip
+    }
     return render(request, "console/findings.html", context)

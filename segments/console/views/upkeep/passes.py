@@ -31,7 +31,9 @@ _THEIRS: Final = sorted(pinot_passes.OF_PINOT)
 @require_http_methods(["GET", "HEAD", "POST"])
 def pass_list(request: HttpRequest) -> HttpResponse:
     """Runs of all passes; POST runs one now."""
-    tables = readable_rows(Table.objects.filter(cluster__name=cluster_of(request)), request.user, cluster="cluster__name", table="name")
+    tables = readable_rows(
+        Table.objects.filter(cluster__name=cluster_of(request)), request.user, cluster="cluster__name", table="name"
+    )
     names = list(tables.values_list("name", flat=True))
     if request.method == "POST":
         done = _run(request, names, PassForm(request.POST, tables=names))
@@ -49,13 +51,20 @@ def of_table(request: HttpRequest, typed: str) -> HttpResponse:
     form = PassForm(request.POST or None, tables=[table.name], initial={"table": table.name})
     status: int = HTTPStatus.OK
     if request.method == "POST":
-        done = _run(request, [table.name], PassForm({**request.POST.dict(), "table": table.name}, tables=[table.name]), table.name)
+        done = _run(
+            request,
+            [table.name],
+            PassForm({**request.POST.dict(), "table": table.name}, tables=[table.name]),
+            table.name,
+        )
         if not isinstance(done, PassForm):
             return done
         form, status = done, HTTPStatus.UNPROCESSABLE_ENTITY
     runs = PassRun.objects.filter(cluster=table.cluster.name, table_name=table.name)
     listing = cut(runs, page_number(request.GET.get("page")))
-    findings = Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by("severity", "code")[:200]
+    findings = Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by(
+        "severity", "code"
+    )[:200]
     context = {
         **head(request, table, "passes"),
         "form": form,
@@ -95,14 +104,20 @@ def _summary(said: list[str]) -> str:
 
 
 def _page(request: HttpRequest, form: PassForm, status: int = HTTPStatus.OK) -> HttpResponse:
-    query = readable_rows(PassRun.objects.filter(cluster=cluster_of(request)), request.user, cluster="cluster", table="table_name")
+    query = readable_rows(
+        PassRun.objects.filter(cluster=cluster_of(request)), request.user, cluster="cluster", table="table_name"
+    )
     wanted = asked(request, "task", "table")
     if wanted["task"]:
         query = query.filter(task=wanted["task"])
     if wanted["table"]:
         query = query.filter(table_name__icontains=wanted["table"])
     context: dict[str, Any] = {
-        "form": form, "listing": cut(query, page_number(request.GET.get("page"))), "wanted": wanted, "tasks": sorted(passes.PASSES),
-        "may_operate": may_somewhere(request), "theirs": _THEIRS,
-    }  # fmt: skip
+        "form": form,
+        "listing": cut(query, page_number(request.GET.get("page"))),
+        "wanted": wanted,
+        "tasks": sorted(passes.PASSES),
+        "may_operate": may_somewhere(request),
+        "theirs": _THEIRS,
+    }
     return render(request, "console/passes.html", context, status=status)

@@ -12,7 +12,16 @@ from sqlglot import exp
 from segments.dataplane.query.aggregate import is_aggregation
 from segments.dataplane.query.nulls import PREFIX, null_of
 from segments.dataplane.query.sql import functions
-from segments.dataplane.query.sql.expression import NUMERIC, Expr, as_double, as_text, coerce, literal, parse_number, quote
+from segments.dataplane.query.sql.expression import (
+    NUMERIC,
+    Expr,
+    as_double,
+    as_text,
+    coerce,
+    literal,
+    parse_number,
+    quote,
+)
 from segments.dataplane.query.sql.plan_size import PlanSize
 from segments.dataplane.query.sql.rejected import SQL_PARSING, UNKNOWN_COLUMN, QueryRejected
 from segments.domain.tables.schema import Schema
@@ -27,28 +36,48 @@ _ARITHMETIC: Final[dict[type, tuple[str, str]]] = {
     exp.Mod: ("%", "mod"),
 }
 _COMPARE: Final[dict[type, tuple[str, str]]] = {
-    exp.EQ: ("=", "equals"), exp.NEQ: ("<>", "notequals"), exp.GT: (">", "greaterthan"), exp.GTE: (">=", "greaterthanorequal"),
-    exp.LT: ("<", "lessthan"), exp.LTE: ("<=", "lessthanorequal"),
-}  # fmt: skip
+    exp.EQ: ("=", "equals"),
+    exp.NEQ: ("<>", "notequals"),
+    exp.GT: (">", "greaterthan"),
+    exp.GTE: (">=", "greaterthanorequal"),
+    exp.LT: ("<", "lessthan"),
+    exp.LTE: ("<=", "lessthanorequal"),
+}
 _FLIPPED: Final = {"=": "=", "<>": "<>", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _CASTS: Final[dict[str, str]] = {
-    "INT": "INT", "BIGINT": "LONG", "FLOAT": "FLOAT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN", "TIMESTAMP": "TIMESTAMP",
-    "TEXT": "STRING", "VARCHAR": "STRING", "CHAR": "STRING", "JSON": "JSON",
-}  # fmt: skip
+    "INT": "INT",
+    "BIGINT": "LONG",
+    "FLOAT": "FLOAT",
+    "DOUBLE": "DOUBLE",
+    "BOOLEAN": "BOOLEAN",
+    "TIMESTAMP": "TIMESTAMP",
+    "TEXT": "STRING",
+    "VARCHAR": "STRING",
+    "CHAR": "STRING",
+    "JSON": "JSON",
+}
 
 
 #: Parts of parsed nodes that this compiler heeds; the parser puts the meaning of other syntax into further parts.
 _PARTS: Final = frozenset({"this", "expression", "expressions"})
 _MORE_PARTS: Final[dict[type, frozenset[str]]] = {
-    exp.Like: frozenset({"negate"}), exp.Is: frozenset({"negate"}), exp.Between: frozenset({"low", "high"}),
-    exp.Case: frozenset({"ifs", "default"}), exp.Cast: frozenset({"to"}), exp.DPipe: frozenset({"safe"}),
+    exp.Like: frozenset({"negate"}),
+    exp.Is: frozenset({"negate"}),
+    exp.Between: frozenset({"low", "high"}),
+    exp.Case: frozenset({"ifs", "default"}),
+    exp.Cast: frozenset({"to"}),
+    exp.DPipe: frozenset({"safe"}),
     exp.Div: frozenset({"typed", "safe"}),
-    exp.Column: frozenset({"table", "db"}), exp.Literal: frozenset({"is_string"}), exp.Ordered: frozenset({"desc", "nulls_first"}),
-}  # fmt: skip
+    exp.Column: frozenset({"table", "db"}),
+    exp.Literal: frozenset({"is_string"}),
+    exp.Ordered: frozenset({"desc", "nulls_first"}),
+}
 
 
 def check_parts(node: exp.Expression) -> None:
-    """Raises QueryRejected when a node carries a part that would be ignored (``BETWEEN SYMMETRIC``, ``CAST ... FORMAT``)."""
+    """Raises QueryRejected when a node carries a part that would be ignored (``BETWEEN SYMMETRIC``, ``CAST ...
+    FORMAT``).
+    """
     known = _PARTS | _MORE_PARTS.get(type(node), frozenset())
     if any(value and part not in known for part, value in node.args.items()):
         raise QueryRejected(f"'{_shown(node)}' is not supported.", error_code=SQL_PARSING)
@@ -73,7 +102,9 @@ class Columns:
         """A column as an expression. Raises QueryRejected (710) naming a column that does not exist."""
         name, table = node.name, node.table
         if node.args.get("db") or (table and table not in self.tables):
-            raise QueryRejected(f"Table '{table}' of column '{name}' is not the table of the query.", error_code=UNKNOWN_COLUMN)
+            raise QueryRejected(
+                f"Table '{table}' of column '{name}' is not the table of the query.", error_code=UNKNOWN_COLUMN
+            )
         return self.column(self._actual(name))
 
     def column(self, name: str) -> Expr:
@@ -86,7 +117,9 @@ class Columns:
         spec = self.schema.by_name[name]
         mv = not spec.single_value
         if spec.data_type == "BOOLEAN":
-            return Expr(f"list_transform(c{position}, lambda b: b <> 0)" if mv else f"(c{position} <> 0)", "BOOLEAN", name, mv)
+            return Expr(
+                f"list_transform(c{position}, lambda b: b <> 0)" if mv else f"(c{position} <> 0)", "BOOLEAN", name, mv
+            )
         return Expr(f"c{position}", spec.data_type, name, mv)
 
     def _actual(self, name: str) -> str:
@@ -118,7 +151,9 @@ class Compiler:
         if kind in _ARITHMETIC or kind in _COMPARE:
             operator, name = _ARITHMETIC.get(kind) or _COMPARE[kind]
             left, right = self.compile(node.this), self.compile(node.expression)
-            made = functions.arithmetic(operator, left, right) if kind in _ARITHMETIC else compare(operator, left, right)
+            made = (
+                functions.arithmetic(operator, left, right) if kind in _ARITHMETIC else compare(operator, left, right)
+            )
             return self.size.add(made.named(f"{name}({left.name},{right.name})"))
         handler = _HANDLERS.get(kind)
         if handler is None:
@@ -141,14 +176,18 @@ class Compiler:
     def call(self, node: exp.Anonymous) -> Expr:
         """A function call by name."""
         if is_aggregation(str(node.this)):
-            raise QueryRejected(f"Aggregation '{_shown(node)}' can not stand here.", remedy="Use it in SELECT, HAVING or ORDER BY.")
+            raise QueryRejected(
+                f"Aggregation '{_shown(node)}' can not stand here.", remedy="Use it in SELECT, HAVING or ORDER BY."
+            )
         if any(isinstance(a, (exp.Distinct, exp.Star)) for a in node.expressions):
             raise QueryRejected(f"'{_shown(node)}' is not supported.")
         return functions.call(str(node.this), [self.compile(a) for a in node.expressions], self.now)
 
 
 def compare(operator: str, left: Expr, right: Expr) -> Expr:
-    """A comparison; constants take the type of the other side. On multi-value columns any value counts, for <> all must differ."""
+    """A comparison; constants take the type of the other side. On multi-value columns any value counts, for <> all must
+    differ.
+    """
     if left.constant and not right.constant:
         return compare(_FLIPPED[operator], right, left)
     if right.mv:
@@ -163,9 +202,13 @@ def _compared(operator: str, left: Expr, right: Expr) -> str:
     both = {left.type, right.type}
     if "BIG_DECIMAL" in both:
         return f"({as_double(left)} {operator} {as_double(right)})"
-    comparable = len(both) == 1 or both <= NUMERIC | {"TIMESTAMP"} or both <= {"STRING", "JSON"} or both <= {"BYTES", "UUID"}
+    comparable = (
+        len(both) == 1 or both <= NUMERIC | {"TIMESTAMP"} or both <= {"STRING", "JSON"} or both <= {"BYTES", "UUID"}
+    )
     if not comparable:
-        raise QueryRejected(f"'{left.name}' ({left.type}) can not be compared with '{right.name}' ({right.type}).", remedy="Use CAST.")
+        raise QueryRejected(
+            f"'{left.name}' ({left.type}) can not be compared with '{right.name}' ({right.type}).", remedy="Use CAST."
+        )
     return f"({left.sql} {operator} {right.sql})"
 
 
@@ -188,7 +231,11 @@ def _boolean_pair(self: Compiler, node: exp.And | exp.Or) -> Expr:
         at = at.this
     parts = [self.predicate(o) for o in (at, *reversed(operands))]
     word = "and" if kind is exp.And else "or"
-    return Expr("(" + f" {word.upper()} ".join(p.sql for p in parts) + ")", "BOOLEAN", f"{word}({','.join(p.name for p in parts)})")
+    return Expr(
+        "(" + f" {word.upper()} ".join(p.sql for p in parts) + ")",
+        "BOOLEAN",
+        f"{word}({','.join(p.name for p in parts)})",
+    )
 
 
 def _not(self: Compiler, node: exp.Not) -> Expr:
@@ -224,7 +271,9 @@ def _in(self: Compiler, node: exp.In, *, negated: bool = False) -> Expr:
     word, decimal = "NOT IN" if negated else "IN", left.type == "BIG_DECIMAL"
     # Whole numbers go in bare: a cast of each costs DuckDB more than the scan when there are thousands.
     listed = ", ".join(as_double(v) if decimal else str(v.value) if type(v.value) is int else v.sql for v in values)
-    found = functions.any_value(left, lambda one: f"({as_double(one) if decimal else one.sql} {word} ({listed}))", all_values=negated)
+    found = functions.any_value(
+        left, lambda one: f"({as_double(one) if decimal else one.sql} {word} ({listed}))", all_values=negated
+    )
     return found.named(f"{'notin' if negated else 'in'}({','.join(e.name for e in (left, *items))})")
 
 
@@ -232,7 +281,9 @@ def _between(self: Compiler, node: exp.Between) -> Expr:
     left, low, high = (self.compile(node.args[part]) for part in ("this", "low", "high"))
     first, last = (coerce(e, left.type) if e.constant and not left.constant else e for e in (low, high))
     name = f"between({left.name},{low.name},{high.name})"
-    return functions.any_value(left, lambda o: f"({_compared('>=', o, first)} AND {_compared('<=', o, last)})").named(name)
+    return functions.any_value(left, lambda o: f"({_compared('>=', o, first)} AND {_compared('<=', o, last)})").named(
+        name
+    )
 
 
 def _like(self: Compiler, node: exp.Like) -> Expr:
@@ -268,7 +319,9 @@ def _cast(self: Compiler, node: exp.Cast) -> Expr:
     check_parts(to)
     kind = None if to.expressions else _CASTS.get(to.this.name if hasattr(to.this, "name") else str(to.this))
     if kind is None:
-        raise QueryRejected(f"CAST to '{_shown(to)}' is not supported.", remedy=f"Use one of {', '.join(sorted(set(_CASTS.values())))}.")
+        raise QueryRejected(
+            f"CAST to '{_shown(to)}' is not supported.", remedy=f"Use one of {', '.join(sorted(set(_CASTS.values())))}."
+        )
     return Expr(functions.convert(inner, kind), kind, f"cast({inner.name},'{kind}')")
 
 
@@ -290,11 +343,22 @@ def _shown(node: exp.Expression) -> str:
 
 
 _HANDLERS: Final[dict[type, Callable[..., Expr]]] = {
-    exp.Literal: _literal, exp.Neg: _negative, exp.And: _boolean_pair, exp.Or: _boolean_pair, exp.Not: _not, exp.Is: _is, exp.In: _in,
-    exp.Between: _between, exp.Like: _like, exp.Case: _case, exp.Cast: _cast, exp.Extract: _extract, exp.DPipe: _concat,
+    exp.Literal: _literal,
+    exp.Neg: _negative,
+    exp.And: _boolean_pair,
+    exp.Or: _boolean_pair,
+    exp.Not: _not,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Like: _like,
+    exp.Case: _case,
+    exp.Cast: _cast,
+    exp.Extract: _extract,
+    exp.DPipe: _concat,
     exp.Boolean: lambda _, node: literal(bool(node.this)),
     exp.Null: lambda _, node: Expr("NULL", "STRING", "'null'", constant=True),
     exp.Paren: lambda self, node: self.compile(node.this),
     exp.Column: lambda self, node: self.column(node),
     exp.Anonymous: lambda self, node: self.call(node),
-}  # fmt: skip
+}

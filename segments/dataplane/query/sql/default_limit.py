@@ -11,7 +11,9 @@ from segments.dataplane.query.sql.tokens import PinotSql, read_tokens
 
 
 def may_be_cut(sql: str, rows: int) -> bool:
-    """Has the text no LIMIT of its own, and the answer just as many rows as are given then? False for a text that can not be read."""
+    """Has the text no LIMIT of its own, and the answer just as many rows as are given then? False for a text that can
+    not be read.
+    """
     if rows != DEFAULT_LIMIT:
         return False
     try:

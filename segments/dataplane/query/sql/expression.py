@@ -12,9 +12,19 @@ from segments.dataplane.query.sql.rejected import SQL_PARSING, QueryRejected
 NUMERIC: Final = frozenset({"INT", "LONG", "FLOAT", "DOUBLE"})
 #: Logical type -> type in which DuckDB holds it here (BOOLEAN columns are stored as INT and read as BOOLEAN).
 DUCK_TYPES: Final[dict[str, str]] = {
-    "INT": "INTEGER", "LONG": "BIGINT", "FLOAT": "FLOAT", "DOUBLE": "DOUBLE", "BIG_DECIMAL": "VARCHAR", "BOOLEAN": "BOOLEAN",
-    "TIMESTAMP": "BIGINT", "STRING": "VARCHAR", "JSON": "VARCHAR", "BYTES": "BLOB", "UUID": "BLOB", "MAP": "VARCHAR",
-}  # fmt: skip
+    "INT": "INTEGER",
+    "LONG": "BIGINT",
+    "FLOAT": "FLOAT",
+    "DOUBLE": "DOUBLE",
+    "BIG_DECIMAL": "VARCHAR",
+    "BOOLEAN": "BOOLEAN",
+    "TIMESTAMP": "BIGINT",
+    "STRING": "VARCHAR",
+    "JSON": "VARCHAR",
+    "BYTES": "BLOB",
+    "UUID": "BLOB",
+    "MAP": "VARCHAR",
+}
 _TIMESTAMP = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)(?:[ T](\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?(Z)?\Z")
 
 
@@ -75,7 +85,9 @@ def quote(text: str) -> str:
 
 
 def parse_number(text: str) -> int | float:
-    """``12`` -> int, ``1.5`` and ``1e5`` -> float. Raises QueryRejected for what does not fit 64 bits or is no number."""
+    """``12`` -> int, ``1.5`` and ``1e5`` -> float. Raises QueryRejected for what does not fit 64 bits or
+    is no number.
+    """
     try:
         value: int | float = int(text)
     except ValueError:
@@ -108,7 +120,9 @@ def coerce(constant: Expr, kind: str) -> Expr:
     try:
         value = _converted(constant.value, kind)
     except (ValueError, OverflowError) as error:
-        raise QueryRejected(f"{constant.name} can not be read as {kind}.", remedy=f"Compare with a value of type {kind}.") from error
+        raise QueryRejected(
+            f"{constant.name} can not be read as {kind}.", remedy=f"Compare with a value of type {kind}."
+        ) from error
     if kind in ("INT", "LONG") and isinstance(value, float):
         return literal(value).named(constant.name)
     wider = "LONG" if kind == "INT" and not -(2**31) <= value < 2**31 else kind
@@ -144,7 +158,9 @@ def as_text(expr: Expr) -> str:
     if expr.mv:
         raise QueryRejected(f"Multi-value column '{expr.name}' can not be used as one text.")
     if expr.type == "TIMESTAMP":
-        return rf"regexp_replace(strftime(epoch_ms({expr.sql}), '%Y-%m-%d %H:%M:%S.%g'), '(\.\d(?:\d?[1-9])?)0*$', '\1')"
+        return (
+            rf"regexp_replace(strftime(epoch_ms({expr.sql}), '%Y-%m-%d %H:%M:%S.%g'), '(\.\d(?:\d?[1-9])?)0*$', '\1')"
+        )
     if expr.type in ("BYTES", "UUID"):
         return f"lower(hex({expr.sql}))"
     return expr.sql if DUCK_TYPES[expr.type] == "VARCHAR" else f"CAST({expr.sql} AS VARCHAR)"

@@ -29,7 +29,9 @@ def canonical(name: str) -> str:
 
 
 def call(name: str, args: Sequence[Expr], now: int) -> Expr:
-    """A call of an allowed function. Raises QueryRejected that names an unknown function or a wrong number of arguments."""
+    """A call of an allowed function. Raises QueryRejected that names an unknown function or a wrong number of
+    arguments.
+    """
     key = canonical(name)
     label = f"{key}({','.join(a.name for a in args)})"
     if key in ("now", "ago"):
@@ -38,7 +40,9 @@ def call(name: str, args: Sequence[Expr], now: int) -> Expr:
         return (times.ago(args, now) if args else literal(now, "LONG")).named(label)
     function = FUNCTIONS.get(key)
     if function is None:
-        raise QueryRejected(f"Function '{name}' is not supported.", remedy=f"Supported are {', '.join(sorted(FUNCTIONS))}.")
+        raise QueryRejected(
+            f"Function '{name}' is not supported.", remedy=f"Supported are {', '.join(sorted(FUNCTIONS))}."
+        )
     if not function.least <= len(args) <= function.most:
         wanted = str(function.least) if function.least == function.most else f"{function.least} to {function.most}"
         raise QueryRejected(f"{key}() takes {wanted} arguments, not {len(args)}.")
@@ -47,7 +51,13 @@ def call(name: str, args: Sequence[Expr], now: int) -> Expr:
 
 def arithmetic(operator: str, left: Expr, right: Expr) -> Expr:
     """``+ - * / %`` of two numbers, DOUBLE as in Pinot; whole constants stay whole."""
-    if left.constant and right.constant and operator in "+-*" and isinstance(left.value, int) and isinstance(right.value, int):
+    if (
+        left.constant
+        and right.constant
+        and operator in "+-*"
+        and isinstance(left.value, int)
+        and isinstance(right.value, int)
+    ):
         value = {"+": left.value + right.value, "-": left.value - right.value, "*": left.value * right.value}[operator]
         if abs(value) < 2**63:
             return literal(value)
@@ -65,7 +75,9 @@ def common_type(options: Sequence[Expr], what: str) -> str:
         return "DOUBLE" if kinds == {"LONG", "FLOAT"} else max(kinds, key=order.index)
     if not kinds or "STRING" in kinds:
         return "STRING"
-    raise QueryRejected(f"{what} mixes the types {', '.join(sorted(kinds))}.", remedy="Use CAST to bring them to one type.")
+    raise QueryRejected(
+        f"{what} mixes the types {', '.join(sorted(kinds))}.", remedy="Use CAST to bring them to one type."
+    )
 
 
 def convert(expr: Expr, kind: str) -> str:
@@ -80,7 +92,9 @@ def convert(expr: Expr, kind: str) -> str:
         case "DOUBLE" | "FLOAT":
             return f"CAST({as_double(expr)} AS {kind})"
         case "BOOLEAN":
-            return f"(lower({as_text(expr)}) IN ('true', '1'))" if expr.type == "STRING" else f"({as_double(expr)} <> 0)"
+            return (
+                f"(lower({as_text(expr)}) IN ('true', '1'))" if expr.type == "STRING" else f"({as_double(expr)} <> 0)"
+            )
         case "TIMESTAMP":
             return f"epoch_ms(CAST({expr.sql} AS TIMESTAMP))" if expr.type == "STRING" else as_long(expr)
         case "STRING" | "JSON":
@@ -109,7 +123,11 @@ def _substr(args: Sequence[Expr]) -> Expr:
     text, begin = as_text(args[0]), as_long(args[1])
     if len(args) == 2 or args[2].value == -1:
         return Expr(f"substring({text}, greatest({begin}, 0) + 1)", "STRING", "")
-    return Expr(f"substring({text}, greatest({begin}, 0) + 1, greatest({as_long(args[2])} - greatest({begin}, 0), 0))", "STRING", "")
+    return Expr(
+        f"substring({text}, greatest({begin}, 0) + 1, greatest({as_long(args[2])} - greatest({begin}, 0), 0))",
+        "STRING",
+        "",
+    )
 
 
 def _substring(args: Sequence[Expr]) -> Expr:
@@ -121,7 +139,9 @@ def _substring(args: Sequence[Expr]) -> Expr:
 def _concat(args: Sequence[Expr]) -> Expr:
     """concat(a, b[, separator])."""
     first, second = as_text(args[0]), as_text(args[1])
-    return Expr(f"({first} || {as_text(args[2])} || {second})" if len(args) == 3 else f"({first} || {second})", "STRING", "")
+    return Expr(
+        f"({first} || {as_text(args[2])} || {second})" if len(args) == 3 else f"({first} || {second})", "STRING", ""
+    )
 
 
 def _round(args: Sequence[Expr]) -> Expr:
@@ -146,7 +166,9 @@ def _regexp(args: Sequence[Expr]) -> Expr:
 
 
 def _json_scalar(args: Sequence[Expr]) -> Expr:
-    """jsonExtractScalar(column, path, type[, default]); a row without the path fails the query unless a default is given, as in Pinot."""
+    """jsonExtractScalar(column, path, type[, default]); a row without the path fails the query unless a default is
+    given, as in Pinot.
+    """
     path = times.constant_text(args, 1, "", "The path of jsonExtractScalar()")
     kind = times.constant_text(args, 2, "", "The type of jsonExtractScalar()").upper()
     if not path.startswith("$") or kind not in (*NUMERIC, "STRING", "BOOLEAN", "TIMESTAMP"):
@@ -171,7 +193,9 @@ def _array(function: str, kind: str | None) -> Build:
     def build(args: Sequence[Expr]) -> Expr:
         if not args[0].mv:
             raise QueryRejected(f"'{args[0].name}' is no multi-value column.")
-        return Expr(f"CAST({function}({args[0].sql}) AS {'INTEGER' if kind == 'INT' else 'DOUBLE'})", kind or "DOUBLE", "")
+        return Expr(
+            f"CAST({function}({args[0].sql}) AS {'INTEGER' if kind == 'INT' else 'DOUBLE'})", kind or "DOUBLE", ""
+        )
 
     return build
 
@@ -194,7 +218,9 @@ def _date_functions() -> dict[str, Function]:
 
 def _round_decimal(args: Sequence[Expr]) -> Expr:
     """roundDecimal(value[, scale])."""
-    return Expr(f"round({as_double(args[0])}, CAST({as_long(args[1]) if len(args) > 1 else 0} AS INTEGER))", "DOUBLE", "")
+    return Expr(
+        f"round({as_double(args[0])}, CAST({as_long(args[1]) if len(args) > 1 else 0} AS INTEGER))", "DOUBLE", ""
+    )
 
 
 FUNCTIONS: Final[dict[str, Function]] = {

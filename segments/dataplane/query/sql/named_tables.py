@@ -1,4 +1,6 @@
-"""Which tables a query reads, as its text names them, for clusters whose SQL knows more than ours: joins, subqueries, unions."""
+"""Which tables a query reads, as its text names them, for clusters whose SQL knows more than ours: joins, subqueries,
+unions.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +14,17 @@ from sqlglot.errors import SqlglotError
 from segments.dataplane.query.sql.rejected import SQL_PARSING, QueryRejected
 from segments.dataplane.query.sql.tokens import PinotSql, read_tokens
 
-#: Comments, options and escapes, which Pinot's parsers read in other ways than ours, old ones even within texts: what is hidden from us
-#: there may not be hidden from them.
+#: Comments, options and escapes, which Pinot's parsers read in other ways than ours, old ones even within texts: what
+#: is hidden from us there may not be hidden from them.
 _READ_OTHERWISE: Final = re.compile(r"--|/\*|//|\{[#%{]|u&|option\s*+\(", re.IGNORECASE)
 _DEFAULT_DATABASE: Final = "default"
 
 
 @dataclass(frozen=True)
 class NamedTables:
-    """``tables`` with their database unless it is the default one; ``aliases``: names that the query itself gives (WITH)."""
+    """``tables`` with their database unless it is the default one; ``aliases``: names that the query itself gives
+    (WITH).
+    """
 
     tables: frozenset[str]
     aliases: frozenset[str]

@@ -1,4 +1,6 @@
-"""Turn query text into one checked SELECT statement; everything that is not a single-table SELECT is refused by name."""
+"""Turn query text into one checked SELECT statement; everything that is not a single-table SELECT is
+refused by name.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +21,29 @@ _CACHED_LENGTH: Final = 4_096
 _REMEDY: Final = "Ask for one table with SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ... ORDER BY ... LIMIT."
 #: Parts of a SELECT that are known and not supported, under the name a person calls them.
 _UNSUPPORTED: Final[dict[str, str]] = {
-    "with_": "WITH (common table expressions)", "joins": "JOIN", "laterals": "LATERAL", "pivots": "PIVOT", "windows": "WINDOW",
-    "qualify": "QUALIFY", "into": "SELECT INTO", "locks": "FOR UPDATE", "sample": "TABLESAMPLE", "connect": "CONNECT BY",
-    "match": "MATCH_RECOGNIZE", "cluster": "CLUSTER BY", "distribute": "DISTRIBUTE BY", "sort": "SORT BY",
-    "prewhere": "PREWHERE", "exclude": "EXCLUDE", "kind": "SELECT AS", "settings": "SETTINGS", "format": "FORMAT",
-}  # fmt: skip
-_SUPPORTED: Final = frozenset({"expressions", "distinct", "from_", "where", "group", "having", "order", "limit", "offset"})
+    "with_": "WITH (common table expressions)",
+    "joins": "JOIN",
+    "laterals": "LATERAL",
+    "pivots": "PIVOT",
+    "windows": "WINDOW",
+    "qualify": "QUALIFY",
+    "into": "SELECT INTO",
+    "locks": "FOR UPDATE",
+    "sample": "TABLESAMPLE",
+    "connect": "CONNECT BY",
+    "match": "MATCH_RECOGNIZE",
+    "cluster": "CLUSTER BY",
+    "distribute": "DISTRIBUTE BY",
+    "sort": "SORT BY",
+    "prewhere": "PREWHERE",
+    "exclude": "EXCLUDE",
+    "kind": "SELECT AS",
+    "settings": "SETTINGS",
+    "format": "FORMAT",
+}
+_SUPPORTED: Final = frozenset(
+    {"expressions", "distinct", "from_", "where", "group", "having", "order", "limit", "offset"}
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +62,9 @@ def table_of(sql: str) -> str:
 
 
 def parse_select(sql: str) -> Statement:
-    """Parse and check the form of a query; the tree is shared between callers and must not be changed. Raises QueryRejected."""
+    """Parse and check the form of a query; the tree is shared between callers and must not be changed. Raises
+    QueryRejected.
+    """
     return _parse_cached(sql) if len(sql) <= _CACHED_LENGTH else _parse_long(sql)
 
 
@@ -76,7 +97,9 @@ def _parse_one(query: QueryText) -> exp.Select:
     except RecursionError as error:
         raise QueryRejected("The query is nested too deeply.", error_code=SQL_PARSING) from error
     if len(found) != 1:
-        raise QueryRejected(f"The text holds {len(found)} statements.", error_code=SQL_PARSING, remedy="Send one SELECT at a time.")
+        raise QueryRejected(
+            f"The text holds {len(found)} statements.", error_code=SQL_PARSING, remedy="Send one SELECT at a time."
+        )
     tree = found[0]
     if isinstance(tree, exp.SetOperation):
         raise QueryRejected(f"{type(tree).__name__.upper()} is not supported.", error_code=SQL_PARSING, remedy=_REMEDY)
@@ -108,7 +131,9 @@ def _table(select: exp.Select) -> tuple[str, str]:
         raise QueryRejected("FROM takes the name of one table.", error_code=SQL_PARSING, remedy=_REMEDY)
     for part, value in table.args.items():
         if value and part not in ("this", "db", "alias"):
-            raise QueryRejected(f"{part.strip('_').upper()} is not supported after a table's name.", error_code=SQL_PARSING)
+            raise QueryRejected(
+                f"{part.strip('_').upper()} is not supported after a table's name.", error_code=SQL_PARSING
+            )
     name = str(table.this.this).rpartition(".")[2]
     if not name:
         raise QueryRejected("The table's name is empty.", error_code=SQL_PARSING)

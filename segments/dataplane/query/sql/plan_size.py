@@ -1,4 +1,6 @@
-"""How large a plan may grow: a short text can mean a huge one, because aliases, CASE operands and arguments are written out repeatedly."""
+"""How large a plan may grow: a short text can mean a huge one, because aliases, CASE operands and arguments are written
+out repeatedly.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ from segments.dataplane.query.sql.rejected import SQL_PARSING, QueryRejected
 
 #: Expressions compiled for one query. As many take about a second.
 MAX_EXPRESSIONS: Final = 60_000
-#: Characters of DuckDB text and of names, of one expression and of all together. The first is four times the longest query text.
+#: Characters of DuckDB text and of names, of one expression and of all together. The first is four times the longest
+#: query text.
 MAX_CHARACTERS: Final = 4_000_000
 MAX_CHARACTERS_OF_ALL: Final = 32_000_000
-#: Brackets in the DuckDB text of a query, which stand for its calls and operators. DuckDB plans as many in about two seconds.
+#: Brackets in the DuckDB text of a query, which stand for its calls and operators. DuckDB plans as many in about two
+#: seconds.
 MAX_BRACKETS: Final = 30_000
 
 
@@ -43,12 +47,16 @@ class PlanSize:
             raise _too_large(f"{MAX_EXPRESSIONS} expressions")
 
     def repeat(self, node: exp.Expression, times: int) -> None:
-        """Count a part of the query that will be written out so many times. Raises QueryRejected when that makes too many."""
+        """Count a part of the query that will be written out so many times. Raises QueryRejected when that makes too
+        many.
+        """
         self.count(sum(1 for _ in node.walk()) * times)
 
 
 def check_written(texts: Iterable[str]) -> None:
-    """Raises QueryRejected when the parts of a query's DuckDB text are more together than it plans in reasonable time."""
+    """Raises QueryRejected when the parts of a query's DuckDB text are more together than it plans in
+    reasonable time.
+    """
     if sum(text.count("(") for text in texts) > MAX_BRACKETS:
         raise _too_large(f"{MAX_BRACKETS} calls and operators")
 

@@ -1,7 +1,7 @@
 """Bounds how long texts may grow that a query makes: ``replace`` in ``replace`` makes them ten times as long per level.
 
-Counted from the query's text alone, before anything runs: a column's value counts as so many characters, and functions that make longer
-texts multiply and add. What can become longer than the limit is refused.
+Counted from the query's text alone, before anything runs: a column's value counts as so many characters, and functions
+that make longer texts multiply and add. What can become longer than the limit is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from segments.dataplane.query.sql.rejected import QUERY_VALIDATION, QueryRejected
 
-#: Characters of one made text; and those that a value of a column counts as, which is Pinot's own maximum unless a schema says otherwise.
+#: Characters of one made text; and those that a value of a column counts as, which is Pinot's own maximum unless a
+#: schema says otherwise.
 MAX_TEXT: Final = 64 << 10
 _COLUMN: Final = 512
 _GROWING: Final = frozenset(("replace", "concat"))
@@ -43,7 +44,9 @@ def _name(call: exp.Anonymous) -> str:
 
 
 def _longest(node: exp.Expression, aliases: Mapping[str, exp.Expression]) -> int:
-    """Characters of the longest text that the expression can make; of conditions and the like, of the longest inside."""
+    """Characters of the longest text that the expression can make; of conditions and the like, of the
+    longest inside.
+    """
     if isinstance(node, exp.Literal):
         return len(str(node.this))
     if isinstance(node, exp.Column):

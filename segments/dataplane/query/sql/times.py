@@ -15,19 +15,37 @@ from segments.errors import InvalidInput
 
 _TRUNCATE: Final = frozenset({"millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"})
 _DURATION = re.compile(
-    r"(-)?P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.(\d{1,3}))?S)?)?\Z", re.IGNORECASE | re.ASCII
+    r"(-)?P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.(\d{1,3}))?S)?)?\Z",
+    re.IGNORECASE | re.ASCII,
 )
 #: Pinot function -> DuckDB date part.
 PARTS: Final[dict[str, str]] = {
-    "year": "year", "quarter": "quarter", "month": "month", "monthofyear": "month", "week": "week", "weekofyear": "week",
-    "day": "day", "dayofmonth": "day", "dayofweek": "isodow", "dow": "isodow", "dayofyear": "doy", "doy": "doy", "hour": "hour",
-    "minute": "minute", "second": "second", "millisecond": "millisecond", "yearofweek": "isoyear", "yow": "isoyear",
-}  # fmt: skip
+    "year": "year",
+    "quarter": "quarter",
+    "month": "month",
+    "monthofyear": "month",
+    "week": "week",
+    "weekofyear": "week",
+    "day": "day",
+    "dayofmonth": "day",
+    "dayofweek": "isodow",
+    "dow": "isodow",
+    "dayofyear": "doy",
+    "doy": "doy",
+    "hour": "hour",
+    "minute": "minute",
+    "second": "second",
+    "millisecond": "millisecond",
+    "yearofweek": "isoyear",
+    "yow": "isoyear",
+}
 _EPOCH_UNITS: Final[dict[str, int]] = {"seconds": 1000, "minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}
 
 
 def constant_text(args: Sequence[Expr], position: int, default: str, what: str) -> str:
-    """The constant string at a position, or the default when it is left out. Raises QueryRejected when it is no constant."""
+    """The constant string at a position, or the default when it is left out. Raises QueryRejected when it is no
+    constant.
+    """
     if position >= len(args):
         return default
     if not args[position].constant:
@@ -54,10 +72,14 @@ def date_part(name: str, args: Sequence[Expr]) -> str:
 
 
 def date_trunc(args: Sequence[Expr]) -> str:
-    """``dateTrunc(unit, value[, inputUnit[, zone[, outputUnit]]])`` as BIGINT, in the output unit (default: the input unit)."""
+    """``dateTrunc(unit, value[, inputUnit[, zone[, outputUnit]]])`` as BIGINT, in the output unit (default: the input
+    unit).
+    """
     unit = constant_text(args, 0, "", "The unit of dateTrunc()").lower()
     if unit not in _TRUNCATE:
-        raise QueryRejected(f"dateTrunc() knows no unit '{unit}'.", remedy=f"Use one of {', '.join(sorted(_TRUNCATE))}.")
+        raise QueryRejected(
+            f"dateTrunc() knows no unit '{unit}'.", remedy=f"Use one of {', '.join(sorted(_TRUNCATE))}."
+        )
     in_unit = constant_text(args, 2, "MILLISECONDS", "The input unit of dateTrunc()").upper()
     zone = constant_text(args, 3, "UTC", "The time zone of dateTrunc()")
     out_unit = constant_text(args, 4, in_unit, "The output unit of dateTrunc()").upper()
@@ -147,7 +169,9 @@ def _zone(zone: str) -> str:
     try:
         return quote(ZoneInfo(zone).key)
     except (KeyError, ValueError, OSError) as error:
-        raise QueryRejected(f"Time zone '{zone}' does not exist.", remedy="Use a name like UTC or Europe/Berlin.") from error
+        raise QueryRejected(
+            f"Time zone '{zone}' does not exist.", remedy="Use a name like UTC or Europe/Berlin."
+        ) from error
 
 
 def _local(timestamp: str, zone: str) -> str:
@@ -160,12 +184,24 @@ def _to_utc(local: str, zone: str) -> str:
 
 def _to_millis(value: str, unit: str) -> str:
     factor = _factor(unit)
-    return value if factor == 1 else f"({value} * {int(factor)})" if factor > 1 else f"CAST(floor({value} / {round(1 / factor)}) AS BIGINT)"
+    return (
+        value
+        if factor == 1
+        else f"({value} * {int(factor)})"
+        if factor > 1
+        else f"CAST(floor({value} / {round(1 / factor)}) AS BIGINT)"
+    )
 
 
 def _from_millis(value: str, unit: str) -> str:
     factor = _factor(unit)
-    return value if factor == 1 else f"CAST(floor({value} / {int(factor)}) AS BIGINT)" if factor > 1 else f"({value} * {round(1 / factor)})"
+    return (
+        value
+        if factor == 1
+        else f"CAST(floor({value} / {int(factor)}) AS BIGINT)"
+        if factor > 1
+        else f"({value} * {round(1 / factor)})"
+    )
 
 
 def _factor(unit: str) -> float:

@@ -13,11 +13,13 @@ from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 from segments.dataplane.query.sql.rejected import SQL_PARSING, QueryRejected
 
 MAX_SQL_LENGTH: Final = 1_000_000
-#: Words, marks and constants. A text with as many is parsed in about half a second, during which nothing else of the process runs.
+#: Words, marks and constants. A text with as many is parsed in about half a second, during which nothing else of the
+#: process runs.
 MAX_TOKENS: Final = 30_000
 #: Brackets within brackets.
 MAX_DEPTH: Final = 40
-#: Tokens that the parser may read a second time, beside one for each. It reads names of types twice per level, and so 2 ** levels times.
+#: Tokens that the parser may read a second time, beside one for each. It reads names of types twice per level, and so 2
+#: ** levels times.
 _MORE_READ_AGAIN: Final = 5_000
 _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
@@ -69,8 +71,9 @@ class PinotSql(Dialect):
                 if self._read_again > self._tokens_size + _MORE_READ_AGAIN:
                     raise QueryRejected(
                         "The query can not be parsed in reasonable time: names of data types are nested in brackets.",
-                        error_code=SQL_PARSING, remedy="Put double quotes around columns that are named like a data type.",
-                    )  # fmt: skip
+                        error_code=SQL_PARSING,
+                        remedy="Put double quotes around columns that are named like a data type.",
+                    )
             super()._retreat(index)
 
 
@@ -84,10 +87,14 @@ class QueryText:
 
 
 def read_tokens(sql: str) -> QueryText:
-    """Split a text and take its options. Raises QueryRejected for one that is too long, too deep, or can not be split."""
+    """Split a text and take its options. Raises QueryRejected for one that is too long, too deep, or can
+    not be split.
+    """
     if len(sql) > MAX_SQL_LENGTH:
         raise QueryRejected(
-            f"The query has {len(sql)} characters, more than {MAX_SQL_LENGTH}.", error_code=SQL_PARSING, remedy="Split it into several."
+            f"The query has {len(sql)} characters, more than {MAX_SQL_LENGTH}.",
+            error_code=SQL_PARSING,
+            remedy="Split it into several.",
         )
     try:
         found = PinotSql().tokenize(sql)
@@ -107,12 +114,15 @@ def _check_depth(found: list[Token]) -> None:
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
         if depth > MAX_DEPTH:
             raise QueryRejected(
-                f"The query is nested too deeply: at most {MAX_DEPTH} brackets within one another are allowed.", error_code=SQL_PARSING
+                f"The query is nested too deeply: at most {MAX_DEPTH} brackets within one another are allowed.",
+                error_code=SQL_PARSING,
             )
 
 
 def _settings(sql: str, found: list[Token]) -> tuple[int, dict[str, str]]:
-    """SET statements at the head: where what follows them begins, and what they set; a later one goes before an earlier one."""
+    """SET statements at the head: where what follows them begins, and what they set; a later one goes before an earlier
+    one.
+    """
     options: dict[str, str] = {}
     at = 0
     while at < len(found) and found[at].token_type is TokenType.SET:
@@ -139,7 +149,9 @@ def _value(sql: str, found: list[Token]) -> str | None:
 
 
 def _trailing(sql: str, found: list[Token], begin: int) -> tuple[int, dict[str, str]]:
-    """``OPTION(a=b, ...)`` clauses at the end: where the statement before them ends, and what they set; the last one goes first."""
+    """``OPTION(a=b, ...)`` clauses at the end: where the statement before them ends, and what they set; the last one
+    goes first.
+    """
     options: dict[str, str] = {}
     end = len(found)
     while (clause := _clause(found, begin, end)) is not None:
@@ -148,14 +160,20 @@ def _trailing(sql: str, found: list[Token], begin: int) -> tuple[int, dict[str, 
         for pair in inner.split(","):
             key, equals, value = pair.partition("=")
             if not equals:
-                raise QueryRejected(f"OPTION({inner[:80]}) is malformed.", error_code=SQL_PARSING, remedy="Write OPTION(key=value, ...).")
+                raise QueryRejected(
+                    f"OPTION({inner[:80]}) is malformed.",
+                    error_code=SQL_PARSING,
+                    remedy="Write OPTION(key=value, ...).",
+                )
             options.setdefault(key.strip(), value.strip())
         end = opening - 1
     return end, options
 
 
 def _clause(found: list[Token], begin: int, end: int) -> tuple[int, int] | None:
-    """The brackets of an OPTION clause that ends the tokens before ``end``, perhaps with a semicolon; None when there is none."""
+    """The brackets of an OPTION clause that ends the tokens before ``end``, perhaps with a semicolon; None when there
+    is none.
+    """
     closing = end - 1
     if closing >= begin and found[closing].token_type is TokenType.SEMICOLON:
         closing -= 1

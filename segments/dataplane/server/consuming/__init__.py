@@ -1,4 +1,6 @@
-"""Consuming segments of the embedded server: one worker per partition reads, answers, commits or follows a commit (completion.md 12)."""
+"""Consuming segments of the embedded server: one worker per partition reads, answers, commits or follows a commit
+(completion.md 12).
+"""
 
 from __future__ import annotations
 

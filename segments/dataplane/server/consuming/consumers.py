@@ -1,4 +1,6 @@
-"""All consuming segments of a server: begins them where the ideal state wants them, passes messages on, takes their results."""
+"""All consuming segments of a server: begins them where the ideal state wants them, passes messages on, takes their
+results.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,13 @@ _EARLY_S: Final = 30.0
 class Consumers:
     """Called by the reconcile thread, and by workers with their results (``Host``).
 
-    ``report(table)`` has the states written; ``look(table, segment)`` has the segment compared with its wanted state again.
+    ``report(table)`` has the states written; ``look(table, segment)`` has the segment compared with its wanted state
+    again.
     """
 
-    def __init__(self, parts: Parts, slots: Slots, report: Callable[[str], None], look: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, parts: Parts, slots: Slots, report: Callable[[str], None], look: Callable[[str, str], None]
+    ) -> None:
         self._parts, self._slots, self._report, self._look = parts, slots, report, look
         self._lock = threading.Lock()
         self._running: set[Worker] = set()
@@ -52,7 +57,11 @@ class Consumers:
         with self._slots.locked() as tables:
             slots = tables.get(table, {})
             fresh = [self._begin(table, name, slot) for name, slot in slots.items() if _is_to_begin(slot)]
-            workers = [slot.consuming for slot in slots.values() if isinstance(slot.consuming, Worker) and slot.wanted == CONSUMING]
+            workers = [
+                slot.consuming
+                for slot in slots.values()
+                if isinstance(slot.consuming, Worker) and slot.wanted == CONSUMING
+            ]
             consumed = {_place(name)[0] for name, slot in slots.items() if slot.wanted == CONSUMING}
         for worker in fresh:
             worker.start()
@@ -108,7 +117,9 @@ class Consumers:
             self._running.add(worker)
             partition, sequence = _place(name)
             known = self._latest.get((table, partition), {})
-            self._latest[table, partition] = {n: s for n, s in known.items() if abs(n - sequence) == 1} | {sequence: name}
+            self._latest[table, partition] = {n: s for n, s in known.items() if abs(n - sequence) == 1} | {
+                sequence: name
+            }
         slot.consuming = worker
         if self._is_stopped:
             worker.stop()
@@ -155,7 +166,9 @@ class Consumers:
         return True
 
     def failed(self, worker: Worker, error: str) -> None:
-        """ERROR, until somebody resets it or the segment is committed elsewhere; without an error it is begun anew at once."""
+        """ERROR, until somebody resets it or the segment is committed elsewhere; without an error it is begun anew at
+        once.
+        """
         with self._slots.locked() as tables:
             slot = tables.get(worker.table, {}).get(worker.segment)
             if slot is not None and slot.consuming is worker:
@@ -176,7 +189,9 @@ class Consumers:
             log.info("Nothing is read ahead of %s: %s", source.name, error)
             return
         tails = self.tails
-        ahead = ReadAhead(behind, settings, has_room=lambda: tails.unowned_bytes() < settings.ahead_bytes, went_on=tails.go_on)
+        ahead = ReadAhead(
+            behind, settings, has_room=lambda: tails.unowned_bytes() < settings.ahead_bytes, went_on=tails.go_on
+        )
         tails.put(intake, intake.segment.rows, behind)
         self._drop_ahead(source.table, source.name.partition)
         with self._lock:
@@ -214,7 +229,9 @@ class Consumers:
             found.let_in()
 
     def _neighbour(self, worker: Worker, step: int) -> str:
-        """Name of the partition's segment before (-1) or after this one that was begun here; empty when there is none."""
+        """Name of the partition's segment before (-1) or after this one that was begun here; empty when
+        there is none.
+        """
         partition, sequence = _place(worker.segment)
         with self._lock:
             return self._latest.get((worker.table, partition), {}).get(sequence + step, "")
@@ -242,4 +259,10 @@ def _place(segment: str) -> tuple[int, int]:
 
 
 def _is_to_begin(slot: Slot) -> bool:
-    return slot.wanted == CONSUMING and slot.consuming is None and slot.held is None and not slot.error and not slot.is_loading
+    return (
+        slot.wanted == CONSUMING
+        and slot.consuming is None
+        and slot.held is None
+        and not slot.error
+        and not slot.is_loading
+    )

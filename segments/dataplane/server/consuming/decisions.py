@@ -1,4 +1,6 @@
-"""What a consuming segment does next: when it ends, what an answer of the controller means, how it goes ONLINE (completion.md 12). Pure."""
+"""What a consuming segment does next: when it ends, what an answer of the controller means, how it goes ONLINE
+(completion.md 12). Pure.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Limits:
-    """When a segment is full. ``rows`` of this segment, ``until_ms``: clock time, ``bytes``: memory that it may take."""
+    """When a segment is full. ``rows`` of this segment, ``until_ms``: clock time, ``bytes``: memory that
+    it may take.
+    """
 
     rows: int
     until_ms: int
@@ -60,7 +64,9 @@ class Limits:
 
     @classmethod
     def of(cls, *, rows: int, created_ms: int, flush_ms: int, bytes_: int, now_ms: int) -> Limits:
-        """The time limit counts from the segment's creation; one that is begun (again) late still gets 10 minutes (completion.md 12)."""
+        """The time limit counts from the segment's creation; one that is begun (again) late still gets 10 minutes
+        (completion.md 12).
+        """
         return cls(rows, max(created_ms + flush_ms, now_ms + min(flush_ms, _LEAST_AGAIN_MS)), bytes_)
 
 
@@ -117,9 +123,11 @@ def next_step(status: str, current: Offset, winning: Offset | None) -> Next:
 
 
 def hold_pause_s(asked: int) -> float:
-    """Seconds until the controller is asked again, after ``asked`` (from 1) questions in a row that were answered with HOLD.
+    """Seconds until the controller is asked again, after ``asked`` (from 1) questions in a row that were answered with
+    HOLD.
 
-    Our controller answers HOLD for the fraction of a second that the other replica needs; Pinot's 3 s would stand in the way of a commit.
+    Our controller answers HOLD for the fraction of a second that the other replica needs; Pinot's 3 s would stand in
+    the way of a commit.
     """
     return min(_LONGEST_HOLD_S, _FIRST_HOLD_S * float(_HOLD_FACTOR ** min(asked - 1, 30)))
 
@@ -134,18 +142,22 @@ class Online(Enum):
 
 @dataclass(frozen=True)
 class Committed:
-    """What the record of a committed segment says: its end, its CRC, and where it can be had (``""``: from peers only)."""
+    """What the record of a committed segment says: its end, its CRC, and where it can be had (``""``:
+    from peers only).
+    """
 
     end: Offset
     crc: int | None
     url: str | None
 
 
-def online_step(committed: Committed, current: Offset, *, downloads_only: bool, has_peers: bool, may_catch_up: bool) -> Online:
+def online_step(
+    committed: Committed, current: Offset, *, downloads_only: bool, has_peers: bool, may_catch_up: bool
+) -> Online:
     """Build what was consumed here, consume the rest first, or fetch the committed file.
 
-    ``downloads_only``: completionMode DOWNLOAD, which is followed where there is a place to download from; ``has_peers``: the table has
-    a peer scheme; ``may_catch_up``: there is still a consumer and time.
+    ``downloads_only``: completionMode DOWNLOAD, which is followed where there is a place to download from;
+    ``has_peers``: the table has a peer scheme; ``may_catch_up``: there is still a consumer and time.
     """
     if downloads_only and (committed.url or has_peers):
         return Online.DOWNLOAD

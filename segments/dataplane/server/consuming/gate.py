@@ -1,4 +1,6 @@
-"""When a consuming segment may be reported, and so answer queries: not while it shows fewer rows than others, nor rows twice (B25)."""
+"""When a consuming segment may be reported, and so answer queries: not while it shows fewer rows than others, nor rows
+twice (B25).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _BEFORE_S: Final = 2.0
 
 
 class Gate:
-    """One segment's. ``is_before_settled`` tells whether this server's segment before it can show no row that this one has too."""
+    """One segment's. ``is_before_settled`` tells whether this server's segment before it can show no row that this one
+    has too.
+    """
 
     def __init__(self, parts: Parts, source: Source, is_before_settled: Callable[[], bool]) -> None:
         self._parts, self._source = parts, source

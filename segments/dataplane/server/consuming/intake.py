@@ -40,11 +40,12 @@ class RowsGone(Unavailable):
 
 
 class Intake:
-    """The reading end of a consuming segment. ``offset`` is where the next fetch starts; all rows before it are in ``segment``.
+    """The reading end of a consuming segment. ``offset`` is where the next fetch starts; all rows before it are in
+    ``segment``.
 
-    ``lost`` are ranges [from, to) that the stream had dropped before they were read. ``has_null_times``: some rows have the creation of
-    the segment as their time. ``last_read_ms``: clock time of the last fetch that
-    brought messages; ``last_message_ms``: when the stream got the last one of them.
+    ``lost`` are ranges [from, to) that the stream had dropped before they were read. ``has_null_times``: some rows have
+    the creation of the segment as their time. ``last_read_ms``: clock time of the last fetch that brought messages;
+    ``last_message_ms``: when the stream got the last one of them.
     """
 
     def __init__(self, source: Source, start: Offset, pool: StreamPool) -> None:
@@ -75,10 +76,11 @@ class Intake:
         return list(self._bad)
 
     def read(self, max_messages: int, timeout_s: float, *, stop: Offset | None = None) -> int:
-        """Fetch, decode, append: rows are visible when this returns how many messages came. Unavailable: nothing was taken.
+        """Fetch, decode, append: rows are visible when this returns how many messages came. Unavailable: nothing was
+        taken.
 
-        With a ``stop`` another replica has the rows up to there. RowsGone when this one can not get them all: without them it must not
-        come to stand where the other one does.
+        With a ``stop`` another replica has the rows up to there. RowsGone when this one can not get them all: without
+        them it must not come to stand where the other one does.
         """
         batch = self._taken().fetch(self.offset, max_messages=max_messages, timeout_s=timeout_s, stop=stop)
         if batch.lost is not None and stop is not None:

@@ -23,12 +23,13 @@ def _clock_ms() -> int:
 class ConsumingSettings:
     """Limits of a server. Sizes in bytes, times in seconds.
 
-    ``builds``: segments built at a time; ``segment_bytes``: memory of one consuming segment before it is committed whatever its rows;
-    ``fetch_s``: how long a fetch waits for messages; ``catch_up_s``: how long a segment that goes ONLINE reads what it lacks before it is
-    downloaded instead; ``upload_s``: time limit of an upload; ``peer_wait_s``: how long a commit waits for one where other servers can
-    serve the segment meanwhile; ``reads_ahead``: read on while a segment is committed; ``ahead_bytes``: memory of all rows of this server
-    that were read ahead beyond the segment that follows.
-    ``uploads_through_controller``: ``enableSegmentUploadToController``, the way of a server that does not write to the deep store.
+    ``builds``: segments built at a time; ``segment_bytes``: memory of one consuming segment before it is committed
+    whatever its rows; ``fetch_s``: how long a fetch waits for messages; ``catch_up_s``: how long a segment that goes
+    ONLINE reads what it lacks before it is downloaded instead; ``upload_s``: time limit of an upload; ``peer_wait_s``:
+    how long a commit waits for one where other servers can serve the segment meanwhile; ``reads_ahead``: read on while
+    a segment is committed; ``ahead_bytes``: memory of all rows of this server that were read ahead beyond the segment
+    that follows. ``uploads_through_controller``: ``enableSegmentUploadToController``, the way of a server that does not
+    write to the deep store.
     """
 
     builds: int = 2
@@ -45,7 +46,9 @@ class ConsumingSettings:
 
 @dataclass(frozen=True)
 class Parts:
-    """The server's own things that a consuming segment works with. ``set_aside``: where messages go that gave no row; None: nowhere."""
+    """The server's own things that a consuming segment works with. ``set_aside``: where messages go that gave no row;
+    None: nowhere.
+    """
 
     store: Store
     instance: str

@@ -1,8 +1,9 @@
 """Reads on behind a full segment while it is being committed, so that the next ones begin with their rows in memory.
 
-However long the commit takes, and bounded by memory alone: what is read is cut where the segments to come will end, as long as their row
-limit stays what it is. Nobody owns these rows before the next segment's record names the offset at which they begin; another offset,
-another config, a pause, or rows whose time depends on that record, and they are dropped and read again.
+However long the commit takes, and bounded by memory alone: what is read is cut where the segments to come will end, as
+long as their row limit stays what it is. Nobody owns these rows before the next segment's record names the offset at
+which they begin; another offset, another config, a pause, or rows whose time depends on that record, and they are
+dropped and read again.
 """
 
 from __future__ import annotations
@@ -20,17 +21,19 @@ from segments.errors import PinotAdminError
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two tries when the stream does not answer, doubling up to the longest, and between two looks for free memory.
+#: Seconds between two tries when the stream does not answer, doubling up to the longest, and between two looks for free
+#: memory.
 _FIRST_RETRY_S: Final = 0.2
 _LONGEST_RETRY_S: Final = 5.0
 _NO_ROOM_S: Final = 0.2
 
 
 class ReadAhead:
-    """One partition, read from the end of a full segment. ``take`` or ``stop`` ends it, unless there is more for the segments behind.
+    """One partition, read from the end of a full segment. ``take`` or ``stop`` ends it, unless there is more for the
+    segments behind.
 
-    ``has_room``: is there memory for rows beyond the next segment's? ``went_on(full, behind)`` hears that one part is full and the rows
-    behind it come into another.
+    ``has_room``: is there memory for rows beyond the next segment's? ``went_on(full, behind)`` hears that one part is
+    full and the rows behind it come into another.
     """
 
     def __init__(
@@ -65,7 +68,12 @@ class ReadAhead:
         """Is what comes behind this intake being read here already?"""
         with self._lock:
             first = self._parts[0] if self._parts else None
-        return first is not None and not self.is_over and first.start == intake.offset and intake.source.continues(first.source)
+        return (
+            first is not None
+            and not self.is_over
+            and first.start == intake.offset
+            and intake.source.continues(first.source)
+        )
 
     def take(self, source: Source) -> Intake | None:
         """The rows as the beginning of this segment, or None when they are not.
@@ -74,7 +82,12 @@ class ReadAhead:
         """
         with self._lock:
             first = self._parts[0] if self._parts else None
-            if first is not None and len(self._parts) > 1 and self._fits(first, source) and self._is_full(first, source.rows):
+            if (
+                first is not None
+                and len(self._parts) > 1
+                and self._fits(first, source)
+                and self._is_full(first, source.rows)
+            ):
                 return self._parts.popleft()
         self.stop()
         self._thread.join(timeout=5.0)
@@ -121,7 +134,9 @@ class ReadAhead:
             self._read(part)
 
     def _go_on(self, part: Intake) -> None:
-        """The connection goes to the part behind. Whoever takes this one meanwhile has all of it: nothing reads into it any more."""
+        """The connection goes to the part behind. Whoever takes this one meanwhile has all of it: nothing reads into it
+        any more.
+        """
         part.rest()
         behind = part.behind()
         with self._lock:

@@ -1,4 +1,6 @@
-"""Messages of one intake that gave no row, until the outbox takes them; and which of a committed segment's messages they were."""
+"""Messages of one intake that gave no row, until the outbox takes them; and which of a committed segment's messages
+they were.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _MOST_OFFSETS: Final = 10_000
 
 
 class SetAside:
-    """One thread adds and hands over. What is read ahead is handed over only once the segment that it belongs to is known."""
+    """One thread adds and hands over. What is read ahead is handed over only once the segment that it belongs to is
+    known.
+    """
 
     def __init__(self) -> None:
         self._waiting: list[Message] = []
@@ -26,7 +30,9 @@ class SetAside:
         self._offsets: list[str] | None = []
 
     def add(self, source: Source, batch: Batch, found: Sequence[BadMessage], after: Offset, now_ms: int) -> None:
-        """Messages of a batch that gave no row; ``after``: where the batch was fetched from, for streams that do not number messages."""
+        """Messages of a batch that gave no row; ``after``: where the batch was fetched from, for streams that do not
+        number messages.
+        """
         for one in found:
             if self._offsets is None and len(self._waiting) >= _MOST_WAITING:
                 self._dropped += 1
@@ -40,13 +46,23 @@ class SetAside:
             sent_ms = int(batch.timestamps_ms[one.position]) if one.position < len(batch.timestamps_ms) else 0
             self._waiting.append(
                 Message(
-                    source.stream.topic, source.name.partition, offset, source.name.text, now_ms, sent_ms, one.column, one.reason,
-                    len(value), cut_payload(value),
+                    source.stream.topic,
+                    source.name.partition,
+                    offset,
+                    source.name.text,
+                    now_ms,
+                    sent_ms,
+                    one.column,
+                    one.reason,
+                    len(value),
+                    cut_payload(value),
                 )
-            )  # fmt: skip
+            )
 
     def hand_over(self, outbox: Outbox | None, source: Source, *, is_last: bool = False) -> None:
-        """Give the outbox what came since the last call; ``is_last``: the segment is about to be committed, so it goes to disk."""
+        """Give the outbox what came since the last call; ``is_last``: the segment is about to be committed, so it goes
+        to disk.
+        """
         if self._waiting or self._dropped:
             messages, dropped = self._waiting, self._dropped
             self._waiting, self._dropped = [], 0

@@ -1,4 +1,6 @@
-"""What one consuming segment reads and until when: its record, table config, schema and pause, read together from ZooKeeper."""
+"""What one consuming segment reads and until when: its record, table config, schema and pause, read together from
+ZooKeeper.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,12 @@ from segments.store.base import Store, Versioned
 
 @dataclass(frozen=True)
 class Source:
-    """One segment to consume. ``versions`` are the zxids of config and schema: with the same ones the same rows come out.
+    """One segment to consume. ``versions`` are the zxids of config and schema: with the same ones the same rows come
+    out.
 
-    ``is_done``: somebody has committed it already. ``is_paused``: nothing is to consume this partition now. ``has_others``: another
-    replica answers queries on it. ``rows``: its row limit; ``created_ms``: the record's creation, which also stands for null times, so
-    that all replicas build the same file.
+    ``is_done``: somebody has committed it already. ``is_paused``: nothing is to consume this partition now.
+    ``has_others``: another replica answers queries on it. ``rows``: its row limit; ``created_ms``: the record's
+    creation, which also stands for null times, so that all replicas build the same file.
     """
 
     table: str
@@ -68,15 +71,27 @@ class Source:
 
     def continues(self, other: Source) -> bool:
         """Would the rows of ``other``'s partition, read on, be the ones of this segment?"""
-        return (self.versions, self.stream.raw, self.name.partition) == (other.versions, other.stream.raw, other.name.partition)
+        return (self.versions, self.stream.raw, self.name.partition) == (
+            other.versions,
+            other.stream.raw,
+            other.name.partition,
+        )
 
 
 def read_source(store: Store, table: str, segment: str, instance: str) -> Source:
-    """Read it all at once. NotFound when record, config or schema is missing; InvalidInput or RecordCorrupt for what can not work."""
+    """Read it all at once. NotFound when record, config or schema is missing; InvalidInput or RecordCorrupt for what
+    can not work.
+    """
     raw = split_table_name(table)[0]
-    record, config, schema, ideal, view = store.get_many([
-        paths.segment(table, segment), paths.table_config(table), paths.schema(raw), paths.ideal_state(table), paths.external_view(table),
-    ])  # fmt: skip
+    record, config, schema, ideal, view = store.get_many(
+        [
+            paths.segment(table, segment),
+            paths.table_config(table),
+            paths.schema(raw),
+            paths.ideal_state(table),
+            paths.external_view(table),
+        ]
+    )
     name = parse_llc_name(segment)
     meta = segment_metadata.from_record(_record(record, f"Segment '{segment}' of table '{table}'"))
     read_config = configs.from_record(_record(config, f"Table '{table}'"))
@@ -85,16 +100,27 @@ def read_source(store: Store, table: str, segment: str, instance: str) -> Source
     pause = pause_of(ideal.record) if ideal and ideal.record else None
     rows = int(meta.fields.get(FLUSH_ROWS) or 0)
     return Source(
-        table=table, name=name, config=read_config, schema=read_schema, versions=(_zxid(config), _zxid(schema)), stream=stream,
-        stream_partition=stream_partition(name.partition, topics), topics=topics, start=_offset(stream, meta, START_OFFSET),
-        rows=rows if rows > 0 else stream.flush.segment_rows or stream.flush.rows or DEFAULT_FLUSH_ROWS, created_ms=meta.creation_ms or 0,
-        is_done=meta.status in COMPLETED_STATUSES, is_paused=pause is not None and pause.stops(name.partition, topics),
+        table=table,
+        name=name,
+        config=read_config,
+        schema=read_schema,
+        versions=(_zxid(config), _zxid(schema)),
+        stream=stream,
+        stream_partition=stream_partition(name.partition, topics),
+        topics=topics,
+        start=_offset(stream, meta, START_OFFSET),
+        rows=rows if rows > 0 else stream.flush.segment_rows or stream.flush.rows or DEFAULT_FLUSH_ROWS,
+        created_ms=meta.creation_ms or 0,
+        is_done=meta.status in COMPLETED_STATUSES,
+        is_paused=pause is not None and pause.stops(name.partition, topics),
         has_others=_has_others(view, segment, instance),
-    )  # fmt: skip
+    )
 
 
 def read_committed(store: Store, source: Source) -> Committed | None:
-    """What the record says of the committed segment; None while it is not committed. NotFound when there is no record any more."""
+    """What the record says of the committed segment; None while it is not committed. NotFound when there is no record
+    any more.
+    """
     segment = source.name.text
     node = store.get(paths.segment(source.table, segment))
     meta = segment_metadata.from_record(_record(node, f"Segment '{segment}' of table '{source.table}'"))
@@ -112,7 +138,9 @@ def _record(node: Versioned | None, what: str) -> ZNRecord:
 def _offset(stream: StreamConfig, meta: SegmentMetadata, key: str) -> Offset:
     text = meta.fields.get(key)
     if text is None:
-        raise RecordCorrupt(f"The record of segment '{meta.name}' has no '{key}'.", remedy="Run the realtime validation of its table.")
+        raise RecordCorrupt(
+            f"The record of segment '{meta.name}' has no '{key}'.", remedy="Run the realtime validation of its table."
+        )
     return parse_offset(stream.type, text)
 
 

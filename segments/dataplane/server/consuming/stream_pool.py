@@ -1,4 +1,6 @@
-"""Open consumers and streams of this server: the next segment of a partition takes over the connection of the one before."""
+"""Open consumers and streams of this server: the next segment of a partition takes over the connection of the one
+before.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _Key = tuple[str, int]
 
 
 class StreamPool:
-    """Opening a consumer costs a connection and a round of questions; a commit must not wait for that. Safe between threads."""
+    """Opening a consumer costs a connection and a round of questions; a commit must not wait for that. Safe between
+    threads.
+    """
 
     def __init__(self, open_stream: OpenStream, registries: Rules | None = None) -> None:
         """``registries``: which schema registries the streams' decoders may ask."""

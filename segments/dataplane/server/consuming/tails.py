@@ -1,9 +1,10 @@
 """Rows that were read behind the end of a full segment, for queries that do not know its successor yet (B25).
 
-A segment that is full is built and committed, which takes a moment; its partition is read on meanwhile. Until brokers route the next
-segment, they ask for these rows as the *tail* of the one that ended, so that visible rows never stand still at a commit. Whoever asks
-names the number of the segment's own rows: only behind exactly these do the rows of the tail belong. Where segments end faster than
-brokers hear of them, a tail goes on over the next end; where a commit takes long, also over ends of segments that nobody has begun yet.
+A segment that is full is built and committed, which takes a moment; its partition is read on meanwhile. Until brokers
+route the next segment, they ask for these rows as the *tail* of the one that ended, so that visible rows never stand
+still at a commit. Whoever asks names the number of the segment's own rows: only behind exactly these do the rows of the
+tail belong. Where segments end faster than brokers hear of them, a tail goes on over the next end; where a commit takes
+long, also over ends of segments that nobody has begun yet.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from segments.dataplane.server.consuming.intake import Intake
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.consuming.view import View
 
-#: Seconds for which a tail is kept once the segment before it has ended; brokers hear of the next one in a fraction of one.
+#: Seconds for which a tail is kept once the segment before it has ended; brokers hear of the next one in a fraction of
+#: one.
 _KEEP_S: Final = 5.0
 
 
 @dataclass
 class _Tail:
-    """``rows``: of what ended when reading behind it began. ``after``: rows read ahead that are no segment's yet, which this one follows;
-    else it follows ``segment``. ``has_next``: the segment was seen to have a successor. ``until``: of ``time.monotonic``, when it goes."""
+    """``rows``: of what ended when reading behind it began. ``after``: rows read ahead that are no segment's yet, which
+    this one follows; else it follows ``segment``. ``has_next``: the segment was seen to have a successor. ``until``: of
+    ``time.monotonic``, when it goes.
+    """
 
     segment: str
     sequence: int
@@ -52,7 +56,9 @@ class Tails:
         """The partition of ``ended``, a segment that had so many rows then, is read on by ``ahead``."""
         source = ended.source
         with self._lock:
-            self._tails[source.table, source.name.partition].append(_Tail(source.name.text, source.name.sequence, rows, ahead))
+            self._tails[source.table, source.name.partition].append(
+                _Tail(source.name.text, source.name.sequence, rows, ahead)
+            )
 
     def go_on(self, full: Intake, behind: Intake) -> None:
         """``full`` was read ahead and is no segment yet; its partition is read on by ``behind``."""
@@ -77,7 +83,9 @@ class Tails:
             return sum(t.intake.segment.bytes for tails in self._tails.values() for t in tails if t.after is not None)
 
     def compare(self, table: str, segments: Collection[str]) -> None:
-        """``segments`` are those of the ideal state: where successors were deleted again, their rows are no tail of what is left."""
+        """``segments`` are those of the ideal state: where successors were deleted again, their rows are no tail of
+        what is left.
+        """
         with self._lock:
             for (name, partition), tails in self._tails.items():
                 if name != table or not tails:
@@ -106,9 +114,13 @@ class Tails:
     def of(self, table: str, segment: str, rows: int) -> list[View]:
         """What was read behind the segment's ``rows`` rows; nothing when nothing was, or behind another end."""
         with self._lock:
-            found = (ts for (name, _), ts in self._tails.items() if name == table and any(t.segment == segment for t in ts))
+            found = (
+                ts for (name, _), ts in self._tails.items() if name == table and any(t.segment == segment for t in ts)
+            )
             tails = next(found, [])
-            at = next((i for i in reversed(range(len(tails))) if tails[i].segment == segment and tails[i].after is None), -1)
+            at = next(
+                (i for i in reversed(range(len(tails))) if tails[i].segment == segment and tails[i].after is None), -1
+            )
             views: list[View] = []
             while at >= 0 and tails[at].rows == rows:
                 views.append(View(segment, tails[at].intake.segment.snapshot()))

@@ -14,7 +14,9 @@ from segments.segmentfile.columns.transform import uses_null_vector
 
 
 class View:
-    """Immutable; queries that hold it see the same rows whatever happens to the segment. ``limit``: only the first rows count."""
+    """Immutable; queries that hold it see the same rows whatever happens to the segment. ``limit``: only the first rows
+    count.
+    """
 
     is_growing = True
 
@@ -37,7 +39,11 @@ class View:
     def _nulls(self, column: str | None) -> Any:
         """None when the table does not record nulls, or the column never had one."""
         known = self._snapshot
-        if column is None or column not in known.columns or not uses_null_vector(known.schema.by_name[column], known.schema, known.config):
+        if (
+            column is None
+            or column not in known.columns
+            or not uses_null_vector(known.schema.by_name[column], known.schema, known.config)
+        ):
             return None
         if not any(column in piece.masks for piece in known.pieces):
             return None

@@ -1,7 +1,9 @@
-"""One consuming segment on this server: a thread reads its partition, then commits it or follows somebody else's commit (completion.md 12).
+"""One consuming segment on this server: a thread reads its partition, then commits it or follows somebody else's commit
+(completion.md 12).
 
-The thread alone changes the segment. Others set flags (``force``, ``go_online``, ``stop``) and wake it; queries take a ``view``. The
-segment answers from its buffer until the committed file stands in its place, so no query ever finds it missing or shorter.
+The thread alone changes the segment. Others set flags (``force``, ``go_online``, ``stop``) and wake it; queries take a
+``view``. The segment answers from its buffer until the committed file stands in its place, so no query ever finds it
+missing or shorter.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ class _Stopped(Exception):
 
 
 class Worker:
-    """The consuming segment ``segment`` of typed ``table``. ``problem`` tells why nothing is read just now, empty when all is well."""
+    """The consuming segment ``segment`` of typed ``table``. ``problem`` tells why nothing is read just now, empty when
+    all is well.
+    """
 
     def __init__(self, parts: Parts, host: Host, table: str, segment: str, *, is_forced: bool = False) -> None:
         self.table, self.segment = table, segment
@@ -127,7 +131,9 @@ class Worker:
 
     @property
     def is_settled(self) -> bool:
-        """Can no replica's row behind the committed end be shown with the next segment's? One that is downloaded is not here yet."""
+        """Can no replica's row behind the committed end be shown with the next segment's? One that is downloaded is not
+        here yet.
+        """
         return self.state in (State.CATCHING_UP, State.RETAINING, State.RETAINED, State.COMMITTED)
 
     @property
@@ -245,7 +251,11 @@ class Worker:
         intake.rest()
         if self._gate is not None and reason == decisions.ROW_LIMIT:
             self._gate.is_full()
-        if self._parts.settings.reads_ahead and reason in (decisions.ROW_LIMIT, decisions.TIME_LIMIT, decisions.INDEX_FULL):
+        if self._parts.settings.reads_ahead and reason in (
+            decisions.ROW_LIMIT,
+            decisions.TIME_LIMIT,
+            decisions.INDEX_FULL,
+        ):
             self._host.read_ahead(intake)
 
     # Ends
@@ -279,7 +289,10 @@ class Worker:
             )  # fmt: skip
             match step:
                 case Online.CATCH_UP:
-                    may_catch_up = self._catch_up(intake, committed.end, self._parts.settings.catch_up_s) and intake.offset == committed.end
+                    may_catch_up = (
+                        self._catch_up(intake, committed.end, self._parts.settings.catch_up_s)
+                        and intake.offset == committed.end
+                    )
                 case Online.DOWNLOAD:
                     return self._discard(intake, committed)
                 case Online.BUILD:
@@ -303,7 +316,9 @@ class Worker:
         until = time.monotonic() + patience_s
         while to is not None and intake.offset < to:
             if time.monotonic() >= until:
-                log.warning("Segment %s does not reach %s, it stands at %s: %s", self.segment, to, intake.offset, self.problem)
+                log.warning(
+                    "Segment %s does not reach %s, it stands at %s: %s", self.segment, to, intake.offset, self.problem
+                )
                 break
             try:
                 self._read(intake, self._parts.settings.fetch_messages, 1000, stop=to)
@@ -330,7 +345,11 @@ class Worker:
     def _read(self, intake: Intake, room: int, left_ms: int, *, stop: Offset | None = None) -> None:
         self._check()
         settings = self._parts.settings
-        timeout_s = min(settings.fetch_s, intake.source.stream.fetch_timeout_ms / 1000, left_ms / 1000 if left_ms > 0 else settings.fetch_s)
+        timeout_s = min(
+            settings.fetch_s,
+            intake.source.stream.fetch_timeout_ms / 1000,
+            left_ms / 1000 if left_ms > 0 else settings.fetch_s,
+        )
         try:
             intake.read(min(settings.fetch_messages, room), timeout_s, stop=stop)
         except PinotAdminError as error:

@@ -1,7 +1,7 @@
 """Segment files from other processes of the cluster: from the controller, and from servers that hold a copy.
 
-The request is signed for the address it goes to, and what comes back ends with a signature, so neither is worth anything to whoever else
-may listen there. Nothing is asked for but the file of the segment that is to be loaded.
+The request is signed for the address it goes to, and what comes back ends with a signature, so neither is worth
+anything to whoever else may listen there. Nothing is asked for but the file of the segment that is to be loaded.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ _SILENCE_S: Final = 60.0
 
 
 class ClusterFiles:
-    """Fetches from ``controller_url`` and from addresses of servers as the cluster's state has them. Safe between threads."""
+    """Fetches from ``controller_url`` and from addresses of servers as the cluster's state has them. Safe between
+    threads.
+    """
 
     def __init__(self, controller_url: str, signer: CallSigner) -> None:
         self._controller, self._signer = controller_url.rstrip("/"), signer
 
     def is_of_controller(self, url: str) -> bool:
-        """Does this address, which whoever pushes may choose, lead to the controller? InvalidInput for what is no address."""
+        """Does this address, which whoever pushes may choose, lead to the controller? InvalidInput for what is no
+        address.
+        """
         try:
             return bool(self._controller) and address_of(url) == address_of(self._controller)
         except ValueError as error:
@@ -38,19 +42,23 @@ class ClusterFiles:
     def from_controller(self, url: str, table: str, segment: str, target: Path) -> int:
         """Write the file of this segment (``table`` is typed) to ``target``; returns its bytes.
 
-        InvalidInput when ``url`` is any other address of the controller, so that nobody has a server send requests of their choice in the
-        cluster's name. NotFound, Unavailable.
+        InvalidInput when ``url`` is any other address of the controller, so that nobody has a server send requests of
+        their choice in the cluster's name. NotFound, Unavailable.
         """
         check_is_file_of(url, table, segment)
         path = f"/segments/{quote(split_table_name(table)[0], safe='')}/{quote(segment, safe='')}"
         return self._fetch(self._controller + path, target)
 
     def from_peer(self, url: str, target: Path) -> int:
-        """Write what another server sends to ``target``; returns its bytes. NotFound when it does not hold that version, Unavailable."""
+        """Write what another server sends to ``target``; returns its bytes. NotFound when it does not hold that
+        version, Unavailable.
+        """
         return self._fetch(url, target)
 
     def _fetch(self, url: str, target: Path) -> int:
-        """``http.client``, because it hands large chunks through with half the work of a bigger library. It follows no redirect."""
+        """``http.client``, because it hands large chunks through with half the work of a bigger library. It follows no
+        redirect.
+        """
         parts, call = urlsplit(url), self._signer.sign("GET", url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         connection = kind(parts.hostname or "", parts.port, timeout=_SILENCE_S)
@@ -67,18 +75,26 @@ class ClusterFiles:
             connection.close()
         if not call.is_sealed_by(seal, digest):
             target.unlink()
-            raise Unavailable(f"What '{url}' sent does not come whole from a process of this cluster.", remedy="Check what listens there.")
+            raise Unavailable(
+                f"What '{url}' sent does not come whole from a process of this cluster.",
+                remedy="Check what listens there.",
+            )
         return target.stat().st_size
 
 
 def check_is_file_of(url: str, table: str, segment: str) -> None:
-    """InvalidInput unless this is the controller's path for the file of this segment of this table (raw or typed), and nothing else."""
+    """InvalidInput unless this is the controller's path for the file of this segment of this table (raw or typed), and
+    nothing else.
+    """
     parts, names = urlsplit(url), {table, split_table_name(table)[0]}
     found = [unquote(part) for part in parts.path.split("/")]
-    is_it = parts.username is None and not parts.query and any(found == ["", "segments", name, segment] for name in names)
+    is_it = (
+        parts.username is None and not parts.query and any(found == ["", "segments", name, segment] for name in names)
+    )
     if not is_it:
         raise InvalidInput(
-            f"'{url}' is an address of the controller, but not that of the file of segment '{segment}' of table '{table}'.",
+            f"'{url}' is an address of the controller, but not that of the file of segment '{segment}' of table "
+            f"'{table}'.",
             remedy="Push the segment with the address of its own file.",
         )
 
@@ -89,7 +105,9 @@ def _check(url: str, answer: http.client.HTTPResponse) -> None:
     if answer.status != http.client.OK:
         raise Unavailable(f"'{url}' answers {answer.status} instead of the segment.")
     if answer.headers.get(SEAL_HEADER) != str(SEAL_BYTES):
-        raise Unavailable(f"'{url}' does not prove that it belongs to this cluster.", remedy="Check what listens there.")
+        raise Unavailable(
+            f"'{url}' does not prove that it belongs to this cluster.", remedy="Check what listens there."
+        )
 
 
 def _save_sealed(answer: http.client.HTTPResponse, out: BinaryIO) -> tuple[bytes, bytes]:

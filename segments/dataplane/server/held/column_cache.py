@@ -9,8 +9,9 @@ from typing import Any
 
 
 class ColumnCache:
-    """Values that know their size (``nbytes``), by (segment, what). A value is computed outside the lock: two threads may do the
-    same work once, none waits for a foreign segment."""
+    """Values that know their size (``nbytes``), by (segment, what). A value is computed outside the lock: two threads
+    may do the same work once, none waits for a foreign segment.
+    """
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes

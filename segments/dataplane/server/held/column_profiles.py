@@ -22,7 +22,11 @@ def profile_segments(held: Mapping[str, HeldSegment], names: Sequence[str]) -> d
     """``{"profiled": n, "missing": [...], "columns": [...]}``: what is not held here is missing, not an error."""
     found = [held[n] for n in names if n in held]
     columns = merge(p for segment in found for p in _profiles(segment))
-    return {"profiled": len(found), "missing": [n for n in names if n not in held], "columns": [c.to_json() for c in columns.values()]}
+    return {
+        "profiled": len(found),
+        "missing": [n for n in names if n not in held],
+        "columns": [c.to_json() for c in columns.values()],
+    }
 
 
 def _profiles(segment: HeldSegment) -> Iterator[ColumnProfile]:

@@ -9,7 +9,9 @@ from typing import Any
 
 
 def disk_usage(instance: str, folder: Path) -> dict[str, Any]:
-    """Bytes of the file system that holds ``folder``: all, and those that are not free for this process. OSError when it is gone."""
+    """Bytes of the file system that holds ``folder``: all, and those that are not free for this process. OSError when
+    it is gone.
+    """
     found = shutil.disk_usage(folder)
     return {
         "instanceId": instance,

@@ -19,15 +19,21 @@ log = logging.getLogger(__name__)
 
 
 class Downloader:
-    """Fetches by ``segment.download.url``. ``elsewhere``: which addresses outside of the cluster are read; without it none."""
+    """Fetches by ``segment.download.url``. ``elsewhere``: which addresses outside of the cluster are read; without it
+    none.
+    """
 
     def __init__(self, deep_store: DeepStore, cluster_files: ClusterFiles, elsewhere: FetchRules | None = None) -> None:
         self._deep_store, self._cluster_files, self._elsewhere = deep_store, cluster_files, elsewhere or FetchRules()
 
     def fetch(self, url: str, table: str, segment: str, crc: int, target: Path) -> int:
-        """Write version ``crc`` to ``target``; returns its bytes. NotFound, Unavailable or InvalidInput if it is not to be had."""
+        """Write version ``crc`` to ``target``; returns its bytes. NotFound, Unavailable or InvalidInput if it is not to
+        be had.
+        """
         if not url:
-            raise NotFound(f"Segment '{segment}' is not in the deep store.", remedy="Upload it from a server that holds it.")
+            raise NotFound(
+                f"Segment '{segment}' is not in the deep store.", remedy="Upload it from a server that holds it."
+            )
         path = self._deep_store.path_of(url)
         if path is not None and path.startswith(f"{encode(split_table_name(table)[0])}/"):
             return self._deep_store.fetch(path, target)
@@ -36,7 +42,9 @@ class Downloader:
         return fetch(url, target, self._elsewhere)
 
     def fetch_from_peer(self, url: str, target: Path) -> int:
-        """Write what another server of this cluster sends to ``target``; returns its bytes. NotFound when it does not hold that version."""
+        """Write what another server of this cluster sends to ``target``; returns its bytes. NotFound when it does not
+        hold that version.
+        """
         return self._cluster_files.from_peer(url, target)
 
     def _from_controller(self, url: str, table: str, segment: str, crc: int, target: Path) -> int:

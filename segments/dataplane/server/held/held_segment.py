@@ -16,8 +16,8 @@ from segments.segmentfile import SegmentInfo, SegmentReader
 class HeldSegment:
     """One loaded segment; columns are decoded once and kept in the server's cache. Safe to read from several threads.
 
-    ``crc`` is the one on record in ZooKeeper and checked against the bytes. Whoever still reads it when it is replaced or dropped
-    reads on: the mapped files live as long as somebody refers to them.
+    ``crc`` is the one on record in ZooKeeper and checked against the bytes. Whoever still reads it when it is replaced
+    or dropped reads on: the mapped files live as long as somebody refers to them.
     """
 
     is_growing = False

@@ -50,7 +50,8 @@ class Loader:
     def load(self, table: str, segment: str, held: HeldSegment | None, *, is_forced: bool = False) -> HeldSegment:
         """The segment as its record wants it now; ``held`` itself when that is still right.
 
-        Every try reads the record again: a refresh may have changed file and CRC in between. Raises the last PinotAdminError.
+        Every try reads the record again: a refresh may have changed file and CRC in between. Raises the last
+        PinotAdminError.
         """
         for pause in (*_PAUSES_S, None):
             try:
@@ -78,7 +79,9 @@ class Loader:
     def _metadata(self, table: str, segment: str) -> SegmentMetadata:
         node = self._store.get(paths.segment(table, segment))
         if node is None or node.record is None:
-            raise NotFound(f"Segment '{segment}' of table '{table}' has no record.", remedy="Upload it again, or delete it.")
+            raise NotFound(
+                f"Segment '{segment}' of table '{table}' has no record.", remedy="Upload it again, or delete it."
+            )
         return segment_metadata.from_record(node.record)
 
     def _reuse(self, table: str, segment: str, crc: int) -> HeldSegment | None:
@@ -120,7 +123,10 @@ class Loader:
             log.info("Segment %s of %s came from %s", segment, table, peer)
             return unpacked
         if not faults:
-            raise NotFound(f"Segment '{segment}' is not in the deep store, and no live server has it.", remedy="It is looked for again.")
+            raise NotFound(
+                f"Segment '{segment}' is not in the deep store, and no live server has it.",
+                remedy="It is looked for again.",
+            )
         if len(faults) > 1:
             log.info("Segment %s of %s: %s", segment, table, " ".join(str(fault) for fault in faults))
         raise faults[0]
@@ -133,7 +139,9 @@ class Loader:
 
 def _told(error: PinotAdminError | OSError) -> PinotAdminError:
     return (
-        error if isinstance(error, PinotAdminError) else Unavailable(f"The file could not be copied: {error}.", remedy="It is tried again.")
+        error
+        if isinstance(error, PinotAdminError)
+        else Unavailable(f"The file could not be copied: {error}.", remedy="It is tried again.")
     )
 
 

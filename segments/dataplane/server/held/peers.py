@@ -1,7 +1,9 @@
-"""Other servers that hold a segment: the way out when the deep store has it not, or not any more (seed 002; storage-zk.md 2.5, 2.6).
+"""Other servers that hold a segment: the way out when the deep store has it not, or not any more (seed 002;
+storage-zk.md 2.5, 2.6).
 
-Only replicas that are ONLINE in the external view and alive are asked, in random order, never this server itself. They are asked for the
-CRC on record, and what comes is checked against it, so an old version can not go round among servers (B18).
+Only replicas that are ONLINE in the external view and alive are asked, in random order, never this server itself. They
+are asked for the CRC on record, and what comes is checked against it, so an old version can not go round among servers
+(B18).
 """
 
 from __future__ import annotations
@@ -25,10 +27,16 @@ log = logging.getLogger(__name__)
 
 
 class Peers:
-    """Finds the addresses. ``default_scheme``: for tables that name none themselves (``pinot.server.instance.peer.download.scheme``)."""
+    """Finds the addresses. ``default_scheme``: for tables that name none themselves
+    (``pinot.server.instance.peer.download.scheme``).
+    """
 
     def __init__(
-        self, store: Store, instance: str, default_scheme: str = "", shuffle: Callable[[MutableSequence[str]], None] = random.shuffle
+        self,
+        store: Store,
+        instance: str,
+        default_scheme: str = "",
+        shuffle: Callable[[MutableSequence[str]], None] = random.shuffle,
     ) -> None:
         self._store, self._instance, self._default = store, instance, default_scheme
         self._shuffle = shuffle
@@ -36,14 +44,17 @@ class Peers:
     def urls(self, table: str, segment: str, crc: int, *, only_copy: bool) -> list[str]:
         """Where to ask, in random order; [] when the table does not allow peers or nobody has it.
 
-        ``only_copy``: the record says that nobody but servers has it, so a REALTIME table needs no scheme of its own to say so.
+        ``only_copy``: the record says that nobody but servers has it, so a REALTIME table needs no scheme of its own to
+        say so.
         """
         if not (self._is_allowed(table) or (only_copy and split_table_name(table)[1] == REALTIME)):
             return []
         view = self._store.get(paths.external_view(table))
         row = view.record.maps.get(segment, {}) if view and view.record else {}
         live, known = live_instances(self._store), instance_configs(self._store)
-        holders = sorted(i for i, state in row.items() if state == ONLINE and i != self._instance and i in live and i in known)
+        holders = sorted(
+            i for i, state in row.items() if state == ONLINE and i != self._instance and i in live and i in known
+        )
         self._shuffle(holders)
         path = f"/segments/{quote(table, safe='')}/{quote(segment, safe='')}?crc={crc}&compression={LZ4}"
         return [f"{known[i].admin_url}{path}" for i in holders]

@@ -1,6 +1,8 @@
-"""The server's folder on disk: ``<data dir>/<table>/<segment>``, filled and emptied by renames so that no half segment is ever seen.
+"""The server's folder on disk: ``<data dir>/<table>/<segment>``, filled and emptied by renames so that no half segment
+is ever seen.
 
-What is renamed away is deleted by a thread of its own: that takes milliseconds on some file systems, and nobody needs to wait for it.
+What is renamed away is deleted by a thread of its own: that takes milliseconds on some file systems, and nobody needs
+to wait for it.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ class SegmentFolders:
             self._cleaner.submit(shutil.rmtree, folder, ignore_errors=True)
 
     def install(self, unpacked: Path, table: str, segment: str) -> Path:
-        """Put a complete, checked folder in place of whatever is there. Readers of the old one keep their mapped files."""
+        """Put a complete, checked folder in place of whatever is there. Readers of the old one keep
+        their mapped files.
+        """
         target = self.path(table, segment)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():

@@ -1,4 +1,6 @@
-"""Uploads a committed segment from this server to the deep store, when the controller asks for it (storage-zk.md 2.7, 2.8)."""
+"""Uploads a committed segment from this server to the deep store, when the controller asks for it (storage-zk.md 2.7,
+2.8).
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,23 @@ from segments.store.base import Store
 
 
 class SegmentUploads:
-    """The three endpoints. The file lands under a temporary name; whoever asked moves it and changes the record. Blocks."""
+    """The three endpoints. The file lands under a temporary name; whoever asked moves it and changes the record.
+    Blocks.
+    """
 
     def __init__(self, store: Store, instance: str, slots: Slots, folders: SegmentFolders, uploader: Uploader) -> None:
-        self._store, self._instance, self._slots, self._folders, self._uploader = store, instance, slots, folders, uploader
+        self._store, self._instance, self._slots, self._folders, self._uploader = (
+            store,
+            instance,
+            slots,
+            folders,
+            uploader,
+        )
 
     def location(self, table: str, segment: str, timeout_ms: int) -> str:
-        """Upload; where it lies. ``table`` may be a raw name. NotFound when the segment is not held, Unavailable when it failed."""
+        """Upload; where it lies. ``table`` may be a raw name. NotFound when the segment is not held, Unavailable when
+        it failed.
+        """
         return self._upload(self._held(_realtime(table), segment), _realtime(table), timeout_ms)
 
     def short(self, table: str, segment: str, timeout_ms: int) -> dict[str, Any]:
@@ -34,7 +46,12 @@ class SegmentUploads:
         held = self._held(typed, segment)
         url = self._upload(held, typed, timeout_ms)
         data_crc = held.info.data_crc
-        return {"segmentName": segment, "crc": held.crc, "dataCrc": data_crc if data_crc is not None else -1, "downloadUrl": url}
+        return {
+            "segmentName": segment,
+            "crc": held.crc,
+            "dataCrc": data_crc if data_crc is not None else -1,
+            "downloadUrl": url,
+        }
 
     def record(self, table: str, segment: str, timeout_ms: int) -> dict[str, Any]:
         """uploadCommittedSegment: the record as it is to be, DONE and with the new address; nothing is written."""
@@ -83,7 +100,11 @@ def _checked(table: str, segment: str) -> str:
 
 def _facts(info: SegmentInfo, size_bytes: int, url: str) -> dict[str, str | int | None]:
     has_times = info.total_docs > 0 and info.start_time_ms is not None and info.end_time_ms is not None
-    times = {"segment.start.time": info.start_time_ms, "segment.end.time": info.end_time_ms, "segment.time.unit": "MILLISECONDS"}
+    times = {
+        "segment.start.time": info.start_time_ms,
+        "segment.end.time": info.end_time_ms,
+        "segment.time.unit": "MILLISECONDS",
+    }
     return {
         "segment.realtime.status": segment_metadata.DONE,
         "segment.crc": info.crc,

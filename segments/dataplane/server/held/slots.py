@@ -15,7 +15,9 @@ from segments.domain.segments.ideal_state import CONSUMING, ERROR, OFFLINE, ONLI
 
 
 class Answering(Protocol):
-    """What a query reads of a segment: a held one, or the rows that a consuming one has at this moment (``is_growing``)."""
+    """What a query reads of a segment: a held one, or the rows that a consuming one has at this moment
+    (``is_growing``).
+    """
 
     @property
     def name(self) -> str: ...
@@ -56,8 +58,9 @@ class Slot:
 
     ``consuming`` reads the segment's rows from its stream and answers as long as there is no ``held`` file.
 
-    ``epoch`` grows when a dropped segment comes back: what was held or is still loading may be another file of that name and counts
-    no more. ``error`` says why the last load failed; beside a held segment it means that a refresh failed and the old one still serves.
+    ``epoch`` grows when a dropped segment comes back: what was held or is still loading may be another file of that
+    name and counts no more. ``error`` says why the last load failed; beside a held segment it means that a refresh
+    failed and the old one still serves.
     """
 
     wanted: str | None
@@ -80,7 +83,9 @@ class Slot:
     @property
     def is_to_hold(self) -> bool:
         """Is the committed file wanted? Also when it was committed elsewhere before the ideal state says so."""
-        return self.wanted == ONLINE or (self.wanted == CONSUMING and self.consuming is not None and self.consuming.is_over)
+        return self.wanted == ONLINE or (
+            self.wanted == CONSUMING and self.consuming is not None and self.consuming.is_over
+        )
 
     def come_back(self) -> None:
         """A dropped segment is wanted again: load it anew (a right copy on disk is reused)."""
@@ -177,12 +182,20 @@ class Slots:
     def consuming(self, table: str) -> dict[str, Growing]:
         """What of the table is being consumed."""
         with self._lock:
-            return {n: s.consuming for n, s in self._tables.get(table, {}).items() if s.wanted is not None and s.consuming is not None}
+            return {
+                n: s.consuming
+                for n, s in self._tables.get(table, {}).items()
+                if s.wanted is not None and s.consuming is not None
+            }
 
     def errors(self, table: str) -> Mapping[str, str]:
         """{segment: why its last load failed}"""
         with self._lock:
-            return {name: slot.error for name, slot in self._tables.get(table, {}).items() if slot.error and slot.wanted is not None}
+            return {
+                name: slot.error
+                for name, slot in self._tables.get(table, {}).items()
+                if slot.error and slot.wanted is not None
+            }
 
     def count_by_state(self) -> dict[str, int]:
         """{state: segments}, LOADING for those on their way."""

@@ -1,4 +1,6 @@
-"""A segment directory as a stream of compressed tar bytes, made while it is sent: other servers need not wait for a file."""
+"""A segment directory as a stream of compressed tar bytes, made while it is sent: other servers need not wait for a
+file.
+"""
 
 from __future__ import annotations
 

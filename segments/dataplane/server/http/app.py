@@ -15,7 +15,11 @@ def build_app(parts: Parts, authorization: Authorization) -> Starlette:
     """The ASGI application."""
     endpoints = Endpoints(parts)
     routes = [
-        Route(route.path, guarded(route, getattr(endpoints, route.endpoint), authorization, parts.pool), methods=[route.method])
+        Route(
+            route.path,
+            guarded(route, getattr(endpoints, route.endpoint), authorization, parts.pool),
+            methods=[route.method],
+        )
         for route in ROUTES
     ]
     return Starlette(routes=routes)

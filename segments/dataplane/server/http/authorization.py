@@ -1,4 +1,6 @@
-"""Who may use a route of a server's port: processes of the cluster, by signed requests, and people, by what the web application says."""
+"""Who may use a route of a server's port: processes of the cluster, by signed requests, and people, by what the web
+application says.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,11 @@ class People(Protocol):
     """Users, whom a server itself does not know."""
 
     def admit(self, asked: Asked, right: Right | None, table: str | None) -> Person:
-        """Who asks, if they have ``right`` for ``table``, or without a table for the cluster as a whole; None: any user. Blocks.
+        """Who asks, if they have ``right`` for ``table``, or without a table for the cluster as a whole; None: any
+        user. Blocks.
 
-        NotAuthenticated without right credentials, TooManyRequests after too many wrong ones, Forbidden without the right.
+        NotAuthenticated without right credentials, TooManyRequests after too many wrong ones, Forbidden without the
+        right.
         """
 
 
@@ -71,7 +75,11 @@ class Authorization:
 
     def needs_thread(self, route: ServerRoute, asked: Asked) -> bool:
         """Does ``admit`` ask about a person, which may block?"""
-        return bool(asked.authorization) and route.need not in (Need.OPEN, Need.CLUSTER) and not is_signed(asked.authorization)
+        return (
+            bool(asked.authorization)
+            and route.need not in (Need.OPEN, Need.CLUSTER)
+            and not is_signed(asked.authorization)
+        )
 
     def admit(self, route: ServerRoute, asked: Asked, target: str, table: str | None) -> Caller:
         """Who asks for this route. ``target``: path and query as on the request line; ``table``: that of the path.
@@ -86,7 +94,8 @@ class Authorization:
             raise NotAuthenticated("Credentials are missing.", remedy="Send HTTP Basic, or an API token as Bearer.")
         if route.need is Need.CLUSTER:
             raise Forbidden(
-                "Only processes of the cluster may use this.", remedy="Send queries to the broker: POST /query/sql of the web process."
+                "Only processes of the cluster may use this.",
+                remedy="Send queries to the broker: POST /query/sql of the web process.",
             )
         return Caller(person=self._people.admit(asked, _RIGHTS[route.need], table))
 
@@ -94,7 +103,9 @@ class Authorization:
         try:
             return self._verifier.verify(asked.authorization, asked.method, target)
         except NotAuthenticated as error:
-            _seldom.warning(asked.address, "%s %r from %s is refused: %s", asked.method, asked.path[:200], asked.address, error)
+            _seldom.warning(
+                asked.address, "%s %r from %s is refused: %s", asked.method, asked.path[:200], asked.address, error
+            )
             raise
 
 

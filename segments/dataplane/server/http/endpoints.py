@@ -64,7 +64,9 @@ class Endpoints:
 
     async def disk(self, _: Admitted) -> Response:
         """How full the disk under the segments is."""
-        return JSONResponse(await _in_thread(self._parts.pool, partial(disk_usage, self._parts.instance, self._parts.data_dir)))
+        return JSONResponse(
+            await _in_thread(self._parts.pool, partial(disk_usage, self._parts.instance, self._parts.data_dir))
+        )
 
     async def query(self, asked: Admitted) -> Response:
         """This server's part of a query (see ``segments.gateways.servers``)."""
@@ -74,7 +76,9 @@ class Endpoints:
         return Response(answer, media_type="application/octet-stream")
 
     async def tar(self, asked: Admitted) -> Response:
-        """A segment as tar.gz, made for this request. ``crc``: only this version; ``compression``: made while it is sent."""
+        """A segment as tar.gz, made for this request. ``crc``: only this version; ``compression``: made while it is
+        sent.
+        """
         table, name = asked.table, asked.segment
         held = self._held(table, name)
         wanted, compression = asked.request.query_params.get("crc"), asked.request.query_params.get("compression")
@@ -105,7 +109,9 @@ class Endpoints:
     async def tables(self, asked: Admitted) -> Response:
         """{"tables": typed names}, those that the caller may read"""
         names = self._slots.tables()
-        return JSONResponse({"tables": await _in_thread(self._parts.pool, lambda: [t for t in names if asked.caller.may_read(t)])})
+        return JSONResponse(
+            {"tables": await _in_thread(self._parts.pool, lambda: [t for t in names if asked.caller.may_read(t)])}
+        )
 
     async def segments(self, asked: Admitted) -> Response:
         """{"segments": names}, those that are being consumed too"""
@@ -131,11 +137,19 @@ class Endpoints:
         name = asked.segment
         held = self._held(asked.table, name)
         info = held.info
-        return JSONResponse({
-            "segmentName": name, "crc": str(held.crc), "totalDocs": held.num_docs, "diskSizeInBytes": held.disk_bytes,
-            "creationTimeMillis": info.creation_time_ms, "startTimeMillis": info.start_time_ms, "endTimeMillis": info.end_time_ms,
-            "indexVersion": info.index_version, "columns": sorted(info.columns),
-        })  # fmt: skip
+        return JSONResponse(
+            {
+                "segmentName": name,
+                "crc": str(held.crc),
+                "totalDocs": held.num_docs,
+                "diskSizeInBytes": held.disk_bytes,
+                "creationTimeMillis": info.creation_time_ms,
+                "startTimeMillis": info.start_time_ms,
+                "endTimeMillis": info.end_time_ms,
+                "indexVersion": info.index_version,
+                "columns": sorted(info.columns),
+            }
+        )
 
     async def profile(self, asked: Admitted) -> Response:
         """Range and cardinality of every column over the segments named in the body."""

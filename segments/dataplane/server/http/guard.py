@@ -1,4 +1,6 @@
-"""What every route of a server's port passes first: credentials, then the size of the body; and how refusals and answers look."""
+"""What every route of a server's port passes first: credentials, then the size of the body; and how refusals and
+answers look.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,12 @@ def guarded(
 
 async def _admit(route: ServerRoute, request: Request, authorization: Authorization, pool: Executor) -> Caller:
     _check_origin(request)
-    asked = Asked(request.headers.get("authorization", ""), request.client.host if request.client else "", request.method, request.url.path)
+    asked = Asked(
+        request.headers.get("authorization", ""),
+        request.client.host if request.client else "",
+        request.method,
+        request.url.path,
+    )
     admit = partial(authorization.admit, route, asked, _target(request), request.path_params.get("table"))
     if not authorization.needs_thread(route, asked):
         return admit()
@@ -103,7 +110,9 @@ def _check_origin(request: Request) -> None:
     own = f"{request.url.scheme}://{given.get('host', '')}"
     is_basic = given.get("authorization", "")[:6].lower() == "basic "
     if is_basic and is_foreign(given.get("sec-fetch-site", ""), given.get("origin", ""), own):
-        raise Forbidden("A page of another site started this request.", remedy="Ask without a browser, or send an API token.")
+        raise Forbidden(
+            "A page of another site started this request.", remedy="Ask without a browser, or send an API token."
+        )
 
 
 def _target(request: Request) -> str:
@@ -157,7 +166,9 @@ def _refusal(request: Request, error: PinotAdminError) -> Response:
 
 
 async def _signed(caller: Caller, response: Response) -> Response:
-    """An answer to a process of the cluster proves where it comes from; one that is made while it is sent does so at its end, if at all."""
+    """An answer to a process of the cluster proves where it comes from; one that is made while it is sent does so at
+    its end, if at all.
+    """
     body = getattr(response, "body", None)
     if caller.call is not None and body is not None:
         response.headers[ANSWER_HEADER] = caller.call.sign_answer(response.status_code, await _digest(bytes(body)))

@@ -1,4 +1,6 @@
-"""Runs the ASGI application on a port of its own in a thread, so that the process's main thread stays free for signals."""
+"""Runs the ASGI application on a port of its own in a thread, so that the process's main thread stays
+free for signals.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,17 @@ class HttpEndpoint:
 
     def __init__(self, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # With the protocol named, asyncio switches Nagle's algorithm off on accepted connections; without, answers wait 40 ms.
+        # With the protocol named, asyncio switches Nagle's algorithm off on accepted connections; without, answers wait
+        # 40 ms.
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             self._socket.bind((host, port))
         except OSError as error:
             self._socket.close()
-            raise Unavailable(f"Port {port} of {host} can not be used: {error.strerror}.", remedy="Take another --admin-port.") from error
+            raise Unavailable(
+                f"Port {port} of {host} can not be used: {error.strerror}.", remedy="Take another --admin-port."
+            ) from error
         self.port = int(self._socket.getsockname()[1])
         self._server: uvicorn.Server | None = None
         self._thread: threading.Thread | None = None
@@ -50,11 +55,14 @@ class HttpEndpoint:
             timeout_graceful_shutdown=2,
             server_header=False,
             headers=list(DATA_HEADERS.items()),
-            # Who asks is who connects: a header of the request could name any address, and attempts to guess are counted by address.
+            # Who asks is who connects: a header of the request could name any address, and attempts to guess are
+            # counted by address.
             proxy_headers=False,
         )
         self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, name="http", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": [self._socket]}, name="http", daemon=True
+        )
         self._thread.start()
         deadline = time.monotonic() + timeout_s
         while not self._server.started:

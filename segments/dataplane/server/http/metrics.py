@@ -11,7 +11,10 @@ def render_metrics(slots: Slots, runner: QueryRunner) -> str:
     lines = [
         "# HELP pinotadmin_server_segments Segments by state.",
         "# TYPE pinotadmin_server_segments gauge",
-        *(f'pinotadmin_server_segments{{state="{state}"}} {count}' for state, count in sorted(slots.count_by_state().items())),
+        *(
+            f'pinotadmin_server_segments{{state="{state}"}} {count}'
+            for state, count in sorted(slots.count_by_state().items())
+        ),
         "# HELP pinotadmin_server_queries_total Queries taken.",
         "# TYPE pinotadmin_server_queries_total counter",
         f"pinotadmin_server_queries_total {runner.queries}",

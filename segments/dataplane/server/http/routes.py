@@ -1,4 +1,6 @@
-"""Every route of a server's HTTP port, and who may use it. There is no other way to make one: what is not in this table does not exist."""
+"""Every route of a server's HTTP port, and who may use it. There is no other way to make one: what is not in this table
+does not exist.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,9 @@ _MANY_NAMES: Final = 64 << 20
 
 @dataclass(frozen=True)
 class ServerRoute:
-    """A method and path (Starlette's pattern), who may use it, the endpoint's name in ``endpoints.Endpoints``, and the most bytes of its
-    body. ``{table}`` is what rights are asked for."""
+    """A method and path (Starlette's pattern), who may use it, the endpoint's name in ``endpoints.Endpoints``, and the
+    most bytes of its body. ``{table}`` is what rights are asked for.
+    """
 
     method: str
     path: str

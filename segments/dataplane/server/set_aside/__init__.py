@@ -1,4 +1,6 @@
-"""Messages that this server set aside, on their way to the web process that keeps them: bounded, on disk until they are there."""
+"""Messages that this server set aside, on their way to the web process that keeps them: bounded, on disk until they are
+there.
+"""
 
 from __future__ import annotations
 

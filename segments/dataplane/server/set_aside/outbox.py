@@ -1,8 +1,8 @@
 """Takes messages that were set aside and sends them to the web process, at its own pace and within bounds.
 
-Consumption never waits for it, whatever the web process or the database does: what does not fit is dropped and counted, and the count is
-sent with the next report. Before a commit ends ``flush`` puts what there is on disk; what a killed process had not written yet belongs to
-a segment that is not committed, whose messages are read again.
+Consumption never waits for it, whatever the web process or the database does: what does not fit is dropped and counted,
+and the count is sent with the next report. Before a commit ends ``flush`` puts what there is on disk; what a killed
+process had not written yet belongs to a segment that is not committed, whose messages are read again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from segments.gateways.set_aside_reports import Reports
 
 log = logging.getLogger(__name__)
 _seldom = SeldomLog(log)
-#: Messages of one table that wait at most, in memory and on disk; bytes of their payloads in memory; bytes of all reports on disk.
+#: Messages of one table that wait at most, in memory and on disk; bytes of their payloads in memory; bytes of all
+#: reports on disk.
 MOST_MESSAGES: Final = 5_000
 _MOST_IN_MEMORY: Final = 16 << 20
 MOST_BYTES: Final = 64 << 20
@@ -58,7 +59,9 @@ class Outbox:
         self._spool = Spool(folder)
         self._pending: dict[str, _Pending] = defaultdict(_Pending)
         #: Messages of each table from ``add`` until they were sent.
-        self._held: Counter[str] = Counter({t: sum(w.messages for w in waiting) for t, waiting in self._spool.waiting.items()})
+        self._held: Counter[str] = Counter(
+            {t: sum(w.messages for w in waiting) for t, waiting in self._spool.waiting.items()}
+        )
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="set-aside", daemon=True)

@@ -22,7 +22,9 @@ class Waiting:
 
 
 class Spool:
-    """``<folder>/<table>/<number>-<messages>.json``; ``waiting`` is {table: oldest first}. Raises OSError. One thread writes at a time."""
+    """``<folder>/<table>/<number>-<messages>.json``; ``waiting`` is {table: oldest first}. Raises OSError. One thread
+    writes at a time.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,8 +1,10 @@
-"""The pools of worker processes, and of every task its pool and its longest time: settings, supervisor and documents go by this table.
+"""The pools of worker processes, and of every task its pool and its longest time: settings, supervisor and documents go
+by this table.
 
-Pools keep apart what may wait for long: a deep store that hangs stops repairs, long pushes stop other pushes, and neither stops the short
-passes. Repairs and short passes run in processes of their own (Celery's prefork), because only a process can be ended in the middle of a
-call that hangs; pushes share one process, since they share one Spark, and one that takes too long is left behind by its thread.
+Pools keep apart what may wait for long: a deep store that hangs stops repairs, long pushes stop other pushes, and
+neither stops the short passes. Repairs and short passes run in processes of their own (Celery's prefork), because only
+a process can be ended in the middle of a call that hangs; pushes share one process, since they share one Spark, and one
+that takes too long is left behind by its thread.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Pool:
-    """A worker of the installation. ``name`` is that of its process and its queue, ``slots`` how many tasks run at once, ``quiet_s``
-    after how many seconds without a finished task something is wrong (None: it may have nothing to do for ever)."""
+    """A worker of the installation. ``name`` is that of its process and its queue, ``slots`` how many tasks run at
+    once, ``quiet_s`` after how many seconds without a finished task something is wrong (None: it may have nothing to do
+    for ever).
+    """
 
     name: str
     queue: str
@@ -26,8 +30,10 @@ class Pool:
 
 @dataclass(frozen=True)
 class TaskRule:
-    """Where a task runs and its longest time in seconds: then its process is ended, and its slot is free again. ``is_long``: it may take
-    a while in the normal course of things, so that not all slots of its pool are given to its like."""
+    """Where a task runs and its longest time in seconds: then its process is ended, and its slot is free again.
+    ``is_long``: it may take a while in the normal course of things, so that not all slots of its pool are given to its
+    like.
+    """
 
     pool: Pool
     limit_s: int
@@ -35,17 +41,22 @@ class TaskRule:
 
 
 PUSHES: Final = Pool("worker", "pushes", 4, "threads", None, "pushes, with Spark")
-REPAIRS: Final = Pool("repairs", "repairs", 2, "prefork", 600.0, "what needs the deep store, and passes that somebody asked for")
-PASSES: Final = Pool("passes", "passes", 7, "prefork", 60.0, "short passes: leases, planned resumes, background ends, findings")
+REPAIRS: Final = Pool(
+    "repairs", "repairs", 2, "prefork", 600.0, "what needs the deep store, and passes that somebody asked for"
+)
+PASSES: Final = Pool(
+    "passes", "passes", 7, "prefork", 60.0, "short passes: leases, planned resumes, background ends, findings"
+)
 POOLS: Final = (PUSHES, REPAIRS, PASSES)
 
-#: Slots of ``PASSES`` that long tasks may hold at once, and those among them that are with Pinot clusters. What is left is for planned
-#: resumes, leases and lost pushes.
+#: Slots of ``PASSES`` that long tasks may hold at once, and those among them that are with Pinot clusters. What is left
+#: is for planned resumes, leases and lost pushes.
 LONG_SLOTS: Final = 4
 PINOT_SLOTS: Final = 2
 
 _TASKS = "segments.tasks."
-#: A redelivered task must not meet itself: limits of scheduled tasks stay below the queue's visibility timeout of an hour.
+#: A redelivered task must not meet itself: limits of scheduled tasks stay below the queue's visibility timeout of an
+#: hour.
 TASKS: Final[dict[str, TaskRule]] = {
     f"{_TASKS}run_push": TaskRule(PUSHES, 6 * 3600),
     f"{_TASKS}run_retention": TaskRule(REPAIRS, 1800),
@@ -73,5 +84,7 @@ def routes() -> dict[str, dict[str, str]]:
 
 
 def time_limits() -> dict[str, dict[str, int]]:
-    """Celery's ``task_annotations``: enforced by pools of processes; pushes have their own way (``segments.tasks.run_push``)."""
+    """Celery's ``task_annotations``: enforced by pools of processes; pushes have their own way
+    (``segments.tasks.run_push``).
+    """
     return {name: {"time_limit": rule.limit_s} for name, rule in TASKS.items()}

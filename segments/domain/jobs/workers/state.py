@@ -14,7 +14,9 @@ _SILENT_S: Final = 30.0
 
 @dataclass(frozen=True)
 class Running:
-    """A task that holds a slot: its name, since when (epoch ms), and what it is about (a push, a table; may be empty)."""
+    """A task that holds a slot: its name, since when (epoch ms), and what it is about (a push, a table;
+    may be empty).
+    """
 
     task: str
     since_ms: int
@@ -23,7 +25,9 @@ class Running:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a worker wrote down: its last sign of life, when it began and last finished a task (epoch ms, None: never), what it is at."""
+    """What a worker wrote down: its last sign of life, when it began and last finished a task (epoch ms, None: never),
+    what it is at.
+    """
 
     beat_ms: int | None = None
     began_ms: int | None = None
@@ -46,11 +50,17 @@ class PoolState:
 
     def to_json(self, now_ms: int) -> dict[str, Any]:
         """The answer to who asks for its health."""
-        tasks = [{"task": r.task, "about": r.about, "seconds": round((now_ms - r.since_ms) / 1000, 1)} for r in self.running]
+        tasks = [
+            {"task": r.task, "about": r.about, "seconds": round((now_ms - r.since_ms) / 1000, 1)} for r in self.running
+        ]
         return {
-            "name": self.pool.name, "ok": self.ok, "problem": self.problem, "purpose": self.pool.purpose, "slots": self.pool.slots,
+            "name": self.pool.name,
+            "ok": self.ok,
+            "problem": self.problem,
+            "purpose": self.pool.purpose,
+            "slots": self.pool.slots,
             "running": tasks,
-        }  # fmt: skip
+        }
 
 
 def judge(pool: Pool, seen: Seen, now_ms: int) -> PoolState:
@@ -71,5 +81,7 @@ def _problem(pool: Pool, seen: Seen, running: tuple[Running, ...], now_ms: int) 
         return ""
     if not running:
         return f"The worker '{pool.name}' ({pool.purpose}) was given nothing to do for {quiet_s:.0f} s: does beat run?"
-    at = ", ".join(f"{r.task}{f' ({r.about})' if r.about else ''} for {(now_ms - r.since_ms) / 1000:.0f} s" for r in running)
+    at = ", ".join(
+        f"{r.task}{f' ({r.about})' if r.about else ''} for {(now_ms - r.since_ms) / 1000:.0f} s" for r in running
+    )
     return f"The worker '{pool.name}' ({pool.purpose}) finished nothing for {quiet_s:.0f} s; it is at {at}."

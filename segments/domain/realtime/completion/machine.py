@@ -1,4 +1,6 @@
-"""The completion machine of one segment as a value: who reported which offset, who commits, until when; durable as a ZNRecord (B13)."""
+"""The completion machine of one segment as a value: who reported which offset, who commits, until when; durable as a
+ZNRecord (B13).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from segments.errors import RecordCorrupt
 
 #: How long a server that hears HOLD sleeps (completion.md 5).
 HOLD_MS: Final = 3_000
-#: From the round's start until a winner is picked without the missing replicas, and until a picked winner must have come back.
+#: From the round's start until a winner is picked without the missing replicas, and until a picked winner must have
+#: come back.
 PICK_MS: Final = 3_300
 NOTIFY_MS: Final = 6_600
 #: The longest time from the start of a round to its commit.
@@ -26,7 +29,9 @@ STANDARD: Final = "standard"
 
 
 class State(StrEnum):
-    """Pinot's states. ABORTED is no machine at all; COMMITTING takes no time, since a commit is one transaction (B12)."""
+    """Pinot's states. ABORTED is no machine at all; COMMITTING takes no time, since a commit is one
+    transaction (B12).
+    """
 
     PARTIAL_CONSUMING = "PARTIAL_CONSUMING"
     HOLDING = "HOLDING"
@@ -40,10 +45,11 @@ class State(StrEnum):
 class Machine:
     """One round of agreeing on a segment's end. Times in epoch milliseconds.
 
-    Invariant: from COMMITTER_DECIDED on there is a winner and a winning offset; before there is neither. ``offsets`` holds what each
-    replica reported last, ``sessions`` its live session then ("" for one that was not alive). ``budget_ms`` is what a committer gets at
-    first, ``lease_ms`` what it gets again when its upload starts. ``ended_at``: where the partition ended, as a replica found.
-    ``asked_again``: how often the committer came back to ask instead of ending its commit.
+    Invariant: from COMMITTER_DECIDED on there is a winner and a winning offset; before there is neither. ``offsets``
+    holds what each replica reported last, ``sessions`` its live session then ("" for one that was not alive).
+    ``budget_ms`` is what a committer gets at first, ``lease_ms`` what it gets again when its upload starts.
+    ``ended_at``: where the partition ended, as a replica found. ``asked_again``: how often the committer came back to
+    ask instead of ending its commit.
     """
 
     stream_type: str
@@ -75,24 +81,47 @@ class Machine:
         """The machine with its times moved when the clock went back, so that no window stays open for ever."""
         if now_ms >= self.start_ms:
             return self
-        return replace(self, start_ms=now_ms, deadline_ms=self.deadline_ms - (self.start_ms - now_ms) if self.deadline_ms else 0)
+        return replace(
+            self, start_ms=now_ms, deadline_ms=self.deadline_ms - (self.start_ms - now_ms) if self.deadline_ms else 0
+        )
 
     def to_record(self, segment: str) -> ZNRecord:
         """The znode to write."""
         simple: dict[str, str | None] = {
-            "streamType": self.stream_type, "replicas": str(self.replicas), "startMs": str(self.start_ms), "kind": self.kind,
-            "state": self.state.value, "winner": self.winner, "winningOffset": self.winning.text if self.winning else None,
-            "deadlineMs": str(self.deadline_ms), "budgetMs": str(self.budget_ms), "leaseMs": str(self.lease_ms),
-            "endedAt": self.ended_at.text if self.ended_at else None, "askedAgain": str(self.asked_again) if self.asked_again else None,
-        }  # fmt: skip
-        maps = {"offsets": {i: o.text for i, o in sorted(self.offsets.items())}, "sessions": dict(sorted(self.sessions.items()))}
-        return ZNRecord(segment, {k: v for k, v in simple.items() if v is not None}, maps, {"excluded": sorted(self.excluded)})
+            "streamType": self.stream_type,
+            "replicas": str(self.replicas),
+            "startMs": str(self.start_ms),
+            "kind": self.kind,
+            "state": self.state.value,
+            "winner": self.winner,
+            "winningOffset": self.winning.text if self.winning else None,
+            "deadlineMs": str(self.deadline_ms),
+            "budgetMs": str(self.budget_ms),
+            "leaseMs": str(self.lease_ms),
+            "endedAt": self.ended_at.text if self.ended_at else None,
+            "askedAgain": str(self.asked_again) if self.asked_again else None,
+        }
+        maps = {
+            "offsets": {i: o.text for i, o in sorted(self.offsets.items())},
+            "sessions": dict(sorted(self.sessions.items())),
+        }
+        return ZNRecord(
+            segment, {k: v for k, v in simple.items() if v is not None}, maps, {"excluded": sorted(self.excluded)}
+        )
 
 
 def open_machine(
-    stream_type: str, replicas: int, now_ms: int, *, commit_timeout_ms: int, remembered_ms: int = 0, is_first_stop: bool = False
+    stream_type: str,
+    replicas: int,
+    now_ms: int,
+    *,
+    commit_timeout_ms: int,
+    remembered_ms: int = 0,
+    is_first_stop: bool = False,
 ) -> Machine:
-    """A new round. ``remembered_ms``: how long a commit of this table once took, when that was longer than allowed (completion.md 5)."""
+    """A new round. ``remembered_ms``: how long a commit of this table once took, when that was longer than allowed
+    (completion.md 5).
+    """
     return Machine(
         stream_type=stream_type,
         replicas=replicas,
@@ -131,4 +160,6 @@ def from_record(record: ZNRecord) -> Machine:
             asked_again=int(simple.get("askedAgain", "0")),
         )
     except (KeyError, ValueError) as error:
-        raise RecordCorrupt(f"The completion state of '{record.id}' can not be read: {error}.", remedy="Remove the znode.") from error
+        raise RecordCorrupt(
+            f"The completion state of '{record.id}' can not be read: {error}.", remedy="Remove the znode."
+        ) from error

@@ -29,8 +29,9 @@ class Kind(StrEnum):
 class Message:
     """One message of ``instance``. ``offset`` is exclusive; LOST and BUILD_FAILED have none.
 
-    ``session`` is the sender's live session ("" when it is not alive). ``is_same_content``: a commit end that describes, CRC and all,
-    what is on record already. ``absent``: replicas that neither reported nor stopped, and are not alive: nobody waits for them.
+    ``session`` is the sender's live session ("" when it is not alive). ``is_same_content``: a commit end that
+    describes, CRC and all, what is on record already. ``absent``: replicas that neither reported nor stopped, and are
+    not alive: nobody waits for them.
     """
 
     kind: Kind
@@ -61,7 +62,9 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Answer:
-    """``offset`` is text for the wire; ``build_time_s`` is -1 unless COMMIT; ``location`` and ``controller`` only where they belong."""
+    """``offset`` is text for the wire; ``build_time_s`` is -1 unless COMMIT; ``location`` and ``controller`` only where
+    they belong.
+    """
 
     status: Status
     offset: str | None = None

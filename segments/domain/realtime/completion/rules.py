@@ -1,12 +1,17 @@
-"""The completion protocol as a table: per message and state the first rule that fits (completion.md 7, with B14 and B15).
+"""The completion protocol as a table: per message and state the first rule that fits (completion.md 7, with B14 and
+B15).
 
 Where this differs from Pinot, on purpose and without the wire showing it to a server that behaves:
-- Only the committer, at the winning offset, starts and ends a commit and extends its time. Everybody else is refused and changes nothing.
+- Only the committer, at the winning offset, starts and ends a commit and extends its time. Everybody else is refused
+  and changes nothing.
 - The committer's time covers build and upload and never shrinks. It may repeat any of its messages.
-- A committer that stopped, died or restarted is replaced by the next replica that reports (Pinot: after the whole time for a commit).
+- A committer that stopped, died or restarted is replaced by the next replica that reports (Pinot: after the whole time
+  for a commit).
 - Nobody waits for a replica whose server is not alive.
-- A committer that comes back again and again without ending its commit makes way for another replica at the same offset.
-- A replica that reaches the winning offset before the chosen one came back commits in its place: nobody waits out a HOLD for nothing.
+- A committer that comes back again and again without ending its commit makes way for another replica at the same
+  offset.
+- A replica that reaches the winning offset before the chosen one came back commits in its place: nobody waits out a
+  HOLD for nothing.
 """
 
 from __future__ import annotations
@@ -117,7 +122,11 @@ _STANDARD_TABLE: Final[Table] = {
             Rule(is_notify_over, Status.HOLD, end, _REPORTED),
             Rule(is_behind, Status.CATCH_UP, stay, _WINNING),
         ),
-        _S.COMMITTER_NOTIFIED: (*_COMMITTER_AT_WORK, Rule(is_winner, Status.COMMIT, ask_again, _REPORTED), *_OTHERS_WAIT),
+        _S.COMMITTER_NOTIFIED: (
+            *_COMMITTER_AT_WORK,
+            Rule(is_winner, Status.COMMIT, ask_again, _REPORTED),
+            *_OTHERS_WAIT,
+        ),
         _S.COMMITTER_UPLOADING: (*_COMMITTER_AT_WORK, Rule(is_winner, Status.COMMIT, renew, _REPORTED), *_OTHERS_WAIT),
         _S.COMMITTED: _KEEP_OR_DISCARD,
     },

@@ -1,10 +1,20 @@
-"""What rules of the completion protocol ask of a message that has come in, and what they change (completion.md 5 and 7)."""
+"""What rules of the completion protocol ask of a message that has come in, and what they change (completion.md 5 and
+7).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from segments.domain.realtime.completion.machine import CAP_MS, DEFAULT_EXTENSION_S, MOST_QUESTIONS, NOTIFY_MS, PICK_MS, Machine, State
+from segments.domain.realtime.completion.machine import (
+    CAP_MS,
+    DEFAULT_EXTENSION_S,
+    MOST_QUESTIONS,
+    NOTIFY_MS,
+    PICK_MS,
+    Machine,
+    State,
+)
 from segments.domain.realtime.completion.message import END_OF_PARTITION, ROW_LIMIT, Message
 from segments.domain.realtime.streams.stream_offset import Offset
 
@@ -57,7 +67,9 @@ def picks_reporter(seen: Seen) -> bool:
 
 
 def is_tired(seen: Seen) -> bool:
-    """The committer asked again and again: it can not build or upload (its disk is full, say). Who stands at the same offset may try."""
+    """The committer asked again and again: it can not build or upload (its disk is full, say). Who stands at the same
+    offset may try.
+    """
     return seen.machine.asked_again >= MOST_QUESTIONS and seen.offset == seen.winning
 
 
@@ -195,7 +207,9 @@ def _elected(seen: Seen, instance: str, state: State) -> Machine:
     deadline = machine.start_ms + machine.budget_ms
     if seen.now_ms > machine.start_ms + NOTIFY_MS:  # chosen late in the round: the time counts from now
         deadline = min(seen.now_ms + machine.lease_ms, machine.start_ms + CAP_MS)
-    return replace(machine, state=state, winner=instance, winning=machine.offsets[instance], deadline_ms=deadline, asked_again=0)
+    return replace(
+        machine, state=state, winner=instance, winning=machine.offsets[instance], deadline_ms=deadline, asked_again=0
+    )
 
 
 def _leased(seen: Seen) -> Machine:

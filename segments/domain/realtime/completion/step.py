@@ -1,4 +1,6 @@
-"""One message into the machine: the answer, the machine afterwards, and what has to be done before the answer is given. Pure."""
+"""One message into the machine: the answer, the machine afterwards, and what has to be done before the answer is given.
+Pure.
+"""
 
 from __future__ import annotations
 

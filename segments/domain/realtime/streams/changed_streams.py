@@ -1,6 +1,8 @@
-"""Partitions whose table reads another stream than the one that their committed offsets belong to; noted in the ideal state.
+"""Partitions whose table reads another stream than the one that their committed offsets belong to; noted in the ideal
+state.
 
-Such an offset means nothing in the new stream, so a resume has to say where to begin; nothing goes on from there by itself.
+Such an offset means nothing in the new stream, so a resume has to say where to begin; nothing goes on from there by
+itself.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def of(ideal: ZNRecord) -> dict[int, str]:
 
 
 def noted(ideal: ZNRecord, before: Sequence[StreamConfig], after: Sequence[StreamConfig]) -> ZNRecord:
-    """A copy that notes every partition whose stream is another one after a change; one that is changed back is not noted any more."""
+    """A copy that notes every partition whose stream is another one after a change; one that is changed back is not
+    noted any more.
+    """
     known, found = of(ideal), {}
     old, new = [identity(c) for c in before], [identity(c) for c in after]
     for partition in _partitions(ideal.maps):

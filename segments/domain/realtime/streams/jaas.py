@@ -8,7 +8,8 @@ from typing import Final
 from segments.errors import InvalidInput
 
 KEY: Final = "sasl.jaas.config"
-#: Login modules that hold nothing but user and password. Any other would have a client ask somebody else, or run something.
+#: Login modules that hold nothing but user and password. Any other would have a client ask somebody else, or run
+#: something.
 _MODULES: Final = ("PlainLoginModule", "ScramLoginModule")
 _LONGEST: Final = 20_000
 _QUOTES: Final = "\"'"
@@ -18,7 +19,8 @@ _ENDS: Final = frozenset("=;\"'")
 def parse_jaas(text: str) -> dict[str, str]:
     """The options of the one login module: ``username`` and ``password``, as far as given; {} for an empty text.
 
-    Cost grows with the text's length only. Raises InvalidInput for another module or a text that does not read; no value of it is repeated.
+    Cost grows with the text's length only. Raises InvalidInput for another module or a text that does not read; no
+    value of it is repeated.
     """
     if len(text) > _LONGEST:
         raise _unread(f"is longer than {_LONGEST} characters")
@@ -81,6 +83,7 @@ def _quoted(text: str, start: int) -> tuple[str, int]:
 def _unread(what: str) -> InvalidInput:
     return InvalidInput(
         f"'{KEY}' {what}.",
-        remedy='Write it as: org.apache.kafka.common.security.scram.ScramLoginModule required username="..." password="...";',
+        remedy='Write it as: org.apache.kafka.common.security.scram.ScramLoginModule required username="..." '
+        'password="...";',
         field=KEY,
     )

@@ -1,4 +1,6 @@
-"""Where a partition's first segment begins: ``auto.offset.reset`` as smallest, largest, a period before now, or a moment."""
+"""Where a partition's first segment begins: ``auto.offset.reset`` as smallest, largest, a period before now, or a
+moment.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ LARGEST: Final = OffsetCriteria("largest", 0, "largest")
 
 
 def parse_criteria(text: str) -> OffsetCriteria:
-    """``smallest``, ``largest`` (any case; Kafka's ``earliest``, ``latest`` too), ``2h30m``, or ``2022-08-09T12:31:38.222Z``.
+    """``smallest``, ``largest`` (any case; Kafka's ``earliest``, ``latest`` too), ``2h30m``, or
+    ``2022-08-09T12:31:38.222Z``.
 
     Raises InvalidInput for anything else.
     """

@@ -1,4 +1,6 @@
-"""Stream configs of a REALTIME table: Pinot's keys, their defaults and refusals, for every stream that the table reads."""
+"""Stream configs of a REALTIME table: Pinot's keys, their defaults and refusals, for every stream that
+the table reads.
+"""
 
 from __future__ import annotations
 
@@ -48,10 +50,12 @@ class DecoderConfig:
 
 @dataclass(frozen=True)
 class FlushThresholds:
-    """When a consuming segment is committed; keys ``realtime.segment.flush.*`` and their older spellings (completion.md 10).
+    """When a consuming segment is committed; keys ``realtime.segment.flush.*`` and their older spellings (completion.md
+    10).
 
-    ``rows``: rows on one server, divided by its partitions; 0 means autotune. ``segment_rows``: exactly that many per segment.
-    ``segment_bytes``: wished size of a committed segment. None: not given. ``variance``: random share added to an autotuned limit.
+    ``rows``: rows on one server, divided by its partitions; 0 means autotune. ``segment_rows``: exactly that many per
+    segment. ``segment_bytes``: wished size of a committed segment. None: not given. ``variance``: random share added to
+    an autotuned limit.
     """
 
     rows: int | None = None
@@ -64,10 +68,11 @@ class FlushThresholds:
 
 @dataclass(frozen=True)
 class StreamConfig:
-    """One stream of a table. ``index`` is its position in ``streamConfigMaps``, ``raw`` the map as given (values as text).
+    """One stream of a table. ``index`` is its position in ``streamConfigMaps``, ``raw`` the map as given (values as
+    text).
 
-    ``properties`` go to the stream's client as they are: ``stream.<type>.consumer.prop.*`` and every key that is no key of Pinot's,
-    such as ``security.protocol``.
+    ``properties`` go to the stream's client as they are: ``stream.<type>.consumer.prop.*`` and every key that is no key
+    of Pinot's, such as ``security.protocol``.
     """
 
     index: int
@@ -103,7 +108,8 @@ def split_partition_id(partition_id: int) -> tuple[int, int]:
 
 
 def stream_maps(config: TableConfig) -> list[dict[str, str]]:
-    """The maps as text, from ``ingestionConfig.streamIngestionConfig.streamConfigMaps`` or ``tableIndexConfig.streamConfigs``.
+    """The maps as text, from ``ingestionConfig.streamIngestionConfig.streamConfigMaps`` or
+    ``tableIndexConfig.streamConfigs``.
 
     Raises InvalidInput when there is none, or both places have some (realtime-ops.md 14).
     """
@@ -111,11 +117,13 @@ def stream_maps(config: TableConfig) -> list[dict[str, str]]:
     if listed and single:
         raise InvalidInput(
             f"Table '{config.table}' has stream configs in two places.",
-            remedy="Keep ingestionConfig.streamIngestionConfig.streamConfigMaps and remove tableIndexConfig.streamConfigs.",
+            remedy="Keep ingestionConfig.streamIngestionConfig.streamConfigMaps and remove "
+            "tableIndexConfig.streamConfigs.",
         )
     if not listed and not single:
         raise InvalidInput(
-            f"Table '{config.table}' names no stream.", remedy="Give ingestionConfig.streamIngestionConfig.streamConfigMaps one entry."
+            f"Table '{config.table}' names no stream.",
+            remedy="Give ingestionConfig.streamIngestionConfig.streamConfigMaps one entry.",
         )
     return [{k: str(v) for k, v in given.items() if v is not None} for given in listed or [single or {}]]
 
@@ -129,7 +137,9 @@ def stream_of(config: TableConfig, partition_id: int) -> StreamConfig:
     """The stream that a partition id of the table belongs to. Raises InvalidInput when the table has no such stream."""
     index, maps = split_partition_id(partition_id)[0], stream_maps(config)
     if index >= len(maps):
-        raise InvalidInput(f"Partition {partition_id} belongs to stream {index} of table '{config.table}', which has {len(maps)}.")
+        raise InvalidInput(
+            f"Partition {partition_id} belongs to stream {index} of table '{config.table}', which has {len(maps)}."
+        )
     return parse_stream_config(maps[index], index)
 
 
@@ -144,16 +154,23 @@ def parse_stream_config(given: Mapping[str, Any], index: int = 0) -> StreamConfi
     if not topic:
         raise InvalidInput(f"'{prefix}topic.name' is missing in the stream config.")
     if "highlevel" in raw.get(prefix + "consumer.type", "").lower():
-        raise InvalidInput(f"'{prefix}consumer.type' highlevel is not supported.", remedy="Use lowlevel, or leave the key out.")
+        raise InvalidInput(
+            f"'{prefix}consumer.type' highlevel is not supported.", remedy="Use lowlevel, or leave the key out."
+        )
     reset = raw.get(f"{prefix}consumer.prop.{_OFFSET_RESET}", "")
     return StreamConfig(
-        index=index, type=kind, topic=topic, decoder=_decoder(raw, kind), criteria=parse_criteria(reset) if reset.strip() else LARGEST,
+        index=index,
+        type=kind,
+        topic=topic,
+        decoder=_decoder(raw, kind),
+        criteria=parse_criteria(reset) if reset.strip() else LARGEST,
         flush=_flush(raw),
         commit_timeout_s=_lenient(raw, "realtime.segment.commit.timeoutSeconds", DEFAULT_COMMIT_TIMEOUT_S),
         fetch_timeout_ms=_lenient(raw, prefix + "fetch.timeout.millis", DEFAULT_FETCH_TIMEOUT_MS),
         connection_timeout_ms=_lenient(raw, prefix + "connection.timeout.millis", DEFAULT_CONNECTION_TIMEOUT_MS),
-        properties=_client_properties(raw, prefix), raw=raw,
-    )  # fmt: skip
+        properties=_client_properties(raw, prefix),
+        raw=raw,
+    )
 
 
 def parse_size(text: str) -> int | None:
@@ -169,7 +186,9 @@ def _decoder(raw: Mapping[str, str], kind: str) -> DecoderConfig:
     found = _DECODERS.get(given.rsplit(".", 1)[-1])
     if found is None:
         raise InvalidInput(
-            f"'{key}' is {given!r}, which is no decoder that this cluster has." if given else f"'{key}' is missing in the stream config.",
+            f"'{key}' is {given!r}, which is no decoder that this cluster has."
+            if given
+            else f"'{key}' is missing in the stream config.",
             remedy=f"Use one of {', '.join(_DECODERS)}.",
         )
     needed = {"avro": "schema", "confluent-avro": "schema.registry.rest.url", "csv": "header"}.get(found)
@@ -180,7 +199,9 @@ def _decoder(raw: Mapping[str, str], kind: str) -> DecoderConfig:
 
 def _client_properties(raw: Mapping[str, str], prefix: str) -> dict[str, str]:
     own = {k: v for k, v in raw.items() if not k.startswith(("stream.", "realtime.")) and k != "streamType"}
-    named = {k.removeprefix(prefix + "consumer.prop."): v for k, v in raw.items() if k.startswith(prefix + "consumer.prop.")}
+    named = {
+        k.removeprefix(prefix + "consumer.prop."): v for k, v in raw.items() if k.startswith(prefix + "consumer.prop.")
+    }
     return {k: v for k, v in {**own, **named}.items() if k != _OFFSET_RESET}
 
 
@@ -192,12 +213,15 @@ def _flush(raw: Mapping[str, str]) -> FlushThresholds:
     variance = _first(raw, f"{_FLUSH}threshold.variance.fraction")
     initial = _lenient(raw, f"{_FLUSH}autotune.initialRows", DEFAULT_INITIAL_ROWS)
     return FlushThresholds(
-        rows=None if rows is None else _number(*rows), segment_rows=None if exact is None else _number(*exact),
+        rows=None if rows is None else _number(*rows),
+        segment_rows=None if exact is None else _number(*exact),
         segment_bytes=None if size is None else _parsed(*size, parse_size, "a size such as 200M"),
-        time_ms=DEFAULT_FLUSH_TIME_MS if time is None else _parsed(*time, _period_or_ms, "a period such as 6h or milliseconds"),
+        time_ms=DEFAULT_FLUSH_TIME_MS
+        if time is None
+        else _parsed(*time, _period_or_ms, "a period such as 6h or milliseconds"),
         initial_rows=initial if initial > 0 else DEFAULT_INITIAL_ROWS,
         variance=0.0 if variance is None else _parsed(*variance, _fraction, "a number from 0 to below 0.5"),
-    )  # fmt: skip
+    )
 
 
 def _first(raw: Mapping[str, str], *keys: str) -> tuple[str, str] | None:

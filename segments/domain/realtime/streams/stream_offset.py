@@ -19,7 +19,8 @@ _NUMBER = re.compile(r"\d{1,20}", re.ASCII)
 class Offset:
     """A position in one partition; the row at it is the next to be read, so as an end it is exclusive.
 
-    ``text`` is what was given and what goes on record; ``value`` is what is compared. Offsets of different stream types have no order.
+    ``text`` is what was given and what goes on record; ``value`` is what is compared. Offsets of different stream types
+    have no order.
     """
 
     stream_type: str
@@ -43,7 +44,9 @@ def parse_offset(stream_type: str, text: str) -> Offset:
     """The offset in ``text``. Raises InvalidInput when it is none of this stream type, or the type is unknown."""
     read = _READERS.get(stream_type.lower())
     if read is None:
-        raise InvalidInput(f"Stream type '{stream_type}' is not supported.", remedy=f"Use {' or '.join(sorted(_READERS))}.")
+        raise InvalidInput(
+            f"Stream type '{stream_type}' is not supported.", remedy=f"Use {' or '.join(sorted(_READERS))}."
+        )
     return Offset(stream_type.lower(), read(text.strip()), text.strip())
 
 
@@ -63,8 +66,15 @@ def _entry_id(text: str) -> tuple[int, ...]:
 
 def _number(part: str, text: str) -> int:
     if not _NUMBER.fullmatch(part) or int(part) > _LARGEST:
-        raise InvalidInput(f"'{text}' is no offset of this stream.", remedy="Kafka's are whole numbers, Redis' look like 1700000000000-0.")
+        raise InvalidInput(
+            f"'{text}' is no offset of this stream.",
+            remedy="Kafka's are whole numbers, Redis' look like 1700000000000-0.",
+        )
     return int(part)
 
 
-_READERS: Final[dict[str, Callable[[str], tuple[int, ...]]]] = {"kafka": _integer, "memory": _integer, "redis": _entry_id}
+_READERS: Final[dict[str, Callable[[str], tuple[int, ...]]]] = {
+    "kafka": _integer,
+    "memory": _integer,
+    "redis": _entry_id,
+}

@@ -1,7 +1,8 @@
-"""Lineage entries that are kept beyond the lineage: what a deleted segment was part of, and what queries may therefore not see beside it.
+"""Lineage entries that are kept beyond the lineage: what a deleted segment was part of, and what queries may therefore
+not see beside it.
 
-Retention drops an entry as soon as none of its hidden segments is left, but their files are kept for days. While they are, the entry still
-says what bringing them back would mean.
+Retention drops an entry as soon as none of its hidden segments is left, but their files are kept for days. While they
+are, the entry still says what bringing them back would mean.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def from_record(record: ZNRecord) -> PastEntry:
     entries = list(lineages.from_record(record).entries.values())
     kept_ms = record.simple.get(_KEPT_MS, "")
     if len(entries) != 1 or not kept_ms.isdecimal():
-        raise RecordCorrupt(f"The kept lineage entry of table '{record.id}' can not be read.", remedy="Remove its znode.")
+        raise RecordCorrupt(
+            f"The kept lineage entry of table '{record.id}' can not be read.", remedy="Remove its znode."
+        )
     return PastEntry(entries[0], int(kept_ms))
 
 
@@ -45,7 +48,10 @@ def merged(entry: Entry, kept: PastEntry | None, now_ms: int) -> PastEntry:
     """The entry as it is to be kept now: as it is in the lineage, with the names that an earlier copy still has."""
     if kept is None:
         return PastEntry(entry, now_ms)
-    old, new = (_union(a, b) for a, b in ((kept.entry.segments_from, entry.segments_from), (kept.entry.segments_to, entry.segments_to)))
+    old, new = (
+        _union(a, b)
+        for a, b in ((kept.entry.segments_from, entry.segments_from), (kept.entry.segments_to, entry.segments_to))
+    )
     notes = {**kept.entry.notes, **entry.notes}  # of a Pinot cluster's entry the kept one knows more
     return PastEntry(replace(entry, segments_from=old, segments_to=new, notes=notes), kept.kept_ms)
 
@@ -60,7 +66,9 @@ def known_entries(lineage: Lineage, past: Mapping[str, PastEntry]) -> dict[str, 
 
 
 def hiding(entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    """{segment: the newest of these entries that hides it}, unless a later one that is COMPLETED brought the segment."""
+    """{segment: the newest of these entries that hides it}, unless a later one that is COMPLETED brought
+    the segment.
+    """
     ordered = sorted(entries.values(), key=lambda e: (e.timestamp_ms, e.id))
     found: dict[str, Entry] = {}
     for entry in ordered:
@@ -73,7 +81,9 @@ def hiding(entries: Mapping[str, Entry]) -> dict[str, Entry]:
 
 
 def is_spent(past: PastEntry, lineage: Lineage, kept_files: Collection[str], present: Collection[str]) -> bool:
-    """May it be forgotten? When it left the lineage and no file of what it hides is kept, waits for its deletion or comes back."""
+    """May it be forgotten? When it left the lineage and no file of what it hides is kept, waits for its deletion or
+    comes back.
+    """
     hidden = lineage.hidden()
     return not any(s in kept_files or (s in present and s in hidden) for s in past.entry.hides)
 

@@ -1,8 +1,8 @@
 """The decision to undo a rollback: which segments come back, which go, and what stands in the way.
 
-A rollback reverted one entry, or a whole chain in one switch. Undone, queries see what they saw right before it: the segments that these
-entries, were they COMPLETED again, would show come back, and those that they would hide go. It is a replacement of its own, so that it
-switches like one and can be rolled back itself.
+A rollback reverted one entry, or a whole chain in one switch. Undone, queries see what they saw right before it: the
+segments that these entries, were they COMPLETED again, would show come back, and those that they would hide go. It is a
+replacement of its own, so that it switches like one and can be rolled back itself.
 """
 
 from __future__ import annotations
@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from segments.domain.replacement.lineage import PIN_ACTOR, PIN_REASON, PINNED, REVERTED_FROM, ROLLBACK, UNDOES, Entry, Lineage, State
+from segments.domain.replacement.lineage import (
+    PIN_ACTOR,
+    PIN_REASON,
+    PINNED,
+    REVERTED_FROM,
+    ROLLBACK,
+    UNDOES,
+    Entry,
+    Lineage,
+    State,
+)
 from segments.domain.replacement.undo.past import PastEntry, hiding, known_entries
 from segments.errors import NotFound, PreconditionFailed, StateConflict
 
@@ -19,9 +29,11 @@ Blocker = StateConflict | PreconditionFailed
 
 @dataclass(frozen=True)
 class UndoPlan:
-    """``target``: the entry that the rollback was asked for; ``steps``: all that it took back, newest first, at ``at_ms`` (epoch ms).
+    """``target``: the entry that the rollback was asked for; ``steps``: all that it took back, newest first, at
+    ``at_ms`` (epoch ms).
 
-    ``back`` comes back, ``gone`` is hidden then. ``attempt``: the entry of an undo that is under way. ``blockers``: empty, it can be done.
+    ``back`` comes back, ``gone`` is hidden then. ``attempt``: the entry of an undo that is under way. ``blockers``:
+    empty, it can be done.
     """
 
     table: str
@@ -40,16 +52,21 @@ def is_undoable(entry: Entry) -> bool:
 
 
 def undoable(known: Mapping[str, Entry]) -> dict[str, list[Entry]]:
-    """{entry that a rollback was asked for: all that it took back after their end, newest first} of rollbacks that are not undone."""
+    """{entry that a rollback was asked for: all that it took back after their end, newest first} of rollbacks that are
+    not undone.
+    """
     targets = {e.notes[ROLLBACK] for e in known.values() if is_undoable(e)}
-    undone = {e.notes[UNDOES] for e in known.values() if UNDOES in e.notes and (e.state is State.COMPLETED or is_undoable(e))}
+    undone = {
+        e.notes[UNDOES] for e in known.values() if UNDOES in e.notes and (e.state is State.COMPLETED or is_undoable(e))
+    }
     return {t: [e for e in _steps(known, t) if is_undoable(e)] for t in sorted(targets - undone)}
 
 
 def plan_undo(lineage: Lineage, past: Mapping[str, PastEntry], entry_id: str, ideal: Collection[str]) -> UndoPlan:
     """What undoing the rollback of this entry takes. ``ideal``: names in the ideal state.
 
-    NotFound when nothing is known of the entry, StateConflict when it was not rolled back, or its rollback is undone already.
+    NotFound when nothing is known of the entry, StateConflict when it was not rolled back, or its rollback is undone
+    already.
     """
     known = known_entries(lineage, past)
     entry = _rolled_back(lineage.table, known, entry_id)
@@ -68,15 +85,20 @@ def plan_undo(lineage: Lineage, past: Mapping[str, PastEntry], entry_id: str, id
     blockers = [*_returned(target, back, visible), *_replaced_since(others, done, set(visible), entry.timestamp_ms)]
     blockers += _under_way(lineage, attempt, {*back, *gone})
     if not back and not gone:
-        blockers.append(StateConflict(f"The rollback of entry '{target}' changed nothing that queries see.", remedy="", entry=target))
+        blockers.append(
+            StateConflict(
+                f"The rollback of entry '{target}' changed nothing that queries see.", remedy="", entry=target
+            )
+        )
     return UndoPlan(lineage.table, target, tuple(steps), entry.timestamp_ms, back, gone, attempt, tuple(blockers))
 
 
 def begin(lineage: Lineage, new: Entry, *, inherit: Collection[str] = ()) -> tuple[Lineage, tuple[Entry, ...]]:
-    """(the lineage with ``new``, which shows its ``segments_to`` again at its end; the entries that gave up names to it, as they were).
+    """(the lineage with ``new``, which shows its ``segments_to`` again at its end; the entries that gave up names to
+    it, as they were).
 
-    A name belongs to one entry: reverted ones, and completed ones whose segment was deleted, give it up. Pins of entries in ``inherit``
-    count for ``new`` too. StateConflict when an unfinished entry names one of the segments.
+    A name belongs to one entry: reverted ones, and completed ones whose segment was deleted, give it up. Pins of
+    entries in ``inherit`` count for ``new`` too. StateConflict when an unfinished entry names one of the segments.
     """
     wanted, olds = set(new.segments_to), []
     conflicts = _under_way(lineage, None, {*new.segments_to, *new.segments_from})
@@ -92,14 +114,18 @@ def begin(lineage: Lineage, new: Entry, *, inherit: Collection[str] = ()) -> tup
 
 
 def strangers_blocker(plan: UndoPlan, strangers: Sequence[str], rows: int) -> StateConflict:
-    """What only ``force`` passes: ``strangers`` are visible, came after the rollback, and would be seen beside what comes back."""
+    """What only ``force`` passes: ``strangers`` are visible, came after the rollback, and would be seen beside what
+    comes back.
+    """
     more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
     return StateConflict(
-        f"Segment '{strangers[0]}'{more} with {rows} rows came after the rollback of entry '{plan.target}': undone, queries would see them"
+        f"Segment '{strangers[0]}'{more} with {rows} rows came after the rollback of entry '{plan.target}': "
+        "undone, queries would see them"
         f" beside the {len(plan.back)} segments that come back.",
         remedy="If they are other data, give force=true; if they are the same data, there is nothing to undo.",
-        entry=plan.target, segments=list(strangers),
-    )  # fmt: skip
+        entry=plan.target,
+        segments=list(strangers),
+    )
 
 
 def _rolled_back(table: str, known: Mapping[str, Entry], entry_id: str) -> Entry:
@@ -107,9 +133,10 @@ def _rolled_back(table: str, known: Mapping[str, Entry], entry_id: str) -> Entry
     if entry is None:
         raise NotFound(
             f"Nothing is known of lineage entry '{entry_id}' of table '{table}'.",
-            remedy="It never was, its rollback is undone already, or the files that it took away are gone: then push the data again.",
+            remedy="It never was, its rollback is undone already, or the files that it took away are gone: then push "
+            "the data again.",
             entry=entry_id,
-        )  # fmt: skip
+        )
     if entry.state is not State.REVERTED:
         text = f"Lineage entry '{entry_id}' is {entry.state}: only a rollback can be undone."
         raise StateConflict(text, remedy="To take it back, roll it back.", entry=entry_id)
@@ -148,12 +175,19 @@ def _returned(target: str, back: Collection[str], visible: Collection[str]) -> l
     return [StateConflict(text, remedy="Restore or push what is still missing.", entry=target, segments=there)]
 
 
-def _replaced_since(others: Mapping[str, Entry], done: Sequence[Entry], visible: Collection[str], at_ms: int) -> list[Blocker]:
+def _replaced_since(
+    others: Mapping[str, Entry], done: Sequence[Entry], visible: Collection[str], at_ms: int
+) -> list[Blocker]:
     """Newer replacements of what the rollback brought back: undone, both they and what comes back would be seen."""
     mine, between = {e.id for e in done}, {s for e in done for s in e.segments_to}
     base = {s for e in done for s in e.segments_from if s not in between and s not in visible}
     for entry in sorted(others.values(), key=lambda e: e.timestamp_ms, reverse=True):
-        if entry.id in mine or entry.state is not State.COMPLETED or entry.timestamp_ms < at_ms or base.isdisjoint(entry.segments_from):
+        if (
+            entry.id in mine
+            or entry.state is not State.COMPLETED
+            or entry.timestamp_ms < at_ms
+            or base.isdisjoint(entry.segments_from)
+        ):
             continue
         text = f"What the rollback brought back was replaced again by lineage entry '{entry.id}'."
         return [StateConflict(text, remedy=f"Roll back entry '{entry.id}' first.", entry=entry.id)]
@@ -166,6 +200,9 @@ def _under_way(lineage: Lineage, attempt: Entry | None, names: Collection[str]) 
             continue
         shared = sorted(set(names).intersection(entry.segments_from + entry.segments_to))
         if shared:
-            text = f"Lineage entry '{entry.id}' (IN_PROGRESS) of table '{lineage.table}' already names segment '{shared[0]}'."
+            text = (
+                f"Lineage entry '{entry.id}' (IN_PROGRESS) of table '{lineage.table}' already names segment "
+                f"'{shared[0]}'."
+            )
             return [StateConflict(text, remedy="Wait for its end, or revert it.", entry=entry.id, segments=shared)]
     return []

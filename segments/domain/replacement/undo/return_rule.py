@@ -1,6 +1,8 @@
-"""Which deleted segments may come back beside what queries see: none that a replacement ever took away, or replaced the company of.
+"""Which deleted segments may come back beside what queries see: none that a replacement ever took away, or replaced the
+company of.
 
-An entry that the lineage no longer has counts like one that it has: what it hid would otherwise be seen beside what replaced it.
+An entry that the lineage no longer has counts like one that it has: what it hid would otherwise be seen beside what
+replaced it.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ _SWITCH: Final = "restore it with switch=true: what queries see now is hidden in
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why a segment may not come back beside the rest: ``entry`` hides it, hid it before it was ``dropped`` from the lineage, or is
-    ``newer``: it replaced what was seen beside the segment after that was deleted."""
+    """Why a segment may not come back beside the rest: ``entry`` hides it, hid it before it was ``dropped`` from the
+    lineage, or is ``newer``: it replaced what was seen beside the segment after that was deleted.
+    """
 
     entry: Entry
     kind: Literal["hidden", "dropped", "newer"]
@@ -31,7 +34,10 @@ class Obstacle:
             why = f"{name} replaced data of the table after it was deleted: old and new rows would be seen together"
             return why, f"If it is other data, give force=true; else {_SWITCH}"
         if state is State.IN_PROGRESS and self.kind == "hidden":
-            return f"it belongs to the running replacement '{self.entry.id}'", "Wait for the end of the replacement, or revert it."
+            return (
+                f"it belongs to the running replacement '{self.entry.id}'",
+                "Wait for the end of the replacement, or revert it.",
+            )
         if state is State.IN_PROGRESS:
             return f"it is left from the unfinished replacement '{self.entry.id}'", f"Push the data again, or {_SWITCH}"
         if self.kind == "dropped":
@@ -39,16 +45,20 @@ class Obstacle:
             way = _SWITCH.capitalize() if state is State.COMPLETED else f"Undo that rollback, or {_SWITCH}"
             return f"{did}: its rows would be seen beside those that stand for it now", way
         if state is State.COMPLETED:
-            return f"{name} replaced it: no query would see it", "Restore it with includeHidden=true in order to revert that entry."
+            return (
+                f"{name} replaced it: no query would see it",
+                "Restore it with includeHidden=true in order to revert that entry.",
+            )
         why = f"{name}, which brought it, is reverted: no query would see it and the next clean-up would take it"
         return why, f"Undo that rollback, or {_SWITCH}"
 
 
 @dataclass(frozen=True)
 class ReturnRule:
-    """``include_hidden`` lets the old side of a COMPLETED entry of the lineage through: no query sees it, and the entry can be reverted
-    again. ``into``: they come back as new segments of this unfinished entry, hidden until its end; empty: beside what queries see.
-    ``deleted``: when each was deleted (epoch ms), where later replacements stand in the way; ``is_refresh``: those of nothing count, too.
+    """``include_hidden`` lets the old side of a COMPLETED entry of the lineage through: no query sees it, and the entry
+    can be reverted again. ``into``: they come back as new segments of this unfinished entry, hidden until its end;
+    empty: beside what queries see. ``deleted``: when each was deleted (epoch ms), where later replacements stand in the
+    way; ``is_refresh``: those of nothing count, too.
     """
 
     include_hidden: bool = False
@@ -57,7 +67,9 @@ class ReturnRule:
     is_refresh: bool = False
 
     def obstacles(self, lineage: Lineage, past: Mapping[str, PastEntry], ideal: Collection[str]) -> dict[str, Obstacle]:
-        """{name that may not come back: why}; made once for all names of a request. StateConflict when the entry ``into`` is over."""
+        """{name that may not come back: why}; made once for all names of a request. StateConflict when the entry
+        ``into`` is over.
+        """
         ordered, known = lineage.in_order(), known_entries(lineage, past)
         found = self._newer(known, set(lineage.visible(ideal)))
         found.update({s: Obstacle(e, "dropped") for s, e in hiding(known).items()})
@@ -70,12 +82,16 @@ class ReturnRule:
         return {s: o for s, o in found.items() if s not in free}
 
     def _newer(self, known: Mapping[str, Entry], visible: Collection[str]) -> dict[str, Obstacle]:
-        """Replacements, ended after a segment was deleted, of what was pushed with it, or in a REFRESH table of anything."""
+        """Replacements, ended after a segment was deleted, of what was pushed with it, or in a REFRESH table of
+        anything.
+        """
         found: dict[str, Obstacle] = {}
         done = [e for e in known.values() if e.state is State.COMPLETED and not set(visible).isdisjoint(e.segments_to)]
         for entry in sorted(done, key=lambda e: e.timestamp_ms) if self.deleted else ():
             for segment, at in self.deleted.items():
-                if entry.timestamp_ms > at and (self.is_refresh or not _company(known, segment).isdisjoint(entry.segments_from)):
+                if entry.timestamp_ms > at and (
+                    self.is_refresh or not _company(known, segment).isdisjoint(entry.segments_from)
+                ):
                     found[segment] = Obstacle(entry, "newer")
         return found
 
@@ -96,7 +112,9 @@ def _company(known: Mapping[str, Entry], segment: str) -> set[str]:
 
 
 def stand_ins(known: Mapping[str, Entry], segments: Collection[str], visible: Collection[str]) -> set[str]:
-    """Which visible segments stand for these now: what replaced them, or what the rollback that took them away brought back, and so on."""
+    """Which visible segments stand for these now: what replaced them, or what the rollback that took them away brought
+    back, and so on.
+    """
     hidden_by, found, done, waiting = hiding(known), set[str](), set(segments), list(segments)
     while waiting:
         entry = hidden_by.get(waiting.pop())

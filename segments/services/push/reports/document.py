@@ -20,7 +20,8 @@ def find_report(push: Push) -> Row:
     row = Row.objects.filter(push=push).first()
     if row is None:
         raise NotFound(
-            f"Push '{push.pk}' has no report: none of its files was examined yet.", remedy="Try again when it has built segments."
+            f"Push '{push.pk}' has no report: none of its files was examined yet.",
+            remedy="Try again when it has built segments.",
         )
     return row
 
@@ -43,9 +44,27 @@ def report_rows(push: Push, row: Row) -> Iterator[tuple[Any, ...]]:
     report: PushReport = report_from_json(row.body)
     values = _defaults(push)
     for column, files in report.ignored.items():
-        yield "ignored column", column, "", "", "", "", "The schema has no such column; count is the number of files.", files
+        yield (
+            "ignored column",
+            column,
+            "",
+            "",
+            "",
+            "",
+            "The schema has no such column; count is the number of files.",
+            files,
+        )
     for column, rows in report.defaults.items():
-        yield "default used", column, "", "", "", values.get(column), "The value was empty or missing; count is the number of rows.", rows
+        yield (
+            "default used",
+            column,
+            "",
+            "",
+            "",
+            values.get(column),
+            "The value was empty or missing; count is the number of rows.",
+            rows,
+        )
     for bad in report.bad:
         yield "bad value", bad.column, bad.file, bad.line, bad.row, bad.value, bad.why, 1
 

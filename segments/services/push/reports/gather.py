@@ -1,4 +1,6 @@
-"""Gathers the reports of a push's parts, keeps them, and fails the push before its switch when too many rows are bad."""
+"""Gathers the reports of a push's parts, keeps them, and fails the push before its switch when too many
+rows are bad.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,12 @@ from segments.errors import InvalidInput
 from segments.models import PushReport as Row
 from segments.services.push.push_session import Session
 
-#: Seconds for which the other parts are examined too when no row may be bad and one is: a report tells more then than the first file's.
+#: Seconds for which the other parts are examined too when no row may be bad and one is: a report tells more then than
+#: the first file's.
 _GO_ON_S: Final = 60.0
 _REMEDY: Final = (
-    "The report of the push lists them. Correct the files, or let some rows be left out: executionFrameworkSpec.extraConfigs.errorRate."
+    "The report of the push lists them. Correct the files, or let some rows be left out: "
+    "executionFrameworkSpec.extraConfigs.errorRate."
 )
 
 
@@ -42,7 +46,9 @@ class InputReports:
             return
         self.session.check()
         report = self._merged(is_complete)
-        Row.objects.update_or_create(push=self.session.push, defaults={"body": report.to_json(), "error_rate": self.error_rate})
+        Row.objects.update_or_create(
+            push=self.session.push, defaults={"body": report.to_json(), "error_rate": self.error_rate}
+        )
 
     def check(self) -> None:
         """Raise InvalidInput when a larger share of the rows is bad than may be."""

@@ -1,8 +1,9 @@
 """The file of a commit: where the committer put it, and its way to the segment's final name (completion.md 9; B14).
 
-Nothing is moved over a committed segment's file before the commit is decided (completion.md 14.3). A local deep store: the upload is
-renamed to a name with its CRC, then the records are written, then it gets its final name; who downloads in between finds it by the CRC on
-record. A remote one is read by servers directly: there the final name comes first, under the segment's upload lock.
+Nothing is moved over a committed segment's file before the commit is decided (completion.md 14.3). A local deep store:
+the upload is renamed to a name with its CRC, then the records are written, then it gets its final name; who downloads
+in between finds it by the CRC on record. A remote one is read by servers directly: there the final name comes first,
+under the segment's upload lock.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class CommitFile:
         if self._source != self._final and store.move(self._source, target):
             return
         if not any(store.size(path) is not None for path in (target, self._final)):
-            raise InvalidInput(f"There is no file of segment '{self._segment}' where it was said to be.", remedy="Upload it again.")
+            raise InvalidInput(
+                f"There is no file of segment '{self._segment}' where it was said to be.", remedy="Upload it again."
+            )
 
     def discard(self) -> None:
         """The upload is not wanted; the segment's own file stays as it is."""
@@ -97,14 +100,17 @@ def temporary_path(ctx: Context, raw_table: str, segment: str) -> str:
 
 
 def finish_left(ctx: Context, table: TableName, segment: str, crc: int | None) -> bool:
-    """Give the file of a committed segment its name when the process that wrote the records died before it could; True when it had to."""
+    """Give the file of a committed segment its name when the process that wrote the records died before it could; True
+    when it had to.
+    """
     if crc is None or ctx.deep_store.local_root is None:
         return False
     return ctx.deep_store.move(staged_path(ctx, table, segment, crc), ctx.deep_store.segment_path(table.raw, segment))
 
 
 def remove_left_uploads(ctx: Context, table: TableName, *, older_than_ms: int = LEFT_AFTER_MS) -> int:
-    """Delete uploads of the table's consuming segments that never were committed, or lost to another replica's; returns how many.
+    """Delete uploads of the table's consuming segments that never were committed, or lost to another replica's; returns
+    how many.
 
     The file whose CRC is on record is the segment's and gets its name (case 91).
     """

@@ -24,15 +24,25 @@ from segments.store.base import Create, Replace, Versioned, Write
 
 
 def built_of(name: LLCName, end_offset: str, info: SegmentInfo, size_bytes: int) -> Built:
-    """What the committer's two small files say, checked against the segment that is committed (B14). Raises InvalidInput."""
+    """What the committer's two small files say, checked against the segment that is committed (B14). Raises
+    InvalidInput.
+    """
     if info.crc == NO_CRC:
-        raise InvalidInput(f"Segment '{name}' has no CRC: creation.meta is missing or cut.", remedy="Build the segment again.")
+        raise InvalidInput(
+            f"Segment '{name}' has no CRC: creation.meta is missing or cut.", remedy="Build the segment again."
+        )
     check_built(name, info.name, info.table, end_offset, info.realtime_end_offset)
     return Built(
-        crc=info.crc, total_docs=info.total_docs, index_version=info.index_version, size_bytes=size_bytes, data_crc=info.data_crc,
-        start_ms=info.start_time_ms, end_ms=info.end_time_ms, custom=info.custom,
+        crc=info.crc,
+        total_docs=info.total_docs,
+        index_version=info.index_version,
+        size_bytes=size_bytes,
+        data_crc=info.data_crc,
+        start_ms=info.start_time_ms,
+        end_ms=info.end_time_ms,
+        custom=info.custom,
         partitions={n: _partition(c) for n, c in sorted(info.columns.items()) if c.partition_function},
-    )  # fmt: skip
+    )
 
 
 def commit_writes(ctx: Context, seen: Observed, commit: Commit, *, is_repeated: bool) -> list[Write]:
@@ -45,9 +55,14 @@ def commit_writes(ctx: Context, seen: Observed, commit: Commit, *, is_repeated: 
     assert segment is not None  # ``seen.metadata`` was asked before
     assert ideal.record is not None
     table = RealtimeTable(
-        typed=typed, replicas=seen.config.replication, topics=seen.topics, flush=seen.stream.flush, chance=random.random(),
-        instances=tenant_servers(ctx, seen.config), taken=_taken(ctx, seen) if is_repeated else frozenset(),
-    )  # fmt: skip
+        typed=typed,
+        replicas=seen.config.replication,
+        topics=seen.topics,
+        flush=seen.stream.flush,
+        chance=random.random(),
+        instances=tenant_servers(ctx, seen.config),
+        taken=_taken(ctx, seen) if is_repeated else frozenset(),
+    )
     plan = plan_commit(commit, table, seen.metadata, ideal.record, now_ms)
     following = [Create(paths.segment(typed, plan.successor.id), plan.successor)] if plan.successor else []
     return [
@@ -106,7 +121,10 @@ def _taken(ctx: Context, seen: Observed) -> frozenset[str]:
 def is_same_content(seen: Observed, info: SegmentInfo) -> bool:
     """Does the record of the committed segment name these files?"""
     metadata = seen.metadata
-    return metadata.status == segment_metadata.DONE and (metadata.crc, metadata.total_docs) == (info.crc, info.total_docs)
+    return metadata.status == segment_metadata.DONE and (metadata.crc, metadata.total_docs) == (
+        info.crc,
+        info.total_docs,
+    )
 
 
 def _partition(column: ColumnInfo) -> dict[str, Any]:

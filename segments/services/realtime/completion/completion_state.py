@@ -1,4 +1,6 @@
-"""A segment's completion machine in ZooKeeper: read with what belongs to it, write only if its segment is as it was read (B13)."""
+"""A segment's completion machine in ZooKeeper: read with what belongs to it, write only if its segment is as it was
+read (B13).
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ log = logging.getLogger(__name__)
 
 #: Field of the table's completion record: how long a commit of it once took, in milliseconds.
 _TOOK: Final = "commitTookMs"
-#: State of a znode whose round is over. It stays until the segment is committed, so that its version never starts again.
+#: State of a znode whose round is over. It stays until the segment is committed, so that its version never starts
+#: again.
 _ENDED: Final = "ENDED"
 
 
@@ -89,10 +92,11 @@ def session_of(live: Versioned | None) -> str:
 
 
 def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int) -> Machine:
-    """The machine that this message meets: of the round under way, of a new one, or of the segment that is committed already.
+    """The machine that this message meets: of the round under way, of a new one, or of the segment that is committed
+    already.
 
-    A committer whose session ended since it was chosen is taken out first (B15). A machine that can not be read counts as none: replicas
-    agree anew. Raises StateConflict when the record allows no commit.
+    A committer whose session ended since it was chosen is taken out first (B15). A machine that can not be read counts
+    as none: replicas agree anew. Raises StateConflict when the record allows no commit.
     """
     metadata, kind = seen.metadata, seen.stream.type
     if metadata.status in COMPLETED_STATUSES:
@@ -101,7 +105,9 @@ def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int)
             raise StateConflict(f"Segment '{seen.name}' is {metadata.status} and has no end offset.")
         return completion.committed_machine(kind, parse_offset(kind, end), now_ms)
     if metadata.status != IN_PROGRESS:
-        raise StateConflict(f"Segment '{seen.name}' is {metadata.status}.", remedy="It is repaired by the validation pass.")
+        raise StateConflict(
+            f"Segment '{seen.name}' is {metadata.status}.", remedy="It is repaired by the validation pass."
+        )
     found = _read_machine(seen)
     if found is not None and found.stream_type == kind:
         return _with_living_winner(ctx, found, message, now_ms)
@@ -121,7 +127,12 @@ def absent_replicas(ctx: Context, seen: Observed, machine: Machine, message: Mes
     0 unless the sender itself is alive: names alone never die.
     """
     known = {*machine.offsets, *machine.excluded, message.instance}
-    if message.kind is not Kind.CONSUMED or not message.session or machine.winner is not None or len(known) >= machine.replicas:
+    if (
+        message.kind is not Kind.CONSUMED
+        or not message.session
+        or machine.winner is not None
+        or len(known) >= machine.replicas
+    ):
         return 0
     ideal = ctx.store.get(paths.ideal_state(seen.table.typed))
     row = ideal.record.maps.get(seen.name.text, {}) if ideal and ideal.record else {}
@@ -132,7 +143,9 @@ def absent_replicas(ctx: Context, seen: Observed, machine: Machine, message: Mes
 
 
 def machine_writes(seen: Observed, after: Machine | None) -> list[Write]:
-    """The machine as it is to be, on condition that machine and segment are as they were read; nothing when nothing changed."""
+    """The machine as it is to be, on condition that machine and segment are as they were read; nothing when nothing
+    changed.
+    """
     path, node = paths.completion(seen.table.typed, seen.name.text), seen.machine
     if seen.segment is None or seen.metadata.status in COMPLETED_STATUSES:
         return [] if node is None else [Delete(path, node.version)]
@@ -193,7 +206,9 @@ def _with_living_winner(ctx: Context, machine: Machine, message: Message, now_ms
         return machine
     if winner == message.instance:
         # Who ends or extends its commit is alive, whatever its session; who begins again elsewhere has restarted.
-        has_restarted = message.kind is Kind.CONSUMED and message.session != chosen_in and message.offset != machine.winning
+        has_restarted = (
+            message.kind is Kind.CONSUMED and message.session != chosen_in and message.offset != machine.winning
+        )
     else:
         has_restarted = session_of(ctx.store.get(paths.live_instance(winner))) != chosen_in
     if not has_restarted:
@@ -205,7 +220,9 @@ def _stream_of(config: TableConfig, partition: int) -> tuple[StreamConfig, int]:
     maps = stream_maps(config)
     index = topic_of(partition, len(maps))
     if index >= len(maps):
-        raise InvalidInput(f"Partition {partition} belongs to stream {index} of table '{config.table}', which has {len(maps)}.")
+        raise InvalidInput(
+            f"Partition {partition} belongs to stream {index} of table '{config.table}', which has {len(maps)}."
+        )
     return parse_stream_config(maps[index], index), len(maps)
 
 

@@ -1,7 +1,9 @@
-"""The controller's side of the segment completion protocol: load the machine, take one step, write, answer (completion.md 3 to 9).
+"""The controller's side of the segment completion protocol: load the machine, take one step, write, answer
+(completion.md 3 to 9).
 
-Every message is one compare-and-set over what it was decided from, so any web process may answer any message (B13). A commit is one
-transaction: both segments' records, the ideal state and the machine's end (B12). A repeated message finds its own trace (B14).
+Every message is one compare-and-set over what it was decided from, so any web process may answer any message (B13). A
+commit is one transaction: both segments' records, the ideal state and the machine's end (B12). A repeated message finds
+its own trace (B14).
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ _CREATION: Final = "creation.meta"
 
 @dataclass(frozen=True)
 class Said:
-    """One message as it came in. ``rows``, ``size_bytes``, ``location`` and ``info`` describe a commit; ``rows`` a failed build, too."""
+    """One message as it came in. ``rows``, ``size_bytes``, ``location`` and ``info`` describe a commit; ``rows`` a
+    failed build, too.
+    """
 
     kind: Kind
     instance: str
@@ -71,8 +75,9 @@ class Said:
 def answer(ctx: Context, said: Said) -> Answer:
     """Take the message in and say what the server is to do. Whatever is answered is on record before.
 
-    FAILED also when the segment is unknown or its record does not allow it. Raises InvalidInput for a malformed name, instance or offset
-    and NotFound for an unknown table; a commit end is answered FAILED then, too, but for a location that is not the segment's.
+    FAILED also when the segment is unknown or its record does not allow it. Raises InvalidInput for a malformed name,
+    instance or offset and NotFound for an unknown table; a commit end is answered FAILED then, too, but for a location
+    that is not the segment's.
     """
     name = parse_llc_name(said.segment)
     if not _INSTANCE.fullmatch(said.instance):
@@ -107,7 +112,9 @@ def read_parts(parts: dict[str, bytes]) -> SegmentInfo | None:
 
 
 def upload(ctx: Context, segment: str, tar: Path, offset: str | None) -> Answer:
-    """Keep the tar of a segment that is about to be committed; the answer says where (storage-zk.md 2.4). FAILED for anything wrong."""
+    """Keep the tar of a segment that is about to be committed; the answer says where (storage-zk.md 2.4). FAILED for
+    anything wrong.
+    """
     try:
         name = parse_llc_name(segment)
         read_table_config(ctx, TableName(name.raw, REALTIME))
@@ -136,7 +143,9 @@ class _Conversation:
         with self._prepared():
             self._finish(update_transaction(self._ctx.store, self._attempt).changed)
         if self._refusal is not None:
-            log.warning("%s of %s by %s failed: %s", self._said.kind.value, self._name, self._said.instance, self._refusal)
+            log.warning(
+                "%s of %s by %s failed: %s", self._said.kind.value, self._name, self._said.instance, self._refusal
+            )
             return FAILED
         found = self._step.answer
         return replace(found, controller=self._ctx.controller_url) if found.status is Status.COMMIT else found
@@ -149,7 +158,9 @@ class _Conversation:
         if said.info is None or said.offset is None:
             raise InvalidInput("A commit end needs metadata.properties, creation.meta and an offset.")
         self._built = built_of(self._name, said.offset, said.info, said.size_bytes)
-        self._file = CommitFile(self._ctx, TableName(self._name.raw, REALTIME), self._name.text, said.location, said.info.crc)
+        self._file = CommitFile(
+            self._ctx, TableName(self._name.raw, REALTIME), self._name.text, said.location, said.info.crc
+        )
         return self._file.held()
 
     def _attempt(self) -> Sequence[Write]:

@@ -1,4 +1,6 @@
-"""Measures what a table's checks ask for, by SQL on exactly the named segments. What fails or takes too long is told, never left out."""
+"""Measures what a table's checks ask for, by SQL on exactly the named segments. What fails or takes too long is told,
+never left out.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from segments.domain.replacement.checks import Check, CheckPlan, Measured, NullShare, RowCount, SampleSql, TimeRange, UniqueKey
+from segments.domain.replacement.checks import (
+    Check,
+    CheckPlan,
+    Measured,
+    NullShare,
+    RowCount,
+    SampleSql,
+    TimeRange,
+    UniqueKey,
+)
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.services.core.context import SnapshotReader
@@ -47,9 +58,13 @@ class Measuring:
         match check:
             case RowCount():
                 old = self._snapshot.old
-                return Measured(rows=self._rows(self._snapshot.new), previous_rows=None if old is None else self._rows(old))
+                return Measured(
+                    rows=self._rows(self._snapshot.new), previous_rows=None if old is None else self._rows(old)
+                )
             case NullShare():
-                rows, nulls = self._first(self._select(f'count(*), count(*) filter (where "$isNull.{_inner(check.column)}")'))
+                rows, nulls = self._first(
+                    self._select(f'count(*), count(*) filter (where "$isNull.{_inner(check.column)}")')
+                )
                 return Measured(rows=int(rows), nulls=int(nulls))
             case TimeRange():
                 return self._times(check.column or self._snapshot.config.time_column or "")

@@ -37,12 +37,15 @@ def validate_checks(config: TableConfig, schema: Schema) -> CheckPlan:
 
 
 def read_check_document(ctx: Context, table: TableName) -> dict[str, Any]:
-    """``{"checks": [...], "timeoutMs": n}`` of a table. Raises NotFound, or InvalidInput when what is stored can not be read."""
+    """``{"checks": [...], "timeoutMs": n}`` of a table. Raises NotFound, or InvalidInput when what is stored can not be
+    read.
+    """
     return to_document(read_table_config(ctx, table).custom.get(CHECKS))
 
 
 def write_check_document(ctx: Context, table: TableName, document: Any, *, actor: Actor) -> dict[str, Any]:
-    """Make these the table's checks, an empty list for none; returns them as stored. Other keys of the config stay as they are.
+    """Make these the table's checks, an empty list for none; returns them as stored. Other keys of the config stay as
+    they are.
 
     Raises InvalidInput naming the field, or NotFound.
     """
@@ -82,10 +85,14 @@ def _write_on_pinot(ctx: Context, table: TableName, text: str | None, actor: Act
     return to_document(text)
 
 
-def _remember(ctx: Context, table: TableName, plan: CheckPlan, texts: tuple[str | None, str | None], actor: Actor) -> None:
+def _remember(
+    ctx: Context, table: TableName, plan: CheckPlan, texts: tuple[str | None, str | None], actor: Actor
+) -> None:
     """``texts``: the document before and after."""
     change = recorded_change(*(_readable(text) for text in texts))
-    audit.record(actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks], **change)
+    audit.record(
+        actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks], **change
+    )
 
 
 def _readable(text: str | None) -> Any:
@@ -102,14 +109,22 @@ def _with_checks(config: TableConfig, text: str | None) -> TableConfig:
 
 def _check_sql(check: SampleSql, config: TableConfig, schema: Schema) -> None:
     """The query must read this very table, as everything else is not hidden, and be one that the cluster can answer."""
-    from segments.dataplane.query import QueryRejected, plan_query, table_of  # heavy; only tables with such a check need it
+    from segments.dataplane.query import (
+        QueryRejected,
+        plan_query,
+        table_of,
+    )  # heavy; only tables with such a check need it
 
     try:
         raw, kind = split_table_name(table_of(check.sql))
         if raw != config.table.raw or kind not in (None, config.table.type):
             raise InvalidInput(
-                f"{CHECKS}: '{check.name}' does not read table '{config.table}'.", remedy="Query the table itself.", field=check.name
+                f"{CHECKS}: '{check.name}' does not read table '{config.table}'.",
+                remedy="Query the table itself.",
+                field=check.name,
             )
         plan_query(check.sql, schema)
     except QueryRejected as error:
-        raise InvalidInput(f"{CHECKS}: the query of '{check.name}' can not be run: {error}", field=check.name) from error
+        raise InvalidInput(
+            f"{CHECKS}: the query of '{check.name}' can not be run: {error}", field=check.name
+        ) from error

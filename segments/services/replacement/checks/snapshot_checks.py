@@ -1,4 +1,6 @@
-"""Checks on the hidden new segments right before the switch (write-audit-publish, B11): run, kept on record, blocking or passed over."""
+"""Checks on the hidden new segments right before the switch (write-audit-publish, B11): run, kept on record, blocking
+or passed over.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from segments.clusters.pinot.snapshots import PinotSnapshots
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.check_document import CHECKS, checks_of
 from segments.domain.replacement.checks import Check as TableCheck
-from segments.domain.replacement.checks import CheckPlan, CheckReport, Level, Measured, Outcome, evaluate, report_from_json
+from segments.domain.replacement.checks import (
+    CheckPlan,
+    CheckReport,
+    Level,
+    Measured,
+    Outcome,
+    evaluate,
+    report_from_json,
+)
 from segments.domain.replacement.lineage import Entry, State
 from segments.domain.segments.segment_metadata import from_record
 from segments.domain.tables import schema as schemas
@@ -47,7 +57,9 @@ Files = dict[str, str]
 
 
 class ChecksFailed(PreconditionFailed):
-    """The table's checks refuse the switch; nothing has changed, the new segments stay hidden. ``report`` has every figure."""
+    """The table's checks refuse the switch; nothing has changed, the new segments stay hidden. ``report`` has every
+    figure.
+    """
 
     def __init__(self, report: CheckReport) -> None:
         failed = report.blocking
@@ -75,11 +87,13 @@ def require_passed(
     config: TableConfig | None = None,
     declared: int | None = None,
 ) -> Files:
-    """Called by end once all new segments are online and before queries switch; a refusal raised here keeps the old side.
+    """Called by end once all new segments are online and before queries switch; a refusal raised here keeps the old
+    side.
 
-    Runs the table's checks on the segments that ``entry`` would show and keeps the result on record. Raises ChecksFailed when one of
-    level block failed and ``override`` (a reason) is empty; an override is audited. A check that can not be measured has failed. Rows that
-    the start ``declared`` are counted too. Without both nothing is done; ``config`` saves reading the table's config again.
+    Runs the table's checks on the segments that ``entry`` would show and keeps the result on record. Raises
+    ChecksFailed when one of level block failed and ``override`` (a reason) is empty; an override is audited. A check
+    that can not be measured has failed. Rows that the start ``declared`` are counted too. Without both nothing is done;
+    ``config`` saves reading the table's config again.
 
     Returns what was checked, for ``same_files``.
     """
@@ -99,22 +113,28 @@ def require_passed(
         raise ChecksFailed(report)
     if report.status == "overridden":
         audit.record(
-            replace(actor, reason=report.override), "overrideChecks", cluster=ctx.cluster, target=table.typed, entry=entry.id,
+            replace(actor, reason=report.override),
+            "overrideChecks",
+            cluster=ctx.cluster,
+            target=table.typed,
+            entry=entry.id,
             checks=[o.sentence for o in report.blocking],
-        )  # fmt: skip
+        )
     return files
 
 
 def same_files(ctx: Context, table: TableName, files: Files) -> list[Check]:
     """Raises FilesChanged when one of the segments is another file than the checked one.
 
-    The returned conditions, for the transaction that switches, keep it so until then; of more segments than fit one transaction there are
-    none, and only what was uploaded since this call can slip through.
+    The returned conditions, for the transaction that switches, keep it so until then; of more segments than fit one
+    transaction there are none, and only what was uploaded since this call can slip through.
     """
     nodes = ctx.store.get_many([paths.segment(table.typed, s) for s in files])
     if [_crc(n) for n in nodes] != list(files.values()):
         raise FilesChanged
-    found = [Check(paths.segment(table.typed, s), n.version) for s, n in zip(files, nodes, strict=True) if n is not None]
+    found = [
+        Check(paths.segment(table.typed, s), n.version) for s, n in zip(files, nodes, strict=True) if n is not None
+    ]
     return found if len(found) <= _MOST_CONDITIONS else []
 
 
@@ -128,7 +148,8 @@ def uploading_again(table: TableName, entry_id: str) -> PreconditionFailed:
 
 
 def run_checks(ctx: Context, table: TableName, entry_id: str, *, actor: Actor) -> CheckReport:
-    """Run the checks now without switching. Of an open entry the result is kept on record; that of a switch is never overwritten.
+    """Run the checks now without switching. Of an open entry the result is kept on record; that of a switch is never
+    overwritten.
 
     Raises NotFound, or StateConflict for a reverted entry, whose segments are gone.
     """
@@ -136,7 +157,9 @@ def run_checks(ctx: Context, table: TableName, entry_id: str, *, actor: Actor) -
     entry = seen.lineage.entry(entry_id)
     if entry.state is State.REVERTED:
         raise StateConflict(
-            f"Lineage entry '{entry_id}' is REVERTED; there is nothing to check.", remedy="Start a new replacement.", entry=entry_id
+            f"Lineage entry '{entry_id}' is REVERTED; there is nothing to check.",
+            remedy="Start a new replacement.",
+            entry=entry_id,
         )
     report, _ = _run(ctx, config, entry, _plan_of(config))
     declared = declared_rows(entry)
@@ -149,18 +172,24 @@ def run_checks(ctx: Context, table: TableName, entry_id: str, *, actor: Actor) -
 
 
 def read_checks(ctx: Context, table: TableName, entry_id: str) -> CheckReport | None:
-    """What the checks of an entry found last, None when they never ran. RecordCorrupt when the record can not be read."""
+    """What the checks of an entry found last, None when they never ran. RecordCorrupt when the record
+    can not be read.
+    """
     node = ctx.store.get(paths.check_report(table.typed, entry_id))
     if node is None or node.record is None:
         return None
     try:
         return report_from_json(json.loads(node.record.simple[_REPORT]))
     except (KeyError, TypeError, ValueError) as error:
-        raise RecordCorrupt(f"The check report of lineage entry '{entry_id}' of table '{table}' can not be read: {error!r}.") from error
+        raise RecordCorrupt(
+            f"The check report of lineage entry '{entry_id}' of table '{table}' can not be read: {error!r}."
+        ) from error
 
 
 def is_blocked(ctx: Context, table: TableName, entry_id: str) -> bool:
-    """Did the checks refuse this entry's last end, so that somebody has to decide? Its lease does not count until then."""
+    """Did the checks refuse this entry's last end, so that somebody has to decide? Its lease does not
+    count until then.
+    """
     report = read_checks(ctx, table, entry_id)
     return report is not None and report.status == "blocked" and not report.preview
 
@@ -176,7 +205,9 @@ def _run(ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan | Inva
     """All checks on the entry's new side, again when it was uploaded anew meanwhile; and what was read."""
     began, ran_at, files = time.monotonic(), ctx.clock(), Files()
     if isinstance(plan, InvalidInput):
-        outcomes = [Outcome("document", "document", Level.BLOCK, False, "", "a document that can be read", plan.message)]
+        outcomes = [
+            Outcome("document", "document", Level.BLOCK, False, "", "a document that can be read", plan.message)
+        ]
     else:
         outcomes, files = _measured(ctx, config, entry, plan, ran_at)
     took = round((time.monotonic() - began) * 1000)
@@ -189,10 +220,14 @@ def _count(ctx: Context, table: TableName, segments: Sequence[str], declared: in
     rows = sum(from_record(n.record).total_docs or 0 for n in nodes if n and n.record)
     files = {s: _crc(n) for s, n in zip(segments, nodes, strict=True)}
     allowed = f"{declared} rows, as declared at the start"
-    return [Outcome(_DECLARED, _DECLARED, Level.BLOCK, False, f"{rows} rows", allowed)] if rows != declared else [], files
+    return [
+        Outcome(_DECLARED, _DECLARED, Level.BLOCK, False, f"{rows} rows", allowed)
+    ] if rows != declared else [], files
 
 
-def _measured(ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan, now_ms: int) -> tuple[list[Outcome], Files]:
+def _measured(
+    ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan, now_ms: int
+) -> tuple[list[Outcome], Files]:
     node = ctx.store.get(paths.schema(config.table.raw))
     if node is None or node.record is None:
         return [_failed(check, f"table '{config.table}' has no schema", now_ms) for check in plan.checks], {}
@@ -232,9 +267,22 @@ def _store(ctx: Context, table: TableName, report: CheckReport) -> None:
 
     update_record(ctx.store, paths.check_report(table.typed, report.entry), decide)
     lineage = read_lineage(ctx, table)
-    for stale in set(ctx.store.children(paths.check_reports(table.typed))) - set(lineage.entries if lineage else ()) - {report.entry}:
+    for stale in (
+        set(ctx.store.children(paths.check_reports(table.typed)))
+        - set(lineage.entries if lineage else ())
+        - {report.entry}
+    ):
         with suppress(NotFound, Unavailable):
             ctx.store.delete(paths.check_report(table.typed, stale))
 
 
-__all__ = ["CHECKS", "ChecksFailed", "FilesChanged", "is_blocked", "read_checks", "require_passed", "run_checks", "same_files"]
+__all__ = [
+    "CHECKS",
+    "ChecksFailed",
+    "FilesChanged",
+    "is_blocked",
+    "read_checks",
+    "require_passed",
+    "run_checks",
+    "same_files",
+]

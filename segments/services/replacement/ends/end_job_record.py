@@ -22,20 +22,27 @@ def find_job(ctx: Context, job_id: str) -> EndJob:
     """The job; NotFound names the id."""
     found = read_job(ctx, job_id) if job_id and "/" not in job_id else None
     if found is None:
-        raise NotFound(f"Job '{job_id}' does not exist.", remedy="Finished jobs are kept for a week; look at the lineage entry instead.")
+        raise NotFound(
+            f"Job '{job_id}' does not exist.",
+            remedy="Finished jobs are kept for a week; look at the lineage entry instead.",
+        )
     return found
 
 
 def all_jobs(ctx: Context) -> list[EndJob]:
     """Every job on record, oldest first."""
     nodes = ctx.store.get_many([paths.job(j) for j in ctx.store.children(paths.JOBS)])
-    return sorted((end_job.from_record(n.record) for n in nodes if n and n.record), key=lambda j: (j.requested_ms, j.id))
+    return sorted(
+        (end_job.from_record(n.record) for n in nodes if n and n.record), key=lambda j: (j.requested_ms, j.id)
+    )
 
 
 def job_of_entry(ctx: Context, entry: Entry) -> EndJob | None:
-    """The background end that runs or has ended the entry, or, while it is IN_PROGRESS, the one that failed last or was cancelled.
+    """The background end that runs or has ended the entry, or, while it is IN_PROGRESS, the one that failed last or was
+    cancelled.
 
-    None when there was none, its record is gone, or the entry was reverted: what the job says of the new side is no longer so.
+    None when there was none, its record is gone, or the entry was reverted: what the job says of the new side is no
+    longer so.
     """
     noted = {State.IN_PROGRESS: (END_JOB, END_LAST), State.COMPLETED: (END_JOB,), State.REVERTED: ()}[entry.state]
     job_id = next((entry.notes[name] for name in noted if name in entry.notes), None)

@@ -29,12 +29,22 @@ class JobStatus:
         """The document of GET /api/v1/jobs/{id}."""
         job, seen = self.job, self.report
         return {
-            "id": job.id, "kind": "endReplaceSegments", "table": job.table, "segmentLineageEntryId": job.entry, "state": job.state.value,
-            "message": job.message or self._waiting(), "actor": job.actor, "reason": job.reason, "requestedMs": job.requested_ms,
-            "deadlineMs": job.deadline_ms, "finishedMs": job.finished_ms or None,
-            "replicasOnline": seen.online if seen else job.online, "replicasWanted": seen.wanted if seen else job.wanted,
-            "missing": [g.to_json() for g in seen.gaps[:_LISTED]] if seen else [], "missingCount": len(seen.gaps) if seen else 0,
-        }  # fmt: skip
+            "id": job.id,
+            "kind": "endReplaceSegments",
+            "table": job.table,
+            "segmentLineageEntryId": job.entry,
+            "state": job.state.value,
+            "message": job.message or self._waiting(),
+            "actor": job.actor,
+            "reason": job.reason,
+            "requestedMs": job.requested_ms,
+            "deadlineMs": job.deadline_ms,
+            "finishedMs": job.finished_ms or None,
+            "replicasOnline": seen.online if seen else job.online,
+            "replicasWanted": seen.wanted if seen else job.wanted,
+            "missing": [g.to_json() for g in seen.gaps[:_LISTED]] if seen else [],
+            "missingCount": len(seen.gaps) if seen else 0,
+        }
 
     def _waiting(self) -> str:
         if self.report is None:

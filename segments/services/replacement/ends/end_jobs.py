@@ -1,7 +1,8 @@
-"""Ends in the background: asked for once, then carried on by whoever looks next, until queries see the new side or it failed (B6).
+"""Ends in the background: asked for once, then carried on by whoever looks next, until queries see the new side or it
+failed (B6).
 
-Truth is a record per job in ZooKeeper, made in one transaction with a note on the lineage entry. ``advance`` is one look: it can be cut
-anywhere and repeated anywhere; ending an entry that is COMPLETED changes nothing.
+Truth is a record per job in ZooKeeper, made in one transaction with a note on the lineage entry. ``advance`` is one
+look: it can be cut anywhere and repeated anywhere; ending an entry that is COMPLETED changes nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.job_lock import sole_worker
-from segments.services.replacement.ends.end_job_record import all_jobs, entry_of, final_segments, find_job, read_job, table_of
+from segments.services.replacement.ends.end_job_record import (
+    all_jobs,
+    entry_of,
+    final_segments,
+    find_job,
+    read_job,
+    table_of,
+)
 from segments.services.replacement.ends.end_queue import enqueue_clean_up
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.protocol import end_replace
@@ -49,10 +57,11 @@ def request_end(
     override: str = "",
     actor: Actor,
 ) -> EndJob:
-    """Note down that this entry is to be ended; returns the job, which somebody carries out. Asked again, the running job is the answer.
+    """Note down that this entry is to be ended; returns the job, which somebody carries out. Asked again, the running
+    job is the answer.
 
-    What can be refused now is refused as by ``end_replace``: InvalidInput, NotFound, StateConflict or PreconditionFailed. An entry that is
-    COMPLETED gives a job that is DONE.
+    What can be refused now is refused as by ``end_replace``: InvalidInput, NotFound, StateConflict or
+    PreconditionFailed. An entry that is COMPLETED gives a job that is DONE.
     """
     config, job_id = read_table_config(ctx, table), ctx.new_id()
     found: list[EndJob] = []
@@ -66,13 +75,27 @@ def request_end(
             return None
         now = ctx.clock()
         replacement.end(  # refuses what can be refused now
-            seen.lineage, entry_id, segments_to=segments_to, ideal=seen.ideal.maps, is_refresh=config.is_refresh, now_ms=now,
+            seen.lineage,
+            entry_id,
+            segments_to=segments_to,
+            ideal=seen.ideal.maps,
+            is_refresh=config.is_refresh,
+            now_ms=now,
             settings=settings_or_default(config),
-        )  # fmt: skip
+        )
         job = EndJob(
-            job_id, table.typed, entry_id, now, now + int(ctx.limits.end_job_s * 1000), actor.name, actor.reason, actor.address,
-            tuple(segments_to), override, cleanup,
-        )  # fmt: skip
+            job_id,
+            table.typed,
+            entry_id,
+            now,
+            now + int(ctx.limits.end_job_s * 1000),
+            actor.name,
+            actor.reason,
+            actor.address,
+            tuple(segments_to),
+            override,
+            cleanup,
+        )
         if entry.state is State.COMPLETED:
             found[:] = [job.finished(JobState.DONE, "It was ended already.", now)]
             return [Create(paths.job(job_id), found[0].to_record())]
@@ -84,7 +107,15 @@ def request_end(
         committed = update_transaction(ctx.store, attempt)
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
-        audit.record(actor, "requestEnd", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=entry_id, error=str(error))
+        audit.record(
+            actor,
+            "requestEnd",
+            cluster=ctx.cluster,
+            target=table.typed,
+            outcome=outcome,
+            entry=entry_id,
+            error=str(error),
+        )
         raise
     if committed.changed:
         audit.record(actor, "requestEnd", cluster=ctx.cluster, target=table.typed, entry=entry_id, job=found[0].id)
@@ -92,7 +123,9 @@ def request_end(
 
 
 def cancel_job(ctx: Context, job_id: str, actor: Actor) -> EndJob:
-    """Give up an end that has not switched yet; the entry stays IN_PROGRESS. StateConflict when the job is over or just switched."""
+    """Give up an end that has not switched yet; the entry stays IN_PROGRESS. StateConflict when the job is over or just
+    switched.
+    """
     job = find_job(ctx, job_id)
     message = f"Cancelled by {actor.name}" + (f": {actor.reason}" if actor.reason else ".")
     done = _finish(ctx, job, JobState.CANCELLED, message) if job.is_open else job
@@ -161,12 +194,24 @@ def _advanced(ctx: Context, job: EndJob) -> EndJob:
     try:
         config, entry = read_table_config(ctx, table), entry_of(ctx, job)
         if entry is None or entry.state is State.REVERTED:
-            return _finish(ctx, job, JobState.FAILED, f"Lineage entry '{job.entry}' was {'reverted' if entry else 'removed'} meanwhile.")
+            return _finish(
+                ctx,
+                job,
+                JobState.FAILED,
+                f"Lineage entry '{job.entry}' was {'reverted' if entry else 'removed'} meanwhile.",
+            )
         if entry.state is State.IN_PROGRESS and not _is_ready(ctx, config, job, entry):
             return job
         actor = Actor(job.actor, job.reason or f"job {job.id}", job.address)
         end_replace(
-            ctx, table, job.entry, segments_to=job.segments_to, cleanup=job.cleanup, actor=actor, override=job.override, guard=_guard(job)
+            ctx,
+            table,
+            job.entry,
+            segments_to=job.segments_to,
+            cleanup=job.cleanup,
+            actor=actor,
+            override=job.override,
+            guard=_guard(job),
         )
     except PinotAdminError as error:
         if not error.permanent:
@@ -200,17 +245,22 @@ def _is_ready(ctx: Context, config: TableConfig, job: EndJob, entry: Entry) -> b
 
 
 def _guard(job: EndJob) -> Any:
-    """An entry that is not COMPLETED may only be ended while it still carries this job: a cancelled end must not switch."""
+    """An entry that is not COMPLETED may only be ended while it still carries this job: a cancelled end must not
+    switch.
+    """
 
     def check(entry: Entry) -> None:
         if entry.state is State.IN_PROGRESS and entry.notes.get(END_JOB) != job.id:
-            raise StateConflict(f"The end of lineage entry '{entry.id}' was cancelled.", remedy="End it again.", entry=entry.id)
+            raise StateConflict(
+                f"The end of lineage entry '{entry.id}' was cancelled.", remedy="End it again.", entry=entry.id
+            )
 
     return check
 
 
 def _finish(ctx: Context, job: EndJob, state: JobState, message: str) -> EndJob:
-    """Close the job, once; returns it as it is on record then. What fails or is cancelled lets go of the entry in the same transaction.
+    """Close the job, once; returns it as it is on record then. What fails or is cancelled lets go of the entry in the
+    same transaction.
 
     A job whose entry is COMPLETED is DONE, whatever was to become of it.
     """
@@ -230,7 +280,9 @@ def _finish(ctx: Context, job: EndJob, state: JobState, message: str) -> EndJob:
         writes: list[Write] = [Replace(paths.job(job.id), closed[0].to_record(), node.version)]
         if seen is None or entry is None or is_done:
             return writes
-        let_go = entry.noted({END_JOB: None, END_LAST: job.id, END_REQUESTED: None, lease.END_FINISHED: str(ctx.clock())})
+        let_go = entry.noted(
+            {END_JOB: None, END_LAST: job.id, END_REQUESTED: None, lease.END_FINISHED: str(ctx.clock())}
+        )
         return [*writes, seen.write_lineage(seen.lineage.having(let_go))]
 
     update_transaction(ctx.store, attempt)

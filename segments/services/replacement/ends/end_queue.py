@@ -17,7 +17,9 @@ FOLLOW_END: Final = "segments.tasks.follow_end"
 
 
 def enqueue_end(job_id: str, ctx: Context | None = None) -> bool:
-    """Have a worker look at the job right away; False if the queue is away: the periodic look does it later, the job itself is stored."""
+    """Have a worker look at the job right away; False if the queue is away: the periodic look does it later, the job
+    itself is stored.
+    """
     return _send(FOLLOW_END, job_id, cluster=_other(ctx))
 
 
@@ -35,6 +37,11 @@ def _send(task: str, *arguments: str, cluster: str | None) -> bool:
     try:
         current_app.send_task(task, args=list(arguments), kwargs={"cluster": cluster} if cluster else {}, retry=False)
     except (KombuError, RedisError, OSError) as error:
-        log.warning("%s(%s) could not be handed to the workers now and is left to the schedule: %s", task, ", ".join(arguments), error)
+        log.warning(
+            "%s(%s) could not be handed to the workers now and is left to the schedule: %s",
+            task,
+            ", ".join(arguments),
+            error,
+        )
         return False
     return True

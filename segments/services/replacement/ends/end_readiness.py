@@ -1,4 +1,6 @@
-"""An end as it was asked for, and what it waits for before it switches, on both kinds of cluster: replicas of the new segments, checks."""
+"""An end as it was asked for, and what it waits for before it switches, on both kinds of cluster: replicas of the new
+segments, checks.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,10 @@ _ROUNDS: Final = 3
 
 @dataclass(frozen=True)
 class EndRequest:
-    """``segments_to``: what the end names instead of the entry's own, empty: nothing. ``override``: the reason for which a failed check is
-    passed over. ``progress`` as for ``wait_until_online``. ``guard`` sees the entry as read in every attempt, and raises when the caller
-    no longer wants this end."""
+    """``segments_to``: what the end names instead of the entry's own, empty: nothing. ``override``: the reason for
+    which a failed check is passed over. ``progress`` as for ``wait_until_online``. ``guard`` sees the entry as read in
+    every attempt, and raises when the caller no longer wants this end.
+    """
 
     ctx: Context
     table: TableName
@@ -46,16 +49,26 @@ class EndRequest:
             self.guard(seen.lineage.entry(self.entry_id))
         return seen
 
-    def require_ready(self, entry: Entry, config: TableConfig, is_worth_it: Callable[[], None] | None = None) -> dict[str, str]:
+    def require_ready(
+        self, entry: Entry, config: TableConfig, is_worth_it: Callable[[], None] | None = None
+    ) -> dict[str, str]:
         """Wait for the replicas, then ask the checks; the files that they read, {segment: CRC}.
 
         Where the end names segments of its own, the rows declared at the start do not count. ``is_worth_it`` as for
-        ``wait_until_online``. A client with a lease keeps it meanwhile. Raises PreconditionFailed, or what ``is_worth_it`` raises.
+        ``wait_until_online``. A client with a lease keeps it meanwhile. Raises PreconditionFailed, or what
+        ``is_worth_it`` raises.
         """
         declared = None if self.segments_to else start_admission.declared_rows(entry)
         required = settings_or_default(config).replicas_required
         with kept_alive(self.ctx, self.table, entry.id):
-            wait_until_online(self.ctx, self.table, entry.segments_to, progress=self.progress, required=required, is_worth_it=is_worth_it)
+            wait_until_online(
+                self.ctx,
+                self.table,
+                entry.segments_to,
+                progress=self.progress,
+                required=required,
+                is_worth_it=is_worth_it,
+            )
             read = snapshot_checks.require_passed(
                 self.ctx, self.table, entry, override=self.override, actor=self.actor, config=config, declared=declared
             )

@@ -1,8 +1,9 @@
-"""Ends that wait keep the lease of their client, which sends no heartbeats meanwhile: one thread per cluster for all of them.
+"""Ends that wait keep the lease of their client, which sends no heartbeats meanwhile: one thread per cluster for all of
+them.
 
-To begin is to put down a name: an end that is over within a quarter of the lease costs microseconds and neither a read nor a write.
-Whether there is a lease at all is looked at when a renewal is due, so a client whose first heartbeat comes while its own end waits is kept
-alive too.
+To begin is to put down a name: an end that is over within a quarter of the lease costs microseconds and neither a read
+nor a write. Whether there is a lease at all is looked at when a renewal is due, so a client whose first heartbeat comes
+while its own end waits is kept alive too.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class _Waiting:
         try:
             renew_if_leased(self.ctx, self.table, self.entry_id)
         except PinotAdminError as error:
-            log.warning("The lease of lineage entry %s of %s could not be renewed: %s", self.entry_id, self.table, error)
+            log.warning(
+                "The lease of lineage entry %s of %s could not be renewed: %s", self.entry_id, self.table, error
+            )
 
 
 class _Keeper:
@@ -76,7 +79,9 @@ class _Keeper:
             if not self._is_running:
                 self._is_running, self._wakes_at = True, one.due_at
                 threading.Thread(target=self._run, name="waiting-ends", daemon=True).start()
-            elif one.due_at < self._wakes_at:  # never while all leases are alike: the thread looks once in each quarter of one
+            elif (
+                one.due_at < self._wakes_at
+            ):  # never while all leases are alike: the thread looks once in each quarter of one
                 self._lock.notify()
         return number
 

@@ -1,1 +1,3 @@
-"""Bringing back what a replacement took away: every return of such segments is one acknowledged switch, never rows beside rows."""
+"""Bringing back what a replacement took away: every return of such segments is one acknowledged switch, never rows
+beside rows.
+"""

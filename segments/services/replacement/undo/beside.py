@@ -1,4 +1,6 @@
-"""What stands in the way of segments that would come back beside what queries see, with the counts that tell what it would do."""
+"""What stands in the way of segments that would come back beside what queries see, with the counts that tell what it
+would do.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,13 @@ from segments.services.replacement.lineage_record import Observed
 from segments.services.segments.segments import read_records
 
 
-def counted(ctx: Context, seen: Observed, outcomes: Mapping[str, Outcome], obstacles: Mapping[str, Obstacle]) -> dict[str, Outcome]:
+def counted(
+    ctx: Context, seen: Observed, outcomes: Mapping[str, Outcome], obstacles: Mapping[str, Obstacle]
+) -> dict[str, Outcome]:
     """The refusals of segments that would be seen beside others, each with how many rows queries see now."""
-    beside = [s for s, o in outcomes.items() if o.outcome == "refused" and s in obstacles and obstacles[s].kind != "hidden"]
+    beside = [
+        s for s, o in outcomes.items() if o.outcome == "refused" and s in obstacles and obstacles[s].kind != "hidden"
+    ]
     if not beside:
         return {}
     said = _shown(_visible(ctx, seen))
@@ -30,9 +36,15 @@ def pushed_since(ctx: Context, seen: Observed, deleted: Mapping[str, int]) -> di
     newest = max(records.values(), key=lambda m: m.push_ms or 0, default=None)
     late = [s for s, at in deleted.items() if newest is not None and (newest.push_ms or 0) > at]
     said = _shown(records)
-    way = "If it is other data, give force=true; else restore it with switch=true: what queries see now is hidden in the same step."
+    way = (
+        "If it is other data, give force=true; else restore it with switch=true: what queries see now is hidden in "
+        "the same step."
+    )
     name = newest.name if newest is not None else ""
-    why = f"can not be restored: segment '{name}' was pushed after it was deleted, and a push of this table replaces what was there. {said}"
+    why = (
+        f"can not be restored: segment '{name}' was pushed after it was deleted, and a push of this table replaces "
+        f"what was there. {said}"
+    )
     return {s: refused(s, f"Segment '{s}' {why}", way) for s in late}
 
 

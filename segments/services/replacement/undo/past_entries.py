@@ -1,4 +1,6 @@
-"""Lineage entries that are kept beyond the lineage, in ZooKeeper, for as long as files of the segments that they hide are kept."""
+"""Lineage entries that are kept beyond the lineage, in ZooKeeper, for as long as files of the segments that they hide
+are kept.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def read_past(ctx: Context, table: TableName) -> dict[str, PastEntry]:
 
 
 def keep_entries(ctx: Context, table: TableName, entries: Iterable[Entry]) -> None:
-    """Keep these as they are now, with the names that an earlier copy still has. Those that hide nothing are left out."""
+    """Keep these as they are now, with the names that an earlier copy still has. Those that hide nothing
+    are left out.
+    """
     for entry in entries:
         if entry.hides:
             _keep(ctx, table, entry)
@@ -44,14 +48,20 @@ def _keep(ctx: Context, table: TableName, entry: Entry) -> None:
 
 
 def forget_spent(ctx: Context, table: TableName) -> list[str]:
-    """Forget those of which no file is left; one sentence. The queue is read before the archive: names move from one to the other."""
+    """Forget those of which no file is left; one sentence. The queue is read before the archive: names move from one to
+    the other.
+    """
     past = read_past(ctx, table)
     if not past:
         return []
     seen = observe(ctx, table)
     files = {*read_queue(ctx, table).items} if ctx.pinot is None else set()
     files |= archive.kept_names(ctx, table)
-    spent = [i for i, p in past.items() if i not in seen.lineage.entries and is_spent(p, seen.lineage, files, seen.ideal.maps)]
+    spent = [
+        i
+        for i, p in past.items()
+        if i not in seen.lineage.entries and is_spent(p, seen.lineage, files, seen.ideal.maps)
+    ]
     for entry_id in spent:
         ctx.store.delete(paths.past_entry(table.typed, entry_id))
     return [f"Forgot {len(spent)} old lineage entries of {table} of which no file is left."] if spent else []

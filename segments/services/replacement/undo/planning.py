@@ -1,4 +1,6 @@
-"""What undoing a rollback would do now: the plan with all that stands in its way, looked at without changing anything."""
+"""What undoing a rollback would do now: the plan with all that stands in its way, looked at without
+changing anything.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,9 @@ from segments.services.segments.segments import read_records
 class UndoPreview:
     """The effect of undoing a rollback. ``blockers`` are sentences; it is allowed when there are none.
 
-    ``undoes``: the entries that the rollback took back, newest first. ``possible_until_ms``: when the first file of what it took away goes
-    (epoch ms), None when one is gone already. ``under_way``: the entry of an undo that runs, else empty.
+    ``undoes``: the entries that the rollback took back, newest first. ``possible_until_ms``: when the first file of
+    what it took away goes (epoch ms), None when one is gone already. ``under_way``: the entry of an undo that runs,
+    else empty.
     """
 
     table: str
@@ -52,7 +55,9 @@ class UndoPreview:
 
 @dataclass(frozen=True)
 class RolledBack:
-    """A rollback that was not undone: the entry it was asked for, all that it took back, when, and until when files are kept (epoch ms)."""
+    """A rollback that was not undone: the entry it was asked for, all that it took back, when, and until when files are
+    kept (epoch ms).
+    """
 
     target: str
     entries: tuple[str, ...]
@@ -61,10 +66,15 @@ class RolledBack:
 
 
 def open_rollbacks(ctx: Context, table: TableName) -> list[RolledBack]:
-    """Rollbacks that are not undone and whose files should still be kept, latest first. What stands in the way only a preview tells."""
+    """Rollbacks that are not undone and whose files should still be kept, latest first. What stands in the way only a
+    preview tells.
+    """
     seen = observe(ctx, table)
     kept = undo_kept_ms(ctx, seen.config)
-    found = [RolledBack(t, tuple(e.id for e in es), es[0].timestamp_ms, es[0].timestamp_ms + kept) for t, es in _targets(ctx, table, seen)]
+    found = [
+        RolledBack(t, tuple(e.id for e in es), es[0].timestamp_ms, es[0].timestamp_ms + kept)
+        for t, es in _targets(ctx, table, seen)
+    ]
     return sorted((f for f in found if f.until_ms > ctx.clock()), key=lambda f: -f.at_ms)
 
 
@@ -120,7 +130,9 @@ def _all_blockers(
     if gone:
         first = next(iter(gone.values()))
         more = f" ({len(gone)} of {len(plan.back)} segments can not come back.)" if len(gone) > 1 else ""
-        told.append(PreconditionFailed(first.message + more, remedy=first.remedy, entry=plan.target, segments=list(gone)))
+        told.append(
+            PreconditionFailed(first.message + more, remedy=first.remedy, entry=plan.target, segments=list(gone))
+        )
     strangers = [] if force else _strangers(ctx, table, seen, plan)
     if strangers:
         told.append(strangers_blocker(plan, [m.name for m in strangers], sum(m.total_docs or 0 for m in strangers)))

@@ -1,4 +1,6 @@
-"""Restore as a switch: deleted segments that a replacement took away come back, and what stands for them now is hidden in the same step."""
+"""Restore as a switch: deleted segments that a replacement took away come back, and what stands for them now is hidden
+in the same step.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _ACTION: Final = "restoreSwitch"
 
 @dataclass(frozen=True)
 class SwitchPreview:
-    """What it does: ``returning_segments`` are seen instead of ``hidden_segments``. ``entry_id``: the new entry, empty in a dry run."""
+    """What it does: ``returning_segments`` are seen instead of ``hidden_segments``. ``entry_id``: the new entry, empty
+    in a dry run.
+    """
 
     table: str
     entry_id: str
@@ -55,8 +59,8 @@ def preview_switch(ctx: Context, table: TableName, segments: Sequence[str]) -> S
 def restore_switch(ctx: Context, table: TableName, segments: Sequence[str], *, actor: Actor) -> SwitchPreview:
     """Bring these back hidden, then show them instead of what stands for them now; returns when all live brokers do.
 
-    What goes is all that queries see of a REFRESH table, of others what replaced these segments. Raises StateConflict or
-    PreconditionFailed where it can not be told, or one of them can not come back; queries see no difference then.
+    What goes is all that queries see of a REFRESH table, of others what replaced these segments. Raises StateConflict
+    or PreconditionFailed where it can not be told, or one of them can not come back; queries see no difference then.
     """
     back = _names(segments)
     try:
@@ -75,7 +79,15 @@ def restore_switch(ctx: Context, table: TableName, segments: Sequence[str], *, a
             done = one.carry_out(new_id)
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
-        audit.record(actor, _ACTION, cluster=ctx.cluster, target=table.typed, outcome=outcome, segments=back[:100], error=str(error))
+        audit.record(
+            actor,
+            _ACTION,
+            cluster=ctx.cluster,
+            target=table.typed,
+            outcome=outcome,
+            segments=back[:100],
+            error=str(error),
+        )
         raise
     return SwitchPreview(table.typed, new_id, told.before, told.after, list(done.segments_to), list(done.segments_from))
 
@@ -92,7 +104,11 @@ def _decide(ctx: Context, seen: Observed, back: Sequence[str]) -> list[str]:
     visible = seen.lineage.visible(seen.ideal.maps)
     _check_names(seen, back)
     gone = visible if seen.config.is_refresh else _stand_ins(ctx, seen, back, visible)
-    lost = [f.outcome for f in restore.look_up(ctx, seen.config, back).values() if f.outcome.outcome != "done" and f.item is None]
+    lost = [
+        f.outcome
+        for f in restore.look_up(ctx, seen.config, back).values()
+        if f.outcome.outcome != "done" and f.item is None
+    ]
     if lost:
         raise PreconditionFailed(lost[0].message, remedy=lost[0].remedy, segments=[o.segment for o in lost])
     return sorted(gone)
@@ -103,8 +119,10 @@ def _stand_ins(ctx: Context, seen: Observed, back: Sequence[str], visible: Seque
     if visible and not found:
         rows = sum(m.total_docs or 0 for m in read_records(ctx, seen.table, visible).values())
         raise StateConflict(
-            f"No replacement tells which of the {len(visible)} segments with {rows:,} rows that queries see stand for '{back[0]}'.",
-            remedy="Restore it without switch=true, or start a replacement that names what goes and push the data again.",
+            f"No replacement tells which of the {len(visible)} segments with {rows:,} rows that queries see "
+            f"stand for '{back[0]}'.",
+            remedy="Restore it without switch=true, or start a replacement that names "
+            "what goes and push the data again.",
         )
     return sorted(found)
 
@@ -112,11 +130,15 @@ def _stand_ins(ctx: Context, seen: Observed, back: Sequence[str], visible: Seque
 def _check_names(seen: Observed, back: Sequence[str]) -> None:
     there = [s for s in back if s in seen.ideal.maps]
     if there:
-        raise StateConflict(f"Segment '{there[0]}' exists in table '{seen.lineage.table}'.", remedy="Roll back to it.", segments=there)
+        raise StateConflict(
+            f"Segment '{there[0]}' exists in table '{seen.lineage.table}'.", remedy="Roll back to it.", segments=there
+        )
     for entry in seen.lineage.in_order():
         held_back = sorted(set(back).intersection(entry.hides)) if entry.state is not State.REVERTED else []
         if held_back:
             raise StateConflict(
                 f"Segment '{held_back[0]}' is hidden by lineage entry '{entry.id}' ({entry.state}).",
-                remedy="Restore it with includeHidden=true, then roll that entry back.", entry=entry.id, segments=held_back,
-            )  # fmt: skip
+                remedy="Restore it with includeHidden=true, then roll that entry back.",
+                entry=entry.id,
+                segments=held_back,
+            )

@@ -1,7 +1,8 @@
-"""Undo a rollback: what it took away comes back from the archive, hidden until all replicas serve it, then one acknowledged switch.
+"""Undo a rollback: what it took away comes back from the archive, hidden until all replicas serve it, then one
+acknowledged switch.
 
-To Pinot's clients a revert deletes as ever: the archive of deleted segments is what an undo lives on, so it is possible as long as their
-files are kept.
+To Pinot's clients a revert deletes as ever: the archive of deleted segments is what an undo lives on, so it is possible
+as long as their files are kept.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ ACTION = "undoRollback"
 
 @dataclass(frozen=True)
 class UndoDone:
-    """``entry``: the new one, which can be rolled back until ``rollback_until_ms`` (epoch ms); ``undone``: those whose rollback is undone.
+    """``entry``: the new one, which can be rolled back until ``rollback_until_ms`` (epoch ms); ``undone``: those whose
+    rollback is undone.
 
     ``returned`` segments are seen again, ``hidden`` ones no longer.
     """
@@ -40,16 +42,21 @@ class UndoDone:
     def to_json(self) -> dict[str, object]:
         """JSON-ready form."""
         return {
-            "table": self.table, "segmentLineageEntryId": self.entry, "undone": list(self.undone),
-            "returnedSegments": list(self.returned), "hiddenSegments": list(self.hidden), "rollbackPossibleUntilMs": self.rollback_until_ms,
-        }  # fmt: skip
+            "table": self.table,
+            "segmentLineageEntryId": self.entry,
+            "undone": list(self.undone),
+            "returnedSegments": list(self.returned),
+            "hiddenSegments": list(self.hidden),
+            "rollbackPossibleUntilMs": self.rollback_until_ms,
+        }
 
 
 def undo_rollback(ctx: Context, table: TableName, entry_id: str, *, force: bool = False, actor: Actor) -> UndoDone:
     """Undo the rollback that took this entry back, with all others that it took back in the same switch.
 
-    Returns when all live brokers serve what comes back. ``force`` passes over newer data that would be seen beside it. Raises NotFound,
-    StateConflict or PreconditionFailed; queries see no difference then. Cut anywhere it may be asked for again: it goes on.
+    Returns when all live brokers serve what comes back. ``force`` passes over newer data that would be seen beside it.
+    Raises NotFound, StateConflict or PreconditionFailed; queries see no difference then. Cut anywhere it may be asked
+    for again: it goes on.
     """
     try:
         if ctx.pinot is not None:
@@ -61,7 +68,9 @@ def undo_rollback(ctx: Context, table: TableName, entry_id: str, *, force: bool 
             return _undo(ctx, table, entry_id, new_id, force, actor)
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
-        audit.record(actor, ACTION, cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=entry_id, error=str(error))
+        audit.record(
+            actor, ACTION, cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=entry_id, error=str(error)
+        )
         raise
 
 
@@ -98,7 +107,14 @@ def _undo_on_pinot(ctx: Context, table: TableName, entry_id: str, force: bool, a
     for step in steps:
         audit.record(actor, ACTION, cluster=ctx.cluster, target=table.typed, entry=step, by=done.id)
     seen = observe(ctx, table)
-    return UndoDone(table.typed, done.id, steps, done.segments_to, done.segments_from, rollback_until_ms(ctx, seen, done, seen.config))
+    return UndoDone(
+        table.typed,
+        done.id,
+        steps,
+        done.segments_to,
+        done.segments_from,
+        rollback_until_ms(ctx, seen, done, seen.config),
+    )
 
 
 def _under_way(plan: UndoPlan) -> StateConflict:

@@ -1,7 +1,8 @@
-"""A replacement whose new side comes back from the archive of deleted segments: opened hidden, restored, waited for, switched.
+"""A replacement whose new side comes back from the archive of deleted segments: opened hidden, restored, waited for,
+switched.
 
-Its entry is leased: a process that dies leaves it to whoever asks again, or to the reaper, which reverts it; then the files go back into
-the archive. Until the switch queries see what they saw before.
+Its entry is leased: a process that dies leaves it to whoever asks again, or to the reaper, which reverts it; then the
+files go back into the archive. Until the switch queries see what they saw before.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from segments.store import paths
 from segments.store.base import Check, Write
 from segments.store.update import update_transaction
 
-#: Seconds for which a segment is waited for that is just being put away, or whose interrupted restore is to be undone first.
+#: Seconds for which a segment is waited for that is just being put away, or whose interrupted restore is to be undone
+#: first.
 _BUSY_S: Final = 45.0
 _LOOK_S: Final = 0.1
 
@@ -56,7 +58,9 @@ class Return:
     detail: Mapping[str, Any]
 
     def open(self, decide: Callable[[Observed], Opening | Entry]) -> Entry:
-        """Write what ``decide`` opens, in one step with what it was decided from; an entry it returns is one that is open already."""
+        """Write what ``decide`` opens, in one step with what it was decided from; an entry it returns is one that is
+        open already.
+        """
         found: list[Entry] = []
 
         def attempt() -> Sequence[Write] | None:
@@ -73,7 +77,9 @@ class Return:
         return found[0]
 
     def carry_out(self, entry_id: str) -> Entry:
-        """Until queries see the new side. What stays in the way gives the entry up and is raised; queries never saw it then."""
+        """Until queries see the new side. What stays in the way gives the entry up and is raised; queries never saw it
+        then.
+        """
         try:
             with kept_alive(self.ctx, self.table, entry_id):
                 entry = self._bring_back(entry_id)
@@ -117,7 +123,9 @@ class Return:
     def _switch(self, seen: Observed, entry_id: str) -> Switch | None:
         if _open_entry(seen.lineage, entry_id).state is State.COMPLETED:
             return None
-        decision = replacement.end(seen.lineage, entry_id, segments_to=(), ideal=seen.ideal.maps, is_refresh=False, now_ms=self.ctx.clock())
+        decision = replacement.end(
+            seen.lineage, entry_id, segments_to=(), ideal=seen.ideal.maps, is_refresh=False, now_ms=self.ctx.clock()
+        )
         return Switch(decision.lineage, decision.delete, {"entry": entry_id, **self.detail})
 
     def _give_up(self, entry_id: str, why: str) -> None:
@@ -132,7 +140,9 @@ class Return:
         apply_switch(self.ctx, self.table, f"{self.action}GivenUp", self.actor, decide)
 
 
-def new_entry(ctx: Context, entry_id: str, old: Sequence[str], new: Sequence[str], actor: Actor, notes: Mapping[str, str]) -> Entry:
+def new_entry(
+    ctx: Context, entry_id: str, old: Sequence[str], new: Sequence[str], actor: Actor, notes: Mapping[str, str]
+) -> Entry:
     """An unfinished entry with a lease from now on."""
     now = ctx.clock()
     signs = {ACTOR: actor.name, LEASE: "true", HEARTBEAT: str(now)}
@@ -149,12 +159,16 @@ def held(ctx: Context, entry_id: str) -> Iterator[None]:
                 return
         if is_last:
             raise StateConflict(
-                f"Lineage entry '{entry_id}' is being carried out right now.", remedy="Look at it again in a moment.", entry=entry_id
+                f"Lineage entry '{entry_id}' is being carried out right now.",
+                remedy="Look at it again in a moment.",
+                entry=entry_id,
             )
 
 
 def _open_entry(lineage: Lineage, entry_id: str) -> Entry:
-    """The entry while it is IN_PROGRESS or, ended by somebody else, COMPLETED. StateConflict when it was taken back meanwhile."""
+    """The entry while it is IN_PROGRESS or, ended by somebody else, COMPLETED. StateConflict when it was taken back
+    meanwhile.
+    """
     entry = lineage.entries.get(entry_id)
     if entry is None or entry.state is State.REVERTED:
         raise StateConflict(

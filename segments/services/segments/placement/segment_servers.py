@@ -28,7 +28,9 @@ class SegmentServers:
 
 
 def segment_servers(ctx: Context, config: TableConfig) -> SegmentServers:
-    """Who may get segments of the table now. One that is alive and has no config, and so no tags, is taken for every table."""
+    """Who may get segments of the table now. One that is alive and has no config, and so no tags, is taken for every
+    table.
+    """
     tag, known = segment_tag(config), _servers(ctx)
     enabled = frozenset(i for i, c in known.items() if c.is_enabled and tag in c.tags)
     live = [i for i in ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Server_")]
@@ -36,12 +38,16 @@ def segment_servers(ctx: Context, config: TableConfig) -> SegmentServers:
 
 
 def check_has_servers(ctx: Context, config: TableConfig, before: TableConfig | None = None) -> None:
-    """Raises InvalidInput when servers are known and none of them carries the table's tag, so that no segment could ever be placed.
+    """Raises InvalidInput when servers are known and none of them carries the table's tag, so that no segment could
+    ever be placed.
 
-    ``before``: the config that this one replaces; one that asks for the same tag is accepted, whatever became of the servers.
+    ``before``: the config that this one replaces; one that asks for the same tag is accepted, whatever became of the
+    servers.
     """
     tag, known = segment_tag(config), _servers(ctx)
-    if (before is not None and segment_tag(before) == tag) or (config.table.type == REALTIME and tag == consuming_tag(config)):
+    if (before is not None and segment_tag(before) == tag) or (
+        config.table.type == REALTIME and tag == consuming_tag(config)
+    ):
         return  # who consumes a table is checked where partitions get their servers
     if known and not any(tag in c.tags for c in known.values()):
         tags = ", ".join(sorted({t for c in known.values() for t in c.tags})) or "none"

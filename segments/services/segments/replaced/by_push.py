@@ -1,4 +1,6 @@
-"""Does a push give new segments the names of segments that are there? Asked before it begins, when it is built, and as it registers."""
+"""Does a push give new segments the names of segments that are there? Asked before it begins, when it is built, and as
+it registers.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Keeps file and record of a segment that another of the same name is about to replace, among those of deleted segments.
+"""Keeps file and record of a segment that another of the same name is about to replace, among those of deleted
+segments.
 
-Its file is copied before the new one gets its place. The kept name holds the CRC, so that an upload that is repeated keeps the old
-content once, and no version takes the place of another (``segments.services.segments.archive``).
+Its file is copied before the new one gets its place. The kept name holds the CRC, so that an upload that is repeated
+keeps the old content once, and no version takes the place of another (``segments.services.segments.archive``).
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Replaced:
 
 @dataclass(frozen=True)
 class KeptNow:
-    """What became of one: ``file`` is its name among the kept files, None: nothing is kept; ``is_new``: it was not kept before."""
+    """What became of one: ``file`` is its name among the kept files, None: nothing is kept; ``is_new``: it was not kept
+    before.
+    """
 
     segment: str
     crc: int
@@ -58,11 +61,13 @@ class KeptNow:
     warning: str = ""
 
 
-def keep(ctx: Context, config: TableConfig, replaced: Iterable[Replaced], actor: Actor, *, is_landed: bool = False) -> list[KeptNow]:
+def keep(
+    ctx: Context, config: TableConfig, replaced: Iterable[Replaced], actor: Actor, *, is_landed: bool = False
+) -> list[KeptNow]:
     """Keep these for the table's ``deletedSegmentsRetentionPeriod``, or the cluster's time; nothing where that is zero.
 
-    ``is_landed``: the new file may have its place already, so what lies there is only kept when its CRC is the old one. May run again.
-    Raises Unavailable when the deep store does not take the copy: then nothing may be replaced.
+    ``is_landed``: the new file may have its place already, so what lies there is only kept when its CRC is the old one.
+    May run again. Raises Unavailable when the deep store does not take the copy: then nothing may be replaced.
     """
     if not ctx.deep_store.exists:
         return []  # nothing is kept of deleted segments either
@@ -73,7 +78,9 @@ def take_back(ctx: Context, table: TableName, made: Sequence[KeptNow]) -> None:
     """Remove what was kept of segments that are still there with the very content."""
     nodes = ctx.store.get_many([paths.segment(table.typed, m.segment) for m in made])
     for one, node in zip(made, nodes, strict=True):
-        is_there = node is not None and node.record is not None and segment_metadata.from_record(node.record).crc == one.crc
+        is_there = (
+            node is not None and node.record is not None and segment_metadata.from_record(node.record).crc == one.crc
+        )
         if is_there and one.file is not None:
             ctx.deep_store.delete(kept_path(table, one.file))
             ctx.deep_store.delete(document_path(table, one.file))
@@ -83,9 +90,16 @@ def _keep(ctx: Context, config: TableConfig, one: Replaced, actor: Actor, is_lan
     table, store, old, now = config.table, ctx.deep_store, one.old, ctx.clock()
     crc = old.crc or 0
     if not store.exists:
-        return KeptNow(old.name, crc, None, warning=f"The replaced segment '{old.name}' is not kept: this installation has no deep store.")
+        return KeptNow(
+            old.name,
+            crc,
+            None,
+            warning=f"The replaced segment '{old.name}' is not kept: this installation has no deep store.",
+        )
     named = documents.version_name(encode(old.name), crc)
-    target = retention.deleted_file_path(encode(table.raw), named, config.deleted_retention, ctx.limits.deleted_segments_days, now)
+    target = retention.deleted_file_path(
+        encode(table.raw), named, config.deleted_retention, ctx.limits.deleted_segments_days, now
+    )
     if target is None:
         return KeptNow(old.name, crc, None)
     file, is_new = target.rsplit("/", 1)[1], store.size(target) is None
@@ -95,9 +109,18 @@ def _keep(ctx: Context, config: TableConfig, one: Replaced, actor: Actor, is_lan
         log.warning("%s of %s: %s", old.name, table, text)
         return KeptNow(old.name, crc, None, warning=text)
     kept = ArchivedSegment(
-        table=table.typed, segment=old.name, file=file, record=one.record, bytes=store.size(source) if source else None,
-        servers=one.servers, requested_ms=now, deleted_ms=now, deleted_by=actor.name, reason=actor.reason, replaced_by=one.crc,
-    )  # fmt: skip
+        table=table.typed,
+        segment=old.name,
+        file=file,
+        record=one.record,
+        bytes=store.size(source) if source else None,
+        servers=one.servers,
+        requested_ms=now,
+        deleted_ms=now,
+        deleted_by=actor.name,
+        reason=actor.reason,
+        replaced_by=one.crc,
+    )
     store.write(document_path(table, file), documents.to_json(kept))
     store.touch(document_path(table, file), now)
     if source is not None and is_new:

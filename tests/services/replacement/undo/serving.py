@@ -31,7 +31,9 @@ class ServingStore(MemoryStore):
         return found
 
     def _follow(self, changed: Sequence[str]) -> None:
-        if self.world is not None and {paths.ideal_state(TABLE.typed), paths.lineage(TABLE.typed)}.intersection(changed):
+        if self.world is not None and {paths.ideal_state(TABLE.typed), paths.lineage(TABLE.typed)}.intersection(
+            changed
+        ):
             self.world.serve()
             self.seen.append(tuple(self.world.visible))
 

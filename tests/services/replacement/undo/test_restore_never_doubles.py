@@ -1,4 +1,6 @@
-"""What a replacement ever took away never comes back beside what stands for it now: it is a switch, or refused with the counts."""
+"""What a replacement ever took away never comes back beside what stands for it now: it is a switch, or refused with the
+counts.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ def _without_entries(world: ServingWorld) -> tuple[object, int]:
     return to_record(seen.lineage.having(without=["e1"])), seen.lineage_node.version
 
 
-def test_what_was_deleted_by_hand_before_its_snapshot_was_replaced_is_refused_unless_it_is_other_data(world: ServingWorld) -> None:
+def test_what_was_deleted_by_hand_before_its_snapshot_was_replaced_is_refused_unless_it_is_other_data(
+    world: ServingWorld,
+) -> None:
     world.push("e1", ["a"], ["b", "c"])
     deletion.remove_segments(world.ctx, TABLE, ["c"], actor=ANN)
     deletion.drain(world.ctx, TABLE)

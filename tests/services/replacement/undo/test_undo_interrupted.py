@@ -1,4 +1,6 @@
-"""An undo that is cut, loses a reply or a race at any of its writes ends the same when it is asked for again; queries see nothing else."""
+"""An undo that is cut, loses a reply or a race at any of its writes ends the same when it is asked for again; queries
+see nothing else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A rollback can be undone while the files that it deleted are kept: in one switch, and nothing that queries see in between is wrong."""
+"""A rollback can be undone while the files that it deleted are kept: in one switch, and nothing that queries see in
+between is wrong.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +119,9 @@ def test_newer_segments_of_no_replacement_are_counted_and_need_force(world: Serv
     rolled_back(world).upload("other")
     node = world.memory.get(paths.segment(TABLE.typed, "other"))
     world.memory.replace(
-        paths.segment(TABLE.typed, "other"), node.record.with_simple_items({"segment.push.time": str(world.now + 5000)}), node.version
+        paths.segment(TABLE.typed, "other"),
+        node.record.with_simple_items({"segment.push.time": str(world.now + 5000)}),
+        node.version,
     )
     preview = preview_undo(world.ctx, TABLE, "e2")
     assert (preview.allowed, preview.needs_force, preview.before.rows, preview.after.rows) == (False, True, 20, 30)
@@ -171,7 +175,9 @@ def test_what_could_not_be_loaded_goes_back_into_the_archive_and_can_be_undone_l
     assert world.visible == ["c", "d"]
 
 
-def test_a_process_that_dies_before_the_switch_leaves_it_to_the_reaper_or_to_who_asks_again(world: ServingWorld) -> None:
+def test_a_process_that_dies_before_the_switch_leaves_it_to_the_reaper_or_to_who_asks_again(
+    world: ServingWorld,
+) -> None:
     rolled_back(world)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("segments.services.replacement.undo.switch_back.wait_until_online", _dies)
@@ -196,7 +202,12 @@ def test_until_when_it_is_possible_is_said_and_then_it_is_refused(world: Serving
     rolled_back(world)
     preview = preview_undo(world.ctx, TABLE, "e2")
     assert (preview.allowed, preview.possible_until_ms) == (True, deleted_at + 7 * DAY_MS)
-    assert (preview.before.rows, preview.after.rows, preview.returning_segments, preview.hidden_segments) == (10, 20, ["c", "d"], ["b"])
+    assert (preview.before.rows, preview.after.rows, preview.returning_segments, preview.hidden_segments) == (
+        10,
+        20,
+        ["c", "d"],
+        ["b"],
+    )
     world.now += 7 * DAY_MS + 1000
     retention.run(world.ctx, TABLE)
     with pytest.raises(PinotAdminError) as refused:
@@ -208,7 +219,11 @@ def test_until_when_it_is_possible_is_said_and_then_it_is_refused(world: Serving
 def test_a_table_that_keeps_no_files_refuses_and_says_so(tmp_path: Path) -> None:
     world = ServingWorld(tmp_path / "store")
     node = world.memory.get(paths.table_config(TABLE.typed))
-    body = {"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": {"replication": "1", "deletedSegmentsRetentionPeriod": "0d"}}
+    body = {
+        "tableName": "t",
+        "tableType": "OFFLINE",
+        "segmentsConfig": {"replication": "1", "deletedSegmentsRetentionPeriod": "0d"},
+    }
     world.memory.replace(paths.table_config(TABLE.typed), parse_table_config(body).to_record(), node.version)
     world.upload("a")
     world.push("e1", ["a"], ["b"])

@@ -44,13 +44,27 @@ def replay_chosen(request: HttpRequest, typed: str) -> HttpResponse:
         done = replay.replay_messages(ctx, name, which, actor=actor)
         left = f" {_counted(done['fail'], 'message')} still without a row: see the list." if done["fail"] else ""
         where = reverse("console:segment", args=[table.name, done["segment"]])
-        told = f"A new segment holds {_counted(done['rows'], 'row')}; queries see it as soon as servers have loaded it.{left}"
+        told = (
+            f"A new segment holds {_counted(done['rows'], 'row')}; queries see it as soon as servers have loaded "
+            f"it.{left}"
+        )
         return Outcome(told, where, "The segment")
 
-    return perform(request, table, Operation(
-        action="replaySetAside", title="Replay messages that were set aside", button=f"Replay {_counted(rows, 'message')}", explain=explain,
-        back=_home(table), run=run, hold=hold, why_not=why_not, tab="consumption",
-    ))  # fmt: skip
+    return perform(
+        request,
+        table,
+        Operation(
+            action="replaySetAside",
+            title="Replay messages that were set aside",
+            button=f"Replay {_counted(rows, 'message')}",
+            explain=explain,
+            back=_home(table),
+            run=run,
+            hold=hold,
+            why_not=why_not,
+            tab="consumption",
+        ),
+    )
 
 
 @page
@@ -67,16 +81,28 @@ def delete_chosen(request: HttpRequest, typed: str) -> HttpResponse:
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         return Outcome(f"Deleted {_counted(changes.delete_messages(ctx, name, which, actor=actor), 'message')}.")
 
-    return perform(request, table, Operation(
-        action="deleteSetAside", title="Delete messages that were set aside", back=_home(table), run=run,
-        button=f"Delete {_counted(count, 'message')}",
-        explain=[
-            f"{_counted(count, 'message')} without a row, deleted for good: nothing else keeps them, unless the stream still has them.",
-            "Export them first if somebody may ask for them. Rows of messages that were replayed stay.",
-        ],
-        hold=hold, confirm=f"delete {count}", tab="consumption", is_danger=True, asks="nothing",
-        why_not="" if count or which == Which() else "No message is chosen, or they are gone already.",
-    ))  # fmt: skip
+    return perform(
+        request,
+        table,
+        Operation(
+            action="deleteSetAside",
+            title="Delete messages that were set aside",
+            back=_home(table),
+            run=run,
+            button=f"Delete {_counted(count, 'message')}",
+            explain=[
+                f"{_counted(count, 'message')} without a row, deleted for good: nothing else keeps them, unless the "
+                "stream still has them.",
+                "Export them first if somebody may ask for them. Rows of messages that were replayed stay.",
+            ],
+            hold=hold,
+            confirm=f"delete {count}",
+            tab="consumption",
+            is_danger=True,
+            asks="nothing",
+            why_not="" if count or which == Which() else "No message is chosen, or they are gone already.",
+        ),
+    )
 
 
 @page
@@ -90,14 +116,27 @@ def reveal(request: HttpRequest, typed: str, number: int) -> HttpResponse:
         context = {**head(request, table, "consumption"), "found": found}
         return Outcome("", answer=render(request, "console/set_aside_payload.html", context))
 
-    return perform(request, table, Operation(
-        action="revealSetAside", title="Show a message as it came", button="Show it", right=ADMINISTER, run=run, tab="consumption",
-        asks="nothing", is_danger=True, back=_home(table),
-        explain=[
-            "The page that follows shows the message in full, with what is masked in the list. Look around who else sees your screen.",
-            "Your name, the reason and the time go into the audit record, with the message's partition and offset but not its content.",
-        ],
-    ))  # fmt: skip
+    return perform(
+        request,
+        table,
+        Operation(
+            action="revealSetAside",
+            title="Show a message as it came",
+            button="Show it",
+            right=ADMINISTER,
+            run=run,
+            tab="consumption",
+            asks="nothing",
+            is_danger=True,
+            back=_home(table),
+            explain=[
+                "The page that follows shows the message in full, with what is masked in the list. Look around who "
+                "else sees your screen.",
+                "Your name, the reason and the time go into the audit record, with the message's partition and "
+                "offset but not its content.",
+            ],
+        ),
+    )
 
 
 def _counted(count: int, what: str) -> str:
@@ -109,13 +148,17 @@ def _home(table: Table) -> str:
 
 
 def _chosen(request: HttpRequest) -> tuple[Which, dict[str, list[str]]]:
-    """What is meant, and the values that carry it along: ticked messages (``m``), or with ``all`` what the filter names. InvalidInput."""
+    """What is meant, and the values that carry it along: ticked messages (``m``), or with ``all`` what the filter
+    names. InvalidInput.
+    """
     values = request.POST if request.method == "POST" else request.GET
     ticked = values.getlist("m")
     if ticked:
         numbers = tuple(n for n in map(whole_number, ticked) if n is not None)[: _MOST + 1]
         if len(numbers) > _MOST:
-            raise InvalidInput(f"More than {_MOST} messages are ticked.", remedy="Use the filter and 'all', or the REST API.")
+            raise InvalidInput(
+                f"More than {_MOST} messages are ticked.", remedy="Use the filter and 'all', or the REST API."
+            )
         return Which(ids=numbers, state="all"), {"m": [str(n) for n in numbers]}
     if not values.get("all"):
         raise InvalidInput("No message was chosen.", remedy="Tick messages in the list first.")
@@ -130,8 +173,12 @@ def _preview(table: Table, which: Which) -> tuple[list[str], str, int]:
     except PinotAdminError as error:
         return ["Nothing: it is not known what the messages would give."], str(error), 0
     fails = [f"Partition {f['partition']}, offset {f['offset']}: {f['reason']}" for f in found["failing"][:_SHOWN]]
-    more = [f"{found['fail'] - _SHOWN} more give no row for similar or other reasons."] if found["fail"] > _SHOWN else []
-    dropped = [f"{found['filtered']} of them give no row because the table's filter drops it."] if found["filtered"] else []
+    more = (
+        [f"{found['fail'] - _SHOWN} more give no row for similar or other reasons."] if found["fail"] > _SHOWN else []
+    )
+    dropped = (
+        [f"{found['filtered']} of them give no row because the table's filter drops it."] if found["filtered"] else []
+    )
     left = [f"{_counted(found['fail'], 'message')} without a row even now; the reasons:"] if found["fail"] else []
     explain = [
         f"{found['decode']} of {_counted(found['messages'], 'message')} decode with the present schema and transforms: "

@@ -72,7 +72,9 @@ def download(request: HttpRequest, typed: str) -> HttpResponseBase:
     ctx = wiring.context(table.cluster.name)
     pieces = export.export_messages(ctx, name, read_which(request)[0], kind, with_payload=sees, lets_go=is_async)
     answer = StreamingHttpResponse(in_threads(pieces) if is_async else pieces, content_type=export.TYPES[kind])
-    answer["Content-Disposition"] = str(content_disposition_header(as_attachment=True, filename=f"{table.name}-set-aside.{kind}"))
+    answer["Content-Disposition"] = str(
+        content_disposition_header(as_attachment=True, filename=f"{table.name}-set-aside.{kind}")
+    )
     return answer
 
 

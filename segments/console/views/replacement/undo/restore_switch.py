@@ -1,4 +1,6 @@
-"""The page on which deleted segments that a replacement took away come back: as a switch with what stands for them now."""
+"""The page on which deleted segments that a replacement took away come back: as a switch with what
+stands for them now.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,31 @@ def as_switch(request: HttpRequest, table: Table, name: TableName, segments: Seq
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         done = restore_switch(ctx, name, segments, actor=actor)
-        said = f"Queries on {table.name} see {len(done.returning_segments)} restored segments instead of {len(done.hidden_segments)}."
+        said = (
+            f"Queries on {table.name} see {len(done.returning_segments)} restored segments instead of "
+            f"{len(done.hidden_segments)}."
+        )
         return Outcome(said, reverse("console:rollback", args=[table.name, done.entry_id]), "Roll it back")
 
     operation = Operation(
-        action="restoreSwitch", title="Restore segments instead of what is shown", tab="deleted", right=ADMINISTER, run=run,
-        button=f"Show {len(preview.returning_segments)} instead of {len(preview.hidden_segments)}", hold={"s": list(segments)},
-        back=reverse("console:deleted", args=[table.name]), confirm=f"restore {len(preview.returning_segments)}", is_danger=True,
-        items=preview.hidden_segments, items_title="Segments that queries see no longer",
+        action="restoreSwitch",
+        title="Restore segments instead of what is shown",
+        tab="deleted",
+        right=ADMINISTER,
+        run=run,
+        button=f"Show {len(preview.returning_segments)} instead of {len(preview.hidden_segments)}",
+        hold={"s": list(segments)},
+        back=reverse("console:deleted", args=[table.name]),
+        confirm=f"restore {len(preview.returning_segments)}",
+        is_danger=True,
+        items=preview.hidden_segments,
+        items_title="Segments that queries see no longer",
         explain=[
-            "A replacement took these segments away: beside what stands for them now, queries would see old and new rows together.",
+            "A replacement took these segments away: beside what stands for them now, queries would see old and "
+            "new rows together.",
             f"So they come back hidden, and then queries switch: {len(preview.returning_segments)} segments come back,"
             f" {len(preview.hidden_segments)} are hidden, in one step.",
             "It is a replacement of its own: it can be rolled back like any other.",
         ],
-    )  # fmt: skip
+    )
     return perform(request, table, operation, {"lines": presenter.sides(preview.before, preview.after)})

@@ -45,15 +45,25 @@ def undo(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
         done = undo_rollback(ctx, name, entry_id, force=bool(values.get("force")), actor=actor)
-        said = f"The rollback is undone. Queries on {table.name} see {len(done.returned)} segments again that it had taken away."
+        said = (
+            f"The rollback is undone. Queries on {table.name} see {len(done.returned)} segments again that it had "
+            "taken away."
+        )
         return Outcome(said, reverse("console:rollback", args=[table.name, done.entry]), "Roll it back again")
 
     operation = Operation(
-        action=ACTION, title="Undo the rollback", button="Undo the rollback", tab="lineage", explain=explained(preview), run=run,
-        back=reverse("console:lineage", args=[table.name]), items=preview.returning_segments, items_title="Segments that come back",
+        action=ACTION,
+        title="Undo the rollback",
+        button="Undo the rollback",
+        tab="lineage",
+        explain=explained(preview),
+        run=run,
+        back=reverse("console:lineage", args=[table.name]),
+        items=preview.returning_segments,
+        items_title="Segments that come back",
         fields={"force": forms.BooleanField(required=True, label=_FORCE)} if preview.needs_force or force else {},
         why_not="" if preview.allowed or preview.needs_force else " ".join(preview.blockers),
-    )  # fmt: skip
+    )
     warned = preview.blockers if preview.needs_force else []
     told = {"lines": presenter.sides(preview.before, preview.after), "warnings": warned}
     return perform(request, table, operation, told)
@@ -65,8 +75,10 @@ def explained(preview: UndoPreview) -> list[str]:
     until = preview.possible_until_ms
     several = f" It takes back all {steps} steps of the rollback at once." if steps > 1 else ""
     return [
-        f"{len(preview.returning_segments)} deleted segments come back, hidden until all servers have loaded them.{several}",
-        f"Then queries switch to them, and {len(preview.hidden_segments)} segments that they see now are hidden, in one step.",
+        f"{len(preview.returning_segments)} deleted segments come back, hidden until all servers have loaded "
+        f"them.{several}",
+        f"Then queries switch to them, and {len(preview.hidden_segments)} segments that they see now are hidden, "
+        "in one step.",
         "It is a replacement of its own: it can be rolled back like any other.",
         *([f"Possible until {presenter.minute(until)}, while their files are kept."] if until else []),
     ]
@@ -82,7 +94,9 @@ def of_rollback(ctx: Context, name: TableName, entry_id: str) -> Undo | None:
 
 
 def still_possible(request: HttpRequest, name: TableName) -> list[RolledBack]:
-    """Rollbacks of the table that are not undone and whose files should be there, latest first; none where nobody can tell."""
+    """Rollbacks of the table that are not undone and whose files should be there, latest first; none where nobody can
+    tell.
+    """
     try:
         return open_rollbacks(ctx_of(request), name)
     except PinotAdminError:

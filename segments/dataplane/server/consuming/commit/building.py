@@ -19,7 +19,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Built:
-    """A segment directory, complete. ``size_bytes`` of its files; ``build_ms`` and ``wait_ms`` (for a free place) tell what it took.
+    """A segment directory, complete. ``size_bytes`` of its files; ``build_ms`` and ``wait_ms`` (for a free place) tell
+    what it took.
 
     ``work`` is where files beside it may be made; it goes when the builder is closed.
     """
@@ -60,7 +61,9 @@ class Builder:
             work = self._work.enter_context(self._parts.folders.workspace())
             snapshot = replace(self._intake.segment.snapshot(), name=self._segment)
             source = self._intake.source
-            info = snapshot.build(work, start_offset=source.start.text, end_offset=end.text, creation_time_ms=source.created_ms)
+            info = snapshot.build(
+                work, start_offset=source.start.text, end_offset=end.text, creation_time_ms=source.created_ms
+            )
         folder = work / self._segment
         size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
         ended = time.monotonic()
@@ -69,7 +72,9 @@ class Builder:
         return self._built
 
     def put_in_place(self, built: Built) -> Built:
-        """Put it where the server's segments lie; there it outlives this process, and counts if its CRC is the one on record."""
+        """Put it where the server's segments lie; there it outlives this process, and counts if its CRC is the one on
+        record.
+        """
         table = self._intake.source.table
         if built.folder != self._parts.folders.path(table, self._segment):
             built = self._built = replace(built, folder=self._parts.folders.install(built.folder, table, self._segment))

@@ -1,4 +1,6 @@
-"""The committer's part of the protocol: build, commitStart, best-effort upload, commitEnd (completion.md 12; storage-zk.md 2.4)."""
+"""The committer's part of the protocol: build, commitStart, best-effort upload, commitEnd (completion.md 12;
+storage-zk.md 2.4).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class BeginAgain(Exception):
 
 
 class Commit:
-    """Commits one segment, or builds the copy of what another server committed. ``report`` gives the message of the moment."""
+    """Commits one segment, or builds the copy of what another server committed. ``report`` gives the message of the
+    moment.
+    """
 
     def __init__(self, parts: Parts, source: Source, intake: Intake, report: Callable[[str | None], Report]) -> None:
         self._parts, self._source, self._report = parts, source, report
@@ -48,9 +52,9 @@ class Commit:
     def run(self, build_time_s: int, reason: str | None = None) -> HeldSegment | None:
         """The whole way; the held segment, or None when the controller wants something else or could not be reached.
 
-        ``reason``: why the segment ended. Raises BuildFailed and BeginAgain. Nothing is lost in any case: until the controller says
-        COMMIT_SUCCESS, the rows are where they were; and a file that only servers will have is on disk before that, so that a process
-        killed right after it comes back with it.
+        ``reason``: why the segment ended. Raises BuildFailed and BeginAgain. Nothing is lost in any case: until the
+        controller says COMMIT_SUCCESS, the rows are where they were; and a file that only servers will have is on disk
+        before that, so that a process killed right after it comes back with it.
         """
         with Lease(self._parts.controller, lambda: self._report(None), build_time_s):
             built = self._build()
@@ -73,24 +77,37 @@ class Commit:
             return None
         self._is_committed = True
         self._intake.set_aside.settle(self._parts.set_aside, self._source, self._intake.offset)
-        log.info("Committed segment %s: %d rows, %d bytes, at %s", self._source.name, built.info.total_docs, built.size_bytes, location)
+        log.info(
+            "Committed segment %s: %d rows, %d bytes, at %s",
+            self._source.name,
+            built.info.total_docs,
+            built.size_bytes,
+            location,
+        )
         return self._builder.install(built)
 
     def rebuild(self, committed: Committed) -> HeldSegment | None:
-        """The same rows as the committed file; None when the build fails or gives another CRC than the one on record (B18)."""
+        """The same rows as the committed file; None when the build fails or gives another CRC than the one on record
+        (B18).
+        """
         try:
             built = self._builder.build()
             if committed.crc is None or built.info.crc == committed.crc:
                 return self._builder.install(built)
             log.warning(
-                "Segment %s built here has CRC %s, committed %s; it is downloaded", self._source.name, built.info.crc, committed.crc
+                "Segment %s built here has CRC %s, committed %s; it is downloaded",
+                self._source.name,
+                built.info.crc,
+                committed.crc,
             )
         except Exception:
             log.exception("Segment %s could not be built; it is downloaded", self._source.name)
         return None
 
     def _build(self) -> Built | None:
-        """None when it fails and the controller, who was told, does not lower the row limit: somebody else is committing."""
+        """None when it fails and the controller, who was told, does not lower the row limit: somebody else is
+        committing.
+        """
         try:
             return self._builder.build()
         except OSError:
@@ -104,29 +121,44 @@ class Commit:
             return None
 
     def _described(self, built: Built, reason: str | None) -> Report:
-        return replace(self._report(reason), build_ms=built.build_ms, wait_ms=built.wait_ms, size_bytes=built.size_bytes)
+        return replace(
+            self._report(reason), build_ms=built.build_ms, wait_ms=built.wait_ms, size_bytes=built.size_bytes
+        )
 
     @property
     def _peer_location(self) -> str:
         return f"peer:///{self._source.name}"
 
     def _upload(self, built: Built) -> str | None:
-        """Where the file is; ``peer:///<segment>`` when it is on servers only and the table allows that; None: the commit fails.
+        """Where the file is; ``peer:///<segment>`` when it is on servers only and the table allows that; None: the
+        commit fails.
 
         Where peers can serve the segment, its upload is waited for a moment only; it goes on behind the commit.
         """
-        source, uploader, settings, has_peers = self._source, self._parts.uploader, self._parts.settings, self._source.has_peers
+        source, uploader, settings, has_peers = (
+            self._source,
+            self._parts.uploader,
+            self._parts.settings,
+            self._source.has_peers,
+        )
         wanted = source.stream.upload_to_deep_store
         through = not has_peers and (
             wanted is False or (wanted is None and (settings.uploads_through_controller or not uploader.has_store))
         )
         location = uploader.upload(
-            Build(source.config.table.raw, source.name.text, built.info.crc), built.folder, built.work, self._described(built, None),
-            through_controller=through, wait_s=min(settings.peer_wait_s, settings.upload_s) if has_peers else settings.upload_s,
+            Build(source.config.table.raw, source.name.text, built.info.crc),
+            built.folder,
+            built.work,
+            self._described(built, None),
+            through_controller=through,
+            wait_s=min(settings.peer_wait_s, settings.upload_s) if has_peers else settings.upload_s,
             is_optional=has_peers,
-        )  # fmt: skip
+        )
         if location is None and has_peers:
             return self._peer_location
         if location is None:
-            log.warning("Segment %s was not uploaded and its table has no peerSegmentDownloadScheme: it is not committed yet", source.name)
+            log.warning(
+                "Segment %s was not uploaded and its table has no peerSegmentDownloadScheme: it is not committed yet",
+                source.name,
+            )
         return location

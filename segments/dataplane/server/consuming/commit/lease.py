@@ -1,4 +1,6 @@
-"""Keeps the committer's time from running out while it builds and uploads (completion.md 5; both, not the build only: B15)."""
+"""Keeps the committer's time from running out while it builds and uploads (completion.md 5; both, not the build only:
+B15).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _TRY_AGAIN_S: Final = 2.0
 
 
 class Lease:
-    """``with Lease(...)``: a thread asks for more time until the block ends. ``report`` gives the message of the moment."""
+    """``with Lease(...)``: a thread asks for more time until the block ends. ``report`` gives the message of the
+    moment.
+    """
 
     def __init__(self, controller: Controller, report: Callable[[], Report], build_time_s: int) -> None:
         self._controller, self._report = controller, report
@@ -36,7 +40,9 @@ class Lease:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._done.set()
 
     def _run(self) -> None:

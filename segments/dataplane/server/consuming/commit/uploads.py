@@ -1,7 +1,7 @@
 """Uploads of built segments, to the deep store or through the controller; one that hangs holds nobody but itself.
 
-Each upload has a thread of its own and goes on when nobody waits for it any more. What it brings then is kept for whoever asks next: the
-commit's next try, or the pass that repairs records of segments that only servers have.
+Each upload has a thread of its own and goes on when nobody waits for it any more. What it brings then is kept for
+whoever asks next: the commit's next try, or the pass that repairs records of segments that only servers have.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class Build:
 
 @dataclass(eq=False)
 class _Upload:
-    """``began``: of ``time.monotonic``; ``is_late``: nobody waits for it; ``is_unwanted``: what it brings is removed."""
+    """``began``: of ``time.monotonic``; ``is_late``: nobody waits for it; ``is_unwanted``: what it
+    brings is removed.
+    """
 
     began: float
     ended: threading.Event = field(default_factory=threading.Event)
@@ -56,10 +58,11 @@ class _Upload:
 
 
 class Uploader:
-    """Writes ``<deep store>/<raw table>/<segment>.tmp.<uuid>``; the controller moves it to its place. Safe between threads.
+    """Writes ``<deep store>/<raw table>/<segment>.tmp.<uuid>``; the controller moves it to its place. Safe between
+    threads.
 
-    ``workspace`` gives a folder that lasts as long as its block, on the disk of the segments. ``timeout_s``: patience where none is named.
-    ``known_as``: the deep store's address to others, where this server reaches it by another one.
+    ``workspace`` gives a folder that lasts as long as its block, on the disk of the segments. ``timeout_s``: patience
+    where none is named. ``known_as``: the deep store's address to others, where this server reaches it by another one.
     """
 
     def __init__(
@@ -84,13 +87,21 @@ class Uploader:
         self._is_closed = True
 
     def upload(
-        self, build: Build, folder: Path, work: Path, report: Report, *, through_controller: bool, wait_s: float | None = None,
+        self,
+        build: Build,
+        folder: Path,
+        work: Path,
+        report: Report,
+        *,
+        through_controller: bool,
+        wait_s: float | None = None,
         is_optional: bool = False,
-    ) -> str | None:  # fmt: skip
+    ) -> str | None:
         """Where the file lies now, or None: failed, not there yet, or no place to put it.
 
-        ``folder`` is the segment's; its tar is made in ``work`` and kept there for the next try. After ``wait_s`` seconds the upload goes
-        on by itself, and the next call for the same build waits for it. ``is_optional``: not begun while several others are late.
+        ``folder`` is the segment's; its tar is made in ``work`` and kept there for the next try. After ``wait_s``
+        seconds the upload goes on by itself, and the next call for the same build waits for it. ``is_optional``: not
+        begun while several others are late.
         """
         if self._is_closed or (self._deep_store is None and not through_controller):
             return None
@@ -116,7 +127,11 @@ class Uploader:
         """The upload of this build that is under way or has come, unless it is dead."""
         with self._lock:
             upload = self._uploads.get(build)
-            if upload is None or upload.ended.is_set() or time.monotonic() - upload.began < _DEAD_AFTER * max(wait_s, self._timeout_s):
+            if (
+                upload is None
+                or upload.ended.is_set()
+                or time.monotonic() - upload.began < _DEAD_AFTER * max(wait_s, self._timeout_s)
+            ):
                 return upload
             log.warning("The upload of segment %s does not end and is begun again", build.segment)
             self._uploads.pop(build).is_unwanted = True
@@ -140,7 +155,9 @@ class Uploader:
                 location = self._through_controller(report, tar) if through_controller else self._to_store(build, tar)
             except Exception as error:
                 level = logging.WARNING if isinstance(error, (PinotAdminError, OSError)) else logging.ERROR
-                log.log(level, "Segment %s could not be uploaded: %s", build.segment, error, exc_info=level == logging.ERROR)
+                log.log(
+                    level, "Segment %s could not be uploaded: %s", build.segment, error, exc_info=level == logging.ERROR
+                )
                 location = None
             self._end(build, upload, location, kept)
 
@@ -163,7 +180,12 @@ class Uploader:
         try:
             if location is not None and upload.is_late:
                 took = time.monotonic() - upload.began
-                log.info("The upload of segment %s came after %.0f s%s", build.segment, took, ", unwanted" if upload.is_unwanted else "")
+                log.info(
+                    "The upload of segment %s came after %.0f s%s",
+                    build.segment,
+                    took,
+                    ", unwanted" if upload.is_unwanted else "",
+                )
             if location is not None and upload.is_unwanted:
                 self._remove(location)
             kept.close()
