@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from redis import Redis
 
+from segments.clusters.embedded import EMBEDDED
 from segments.dataplane.broker import Broker, DetachedBroker
 from segments.domain.access.cluster_signature import address_of
 from segments.domain.access.outgoing import Kind, Rules, is_of_this_machine
@@ -136,6 +137,7 @@ def context(cluster: str | None = None) -> Context:
             clock=clock_ms,
             new_id=lambda: str(uuid.uuid4()),
             controller_url=own_url(),
+            engine=EMBEDDED,
             limits=_limits(),
             streams=_open_stream,
             check_stream=_check_stream,

@@ -19,6 +19,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from segments import wiring
+from segments.clusters.embedded import EMBEDDED
 from segments.domain.segments.ideal_state import external_view
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.table_config import parse_table_config
@@ -84,6 +85,7 @@ class ApiCluster:
             clock=lambda: self.now,
             new_id=lambda: f"id-{next(ids)}",
             controller_url="http://127.0.0.1:9000",
+            engine=EMBEDDED,
             limits=Limits(replicas_online_s=0.5, broker_ack_s=0.2),
         )
         ensure_cluster(self.memory, "test")

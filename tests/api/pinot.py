@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import httpx
 
 from segments import wiring
+from segments.clusters.pinot.engine import pinot_engine
 from segments.gateways.pinot import Credentials
 from segments.models import Cluster
 from segments.services.core.context import Limits
@@ -73,6 +74,8 @@ def real_pinot(cluster: ApiCluster, limits: Limits | None = None) -> Iterator[Re
     found.fake.broken = found.handle
     gateway = controller(found.fake, credentials=Credentials("basic", "robot", SECRET))
     found.forget = lambda: setattr(gateway, "_version", None)
-    with wiring.use_cluster(replace(cluster.ctx, cluster=NAME, pinot=gateway, limits=limits or cluster.ctx.limits)):
+    with wiring.use_cluster(
+        replace(cluster.ctx, cluster=NAME, engine=pinot_engine(gateway), limits=limits or cluster.ctx.limits)
+    ):
         yield found
     gateway.close()

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from segments.clusters.embedded import EMBEDDED
 from segments.dataplane.broker import Broker
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
@@ -139,6 +140,7 @@ class ConsumingWorld(World):
             clock=lambda: int(time.time() * 1000),
             new_id=lambda: f"id-{next(ids)}",
             controller_url="http://127.0.0.1:1",
+            engine=EMBEDDED,
             streams=self.stream.open,
             servers=self.http,
         )

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from segments.clusters.embedded import EMBEDDED
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments.ideal_state import external_view, new_ideal_state, with_rows
 from segments.domain.segments.segment_metadata import SegmentMetadata
@@ -48,6 +49,7 @@ class Controller:
             clock=self.clock,
             new_id=lambda: str(uuid.uuid4()),
             controller_url="http://127.0.0.1:9000",
+            engine=EMBEDDED,
             limits=Limits(replicas_online_s=1.0, broker_ack_s=0.2),
         )
 

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 import httpx
 
+from segments.clusters.pinot.engine import pinot_engine
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.pause import consuming_segments, pause_of, status_json, with_pause
 from segments.domain.replacement.lineage import empty
@@ -387,8 +388,7 @@ class PinotCluster:
             new_id=lambda: f"ours-{next(self._ids)}",
             controller_url="http://controller:9000",
             limits=Limits(replicas_online_s=0.2, broker_ack_s=0.3, entry_lease_s=40.0),
-            pinot=gateway,
-            pinot_broker=self.broker,
+            engine=pinot_engine(gateway, self.broker),
         )
         return self.ctx
 

@@ -14,7 +14,9 @@ import httpx
 import pytest
 
 from segments import tasks, wiring
+from segments.clusters.embedded import EMBEDDED
 from segments.clusters.pinot import passes as pinot_passes
+from segments.clusters.pinot.engine import pinot_engine
 from segments.models import AuditEvent, Cluster, LineageEntry, PassRun, Table
 from segments.names import TableName
 from segments.services.core.context import SYSTEM, Actor, Context
@@ -45,9 +47,9 @@ def ctx(pinot: FakePinot) -> Iterator[Context]:
         clock=lambda: 0,
         new_id=lambda: "id",  # type: ignore[arg-type]
         controller_url="http://controller:9000",
-        pinot=controller(pinot),
+        engine=pinot_engine(controller(pinot)),
     )
-    home = replace(made, cluster="own", store=own, pinot=None, new_id=lambda: str(uuid.uuid4()))
+    home = replace(made, cluster="own", store=own, engine=EMBEDDED, new_id=lambda: str(uuid.uuid4()))
     with wiring.use(home), wiring.use_cluster(made):
         yield made
 

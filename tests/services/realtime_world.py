@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from segments.clusters.embedded import EMBEDDED
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.commit_plan import END_OFFSET, STATUS
 from segments.domain.realtime.llc_name import parse_llc_name
@@ -145,6 +146,7 @@ class RealtimeWorld:
             clock=lambda: self.now,
             new_id=lambda: f"id-{next(ids)}",
             controller_url="http://127.0.0.1:9000",
+            engine=EMBEDDED,
             limits=Limits(replicas_online_s=0.2, broker_ack_s=0.2),
             streams=self.streams.open,
         )

@@ -8,6 +8,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+from segments.clusters.embedded import EMBEDDED
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import ideal_state
 from segments.domain.segments.ideal_state import external_view, new_ideal_state
@@ -48,6 +49,7 @@ class World:
             clock=lambda: self.now,
             new_id=lambda: f"entry-{next(ids)}",
             controller_url="http://127.0.0.1:9000",
+            engine=EMBEDDED,
             limits=limits or Limits(replicas_online_s=0.2, broker_ack_s=0.2),
         )
         body: dict[str, Any] = {"tableName": "t", "tableType": "OFFLINE", "segmentsConfig": {"replication": "1"}}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from segments.clusters.pinot.engine import pinot_engine
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.deep_store.no_deep_store import open_deep_store
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController, PinotBroker, PinotController, Tls
@@ -91,8 +92,10 @@ class PinotParts:
             new_id=installation.new_id,
             controller_url=str(row.controller_urls[0]),
             limits=installation.limits,
-            pinot=self.controller,
-            pinot_broker=PinotBroker(self._broker, "/query/sql") if self._broker else PinotBroker(self.controller),
+            engine=pinot_engine(
+                self.controller,
+                PinotBroker(self._broker, "/query/sql") if self._broker else PinotBroker(self.controller),
+            ),
         )
 
     def fits(self, row: Cluster) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from segments.gateways.pinot import PinotController, PinotSqlBroker
     from segments.gateways.servers import Servers
     from segments.gateways.streams import Stream
+    from segments.services.engine import Engine
     from segments.store.base import Store
 
 
@@ -79,6 +80,9 @@ class Context:
     new_id: Callable[[], str]
     #: Address under which servers fetch segments through the controller, without a slash at the end.
     controller_url: str
+    #: What this kind of cluster does for use cases. The ``store`` of a Pinot cluster writes below ``/PINOTADMIN`` only:
+    #: all else is changed through this.
+    engine: Engine
     limits: Limits = field(default_factory=Limits)
     #: Opens the stream of a config; the caller closes it.
     streams: Callable[[StreamConfig], Stream] = field(default_factory=lambda: _open_stream)
@@ -92,13 +96,18 @@ class Context:
     snapshots: Callable[[str], AbstractContextManager[SnapshotReader]] | None = None
     #: The broker of this process; None in processes without one.
     local_broker: Callable[[], LocalBroker | None] = lambda: None
-    #: The controller of a real Pinot; None for the embedded cluster. ``store`` then writes below ``/PINOTADMIN`` only:
-    #: all else is changed through this.
-    pinot: PinotController | None = None
-    #: SQL to that cluster's brokers; None for the embedded cluster.
-    pinot_broker: PinotSqlBroker | None = None
     #: What passes of this process have read of segments that are committed and kept.
     seen_records: SeenRecords = field(default_factory=SeenRecords)
+
+    @property
+    def pinot(self) -> PinotController | None:
+        """The controller of a real Pinot; None for the embedded cluster."""
+        return getattr(self.engine, "controller", None)
+
+    @property
+    def pinot_broker(self) -> PinotSqlBroker | None:
+        """SQL to that cluster's brokers; None for the embedded cluster."""
+        return getattr(self.engine, "broker", None)
 
 
 @dataclass(frozen=True)

@@ -124,12 +124,14 @@ class ZooKeeperStore:
         found: list[Versioned | None] = []
         for number, part in enumerate(parts):
             first = [sent[number]]
-            replies = self._read(
-                lambda part=part, first=first: list(settle([first.pop() if first else self._ask(part)])[0])
-            )  # type: ignore[misc]  # the defaults bind the loop's values
+            replies = self._read(partial(self._first_or_again, first, part))
             sent += [self._ask(later) for later in parts[len(sent) : len(sent) + 1]]
             found.extend(self._decode(part, replies))
         return found
+
+    def _first_or_again(self, first: list[Any], paths: Sequence[str]) -> list[Any]:
+        """The replies to a request: the first time to the one in ``first``, which is under way already."""
+        return list(settle([first.pop() if first else self._ask(paths)])[0])
 
     def _ask(self, paths: Sequence[str]) -> Any:
         return submit(self._client, MultiRead([self._full(path) for path in paths]))

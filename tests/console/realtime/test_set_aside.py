@@ -13,6 +13,7 @@ import pytest
 from django.test import Client
 
 from segments import wiring
+from segments.clusters.pinot.engine import pinot_engine
 from segments.domain.set_aside import Message, Report
 from segments.errors import InvalidInput
 from segments.mirror.follower import Follower
@@ -111,7 +112,7 @@ def test_an_offline_table_has_no_such_page(world: RealtimeWorld) -> None:
 
 
 def test_a_table_of_a_pinot_cluster_says_that_its_servers_keep_none(world: RealtimeWorld) -> None:
-    with wiring.use(replace(world.ctx, pinot=SimpleNamespace()), None):  # type: ignore[arg-type]  # nobody asks it
+    with wiring.use(replace(world.ctx, engine=pinot_engine(SimpleNamespace())), None):  # type: ignore[arg-type]  # nobody asks it
         assert "Not available for this cluster" in logged_in("olga", "operate").get(PAGE).content.decode()
         with pytest.raises(InvalidInput, match="servers of Apache Pinot count them"):
             replay.preview_replay(wiring.context(), TABLE, Which())

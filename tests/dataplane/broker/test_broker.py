@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import pytest
 
+from segments.clusters.embedded import EMBEDDED
 from segments.dataplane.broker.routing import observe
 from segments.dataplane.broker.sides import is_created
 from segments.dataplane.server import Server
@@ -59,7 +60,7 @@ def test_a_drained_server_is_asked_only_for_what_nobody_else_holds(world: World)
     drained = world.servers[1].instance
 
     def set_state(*, is_enabled: bool) -> None:
-        ctx = Context("test", world.store, world.deep_store, lambda: 1, lambda: "id", "http://127.0.0.1:1")
+        ctx = Context("test", world.store, world.deep_store, lambda: 1, lambda: "id", "http://127.0.0.1:1", EMBEDDED)
         with patch("segments.services.core.audit.record"):
             set_instance_state(ctx, drained, is_enabled=is_enabled, actor=Actor("ann"))
 

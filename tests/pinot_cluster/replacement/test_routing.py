@@ -44,7 +44,7 @@ def switched(pinot: PinotCluster) -> tuple[PinotCluster, Named]:
     for name in ("Broker_h1_1", "Broker_h2_1"):
         pinot.inside.memory.create(paths.live_instance(name), ZNRecord(name))
     broker = Named(pinot.inside)
-    pinot.ctx = replace(pinot.ctx, pinot_broker=broker, limits=Limits(broker_ack_s=60.0))
+    pinot.ctx = replace(pinot.ctx, engine=replace(pinot.ctx.engine, broker=broker), limits=Limits(broker_ack_s=60.0))
     return pinot, broker
 
 
@@ -85,5 +85,5 @@ def test_nothing_is_asked_where_nothing_changes(switched: tuple[PinotCluster, Na
 
 def test_without_a_broker_it_is_said_that_nobody_looked(switched: tuple[PinotCluster, Named]) -> None:
     pinot, _ = switched
-    shown = wait_until_shown(replace(pinot.ctx, pinot_broker=None), TABLE, BEFORE, AFTER)
+    shown = wait_until_shown(replace(pinot.ctx, engine=replace(pinot.ctx.engine, broker=None)), TABLE, BEFORE, AFTER)
     assert (shown.verified, "No broker can be asked" in shown.sentence) == (False, True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from segments.clusters.pinot.engine import pinot_engine
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController
 from segments.names import OFFLINE, REALTIME, TableName
@@ -60,7 +61,7 @@ class Driven:
         self.ctx = Context(
             cluster="newer", store=OverlayStore(lambda: own, "newer", theirs), deep_store=DeepStore(folder.as_uri()),
             clock=lambda: time.time_ns() // 1_000_000, new_id=lambda: str(uuid.uuid4()), controller_url=controller.url,
-            limits=Limits(replicas_online_s=60.0, broker_ack_s=1.0), pinot=gateway,
+            limits=Limits(replicas_online_s=60.0, broker_ack_s=1.0), engine=pinot_engine(gateway),
         )  # fmt: skip
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 _METHODS = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "finditer", "findall"})
 #: Characters that stand for all others.
 SAMPLE = [chr(c) for c in range(128)] + ["\x85", "\xa0", "é", "²", "٣", "\u2028", "\U0001f600"]

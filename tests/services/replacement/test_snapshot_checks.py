@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded import EMBEDDED
 from segments.dataplane.broker import DetachedBroker
 from segments.domain.replacement.lineage import State
 from segments.errors import InvalidInput, NotFound, PreconditionFailed, StateConflict
@@ -49,9 +50,17 @@ def ctx(world: World) -> Context:
 
     ids = iter(f"e{n}" for n in range(1, 100))
     return Context(
-        "test", world.store, world.deep_store, clock, lambda: next(ids), "http://127.0.0.1:1", Limits(broker_ack_s=0.2),
-        servers=gateway, snapshots=lambda table: DetachedBroker(world.store, gateway, clock, table),
-    )  # fmt: skip
+        "test",
+        world.store,
+        world.deep_store,
+        clock,
+        lambda: next(ids),
+        "http://127.0.0.1:1",
+        EMBEDDED,
+        Limits(broker_ack_s=0.2),
+        servers=gateway,
+        snapshots=lambda table: DetachedBroker(world.store, gateway, clock, table),
+    )
 
 
 def require(ctx: Context, *checks: dict[str, Any], **more: Any) -> None:

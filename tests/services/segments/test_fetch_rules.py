@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.pinot.engine import pinot_engine
 from segments.domain.access.outgoing import is_forbidden
 from segments.errors import InvalidInput, PayloadTooLarge, PinotAdminError, Unavailable
 from segments.gateways.outgoing.fetch import FetchRules, check_address, fetch
@@ -281,7 +282,7 @@ def test_a_file_that_breaks_off_is_no_file(tmp_path: Path) -> None:
 
 def test_a_pinot_on_another_machine_is_not_sent_to_its_own_loopback(tmp_path: Path) -> None:
     here, there = (
-        Context("c", None, None, lambda: 0, lambda: "", url, pinot=object())  # type: ignore[arg-type] # only looked at
+        Context("c", None, None, lambda: 0, lambda: "", url, pinot_engine(object()))  # type: ignore[arg-type] # only looked at
         for url in ("http://localhost:9000", "http://pinot.example:9000")
     )
     assert fetch_rules(here).loopback

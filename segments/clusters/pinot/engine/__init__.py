@@ -1,0 +1,47 @@
+"""The engine of a real Apache Pinot: its controller, and SQL to its brokers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from segments.clusters.pinot.calls import version
+from segments.clusters.pinot.engine.consumption import PinotConsumptionEngine
+from segments.clusters.pinot.engine.instances import PinotInstanceEngine
+from segments.clusters.pinot.engine.lineage import PinotLineageEngine
+from segments.clusters.pinot.engine.segments import PinotSegmentEngine
+from segments.clusters.pinot.engine.snapshots import PinotSnapshotEngine
+from segments.clusters.pinot.engine.tables import PinotTableEngine
+from segments.domain.pinot.version import lacking
+from segments.gateways.pinot import PinotController, PinotSqlBroker
+from segments.services.core.context import Context
+from segments.services.engine import Engine
+
+__all__ = ["PinotEngine", "pinot_engine"]
+
+
+@dataclass(frozen=True)
+class PinotEngine(Engine):
+    """An engine with the connections of one Pinot cluster; ``broker`` is None where no use case queries."""
+
+    controller: PinotController
+    broker: PinotSqlBroker | None
+
+
+def pinot_engine(controller: PinotController, broker: PinotSqlBroker | None = None) -> PinotEngine:
+    """The engine of the cluster behind ``controller``."""
+    return PinotEngine(
+        kind="pinot",
+        lacks=_lacks,
+        lineage=PinotLineageEngine(),
+        segments=PinotSegmentEngine(),
+        consumption=PinotConsumptionEngine(),
+        tables=PinotTableEngine(),
+        instances=PinotInstanceEngine(),
+        snapshots=PinotSnapshotEngine(),
+        controller=controller,
+        broker=broker,
+    )
+
+
+def _lacks(ctx: Context, capability: str) -> str:
+    return lacking(version(ctx), capability)
