@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
@@ -11,8 +13,9 @@ from django.db.models import CharField, Field, TextField
 from django.db.models.sql import InsertQuery
 
 from segments.domain.tables.secret_masks import mask
+from segments.errors import PinotAdminError
 from segments.models import AuditEvent
-from segments.services.core.context import Actor
+from segments.services.core.context import Actor, Context
 
 #: What stands in the place of U+0000, which PostgreSQL does not take, and the most characters of a reason.
 _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
@@ -47,6 +50,21 @@ def record(
         cursor.execute(statement, values)
         event.pk = cursor.fetchone()[0]
     return event
+
+
+@contextmanager
+def recorded(ctx: Context, actor: Actor, action: str, target: str = "", **detail: Any) -> Iterator[dict[str, Any]]:
+    """Record the change that is made inside: done, or refused or failed with its error, which is raised on.
+
+    The dict it gives is the event's detail: what is put into it inside is recorded, too.
+    """
+    try:
+        yield detail
+    except PinotAdminError as error:
+        outcome = "refused" if error.permanent else "failed"
+        record(actor, action, cluster=ctx.cluster, target=target, outcome=outcome, error=str(error), **detail)
+        raise
+    record(actor, action, cluster=ctx.cluster, target=target, **detail)
 
 
 def cut(event: AuditEvent) -> AuditEvent:
@@ -93,7 +111,7 @@ def _columns() -> tuple[tuple[str, int], ...]:
 
 @lru_cache(maxsize=4)
 def _insert(using: str) -> tuple[str, tuple[Field[Any, Any], ...]]:
-    """The statement as Django writes it, and its fields in their order: writing it anew takes three times as long as
+    """The statement as Django writes it, and its fields in their order: compiling it takes three times as long as
     running it.
     """
     meta = AuditEvent._meta
