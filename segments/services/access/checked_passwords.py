@@ -8,9 +8,10 @@ import hashlib
 import hmac
 import os
 import threading
-import time
 from collections.abc import Callable
 from typing import Final
+
+from segments.gateways.timer import TIMER
 
 #: Seconds without use after which a password is checked again. What is remembered is bound to the user's password hash,
 #: which is read on every request: a changed password does not wait for this.
@@ -24,7 +25,7 @@ class CheckedPasswords:
     are never kept.
     """
 
-    def __init__(self, unused_s: float = _UNUSED_S, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, unused_s: float = _UNUSED_S, clock: Callable[[], float] = TIMER.seconds) -> None:
         self._unused_s, self._clock = unused_s, clock
         self._secret = os.urandom(32)
         self._lock = threading.Lock()

@@ -38,6 +38,7 @@ def _own(sql: str) -> list[str]:
 
 
 def _foreign(cluster: str, sql: str, options: Mapping[str, str]) -> list[str]:
+    # heavy: DuckDB and the SQL parser, which only a process that answers queries needs
     from segments.dataplane.query import QueryRejected
     from segments.dataplane.query.sql.named_tables import named_tables
 

@@ -5,13 +5,13 @@ is told to.
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from segments.errors import TooManyRequests
+from segments.gateways.timer import TIMER
 
 #: Seconds to wait for another query to end, and after which a refused client may try again.
 _PATIENCE_S: Final = 2.0
@@ -22,7 +22,7 @@ class QuerySlots:
     """Safe to use from several threads."""
 
     def __init__(
-        self, in_all: int, per_user: int, patience_s: float = _PATIENCE_S, clock: Callable[[], float] = time.monotonic
+        self, in_all: int, per_user: int, patience_s: float = _PATIENCE_S, clock: Callable[[], float] = TIMER.seconds
     ) -> None:
         self._in_all, self._per_user, self._patience_s, self._clock = in_all, per_user, patience_s, clock
         self._changed = threading.Condition()

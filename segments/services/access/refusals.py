@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from typing import Any, Final
 
+from segments.gateways.timer import TIMER, Timer
 from segments.services.core import audit
 from segments.services.core.context import Actor
 
@@ -19,7 +19,8 @@ PER_MINUTE: Final = 60
 class Window:
     """Counts what happened in the present minute."""
 
-    def __init__(self) -> None:
+    def __init__(self, timer: Timer = TIMER) -> None:
+        self._timer = timer
         self._lock = threading.Lock()
         self._minute = -1
         self._count = 0
@@ -27,7 +28,7 @@ class Window:
 
     def admit(self) -> int | None:
         """None when the minute is full, else how many were dropped since the last one admitted."""
-        minute = int(time.monotonic() // 60)
+        minute = int(self._timer.seconds() // 60)
         with self._lock:
             if minute != self._minute:
                 self._minute, self._count = minute, 0

@@ -5,7 +5,6 @@ due again.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +17,7 @@ from segments.domain.access.outgoing import Rules
 from segments.domain.alerts.rules import SIGNATURE, next_try_s, sign
 from segments.errors import PinotAdminError
 from segments.gateways.outgoing.gated_http import gated_post
+from segments.gateways.timer import TIMER, Timer
 from segments.models import AlertDelivery
 from segments.secret_texts import mask_text
 
@@ -38,15 +38,15 @@ class Outgoing:
     mail_to: tuple[str, ...] = ()
 
 
-def deliver(outgoing: Outgoing, clock: Callable[[], datetime]) -> list[str]:
+def deliver(outgoing: Outgoing, clock: Callable[[], datetime], timer: Timer = TIMER) -> list[str]:
     """Send what is due; a sentence for each message that is given up."""
-    until, failed, said = time.monotonic() + _LOOK_S, set[int | None](), list[str]()
+    until, failed, said = timer.seconds() + _LOOK_S, set[int | None](), list[str]()
     wanted = Q(webhook=None) | Q(webhook__is_enabled=True)
     due = AlertDelivery.objects.filter(wanted, state=AlertDelivery.State.WAITING, due_at__lte=clock()).select_related(
         "webhook"
     )
     for message in due.order_by("created_at", "pk")[:_AT_ONCE]:
-        if time.monotonic() > until:
+        if timer.seconds() > until:
             break
         if message.webhook_id in failed:
             continue  # later messages come after earlier ones, and a dead receiver costs one try

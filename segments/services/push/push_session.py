@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -73,9 +72,9 @@ class Session:
 
     def check(self) -> None:
         """Conflict when the lease is no longer ours; asks the database at most twice a second."""
-        if time.monotonic() - self._looked < _LOOK_S and not self.is_lost:
+        if self.ctx.timer.seconds() - self._looked < _LOOK_S and not self.is_lost:
             return
-        self._looked = time.monotonic()
+        self._looked = self.ctx.timer.seconds()
         if self.is_lost or not self._mine().exists():
             self.is_lost = True
             raise Conflict(f"Push '{self.push.pk}' is in other hands now.")
@@ -94,10 +93,10 @@ class Session:
         """Enter a stage, and record the seconds it took, added to those of earlier attempts."""
         self.update(stage=stage)
         log.info("Push %s of %s: %s.", self.push.pk, self.push.table_name, stage.label)
-        began = time.monotonic()
+        began = self.ctx.timer.seconds()
         yield
         spent = {**self.push.stage_seconds}
-        spent[stage.value] = round(spent.get(stage.value, 0.0) + time.monotonic() - began, 3)
+        spent[stage.value] = round(spent.get(stage.value, 0.0) + self.ctx.timer.seconds() - began, 3)
         self.update(stage_seconds=spent)
 
     @contextmanager

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 import random
-import time
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 from urllib.parse import quote
@@ -70,10 +69,10 @@ def upload_missing(ctx: Context, table: TableName) -> tuple[list[str], dict[str,
 
     Not always the same ones first: those that nobody can upload must not keep the others from their turn.
     """
-    names, until = missing_from_store(ctx, table), time.monotonic() + _LONGEST_RUN_S
+    names, until = missing_from_store(ctx, table), ctx.timer.seconds() + _LONGEST_RUN_S
     done, left, failures = [], dict.fromkeys(names, "its turn comes with the next pass."), 0
     for segment, metadata in read_records(ctx, table, random.sample(names, min(_PER_RUN, len(names)))).items():
-        if time.monotonic() > until or failures == _MOST_FAILURES:
+        if ctx.timer.seconds() > until or failures == _MOST_FAILURES:
             break
         failure = try_upload(ctx, table, segment, metadata)
         if failure:

@@ -5,7 +5,6 @@ closed at the end.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
@@ -108,7 +107,7 @@ class StreamFacts:
                 try:
                     return ask(self._stream(index), own)
                 except Unavailable:
-                    time.sleep(pause_s)
+                    self._ctx.timer.pause(pause_s)
             return ask(self._stream(index), own)
 
         return self._unless_down(index, patiently)

@@ -4,7 +4,6 @@ it was written.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 
 from segments.names import TableName
@@ -25,7 +24,7 @@ def wait_for_brokers(ctx: Context, table: TableName) -> list[str]:
     The broker of this process is asked itself, others by their acknowledgements. Returns the brokers that did not
     within ``limits.broker_ack_s``; an empty list means that all queries from now on are right.
     """
-    began = time.monotonic()
+    began = ctx.timer.seconds()
     brokers = _live_brokers(ctx)
     if not brokers:
         return []
@@ -46,12 +45,12 @@ def _wait_for_acks(
     """
     bell, listed = bell_for(ctx.store, paths.ROUTING_ACKS), began
     while True:
-        if time.monotonic() - listed > _RELIST_S:
-            brokers, listed = [b for b in _live_brokers(ctx) if b not in served], time.monotonic()
+        if ctx.timer.seconds() - listed > _RELIST_S:
+            brokers, listed = [b for b in _live_brokers(ctx) if b not in served], ctx.timer.seconds()
         heard = bell.count
         acks = ctx.store.get_many(_acks(table, brokers))
         behind = [b for b, ack in zip(brokers, acks, strict=True) if _served(ack) < zxid]
-        if not behind or time.monotonic() - began > ctx.limits.broker_ack_s:
+        if not behind or ctx.timer.seconds() - began > ctx.limits.broker_ack_s:
             return behind
         bell.wait(heard, _LOOK_S)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -22,13 +21,13 @@ def once_loaded(ctx: Context, table: TableName, run: Callable[[], object]) -> No
     """``run``; again while it is refused for segments (``data["segments"]``) that live servers have only not loaded
     yet.
     """
-    deadline = time.monotonic() + min(LONGEST_S, ctx.limits.replicas_online_s)
+    deadline = ctx.timer.seconds() + min(LONGEST_S, ctx.limits.replicas_online_s)
     while True:
         try:
             run()
             return
         except PreconditionFailed as error:
-            if time.monotonic() > deadline or not _wait(ctx, table, error.data.get("segments", ()), deadline):
+            if ctx.timer.seconds() > deadline or not _wait(ctx, table, error.data.get("segments", ()), deadline):
                 raise
 
 
@@ -50,6 +49,6 @@ def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: flo
             or not segments
         ):
             return False
-        if time.monotonic() > deadline:
+        if ctx.timer.seconds() > deadline:
             return False
         bell.wait(heard, look_again_s(ctx, looks))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -279,7 +278,7 @@ def keep_all(
     """
 
     def one(pair: tuple[Pending, ZNRecord | None]) -> tuple[str, str | None]:
-        if time.monotonic() > deadline:
+        if ctx.timer.seconds() > deadline:
             return pair[0].segment, None
         try:
             return pair[0].segment, put_away(ctx, table, *pair, term)

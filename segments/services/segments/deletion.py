@@ -9,7 +9,6 @@ Nothing is lost by a restart (B9), a name that is uploaded again leaves the queu
 from __future__ import annotations
 
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
@@ -236,7 +235,7 @@ def drain(ctx: Context, table: TableName) -> list[str]:
     """Finish what can be finished of the table's queue; returns plain sentences, one for each kind of thing done."""
     fates: dict[str, list[str]] = defaultdict(list)
     while claimed := claim_due(ctx, table, ctx.new_id(), _BATCH):
-        done = _settle(ctx, table, claimed, time.monotonic() + _CLAIM_USED_S)
+        done = _settle(ctx, table, claimed, ctx.timer.seconds() + _CLAIM_USED_S)
         for segment, fate in done.items():
             fates[fate].append(segment)
         if len(done) < len(claimed) or len(claimed) < _BATCH:

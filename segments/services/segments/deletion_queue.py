@@ -8,7 +8,6 @@ is undone by the next drain.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -123,7 +122,7 @@ def release_name(ctx: Context, table: TableName, segment: str, *, wait_s: float 
 
     A restore that died is under way until a drain has undone it. Raises StateConflict when that does not finish.
     """
-    deadline = time.monotonic() + wait_s
+    deadline = ctx.timer.seconds() + wait_s
     while True:
         item = read_queue(ctx, table).items.get(segment)
         if item is None:
@@ -131,12 +130,12 @@ def release_name(ctx: Context, table: TableName, segment: str, *, wait_s: float 
         if not item.is_claimed(ctx.clock()) and not item.restores:
             _forget_unclaimed(ctx, table, segment)
             continue
-        if time.monotonic() > deadline:
+        if ctx.timer.seconds() > deadline:
             what = "restored" if item.restores else "deleted"
             raise StateConflict(
                 f"Segment '{segment}' of table '{table}' is just being {what}.", remedy="Try again in a minute."
             )
-        time.sleep(0.05)
+        ctx.timer.pause(0.05)
 
 
 def _forget_unclaimed(ctx: Context, table: TableName, segment: str) -> None:

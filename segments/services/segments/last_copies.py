@@ -4,7 +4,6 @@ back.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -57,9 +56,9 @@ def copy_to_store(ctx: Context, table: TableName, segments: Collection[str]) -> 
     """Copy those that only servers have into the deep store; {segment: why it could not be copied}."""
     if not ctx.deep_store.exists:
         return dict.fromkeys(_lonely(ctx, table, segments), "this installation has none.")
-    until, failed = time.monotonic() + _COPY_S, {}
+    until, failed = ctx.timer.seconds() + _COPY_S, {}
     for segment, metadata in _lonely(ctx, table, segments).items():
-        in_time = time.monotonic() < until
+        in_time = ctx.timer.seconds() < until
         failure = try_upload(ctx, table, segment, metadata) if in_time else "there was no time left to copy it."
         if failure:
             failed[segment] = failure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -66,12 +65,12 @@ def wait_until_online(
     Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at
     ``limits.replicas_online_s``.
     """
-    deadline = time.monotonic() + ctx.limits.replicas_online_s
+    deadline = ctx.timer.seconds() + ctx.limits.replicas_online_s
     told: tuple[int, int] | None = None
     left, total, looks = list(segments), 0, 0
     bell = bell_for(ctx.store, paths.EXTERNAL_VIEWS)
     while True:
-        heard, looks, looked = bell.count, looks + 1, time.monotonic()
+        heard, looks, looked = bell.count, looks + 1, ctx.timer.seconds()
         # Of many only what was missing is looked at again; what was there is proven once more, all together, at the
         # end.
         seen = look_at_segments(ctx, table, left, required)
@@ -92,7 +91,7 @@ def wait_until_online(
         left = (seen.waiting if len(segments) > _MANY else None) or list(segments)
         if not seen.waiting:
             continue
-        if time.monotonic() > deadline:
+        if ctx.timer.seconds() > deadline:
             raise PreconditionFailed(
                 f"{len(seen.waiting)} of {len(segments)} new segments of table '{table}' are not online after"
                 f" {ctx.limits.replicas_online_s:.0f} s, e.g. '{seen.waiting[0]}'.",
@@ -103,7 +102,7 @@ def wait_until_online(
             is_worth_it()
         bell.wait(heard, look_again_s(ctx, looks))
         # When many load at once the views change all the time: who has looked often lets some changes come together.
-        time.sleep(max(0.0, looked + min(_GATHER_S, looks / 500) - time.monotonic()))
+        ctx.timer.pause(max(0.0, looked + min(_GATHER_S, looks / 500) - ctx.timer.seconds()))
 
 
 def look_again_s(ctx: Context, looks: int) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -133,12 +132,12 @@ def sole_writer(ctx: Context, table: TableName, *segments: str) -> Iterator[None
 @contextmanager
 def _lock(ctx: Context, table: TableName, segment: str) -> Iterator[None]:
     """An ephemeral node: it goes with the process that holds it. One that outlived its time is taken over."""
-    path, deadline = paths.upload_lock(table.typed, segment), time.monotonic() + _LOCK_WAIT_S
+    path, deadline = paths.upload_lock(table.typed, segment), ctx.timer.seconds() + _LOCK_WAIT_S
     mine = ZNRecord(segment, {"token": ctx.new_id(), "sinceMs": str(ctx.clock())})
     while not _try_lock(ctx, path, mine):
-        if time.monotonic() > deadline:
+        if ctx.timer.seconds() > deadline:
             raise another_upload(table.typed, segment)
-        time.sleep(_LOOK_S)
+        ctx.timer.pause(_LOOK_S)
     try:
         yield
     finally:

@@ -7,7 +7,6 @@ before (lineage.md 9).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -85,13 +84,13 @@ def _names(ctx: Context, table: TableName) -> list[str]:
 
 def _wait_until_released(ctx: Context, table: TableName) -> None:
     """Until no live server reports a segment of the table; a removed view would otherwise be written again."""
-    deadline = time.monotonic() + _LET_GO_S
-    while time.monotonic() < deadline:
+    deadline = ctx.timer.seconds() + _LET_GO_S
+    while ctx.timer.seconds() < deadline:
         view = ctx.store.get(paths.external_view(table.typed))
         rows = view.record.maps.values() if view and view.record else ()
         if not {i for row in rows for i in row} & set(ctx.store.children(paths.LIVE_INSTANCES)):
             return
-        time.sleep(_LOOK_S)
+        ctx.timer.pause(_LOOK_S)
 
 
 def _put_files_away(ctx: Context, table: TableName, segments: Sequence[str], term: str | None, actor: Actor) -> None:

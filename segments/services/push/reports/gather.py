@@ -4,7 +4,6 @@ rows are bad.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -36,8 +35,8 @@ class InputReports:
         self.parts.update({ordinal: report_from_json(body) for ordinal, body in reports.items()})
         if self.error_rate > 0 or not any(r.bad_rows for r in self.parts.values()):
             return
-        self._failed_at = self._failed_at or time.monotonic()
-        if time.monotonic() - self._failed_at > _GO_ON_S:
+        self._failed_at = self._failed_at or self.session.ctx.timer.seconds()
+        if self.session.ctx.timer.seconds() - self._failed_at > _GO_ON_S:
             raise self._refusal(is_complete=False)
 
     def save(self, *, is_complete: bool) -> None:

@@ -8,7 +8,6 @@ look: it can be cut anywhere and repeated anywhere; ending an entry that is COMP
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -156,12 +155,12 @@ def advance(ctx: Context, job_id: str) -> EndJob | None:
 
 def follow(ctx: Context, job_id: str, seconds: float) -> EndJob | None:
     """Look again and again until the job is over or the time is up; what is left then is for ``advance_all``."""
-    until, looks = time.monotonic() + seconds, 0
+    until, looks = ctx.timer.seconds() + seconds, 0
     while True:
         job, looks = advance(ctx, job_id), looks + 1
-        if job is None or not job.is_open or time.monotonic() > until:
+        if job is None or not job.is_open or ctx.timer.seconds() > until:
             return job
-        time.sleep(look_again_s(ctx, looks))
+        ctx.timer.pause(look_again_s(ctx, looks))
 
 
 def advance_all(ctx: Context) -> list[str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from segments.errors import PinotAdminError
+from segments.gateways.timer import Timer
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.replacement.entry_lease import renew_if_leased
@@ -33,7 +33,7 @@ _LINGERS_S: Final = 60.0
 @contextmanager
 def kept_alive(ctx: Context, table: TableName, entry_id: str) -> Iterator[None]:
     """While the block runs, the entry is renewed if its client ever sent a heartbeat: four times in each lease."""
-    keeper = _keeper(ctx.store)
+    keeper = _keeper(ctx.store, ctx.timer)
     number = keeper.add(_Waiting(ctx, table, entry_id, ctx.limits.entry_lease_s / 4))
     try:
         yield
@@ -63,7 +63,8 @@ class _Waiting:
 class _Keeper:
     """Those of one cluster, so that one that hangs holds up no other."""
 
-    def __init__(self) -> None:
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
         self._lock = threading.Condition()
         self._waiting: dict[int, _Waiting] = {}
         self._numbers = itertools.count()
@@ -72,7 +73,7 @@ class _Keeper:
 
     def add(self, one: _Waiting) -> int:
         """Renew it from now on; the number under which it is removed."""
-        number, one.due_at = next(self._numbers), time.monotonic() + one.every_s
+        number, one.due_at = next(self._numbers), self._timer.seconds() + one.every_s
         with self._lock:
             self._waiting[number] = one
             self._every_s = one.every_s
@@ -91,10 +92,10 @@ class _Keeper:
             self._waiting.pop(number, None)
 
     def _run(self) -> None:
-        last = time.monotonic()
+        last = self._timer.seconds()
         while True:
             with self._lock:
-                now = time.monotonic()
+                now = self._timer.seconds()
                 last = now if self._waiting else last
                 if now - last > _LINGERS_S:
                     self._is_running = False
@@ -107,7 +108,7 @@ class _Keeper:
                     one.renew()
 
     def _take_due(self) -> list[tuple[int, _Waiting]]:
-        now = time.monotonic()
+        now = self._timer.seconds()
         due = [(number, one) for number, one in self._waiting.items() if one.due_at <= now]
         for _, one in due:
             one.due_at = now + one.every_s
@@ -118,9 +119,9 @@ _lock = threading.Lock()
 _keepers: WeakKeyDictionary[Store, _Keeper] = WeakKeyDictionary()
 
 
-def _keeper(store: Store) -> _Keeper:
+def _keeper(store: Store, timer: Timer) -> _Keeper:
     with _lock:
         found = _keepers.get(store)
         if found is None:
-            found = _keepers[store] = _Keeper()
+            found = _keepers[store] = _Keeper(timer)
         return found

@@ -7,7 +7,6 @@ files go back into the archive. Until the switch queries see what they saw befor
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -92,7 +91,7 @@ class Return:
         return observe(self.ctx, self.table).lineage.entry(entry_id)
 
     def _bring_back(self, entry_id: str) -> Entry:
-        deadline = time.monotonic() + _BUSY_S
+        deadline = self.ctx.timer.seconds() + _BUSY_S
         while True:
             seen = observe(self.ctx, self.table)
             entry = _open_entry(seen.lineage, entry_id)
@@ -102,12 +101,12 @@ class Return:
             left = [o for o in restore_hidden(self.ctx, self.table, missing, entry_id) if o.outcome != "done"]
             queued = read_queue(self.ctx, self.table).items if left else {}
             lost = [o for o in left if o.segment not in queued]
-            if lost or (left and time.monotonic() > deadline):
+            if lost or (left and self.ctx.timer.seconds() > deadline):
                 first = (lost or left)[0]
                 raise PreconditionFailed(first.message, remedy=first.remedy, segments=[o.segment for o in lost or left])
             if left:
                 deletion.drain(self.ctx, self.table)
-                time.sleep(_LOOK_S)
+                self.ctx.timer.pause(_LOOK_S)
 
     def _wait(self, entry: Entry) -> None:
         ctx, table = self.ctx, self.table
