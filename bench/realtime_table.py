@@ -112,7 +112,7 @@ class RedisFeed:
         pipe.execute()
 
     def config(self, topic: str) -> dict[str, str]:
-        """As DESIGN says."""
+        """As the figures show it."""
         return {
             "streamType": "redis",
             "stream.redis.topic.name": topic,

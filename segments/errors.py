@@ -1,6 +1,6 @@
 """The error tree: what went wrong, whether trying again can help, and what the person should do.
 
-Three outcomes of a write are three types (DESIGN section 4, rule 5): ``Conflict`` (somebody was faster: decide afresh),
+Three outcomes of a write are three types (rule `three-outcomes`): ``Conflict`` (somebody was faster: decide afresh),
 ``OutcomeUnknown`` (the reply was lost: look before anything else) and ``Rejected`` (stop and tell why).
 """
 

@@ -65,7 +65,7 @@ def split_table_name(name: str) -> tuple[str, TableType | None]:
 def resolve_table(name: str, type_text: str | None) -> TableName:
     """Join a raw or typed name with the ``type`` parameter, as Pinot's segment endpoints do.
 
-    Raises InvalidInput (400) when no type is known, Forbidden (403) when suffix and parameter disagree (lineage.md 10).
+    Raises InvalidInput (400) when no type is known, Forbidden (403) when suffix and parameter disagree.
     """
     wanted = parse_table_type(type_text)
     raw, found = split_table_name(name)
@@ -95,8 +95,8 @@ def check_raw_table_name(raw: str) -> str:
 
 
 def check_segment_name(name: str) -> str:
-    """Return the name, or raise InvalidInput: commas corrupt lineage (B2), slashes leave folders, long ones are no
-    files.
+    """Return the name, or raise InvalidInput: commas corrupt lineage (rule `no-mutual-hiding`), slashes leave folders,
+    long ones are no files.
     """
     if not name or _FORBIDDEN_IN_SEGMENT.search(name) or name in (".", "..") or name != name.strip():
         raise InvalidInput(
@@ -155,5 +155,5 @@ def shown(name: str) -> str:
 
 
 def instance_name(kind: Literal["Server", "Broker", "Controller", "Minion"], host: str, port: int) -> str:
-    """``Server_127.0.0.1_8098``: Pinot's instance ids (storage-zk.md 1.8)."""
+    """``Server_127.0.0.1_8098``: Pinot's instance ids."""
     return f"{kind}_{host}_{port}"

@@ -81,7 +81,7 @@ class Report:
     extra_time_s: int = 0
 
     def params(self) -> dict[str, str]:
-        """Query parameters: numbers only when above zero, text only when there is one (completion.md 3)."""
+        """Query parameters: numbers only when above zero, text only when there is one."""
         numbers = {
             "rowCount": self.rows, "memoryUsedBytes": self.memory_bytes, "buildTimeMillis": self.build_ms,
             "waitTimeMillis": self.wait_ms, "segmentSizeBytes": self.size_bytes, "extraTimeSec": self.extra_time_s,
@@ -123,7 +123,7 @@ class Controller(Protocol):
 
 class HttpController:
     """``Controller`` over HTTP. With several addresses the next one is asked when one does not answer: any web process
-    will do (B13).
+    will do (rule `any-process-answers`).
     """
 
     def __init__(
@@ -176,7 +176,9 @@ class HttpController:
         more: Mapping[str, str] | None = None,
         files: Mapping[str, Path] | None = None,
     ) -> Answer:
-        """One message, at each address until one answers. Repeating is harmless: every message is idempotent (B14)."""
+        """One message, at each address until one answers. Repeating is harmless: every message is idempotent (rule
+        `repeats-are-harmless`).
+        """
         params = {**report.params(), **(more or {})}
         for turn in range(len(self._urls)):
             index = (self._first + turn) % len(self._urls)

@@ -2,7 +2,7 @@
 
 ``http.client`` rather than a bigger library: a query is one small request per server, and what a library adds per
 request is most of what it costs. A server that stays silent is asked on a second connection whether it is alive, so
-that a frozen process does not hold a query for its whole time (B23).
+that a frozen process does not hold a query for its whole time (rule `another-replica-at-once`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Rewrites a segment from the v1 layout to v3 or back, without decoding a value; its CRC is computed anew
-(segment-format.md 2).
-"""
+"""Rewrites a segment from the v1 layout to v3 or back, without decoding a value; its CRC is computed anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds every fault of a segment that Pinot itself would load without a word (segment-format.md 10 and 13)."""
+"""Finds every fault of a segment that Pinot itself would load without a word."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Builds a segment directory from rows; same rows, schema, config and name give the same bytes (segment-format.md 2 to
-4).
-"""
+"""Builds a segment directory from rows; same rows, schema, config and name give the same bytes (rule `pinot-bytes`)."""
 
 from __future__ import annotations
 
@@ -136,9 +134,7 @@ def layout_of(config: TableConfig) -> str:
 
 
 def _times(field: FieldSpec, values: Any, config: TableConfig, now_ms: int) -> tuple[int, int, str]:
-    """The segment's time; with ``continueOnError`` a wrong one becomes 1971 until now, as in Pinot (segment-format.md
-    4.3).
-    """
+    """The segment's time; with ``continueOnError`` a wrong one becomes 1971 until now, as in Pinot."""
     try:
         start, end, unit = segment_times(field, values, now_ms)
         if config.segment_time_check:

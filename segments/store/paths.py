@@ -1,4 +1,4 @@
-"""Every znode path, written once, relative to the cluster's root (storage-zk.md 1.1)."""
+"""Every znode path, written once, relative to the cluster's root (rule `pinot-layout`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """THE compare-and-set loop: read, decide afresh, no write if equal, write on the version read, start over on a
 conflict.
 
-Nothing decided from an older read survives a retry (DESIGN section 4, rules 3, 5 and 6; lineage.md 4.3 tells what
-happens otherwise).
+Nothing decided from an older read survives a retry (rules `decide-again-after-conflict` and `repeats-are-harmless`).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def test_a_segment_with_a_wrong_crc_is_in_error_and_never_served_until_the_recor
 
 
 def test_bytes_that_do_not_have_the_claimed_crc_are_refused(world: World) -> None:
-    """creation.meta says what the record says, but a byte of the data was changed (B18)."""
+    """creation.meta says what the record says, but a byte of the data was changed (rule `crc-of-the-bytes`)."""
     import tarfile
 
     world.create_table()

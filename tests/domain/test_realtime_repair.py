@@ -1,4 +1,4 @@
-"""Diagnosis of consumption, row by row of the table in realtime-ops.md 10; cases 41-51, 25, 35."""
+"""Diagnosis of consumption, case by case: cases 41-51, 25, 35."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Replacements whose client or whose web process dies: the reaper takes them back, a background end goes
-on (B5, B6).
+on (rules `entry-lease` and `all-replicas-first`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Queries through switches and rollbacks: every answer is one snapshot, the first after the return is already right
-(B6, B7, B23).
+(rules `acknowledged-switch` and `another-replica-at-once`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dictionaries, forward, raw, null and inverted indexes have Pinot's bytes (segment-format-examples.md D to G)."""
+"""Dictionaries, forward, raw, null and inverted indexes have Pinot's bytes."""
 
 from itertools import pairwise
 

@@ -1,6 +1,4 @@
-"""Single golden cases: checksums, old dictionaries, default codecs, long values, partition lines
-(segment-format-examples.md B to L).
-"""
+"""Single golden cases: checksums, old dictionaries, default codecs, long values, partition lines."""
 
 import numpy as np
 import pytest

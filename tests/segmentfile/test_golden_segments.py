@@ -1,6 +1,4 @@
-"""Whole segments made by real Pinot are reproduced byte for byte and read back
-(segment-format-examples.md A, B, 58).
-"""
+"""Whole segments made by real Pinot are reproduced byte for byte and read back."""
 
 import shutil
 from pathlib import Path

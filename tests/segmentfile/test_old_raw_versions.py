@@ -1,4 +1,4 @@
-"""Raw columns in the layouts of older Pinot versions are read (segment-format.md 7.5, 7.6; versions 1 to 3)."""
+"""Raw columns in the layouts of older Pinot versions are read."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""The text form of metadata (segment-format-examples.md C)."""
+"""The text form of metadata."""
 
 import pytest
 

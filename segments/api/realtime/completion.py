@@ -1,4 +1,4 @@
-"""The segment completion protocol as Pinot's servers speak it, at the root (completion.md 3 and 4).
+"""The segment completion protocol as Pinot's servers speak it, at the root.
 
 A message that lacks a parameter is answered FAILED with status 200, as Pinot's servers expect; one that makes no sense
 is a 4xx, which they take for no answer and repeat. Neither changes anything. Messages are not audited one by one; the

@@ -1,4 +1,4 @@
-"""Pause, resume, force commit and consumption of realtime tables at Pinot's paths (realtime-ops.md 2)."""
+"""Pause, resume, force commit and consumption of realtime tables at Pinot's paths."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _word(request: Request) -> Word:
 
 
 def parse_word(text: Any) -> Word:
-    """Absent means lastConsumed; the empty text is wrong (realtime-ops.md 2)."""
+    """Absent means lastConsumed; the empty text is wrong."""
     if text is None:
         return "lastConsumed"
     word = _WORDS.get(text.lower()) if isinstance(text, str) else None

@@ -1,5 +1,5 @@
 """Checks of a new snapshot over REST: the table's document, the result of a lineage entry, and a run without a switch
-(B11).
+(rule `checked-before-switch`).
 """
 
 from __future__ import annotations

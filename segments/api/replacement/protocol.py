@@ -1,4 +1,4 @@
-"""/segments/{table}/...ReplaceSegments and lineage: the replacement protocol over REST (lineage.md 10)."""
+"""/segments/{table}/...ReplaceSegments and lineage: the replacement protocol over REST."""
 
 from __future__ import annotations
 

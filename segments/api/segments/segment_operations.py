@@ -1,4 +1,4 @@
-"""Reset, reload and upload to the deep store: operations on segments that are there (realtime-ops.md 2)."""
+"""Reset, reload and upload to the deep store: operations on segments that are there."""
 
 from __future__ import annotations
 

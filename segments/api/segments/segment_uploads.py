@@ -33,7 +33,8 @@ from segments.services.segments.uploads import UploadOptions
 _TYPES: Final = ("SEGMENT", "URI", "METADATA", "JSON")
 _MODIFIER: Final = "Pinot-SegmentZKMetadataCustomMapModifier"
 _QUERY: Final = ("tableName", "tableType", "enableParallelPushProtection", "allowRefresh", "segmentLineageEntryId")
-#: Names the running replacement that the upload belongs to, as the parameter segmentLineageEntryId does (B8).
+#: Names the running replacement that the upload belongs to, as the parameter segmentLineageEntryId does (rule
+#: `fenced-uploads`).
 _ENTRY: Final = "Pinot-Segment-Lineage-Entry-Id"
 #: Bytes of a body that may hold parameters instead of a file.
 _SMALL_BODY: Final = 4096

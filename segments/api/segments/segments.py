@@ -188,14 +188,12 @@ def _window(request: Request, *, exclude_overlapping: bool) -> TimeWindow:
 
 
 def _checked(names: Sequence[str]) -> list[str]:
-    """Names as given; one with a comma is refused: some clients join names, and nothing would be deleted (lineage.md
-    13).
-    """
+    """Names as given; one with a comma is refused: some clients join names, and nothing would be deleted."""
     return [check_segment_name(name) for name in names]
 
 
 def _table_of_segment(view: ApiView, table: str, segment: str) -> TableName:
-    """The table by its suffix, or else by the segment's form: LLC names are REALTIME (lineage.md 10)."""
+    """The table by its suffix, or else by the segment's form: LLC names are REALTIME."""
     found = tables.existing_tables(view.ctx, table)
     if len(found) == 1:
         return found[0]

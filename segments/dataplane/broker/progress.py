@@ -1,4 +1,5 @@
-"""Remembers how far this broker has read each consuming partition, so that no later query of it sees fewer rows (B25).
+"""Remembers how far this broker has read each consuming partition, so that no later query of it sees fewer rows (rule
+`never-backwards`).
 
 Replicas consume on their own, one may be ahead of another. Two things keep answers from going back: queries of a
 partition stay with one server while it is up, and each request says how many rows were seen before; a server that is

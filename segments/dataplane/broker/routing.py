@@ -1,8 +1,9 @@
 """One table's routing: which segments a query sees and which live servers hold them, read from ZooKeeper as ONE
 snapshot.
 
-THE CONSISTENCY RULE (B25, lineage.md 2). A query must see exactly one side of every replacement, so lineage and ideal
-state have to belong together. They are two znodes. They are read in this order, and the first is read again at the end:
+THE CONSISTENCY RULE (rules `one-snapshot-per-query` and `one-side-visible`). A query must see exactly one side of every
+replacement, so lineage and ideal state have to belong together. They are two znodes. They are read in this order, and
+the first is read again at the end:
 
     lineage (with its zxid) -> ideal state -> external view -> live instances -> lineage again
 

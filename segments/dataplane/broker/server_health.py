@@ -1,4 +1,6 @@
-"""Remembers which servers did not answer, so that only one query pays for a dead one (B23)."""
+"""Remembers which servers did not answer, so that only one query pays for a dead one (rule
+`another-replica-at-once`).
+"""
 
 from __future__ import annotations
 

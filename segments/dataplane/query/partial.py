@@ -27,7 +27,7 @@ class PartialResult:
 
     ``segments`` were read, ``segments_matched`` of them have a row that matches; ``docs_scanned`` are the rows that
     matched. ``growing``: rows of each segment that was still consuming when it was read; ``tails``: rows read behind
-    segments (B25).
+    segments (rule `one-snapshot-per-query`).
     """
 
     rows: pa.Table

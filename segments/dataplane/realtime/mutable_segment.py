@@ -89,7 +89,7 @@ class Snapshot:
         """Write the segment directory ``folder/<name>``. The same rows give the same bytes on every replica.
 
         Without a ``start_offset`` it names no range of a stream. A time outside 1971..2071 does not stop the build:
-        consumption would stand still for one row (segment-format.md 9).
+        consumption would stand still for one row.
         """
         names = [f.name for f in stored_fields(self.schema)]
         lenient = {**(self.config.body.get("ingestionConfig") or {}), "segmentTimeValueCheck": False}

@@ -1,6 +1,4 @@
-"""What a server tells of its consuming segments: state, offsets and lag per partition, bad messages (realtime-ops.md 7
-and 16).
-"""
+"""What a server tells of its consuming segments: state, offsets and lag per partition, bad messages."""
 
 from __future__ import annotations
 

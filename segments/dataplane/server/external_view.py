@@ -26,8 +26,8 @@ _PAUSE_S: Final = 0.01
 def publish_view(store: Store, table: str) -> bool:
     """Bring EXTERNALVIEW/<table> up to date; True when it had to be written.
 
-    It is deleted when the table has neither ideal state nor states, and not made before there is a state (storage-zk.md
-    1.4). Conflict when it changed under every attempt.
+    It is deleted when the table has neither ideal state nor states, and not made before there is a state (rule
+    `pinot-layout`). Conflict when it changed under every attempt.
     """
     for attempt in range(_ATTEMPTS):
         try:

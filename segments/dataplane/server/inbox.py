@@ -1,4 +1,4 @@
-"""Reads the messages that controllers send to this server and removes them (storage-zk.md 1.9)."""
+"""Reads the messages that controllers send to this server and removes them."""
 
 from __future__ import annotations
 

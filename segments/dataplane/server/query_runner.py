@@ -90,7 +90,7 @@ class QueryRunner:
 
     def _find(self, request: QueryRequest) -> tuple[list[Answering], list[Answering], list[str]]:
         """The segments, all at one moment, and what was read behind open ones. One that is behind what the broker has
-        seen elsewhere gets a moment (B25).
+        seen elsewhere gets a moment (rule `never-backwards`).
         """
         until = time.monotonic() + _BEHIND_S
         tails, min_docs = request.tails or {}, request.min_docs or {}

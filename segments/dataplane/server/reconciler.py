@@ -172,9 +172,7 @@ class Reconciler:
             self._reconcile(reload.table, names)
 
     def _reset(self, table: str, segment: str) -> None:
-        """Begin the segment anew: a consuming one from its start offset, another by loading it again (realtime-ops.md
-        12).
-        """
+        """Begin the segment anew: a consuming one from its start offset, another by loading it again."""
         with self._slots.locked() as tables:
             slot = tables.get(table, {}).get(segment)
             if slot is None or slot.wanted is None:

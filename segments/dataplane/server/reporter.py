@@ -112,7 +112,7 @@ class Reporter:
 
 
 def _current_state(table: str, session: str, reported: Mapping[str, Reported]) -> ZNRecord:
-    """The znode as Helix lays it out (storage-zk.md 1.8)."""
+    """The znode as Helix lays it out."""
     simple = {
         "SESSION_ID": session,
         "STATE_MODEL_DEF": SEGMENT_STATE_MODEL,

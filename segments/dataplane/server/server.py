@@ -248,7 +248,7 @@ class Server:
         self.reporter.mark(*tables)
 
     def _remove_old_sessions(self) -> None:
-        """Only the folder of the live session counts; others are left from earlier lives (storage-zk.md 1.8)."""
+        """Only the folder of the live session counts; others are left from earlier lives."""
         folder = f"{paths.INSTANCES}/{self.instance}/CURRENTSTATES"
         for session in self._store.children(folder):
             if session != self._store.session_id():

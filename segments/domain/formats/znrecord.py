@@ -1,4 +1,4 @@
-"""The ZNRecord: the one value that Helix and Pinot store in a znode (storage-zk.md 1.2)."""
+"""The ZNRecord: the one value that Helix and Pinot store in a znode (rule `pinot-layout`)."""
 
 from __future__ import annotations
 

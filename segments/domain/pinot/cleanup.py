@@ -2,7 +2,7 @@
 pass.
 
 We can not prevent it, only see it coming: refuse what would destroy what somebody pinned, and tell until when a
-rollback is possible. Rules: lineage.md 4.2, 6 and 7; real-pinot.md 5.7 for versions up to 1.5.1.
+rollback is possible. That is so in all versions up to 1.5.1.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Why a Pinot controller said no, as one of our errors with cause and remedy: it answers 500 to most of what a caller
-did wrong (B3).
+did wrong (rule `refusals-are-4xx`).
 
 The rules go by the message, because the status tells little. The texts are those of the controllers of Pinot 0.11.0,
 1.2.0 and 1.5.1; where versions say the same thing differently both are here. What no rule knows keeps Pinot's words; of
@@ -28,7 +28,7 @@ _LONGEST: Final = 600
 _ENTRY: Final = re.compile(r"(?:entry id|segmentLineageEntryId)\s*[:=]\s*'?([0-9a-f]{8}-[0-9a-f-]{27})", re.IGNORECASE)
 _OPAQUE: Final = re.compile(r"Failed to update the segment lineage (?:during|for)", re.IGNORECASE)
 _SERVER_ERROR: Final = 500
-#: The name of the refusal of a force commit, and of a pause though that is set then (realtime-ops.md 3).
+#: The name of the refusal of a force commit, and of a pause though that is set then.
 NO_SERVER_TOLD: Final = "no-server-told"
 
 
@@ -58,7 +58,7 @@ _LIST_TABLES: Final = "List the tables with GET /tables."
 
 #: In this order; the first that fits decides.
 RULES: Final[tuple[Rule, ...]] = (
-    # -- replacements (lineage.md 4 to 6)
+    # -- replacements
     _rule(
         "replaced-already",
         r"\(replacing a replaced segment\)|replace segments " r"that are already replaced",
@@ -176,7 +176,7 @@ RULES: Final[tuple[Rule, ...]] = (
         InvalidInput,
         "Delete OFFLINE and REALTIME segments in two calls.",
     ),
-    # -- uploads (batch-push.md, lineage.md 10)
+    # -- uploads
     _rule(
         "upload-exists",
         r"Segment already exists or another parallel push",
@@ -216,7 +216,7 @@ RULES: Final[tuple[Rule, ...]] = (
         OutcomeUnknown,
         "Look at the segment's record; the controller's log has the cause.",
     ),
-    # -- realtime (realtime-ops.md 2)
+    # -- realtime
     _rule("table-disabled", r"Table \S+ is disabled", InvalidInput, "Enable the table first."),
     _rule("consume-from", r"consumeFrom param .* is not valid", InvalidInput, "Use lastConsumed, smallest or largest."),
     _rule("batch-config", r"Invalid batch config", InvalidInput, "Batch values are whole numbers from 1 on."),
@@ -440,7 +440,7 @@ def rule_of(status: int, text: str) -> Rule | None:
 
 
 def is_opaque(text: str) -> bool:
-    """Is this the answer with which Pinot wraps every cause of a refused start, end or revert (lineage.md 3)?"""
+    """Is this the answer with which Pinot wraps every cause of a refused start, end or revert?"""
     return _OPAQUE.search(text) is not None and "Caused by" not in text
 
 

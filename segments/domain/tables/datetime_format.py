@@ -58,9 +58,7 @@ class DateTimeFormat:
     zone: str = "UTC"
 
     def to_millis(self, value: int) -> int:
-        """A value of an EPOCH or TIMESTAMP column as milliseconds (the size counts, unlike in Pinot: segment-format.md
-        13.3).
-        """
+        """A value of an EPOCH or TIMESTAMP column as milliseconds (the size counts, unlike in Pinot)."""
         return int(value * self.size * MILLIS[self.unit])
 
     @property

@@ -20,7 +20,7 @@ from segments.names import check_column_name, check_raw_table_name, shown
 
 FieldKind = Literal["DIMENSION", "METRIC", "DATE_TIME", "TIME", "COMPLEX"]
 
-#: Logical type -> stored type (segment-format.md 5).
+#: Logical type -> stored type.
 STORED_TYPES: Final[dict[str, str]] = {
     "INT": "INT", "LONG": "LONG", "FLOAT": "FLOAT", "DOUBLE": "DOUBLE", "BIG_DECIMAL": "BIG_DECIMAL",
     "BOOLEAN": "INT", "TIMESTAMP": "LONG", "STRING": "STRING", "JSON": "STRING", "BYTES": "BYTES", "UUID": "BYTES",
@@ -107,7 +107,7 @@ class Schema:
         return str(self.body.get("enableColumnBasedNullHandling", False)).lower() in ("true", "1")
 
     def to_record(self) -> ZNRecord:
-        """The znode: one simple field with the JSON on a single line (storage-zk.md 1.6)."""
+        """The znode: one simple field with the JSON on a single line."""
         return ZNRecord(self.name, {"schemaJSON": json.dumps(self.body, separators=(",", ":"))})
 
 

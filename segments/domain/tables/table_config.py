@@ -26,7 +26,7 @@ from segments.domain.tables.table_model import (
 from segments.errors import InvalidInput, RecordCorrupt
 from segments.names import REALTIME, TableName, check_raw_table_name, parse_table_type, shown, split_table_name
 
-#: Kept as plain text in the znode; every other key is JSON text (storage-zk.md 1.6).
+#: Kept as plain text in the znode; every other key is JSON text.
 _PLAIN: Final = ("tableName", "tableType", "isDimTable", "isMaterializedView", "description")
 _MANDATORY: Final = ("segmentsConfig", "tenants", "tableIndexConfig", "metadata")
 HOUR_MS: Final = 3_600_000
@@ -38,7 +38,7 @@ _PERIOD_PART: Final = re.compile(r"([0-9]{1,9})([dhms])\s*", re.IGNORECASE)
 
 
 def parse_period(text: str | None) -> int | None:
-    """``1d12h`` -> milliseconds; None for empty or unreadable text (then the default holds; lineage.md 7)."""
+    """``1d12h`` -> milliseconds; None for empty or unreadable text (then the default holds)."""
     rest, units, found = (text or "").strip(), list(_PERIOD_MS), 0
     if not rest:
         return None

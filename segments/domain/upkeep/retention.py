@@ -1,6 +1,6 @@
 """What is old enough to go: replaced snapshots, stale lineage entries, APPEND data by time, files of deleted segments.
 
-Rules: lineage.md 7 (lineage), 8 (time, deleted segments). Every function decides from what it is given; nothing is read
+Rules `lineage-clean-up` and `a-way-back`. Every function decides from what it is given; nothing is read
 or deleted here.
 """
 
@@ -44,7 +44,7 @@ class LineagePlan:
     """``drop``: ids of entries to remove; ``delete``: segments to take out; ``why``: one sentence each.
 
     ``orphans``: names of dropped unfinished entries; a record that one of them still has, without a row, goes too
-    (lineage.md 7).
+    (rule `lineage-clean-up`).
     """
 
     drop: tuple[str, ...]
@@ -60,9 +60,9 @@ def plan_lineage(
     entry.
 
     Kept whatever its age: both sides of a pinned entry, what a rollback over the snapshots that the table asks for
-    would need (B4), and ``spare`` (last committed segments of a realtime table). An entry that hides one of those stays
-    too: dropped, it would show it again. And the history between such an old snapshot and the present one stays, or
-    going back would not know what to take away.
+    would need (rule `previous-snapshots-kept`), and ``spare`` (last committed segments of a realtime table). An entry
+    that hides one of those stays too: dropped, it would show it again. And the history between such an old snapshot and
+    the present one stays, or going back would not know what to take away.
     """
     drop: list[str] = []
     delete: list[str] = []
@@ -126,7 +126,7 @@ def plan_time(
     tables.
 
     Of a REALTIME table only committed ones, never the last of a partition; a consuming one that nobody consumes goes
-    after five days (lineage.md 8). ``rows`` is the ideal state, needed for those.
+    after five days. ``rows`` is the ideal state, needed for those.
     """
     keep_ms = config.time_retention_ms
     is_realtime = config.table.type == REALTIME
@@ -153,8 +153,8 @@ def _is_given_up(meta: SegmentMetadata, rows: Mapping[str, Mapping[str, str]], n
 
 
 def last_committed(segments: Iterable[SegmentMetadata]) -> set[str]:
-    """The committed segment with the highest sequence of every partition: consumption goes on from its end (lineage.md
-    8).
+    """The committed segment with the highest sequence of every partition: consumption goes on from its end (rule
+    `last-committed-stays`).
     """
     last: dict[int, tuple[int, str]] = {}
     for meta in segments:

@@ -1,7 +1,7 @@
 """The deep store: segment files under one root, through pyarrow's file systems (local, S3, GS, Azure, HDFS), none of
 which is waited for without an end (``bounded_files``).
 
-Layout (storage-zk.md 2.1): ``<root>/<raw table>/<url-encoded segment>`` without an extension, deleted ones under
+Layout (rule `pinot-layout`): ``<root>/<raw table>/<url-encoded segment>`` without an extension, deleted ones under
 ``Deleted_Segments/<raw table>/``, work in progress of pushes under ``Staging/<push id>/``.
 """
 

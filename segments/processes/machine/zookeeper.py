@@ -10,7 +10,7 @@ from segments.errors import Unavailable
 from segments.processes.machine.private_file import write_private
 from segments.store.on_zookeeper.login import ZooKeeperLogin
 
-#: All that a standalone server needs; half the memory and start-up time of the whole folder (ecosystem.md 0).
+#: All that a standalone server needs; half the memory and start-up time of the whole folder.
 _JARS = (
     "zookeeper-*.jar",
     "slf4j-api-*.jar",

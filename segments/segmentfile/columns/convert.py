@@ -1,7 +1,7 @@
 """Converts a column of any Arrow type to a Pinot data type as Pinot's creator does: text to numbers, times, booleans,
 bytes.
 
-Rules: segment-format.md 9 and its golden cases 66 to 70. Nulls stay null; NaN becomes null. Text is parsed by Arrow
+Rule `pinot-bytes`. Nulls stay null; NaN becomes null. Text is parsed by Arrow
 where Arrow and Java agree, and otherwise once per distinct value.
 """
 

@@ -1,6 +1,4 @@
-"""Applies ``ingestionConfig`` before the types are converted: expression transforms, then the filter
-(batch-push.md 9).
-"""
+"""Applies ``ingestionConfig`` before the types are converted: expression transforms, then the filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as Java prints and stores them: Double.toString, BigDecimal text and bytes (segment-format.md 4.4, 5)."""
+"""Numbers as Java prints and stores them: Double.toString, BigDecimal text and bytes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def java_decimal(value: Decimal) -> str:
 
 
 def decimal_bytes(value: Decimal) -> bytes:
-    """int16 scale, then the unscaled number as minimal two's complement (segment-format.md 5)."""
+    """int16 scale, then the unscaled number as minimal two's complement."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     unscaled = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)

@@ -1,4 +1,4 @@
-"""JSON text as Pinot stores it: without blanks, key order kept, numbers as Java prints them (segment-format.md 9)."""
+"""JSON text as Pinot stores it: without blanks, key order kept, numbers as Java prints them."""
 
 from __future__ import annotations
 

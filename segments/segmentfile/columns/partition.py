@@ -1,4 +1,4 @@
-"""Partition ids of values under Pinot's partition functions (segment-format.md 13, golden cases 75 and 76)."""
+"""Partition ids of values under Pinot's partition functions."""
 
 from __future__ import annotations
 

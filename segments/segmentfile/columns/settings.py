@@ -1,6 +1,4 @@
-"""How a table config wants a column encoded: dictionary or raw, codec, inverted index, partition function
-(segment-format.md 7.9, 9).
-"""
+"""How a table config wants a column encoded: dictionary or raw, codec, inverted index, partition function."""
 
 from __future__ import annotations
 

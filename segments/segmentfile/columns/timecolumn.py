@@ -1,4 +1,4 @@
-"""The table's time column: what a null becomes, and the segment's start and end time (segment-format.md 4.3, 5)."""
+"""The table's time column: what a null becomes, and the segment's start and end time."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def to_millis(value: Any, parsed: DateTimeFormat) -> int:
 def segment_times(field: FieldSpec, values: Any, now_ms: int) -> tuple[int, int, str]:
     """(start, end, unit) of a segment from its stored time values; an empty segment has the time of its build.
 
-    An ``N:UNIT:EPOCH`` column counts its N (Pinot forgets it: segment-format.md 4.3). Raises InvalidInput for text that
+    An ``N:UNIT:EPOCH`` column counts its N (Pinot forgets it). Raises InvalidInput for text that
     is no time.
     """
     parsed = field.datetime_format or DateTimeFormat("TIMESTAMP")
@@ -69,9 +69,7 @@ def segment_times(field: FieldSpec, values: Any, now_ms: int) -> tuple[int, int,
 
 
 def check_row_times(field: FieldSpec, values: Any) -> None:
-    """``rowTimeValueCheck``: BadValue for the first stored time that is not in 1971..2071; nulls pass (batch-push.md
-    9).
-    """
+    """``rowTimeValueCheck``: BadValue for the first stored time that is not in 1971..2071; nulls pass."""
     parsed = field.datetime_format or DateTimeFormat("TIMESTAMP")
     if parsed.kind == "SIMPLE_DATE_FORMAT":
         millis = map_distinct(values, lambda v: None if v is None else to_millis(v, parsed), pa.int64()).cast(

@@ -1,4 +1,4 @@
-"""Turns raw input columns into the stored columns of a segment, as Pinot's creator does (segment-format.md 9)."""
+"""Turns raw input columns into the stored columns of a segment, as Pinot's creator does."""
 
 from __future__ import annotations
 

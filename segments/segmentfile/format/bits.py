@@ -1,6 +1,4 @@
-"""Packs dictionary ids into b bits each, most significant bit first, and back, eight ids at a time (segment-format.md
-7.1).
-"""
+"""Packs dictionary ids into b bits each, most significant bit first, and back, eight ids at a time."""
 
 from __future__ import annotations
 

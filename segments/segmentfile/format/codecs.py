@@ -1,4 +1,4 @@
-"""Chunk compression of raw forward indexes: Pinot's codec numbers, both ways (segment-format.md 7.9)."""
+"""Chunk compression of raw forward indexes: Pinot's codec numbers, both ways."""
 
 from __future__ import annotations
 

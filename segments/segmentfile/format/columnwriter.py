@@ -1,6 +1,4 @@
-"""Encodes one stored column: its index payloads and its lines in ``metadata.properties``
-(segment-format.md 4.4, 6, 7).
-"""
+"""Encodes one stored column: its index payloads and its lines in ``metadata.properties``."""
 
 from __future__ import annotations
 

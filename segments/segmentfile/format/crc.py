@@ -1,6 +1,4 @@
-"""Segment CRC: Adler-32 over a segment's files in Pinot's order, the identity that ZooKeeper records (segment-format.md
-3).
-"""
+"""Segment CRC: Adler-32 over a segment's files in Pinot's order, the identity that ZooKeeper records."""
 
 from __future__ import annotations
 

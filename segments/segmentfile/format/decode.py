@@ -1,4 +1,4 @@
-"""Decodes the bytes of one column's index into Arrow and NumPy (segment-format.md 6, 7, 8).
+"""Decodes the bytes of one column's index into Arrow and NumPy.
 
 Faults are raised as ValueError (or what the libraries raise); the reader adds file, column and offset.
 """
@@ -125,7 +125,7 @@ def multi_ids(
 def _entry_dict(
     column: ColumnInfo, data: NDArray[np.uint8], docs: int, start: int, stop: int
 ) -> tuple[NDArray[np.int64], Ids]:
-    """Distinct rows once, and per row the number of its entry (segment-format.md 7.4)."""
+    """Distinct rows once, and per row the number of its entry."""
     version, value_bits, id_bits, unique, values, offsets_at, values_at = struct.unpack(
         ">hbbiiii", data[4:24].tobytes()
     )

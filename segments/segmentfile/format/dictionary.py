@@ -1,6 +1,4 @@
-"""Builds dictionaries: distinct values in Pinot's order, the id of every value, and the bytes of the file
-(segment-format.md 6).
-"""
+"""Builds dictionaries: distinct values in Pinot's order, the id of every value, and the bytes of the file."""
 
 from __future__ import annotations
 
@@ -146,7 +144,7 @@ def _ids_of_sorted(order: NDArray[np.int64], differs: NDArray[np.bool_]) -> tupl
 
 
 def needs_java_order(data: Bytes) -> bool:
-    """UTF-8 and UTF-16 order differ only when U+E000..U+FFFF meets characters beyond U+FFFF (segment-format.md 11)."""
+    """UTF-8 and UTF-16 order differ only when U+E000..U+FFFF meets characters beyond U+FFFF."""
     if not len(data) or data.max() < 0xF0:
         return False
     return bool(((data == 0xEE) | (data == 0xEF)).any())

@@ -1,6 +1,4 @@
-"""Dictionary-encoded forward indexes, the inverted index and the null vector as bytes (segment-format.md 7.1 to 7.3,
-8).
-"""
+"""Dictionary-encoded forward indexes, the inverted index and the null vector as bytes."""
 
 from __future__ import annotations
 

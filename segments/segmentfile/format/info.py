@@ -1,6 +1,4 @@
-"""What a segment says about itself: ``metadata.properties`` and ``creation.meta`` as typed values (segment-format.md 3
-and 4).
-"""
+"""What a segment says about itself: ``metadata.properties`` and ``creation.meta`` as typed values."""
 
 from __future__ import annotations
 
@@ -184,7 +182,7 @@ def parse_info(metadata_properties: bytes, creation_meta: bytes) -> SegmentInfo:
 
 
 def find_files(path: Path) -> Path:
-    """The directory with ``metadata.properties``: ``v3/`` wins over the top (segment-format.md 2). Raises
+    """The directory with ``metadata.properties``: ``v3/`` wins over the top. Raises
     SegmentCorrupt.
     """
     for folder in (path / "v3", path):

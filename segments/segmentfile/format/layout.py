@@ -1,8 +1,7 @@
 """Writes the files of a segment in Pinot's two layouts, column by column: v3 (one ``columns.psf``) and v1 (a file per
 index).
 
-Columns come in one at a time and are written at once, so that only one column's indexes are in memory
-(segment-format.md 2, 3).
+Columns come in one at a time and are written at once, so that only one column's indexes are in memory.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ from segments.segmentfile.format.properties import Value, format_properties
 MARKER: Final = bytes.fromhex("deadbeefdeafbead")
 V1: Final = "v1"
 V3: Final = "v3"
-#: Index id -> end of the file's name in the v1 layout; the forward index's end depends on the column (segment-format.md
-#: 2).
+#: Index id -> end of the file's name in the v1 layout; the forward index's end depends on the column.
 V1_SUFFIXES: Final[Mapping[str, str]] = {
     "dictionary": ".dict",
     "inverted_index": ".bitmap.inv",

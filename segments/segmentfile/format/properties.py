@@ -14,7 +14,7 @@ from segments.errors import SegmentCorrupt
 
 Value = str | list[str]
 
-#: Longer texts are not stored as min or max (segment-format.md 4.4).
+#: Longer texts are not stored as min or max.
 MAX_STORED_TEXT: Final = 512
 
 _WRITE: Final = {"\\": "\\\\", ",": "\\,", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f", "\b": "\\b"}

@@ -1,6 +1,4 @@
-"""Raw (dictionary-less) forward indexes as bytes: version 4 files, single and multi-value (segment-format.md 7.5, 7.7,
-7.8).
-"""
+"""Raw (dictionary-less) forward indexes as bytes: version 4 files, single and multi-value."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ def variable_width(offsets: Offsets, data: Bytes, longest: int, codec: int) -> b
     """Rows of bytes: header, a pair of LE numbers per chunk, chunks that carry their row offsets.
 
     ``longest`` is the longest row in bytes. The chunk is made large enough for it, which avoids Pinot's fault in
-    reading a huge chunk twice (segment-format.md 7.7).
+    reading a huge chunk twice.
     """
     codec = LZ4_LENGTH if codec == LZ4 else codec
     target = target_size(longest)

@@ -1,4 +1,4 @@
-"""Reads raw forward indexes of every version and codec into flat buffers (segment-format.md 7.5 to 7.9).
+"""Reads raw forward indexes of every version and codec into flat buffers.
 
 Faults are raised as ValueError with the offset inside the index; the caller adds file and column.
 """

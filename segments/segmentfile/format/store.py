@@ -1,6 +1,4 @@
-"""Finds the bytes of a column's index in a segment directory, v3 (one file) or v1 (a file per index) (segment-format.md
-2).
-"""
+"""Finds the bytes of a column's index in a segment directory, v3 (one file) or v1 (a file per index)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cluster-wide settings: Pinot's dynamic configs, text by key in ``CONFIGS/CLUSTER`` (storage-zk.md 1.1)."""
+"""Cluster-wide settings: Pinot's dynamic configs, text by key in ``CONFIGS/CLUSTER`` (rule `pinot-layout`)."""
 
 from __future__ import annotations
 

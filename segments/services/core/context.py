@@ -26,17 +26,18 @@ if TYPE_CHECKING:
 class Limits:
     """How long a use case waits, in seconds, and how long things are kept."""
 
-    #: End of a replacement: for all replicas of the new segments (lineage.md 5.6).
+    #: End of a replacement: for all replicas of the new segments.
     replicas_online_s: float = 600.0
     #: End and revert: for live brokers to acknowledge the new lineage; then deletions are left to the next pass.
     broker_ack_s: float = 10.0
-    #: A protected upload older than this is taken over (storage-zk.md 3.4).
+    #: A protected upload older than this is taken over.
     upload_lock_s: float = 600.0
-    #: Files of deleted segments are kept this long unless the table or the call says otherwise (lineage.md 8).
+    #: Files of deleted segments are kept this long unless the table or the call says otherwise (rule `a-way-back`).
     deleted_segments_days: int = 7
     #: A push whose lease was not renewed for this long is resumed by somebody else.
     push_lease_s: float = 20.0
-    #: Silence of a client that sends heartbeats; when it lasts half as long again, its replacement is reverted (B5).
+    #: Silence of a client that sends heartbeats; when it lasts half as long again, its replacement is reverted (rule
+    #: `entry-lease`).
     entry_lease_s: float = 40.0
     #: An end in the background gives up after this long.
     end_job_s: float = 3600.0

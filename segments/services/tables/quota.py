@@ -1,4 +1,4 @@
-"""The storage quota of a table, checked before a push makes anything visible (B10 of DESIGN section 8)."""
+"""The storage quota of a table, checked before a push makes anything visible (rule `declared-size-fits`)."""
 
 from __future__ import annotations
 

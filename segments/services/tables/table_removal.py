@@ -2,7 +2,7 @@
 last.
 
 The config goes last so that a drop that was cut short is finished by asking again, and no new table takes the name
-before (lineage.md 9).
+before (rule `record-goes-last`).
 """
 
 from __future__ import annotations

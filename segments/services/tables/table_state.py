@@ -1,4 +1,4 @@
-"""Enable and disable a whole table: Helix's flag in its ideal state (storage-zk.md 1.4)."""
+"""Enable and disable a whole table: Helix's flag in its ideal state (rule `pinot-layout`)."""
 
 from __future__ import annotations
 

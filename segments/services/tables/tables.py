@@ -73,7 +73,7 @@ def existing_tables(ctx: Context, name: str, type_text: str | None = None) -> li
 
 
 def one_table(ctx: Context, name: str, type_text: str | None) -> TableName:
-    """The one existing table that name and required type stand for (lineage.md 10: 400 no type, 403 contradiction,
+    """The one existing table that name and required type stand for (400 no type, 403 contradiction,
     404).
     """
     table = resolve_table(name, type_text)
@@ -112,7 +112,7 @@ def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
 
 
 def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
-    """Create a table; partitions of a REALTIME one consume from then on (completion.md 10, setUpNewTable).
+    """Create a table; partitions of a REALTIME one consume from then on.
 
     Raises InvalidInput, StateConflict when it, or what is left of a dropped one, exists or there are fewer servers than
     replicas, Unavailable when a stream does not answer. Then nothing is left.

@@ -34,7 +34,7 @@ Step = Callable[[Context, TableName], list[str]]
 
 
 def run(ctx: Context, table: TableName) -> list[str]:
-    """One pass; returns what was done, one plain sentence each. Order of lineage.md 8: time, lineage, then files of
+    """One pass; returns what was done, one plain sentence each. Order as in Pinot: time, lineage, then files of
     deleted segments.
 
     A step that fails does not stop the later ones (in Pinot it does); the pass then raises, naming what was done all

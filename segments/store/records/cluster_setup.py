@@ -1,6 +1,4 @@
-"""Creates what a fresh Helix/Pinot cluster has in ZooKeeper, so that real Pinot parts would feel at home (storage-zk.md
-1.1, 1.10).
-"""
+"""Creates what a fresh Helix/Pinot cluster has in ZooKeeper, so that real Pinot parts would feel at home."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instances of the cluster: how one joins and leaves, and who is there (storage-zk.md 1.8)."""
+"""Instances of the cluster: how one joins and leaves, and who is there."""
 
 from __future__ import annotations
 

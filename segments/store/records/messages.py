@@ -1,4 +1,4 @@
-"""Helix user messages as znodes: send one to an instance, read and remove one's own (storage-zk.md 1.9)."""
+"""Helix user messages as znodes: send one to an instance, read and remove one's own."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ CASES = [
         kind="REFRESH",
         visible="s3 s4 s5",
         why="Pinot deletes s0 s1 s2 here: should this push fail nothing is left to go back to. Here they go after "
-        "its end (B4).",
+        "its end (rule `previous-snapshots-kept`).",
     ),
     Case(
         "31",
@@ -145,7 +145,7 @@ CASES = [
         kind="REFRESH",
         deleted="s6",
         visible="s3 s4 s5",
-        why="As 30: s0 s1 s2 stay until the end (B4).",
+        why="As 30: s0 s1 s2 stay until the end (rule `previous-snapshots-kept`).",
     ),
     Case(
         "33 not the newest link",
@@ -196,7 +196,7 @@ CASES = [
         "s0 s1",
         "start s1 > s0",
         StateConflict,
-        why="Pinot accepts the swap, and after the end both sides are hidden (B2).",
+        why="Pinot accepts the swap, and after the end both sides are hidden (rule `no-mutual-hiding`).",
     ),
     Case(
         "42 nor in a longer circle",
@@ -218,7 +218,7 @@ CASES = [
         {"X": "s0 > s5 COMPLETED"},
         deleted="s6",
         visible="s5",
-        why="In Pinot s6 is in no entry any more and becomes visible beside s5 (B8).",
+        why="In Pinot s6 is in no entry any more and becomes visible beside s5 (rule `dropped-segments-go`).",
     ),
     Case("46 a foreign name", "X: s0 > s5 IN_PROGRESS", "s0 s5 s9", "end X s9", InvalidInput),
     Case(

@@ -1,4 +1,4 @@
-"""The decisions start, end and revert, case by case (lineage-examples.md)."""
+"""The decisions start, end and revert, case by case."""
 
 from __future__ import annotations
 

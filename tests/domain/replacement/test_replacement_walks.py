@@ -62,7 +62,7 @@ class Walk(RuleBasedStateMachine):
 
     @rule(data=st.data(), whole=st.booleans())
     def upload(self, data: st.DataObject, whole: bool) -> None:
-        """Only segments of running entries, as fenced uploads do (B8)."""
+        """Only segments of running entries, as fenced uploads do (rule `fenced-uploads`)."""
         running = sorted((e for e in self.lineage.entries.values() if e.state is State.IN_PROGRESS), key=lambda e: e.id)
         if running:
             names = data.draw(st.sampled_from(running)).segments_to

@@ -1,6 +1,4 @@
-"""``ingestionConfig``: transforms in their order, the filter, time values, and what happens to rows that do not fit
-(batch-push.md 9).
-"""
+"""``ingestionConfig``: transforms in their order, the filter, time values, and what happens to rows that do not fit."""
 
 import contextlib
 from pathlib import Path

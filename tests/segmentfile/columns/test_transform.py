@@ -1,4 +1,4 @@
-"""Input values become stored values as in Pinot's creator (segment-format-examples.md J to L)."""
+"""Input values become stored values as in Pinot's creator."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal

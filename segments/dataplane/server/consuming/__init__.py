@@ -1,6 +1,4 @@
-"""Consuming segments of the embedded server: one worker per partition reads, answers, commits or follows a commit
-(completion.md 12).
-"""
+"""Consuming segments of the embedded server: one worker per partition reads, answers, commits or follows a commit."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a consuming segment does next: when it ends, what an answer of the controller means, how it goes ONLINE
-(completion.md 12). Pure.
-"""
+"""Pure decisions of a consuming segment: when it ends, what an answer of the controller means, how it goes ONLINE."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from typing import Final
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.gateways import controller_protocol as protocol
 
-#: Reasons to stop consuming, in the protocol's words (completion.md 3).
+#: Reasons to stop consuming, in the protocol's words.
 TIME_LIMIT: Final = "timeLimit"
 ROW_LIMIT: Final = "rowLimit"
 END_OF_PARTITION: Final = "endOfPartitionGroup"
@@ -64,9 +62,7 @@ class Limits:
 
     @classmethod
     def of(cls, *, rows: int, created_ms: int, flush_ms: int, bytes_: int, now_ms: int) -> Limits:
-        """The time limit counts from the segment's creation; one that is begun (again) late still gets 10 minutes
-        (completion.md 12).
-        """
+        """The time limit counts from the segment's creation; one that is begun (again) late still gets 10 minutes."""
         return cls(rows, max(created_ms + flush_ms, now_ms + min(flush_ms, _LEAST_AGAIN_MS)), bytes_)
 
 

@@ -1,5 +1,5 @@
 """When a consuming segment may be reported, and so answer queries: not while it shows fewer rows than others, nor rows
-twice (B25).
+twice (rules `never-backwards` and `one-snapshot-per-query`).
 """
 
 from __future__ import annotations

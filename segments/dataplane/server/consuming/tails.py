@@ -1,4 +1,5 @@
-"""Rows that were read behind the end of a full segment, for queries that do not know its successor yet (B25).
+"""Rows that were read behind the end of a full segment, for queries that do not know its successor yet (rule
+`never-backwards`).
 
 A segment that is full is built and committed, which takes a moment; its partition is read on meanwhile. Until brokers
 route the next segment, they ask for these rows as the *tail* of the one that ended, so that visible rows never stand

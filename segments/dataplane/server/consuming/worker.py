@@ -1,5 +1,5 @@
-"""One consuming segment on this server: a thread reads its partition, then commits it or follows somebody else's commit
-(completion.md 12).
+"""One consuming segment on this server: a thread reads its partition, then commits it or follows somebody else's
+commit.
 
 The thread alone changes the segment. Others set flags (``force``, ``go_online``, ``stop``) and wake it; queries take a
 ``view``. The segment answers from its buffer until the committed file stands in its place, so no query ever finds it
@@ -371,7 +371,9 @@ class Worker:
         return min(_LONGEST_RETRY_S, retry_s * 2)
 
     def _report_if_open(self, intake: Intake) -> None:
-        """A replica that begins again while another answers is no help before it has read what is there (B25)."""
+        """A replica that begins again while another answers is no help before it has read what is there (rule
+        `never-backwards`).
+        """
         gate = self._gate
         if gate is not None and gate.is_open(intake.offset):
             self._gate, self.is_reported = None, True

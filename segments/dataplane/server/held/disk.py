@@ -1,4 +1,4 @@
-"""How full the disk under this server's segments is (Pinot's DiskUsageInfo; realtime-ops.md 16)."""
+"""How full the disk under this server's segments is (Pinot's DiskUsageInfo)."""
 
 from __future__ import annotations
 

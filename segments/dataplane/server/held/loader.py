@@ -1,6 +1,7 @@
-"""Brings one segment to disk and opens it: the right CRC on record AND over the bytes, or it is never served (B18).
+"""Brings one segment to disk and opens it: the right CRC on record AND over the bytes, or it is never served (rule
+`crc-of-the-bytes`).
 
-It comes from the deep store, and when that has it not or not right, from another server (seed 002).
+It comes from the deep store, and when that has it not or not right, from another server (rule `deep-store-then-peers`).
 """
 
 from __future__ import annotations

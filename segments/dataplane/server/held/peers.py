@@ -1,9 +1,9 @@
-"""Other servers that hold a segment: the way out when the deep store has it not, or not any more (seed 002;
-storage-zk.md 2.5, 2.6).
+"""Other servers that hold a segment: the way out when the deep store has it not, or not any more (rule
+`deep-store-then-peers`).
 
 Only replicas that are ONLINE in the external view and alive are asked, in random order, never this server itself. They
 are asked for the CRC on record, and what comes is checked against it, so an old version can not go round among servers
-(B18).
+(rule `crc-of-the-bytes`).
 """
 
 from __future__ import annotations

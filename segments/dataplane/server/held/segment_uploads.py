@@ -1,6 +1,4 @@
-"""Uploads a committed segment from this server to the deep store, when the controller asks for it (storage-zk.md 2.7,
-2.8).
-"""
+"""Uploads a committed segment from this server to the deep store, when the controller asks for it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The committer's part of the protocol: build, commitStart, best-effort upload, commitEnd (completion.md 12;
-storage-zk.md 2.4).
-"""
+"""The committer's part of the protocol: build, commitStart, best-effort upload, commitEnd."""
 
 from __future__ import annotations
 
@@ -88,7 +86,7 @@ class Commit:
 
     def rebuild(self, committed: Committed) -> HeldSegment | None:
         """The same rows as the committed file; None when the build fails or gives another CRC than the one on record
-        (B18).
+        (rule `crc-of-the-bytes`).
         """
         try:
             built = self._builder.build()

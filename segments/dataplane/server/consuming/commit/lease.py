@@ -1,6 +1,4 @@
-"""Keeps the committer's time from running out while it builds and uploads (completion.md 5; both, not the build only:
-B15).
-"""
+"""Keeps the committer's time from running out while it builds and uploads (rule `lease-until-uploaded`)."""
 
 from __future__ import annotations
 
