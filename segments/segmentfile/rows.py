@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from segments.errors import InvalidInput
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.convert import map_distinct
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import map_distinct
 from segments.segmentfile.format.buffers import lists_of, row_offsets
 from segments.segmentfile.format.info import ColumnInfo
 from segments.segmentfile.reader import SegmentReader

@@ -28,7 +28,7 @@ from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways.deep_store.deepstore import STAGING, DeepStore
 from segments.segmentfile import SegmentInfo, parse_info, write_stored
 from segments.segmentfile.columns.ingest import read_ingestion, reading_schema
-from segments.segmentfile.columns.timecolumn import segment_times
+from segments.datatypes.timecolumn import segment_times
 from segments.segmentfile.format.info import find_files
 from segments.segmentfile.packed.tar import write_tar
 from segments.spark.input_files import check_unchanged

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from segments.segmentfile import SegmentReader
-from segments.segmentfile.columns.javatext import (
+from segments.datatypes.javatext import (
     decimal_bytes,
     decimal_from_bytes,
     java_double,

@@ -22,10 +22,10 @@ from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.gateways.streams.schema_registry import SchemaRegistry
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.convert import RefusedRows
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import RefusedRows
 from segments.segmentfile.columns.ingest import apply_ingestion, read_ingestion, reading_schema
-from segments.segmentfile.columns.timecolumn import to_millis
+from segments.datatypes.timecolumn import to_millis
 from segments.segmentfile.columns.transform import Mask, Prepared, stored_fields
 
 __all__ = ["BadMessage", "Decoded", "Decoder", "open_decoder"]

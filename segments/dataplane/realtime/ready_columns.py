@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from segments.domain.tables.schema import FieldSpec
-from segments.segmentfile.columns.convert import ARROW
+from segments.datatypes.convert import ARROW
 from segments.segmentfile.format.buffers import parts
 
 _WHOLE: Final = ("INT", "LONG")

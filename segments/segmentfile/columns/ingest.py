@@ -12,8 +12,8 @@ import pyarrow as pa
 from segments.domain.tables.schema import DEFAULT_MAX_LENGTH, FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.convert import BadValue, RefusedRows, convert, plain
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import BadValue, RefusedRows, convert, plain
 from segments.segmentfile.ingestion_functions.expression import (
     Column,
     Expression,

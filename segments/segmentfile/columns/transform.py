@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.convert import ARROW, BadValue, RefusedRows, convert, is_list, plain
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import ARROW, BadValue, RefusedRows, convert, is_list, plain
 from segments.segmentfile.columns.ingest import Ingestion, apply_ingestion, lenient, read_ingestion
-from segments.segmentfile.columns.javatext import parse_decimal, plain_decimal
-from segments.segmentfile.columns.timecolumn import check_row_times, null_time
+from segments.datatypes.javatext import parse_decimal, plain_decimal
+from segments.datatypes.timecolumn import check_row_times, null_time
 from segments.segmentfile.format.buffers import lists_of, offsets_of, parts
 
 Mask = NDArray[np.bool_]

@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from segments.domain.tables.schema import DEFAULT_MAX_LENGTH, FieldSpec
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.javatext import java_number
+from segments.datatypes.compute import pc
+from segments.datatypes.javatext import java_number
 from segments.segmentfile.columns.partition import partition_ids
 from segments.segmentfile.columns.settings import ColumnSettings
 from segments.segmentfile.columns.transform import default_value

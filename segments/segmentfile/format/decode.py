@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
-from segments.segmentfile.columns.javatext import decimal_from_bytes, plain_decimal
+from segments.datatypes.javatext import decimal_from_bytes, plain_decimal
 from segments.segmentfile.format.bits import Ids, bits_for, packed_size, unpack
 from segments.segmentfile.format.buffers import array_of, lists_of, offsets_of, unpad
 from segments.segmentfile.format.dictionary import BIG_ENDIAN, VAR_MAGIC, WIDTHS

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.javatext import decimal_bytes, java_decimal, java_number, parse_decimal
+from segments.datatypes.compute import pc
+from segments.datatypes.javatext import decimal_bytes, java_decimal, java_number, parse_decimal
 from segments.segmentfile.format.bits import Ids
 from segments.segmentfile.format.buffers import Bytes, Offsets, array_of, offsets_of, pad, parts
 from segments.segmentfile.format.crc import java_order

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from segments.domain.tables.datetime_format import DateTimeFormat, java_to_strptime
 from segments.errors import InvalidInput
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.convert import convert, map_distinct
-from segments.segmentfile.columns.timecolumn import format_millis, to_millis
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import convert, map_distinct
+from segments.datatypes.timecolumn import format_millis, to_millis
 from segments.segmentfile.ingestion_functions.constants import constant
 
 Values = Any

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from segments.errors import InvalidInput
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.convert import BadValue, convert, plain
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import BadValue, convert, plain
 from segments.segmentfile.ingestion_functions.constants import constant
 from segments.segmentfile.ingestion_functions.datefunctions import DATE_FUNCTIONS
 from segments.segmentfile.ingestion_functions.jsonfunctions import JSON_FUNCTIONS

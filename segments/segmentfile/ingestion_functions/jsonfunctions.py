@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from segments.errors import InvalidInput
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.convert import convert, map_distinct
-from segments.segmentfile.columns.jsontext import compact_json, json_of
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import convert, map_distinct
+from segments.datatypes.jsontext import compact_json, json_of
 from segments.segmentfile.ingestion_functions.constants import constant
 
 Values = Any

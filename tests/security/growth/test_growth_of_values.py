@@ -30,8 +30,8 @@ from segments.domain.tables.table_config import parse_period
 from segments.errors import InvalidInput
 from segments.names import check_raw_table_name, check_segment_name, split_table_name
 from segments.secret_texts import mask_text
-from segments.segmentfile.columns.convert import parse_time
-from segments.segmentfile.columns.jsontext import compact_json
+from segments.datatypes.convert import parse_time
+from segments.datatypes.jsontext import compact_json
 from segments.segmentfile.ingestion_functions.expression import columns_of, functions_of, parse_expression
 from tests.security.growth.timing import grows_at_most_linearly, repeated, seconds
 

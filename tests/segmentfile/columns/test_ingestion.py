@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from segments.errors import InvalidInput
 from segments.segmentfile import SegmentReader, read_info, transform_table
-from segments.segmentfile.columns.convert import BadValue
+from segments.datatypes.convert import BadValue
 from segments.segmentfile.columns.ingest import evaluate, read_ingestion, reading_schema
 from segments.segmentfile.ingestion_functions.expression import Call, Column, Literal, parse_expression
 from segments.segmentfile.ingestion_functions.functions import supported_functions

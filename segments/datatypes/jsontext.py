@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from segments.segmentfile.columns.javatext import java_double
+from segments.datatypes.javatext import java_double
 
 
 def compact_json(text: str) -> str:

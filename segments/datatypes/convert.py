@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from segments.segmentfile.columns.compute import pc
-from segments.segmentfile.columns.javatext import java_double, java_float, parse_decimal, plain_decimal
-from segments.segmentfile.columns.jsontext import compact_json, json_of
+from segments.datatypes.compute import pc
+from segments.datatypes.javatext import java_double, java_float, parse_decimal, plain_decimal
+from segments.datatypes.jsontext import compact_json, json_of
 
 #: Stored type -> Arrow type of a value.
 ARROW: Final[dict[str, Any]] = {

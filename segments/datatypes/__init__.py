@@ -1,0 +1,1 @@
+"""Values of Pinot's data types in Arrow columns: how they convert, how Java writes them, how times are read."""
