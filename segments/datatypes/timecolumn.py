@@ -8,11 +8,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import BadValue, map_distinct
 from segments.domain.tables.datetime_format import MILLIS, DateTimeFormat, java_to_strptime
 from segments.domain.tables.schema import FieldSpec
 from segments.errors import InvalidInput
-from segments.datatypes.compute import pc
-from segments.datatypes.convert import BadValue, map_distinct
 
 #: A segment's time lies in 1971-01-01..2071-01-01, epoch milliseconds.
 TIME_RANGE_MS: Final = (31_536_000_000, 3_187_296_000_000)

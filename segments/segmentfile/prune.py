@@ -12,10 +12,10 @@ from typing import Any, Final, Literal
 import numpy as np
 import pyarrow as pa
 
-from segments.errors import InvalidInput
 from segments.datatypes.compute import pc
 from segments.datatypes.convert import BadValue, convert
 from segments.datatypes.javatext import java_number, parse_decimal
+from segments.errors import InvalidInput
 from segments.segmentfile.columns.partition import partition_ids
 from segments.segmentfile.format.crc import java_order
 from segments.segmentfile.format.dictionary import WIDTHS

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from segments.errors import NotFound, SegmentCorrupt
 from segments.datatypes.convert import ARROW
+from segments.errors import NotFound, SegmentCorrupt
 from segments.segmentfile.format.bits import Ids
 from segments.segmentfile.format.buffers import lists_of
 from segments.segmentfile.format.decode import decode_dictionary, multi_ids, raw_values, roaring_rows, single_ids

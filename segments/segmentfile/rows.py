@@ -15,9 +15,9 @@ from typing import IO, Any, Final
 import pyarrow as pa
 import pyarrow.parquet
 
-from segments.errors import InvalidInput
 from segments.datatypes.compute import pc
 from segments.datatypes.convert import map_distinct
+from segments.errors import InvalidInput
 from segments.segmentfile.format.buffers import lists_of, row_offsets
 from segments.segmentfile.format.info import ColumnInfo
 from segments.segmentfile.reader import SegmentReader

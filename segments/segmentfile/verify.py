@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from segments.errors import PinotAdminError
 from segments.datatypes.compute import pc
 from segments.datatypes.javatext import java_number
+from segments.errors import PinotAdminError
 from segments.segmentfile.format.buffers import row_offsets
 from segments.segmentfile.format.crc import NO_CRC, compute_crc
 from segments.segmentfile.format.decode import roaring_rows

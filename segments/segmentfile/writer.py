@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from segments.datatypes.timecolumn import TIME_RANGE_MS, check_times, segment_times
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.names import check_segment_name
 from segments.segmentfile.columns.settings import column_settings
-from segments.datatypes.timecolumn import TIME_RANGE_MS, check_times, segment_times
 from segments.segmentfile.columns.transform import Mask, prepare, stored_fields, uses_null_vector
 from segments.segmentfile.format.columnwriter import WrittenColumn, write_column
 from segments.segmentfile.format.crc import java_order

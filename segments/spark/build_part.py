@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from segments.datatypes.timecolumn import segment_times
 from segments.domain.push import reader_spec
 from segments.domain.push.push_plan import Part, part_from_json
 from segments.domain.push.push_report import PushReport
@@ -28,7 +29,6 @@ from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways.deep_store.deepstore import STAGING, DeepStore
 from segments.segmentfile import SegmentInfo, parse_info, write_stored
 from segments.segmentfile.columns.ingest import read_ingestion, reading_schema
-from segments.datatypes.timecolumn import segment_times
 from segments.segmentfile.format.info import find_files
 from segments.segmentfile.packed.tar import write_tar
 from segments.spark.input_files import check_unchanged

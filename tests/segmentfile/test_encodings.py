@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from segments.segmentfile import SegmentReader
 from segments.datatypes.javatext import (
     decimal_bytes,
     decimal_from_bytes,
@@ -14,6 +13,7 @@ from segments.datatypes.javatext import (
     java_float,
     parse_decimal,
 )
+from segments.segmentfile import SegmentReader
 from segments.segmentfile.format.bits import bits_for, pack, unpack
 from segments.segmentfile.format.dictionary import distinct, payload
 from segments.segmentfile.format.forward import docs_per_chunk, roaring, sorted_pairs

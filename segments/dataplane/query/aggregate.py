@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from segments.dataplane.query.sql.expression import NUMERIC, Expr, as_double, coerce
-from segments.dataplane.query.sql.functions import canonical
-from segments.dataplane.query.sql.rejected import QueryRejected
+from segments.expressions.duckdb.compiled import NUMERIC, Expr, as_double, coerce
+from segments.expressions.duckdb.functions import canonical
+from segments.expressions.rejected import QueryRejected
 
 Merge = Literal["sum", "min", "max", "distinct", "values"]
 _PERCENTILE = re.compile(r"(percentile(?:est|tdigest|kll)?)(\d{1,2}|100)?(mv)?\Z")

@@ -13,13 +13,13 @@ from segments.dataplane import query_bounds
 from segments.dataplane.query.aggregate import Part, aggregation, is_aggregation
 from segments.dataplane.query.nulls import null_of
 from segments.dataplane.query.sql.compiler import VIRTUAL, Columns, Compiler, check_parts
-from segments.dataplane.query.sql.expression import DUCK_TYPES, Expr, as_double
 from segments.dataplane.query.sql.parse import Statement, parse_select
 from segments.dataplane.query.sql.plan_size import check_written
-from segments.dataplane.query.sql.rejected import SQL_PARSING, QueryRejected
 from segments.domain.formats.whole_number import whole_number
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.domain.tables.time_boundary import TimeFilter
+from segments.expressions.duckdb.compiled import DUCK_TYPES, Expr, as_double
+from segments.expressions.rejected import SQL_PARSING, QueryRejected
 from segments.names import shown
 
 DEFAULT_LIMIT = 10

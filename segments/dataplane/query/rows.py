@@ -9,8 +9,8 @@ from typing import Any, Final, overload
 
 import pyarrow as pa
 
-from segments.dataplane.query.sql.expression import Expr
 from segments.dataplane.query.values import json_values
+from segments.expressions.duckdb.compiled import Expr
 
 #: Rows up to which an answer is a plain list, and of one piece of a larger one.
 PIECE: Final = 10_000

@@ -16,16 +16,16 @@ from segments.dataplane.realtime.csv_messages import CsvMessages
 from segments.dataplane.realtime.decoded import CONTENT_ERRORS, BadMessage, Decoded, MessageReader, bad_message
 from segments.dataplane.realtime.json_messages import JsonMessages
 from segments.dataplane.realtime.ready_columns import ready_column
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import RefusedRows
+from segments.datatypes.timecolumn import to_millis
 from segments.domain.access.outgoing import Kind, Rules
 from segments.domain.realtime.streams.stream_config import DecoderConfig, StreamConfig
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.gateways.streams.schema_registry import SchemaRegistry
-from segments.datatypes.compute import pc
-from segments.datatypes.convert import RefusedRows
 from segments.segmentfile.columns.ingest import apply_ingestion, read_ingestion, reading_schema
-from segments.datatypes.timecolumn import to_millis
 from segments.segmentfile.columns.transform import Mask, Prepared, stored_fields
 
 __all__ = ["BadMessage", "Decoded", "Decoder", "open_decoder"]

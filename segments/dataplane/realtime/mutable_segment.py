@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from segments.dataplane.query.nulls import null_of
+from segments.datatypes.convert import ARROW
+from segments.datatypes.timecolumn import segment_times
 from segments.domain.tables.datetime_format import MILLIS
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.segmentfile import SegmentInfo, write_stored
-from segments.datatypes.convert import ARROW
-from segments.datatypes.timecolumn import segment_times
 from segments.segmentfile.columns.transform import Mask, stored_fields, uses_null_vector
 
 #: Limits of the size classes; pieces below the last are merged with their neighbours, larger ones stay as they are.

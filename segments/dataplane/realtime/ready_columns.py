@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from segments.domain.tables.schema import FieldSpec
 from segments.datatypes.convert import ARROW
+from segments.domain.tables.schema import FieldSpec
 from segments.segmentfile.format.buffers import parts
 
 _WHOLE: Final = ("INT", "LONG")

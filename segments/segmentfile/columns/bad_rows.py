@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from segments.datatypes.convert import RefusedRows
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
-from segments.datatypes.convert import RefusedRows
 from segments.segmentfile.columns.transform import Mask, transform_table
 
 #: Faults that are looked for one after the other; each takes another conversion of the rows that are left.

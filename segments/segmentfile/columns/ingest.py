@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import BadValue, RefusedRows, convert, plain
 from segments.domain.tables.schema import DEFAULT_MAX_LENGTH, FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
-from segments.datatypes.compute import pc
-from segments.datatypes.convert import BadValue, RefusedRows, convert, plain
-from segments.segmentfile.ingestion_functions.expression import (
+from segments.expressions.arrow.functions import as_boolean, find_function
+from segments.expressions.ingestion import (
     Column,
     Expression,
     Literal,
     columns_of,
     parse_expression,
 )
-from segments.segmentfile.ingestion_functions.functions import as_boolean, find_function
 
 
 @dataclass(frozen=True)

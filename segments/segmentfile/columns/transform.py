@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from segments.datatypes.compute import pc
+from segments.datatypes.convert import ARROW, BadValue, RefusedRows, convert, is_list, plain
+from segments.datatypes.javatext import parse_decimal, plain_decimal
+from segments.datatypes.timecolumn import check_row_times, null_time
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
-from segments.datatypes.compute import pc
-from segments.datatypes.convert import ARROW, BadValue, RefusedRows, convert, is_list, plain
 from segments.segmentfile.columns.ingest import Ingestion, apply_ingestion, lenient, read_ingestion
-from segments.datatypes.javatext import parse_decimal, plain_decimal
-from segments.datatypes.timecolumn import check_row_times, null_time
 from segments.segmentfile.format.buffers import lists_of, offsets_of, parts
 
 Mask = NDArray[np.bool_]

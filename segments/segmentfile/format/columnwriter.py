@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from segments.domain.tables.schema import DEFAULT_MAX_LENGTH, FieldSpec
 from segments.datatypes.compute import pc
 from segments.datatypes.javatext import java_number
+from segments.domain.tables.schema import DEFAULT_MAX_LENGTH, FieldSpec
 from segments.segmentfile.columns.partition import partition_ids
 from segments.segmentfile.columns.settings import ColumnSettings
 from segments.segmentfile.columns.transform import default_value

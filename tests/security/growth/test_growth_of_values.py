@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from segments.dataplane.query.sql.expression import parse_number, parse_timestamp
+from segments.datatypes.convert import parse_time
+from segments.datatypes.jsontext import compact_json
 from segments.domain.access.basic_auth import parse_basic
 from segments.domain.access.token_scope import both, covers
 from segments.domain.formats.users_pattern import users_pattern
@@ -28,11 +29,10 @@ from segments.domain.segments.upload import parse_modifier
 from segments.domain.tables.datetime_format import check_granularity, java_to_strptime, parse_format
 from segments.domain.tables.table_config import parse_period
 from segments.errors import InvalidInput
+from segments.expressions.duckdb.compiled import parse_number, parse_timestamp
+from segments.expressions.ingestion import columns_of, functions_of, parse_expression
 from segments.names import check_raw_table_name, check_segment_name, split_table_name
 from segments.secret_texts import mask_text
-from segments.datatypes.convert import parse_time
-from segments.datatypes.jsontext import compact_json
-from segments.segmentfile.ingestion_functions.expression import columns_of, functions_of, parse_expression
 from tests.security.growth.timing import grows_at_most_linearly, repeated, seconds
 
 Read = Callable[[str], Any]

@@ -18,8 +18,8 @@ from segments.api.queries.answer_stream import AnswerPieces
 from segments.dataplane.query.merge import ResultTable
 from segments.dataplane.query.response import broker_response
 from segments.dataplane.query.rows import PIECE, PiecewiseRows, as_rows
-from segments.dataplane.query.sql.expression import Expr
 from segments.errors import TooManyRequests
+from segments.expressions.duckdb.compiled import Expr
 from segments.services.access.query_slots import QuerySlots
 from tests.api.cluster import ApiCluster
 from tests.security.sizes.test_bodies import ROOT, Web

@@ -11,8 +11,10 @@ from sqlglot import exp
 
 from segments.dataplane.query.aggregate import is_aggregation
 from segments.dataplane.query.nulls import PREFIX, null_of
-from segments.dataplane.query.sql import functions
-from segments.dataplane.query.sql.expression import (
+from segments.dataplane.query.sql.plan_size import PlanSize
+from segments.domain.tables.schema import Schema
+from segments.expressions.duckdb import functions
+from segments.expressions.duckdb.compiled import (
     NUMERIC,
     Expr,
     as_double,
@@ -22,9 +24,7 @@ from segments.dataplane.query.sql.expression import (
     parse_number,
     quote,
 )
-from segments.dataplane.query.sql.plan_size import PlanSize
-from segments.dataplane.query.sql.rejected import SQL_PARSING, UNKNOWN_COLUMN, QueryRejected
-from segments.domain.tables.schema import Schema
+from segments.expressions.rejected import SQL_PARSING, UNKNOWN_COLUMN, QueryRejected
 
 #: Virtual columns and their types; a server knows their values without reading the segment.
 VIRTUAL: Final[dict[str, str]] = {"$segmentName": "STRING", "$docId": "INT", "$hostName": "STRING"}

@@ -12,9 +12,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
-from segments.dataplane.query.sql.rejected import SQL_PARSING, QueryRejected
 from segments.dataplane.query.sql.text_growth import check_growth
 from segments.dataplane.query.sql.tokens import PinotSql, QueryText, read_tokens
+from segments.expressions.rejected import SQL_PARSING, QueryRejected
 
 #: Longer texts are kept only while one query is answered, which asks for its statement several times.
 _CACHED_LENGTH: Final = 4_096

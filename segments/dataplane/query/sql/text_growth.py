@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from segments.dataplane.query.sql.rejected import QUERY_VALIDATION, QueryRejected
+from segments.expressions.rejected import QUERY_VALIDATION, QueryRejected
 
 #: Characters of one made text; and those that a value of a column counts as, which is Pinot's own maximum unless a
 #: schema says otherwise.

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from segments.dataplane.query.sql.expression import Expr, as_long, as_text, literal, quote
-from segments.dataplane.query.sql.rejected import QueryRejected
 from segments.domain.formats.whole_number import whole_number
 from segments.domain.tables.datetime_format import MILLIS, DateTimeFormat, java_to_strptime, parse_format
 from segments.errors import InvalidInput
+from segments.expressions.duckdb.compiled import Expr, as_long, as_text, literal, quote
+from segments.expressions.rejected import QueryRejected
 
 _TRUNCATE: Final = frozenset({"millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"})
 _DURATION = re.compile(

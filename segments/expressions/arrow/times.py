@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from segments.domain.tables.datetime_format import DateTimeFormat, java_to_strptime
-from segments.errors import InvalidInput
 from segments.datatypes.compute import pc
 from segments.datatypes.convert import convert, map_distinct
 from segments.datatypes.timecolumn import format_millis, to_millis
-from segments.segmentfile.ingestion_functions.constants import constant
+from segments.domain.tables.datetime_format import DateTimeFormat, java_to_strptime
+from segments.errors import InvalidInput
+from segments.expressions.arrow.constants import constant
 
 Values = Any
 _UNITS: Final = {"seconds": 1_000, "minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from segments.dataplane.query.sql import times
-from segments.dataplane.query.sql.expression import NUMERIC, Expr, as_double, as_long, as_text, coerce, literal, quote
-from segments.dataplane.query.sql.rejected import QueryRejected
+from segments.expressions.duckdb import times
+from segments.expressions.duckdb.compiled import NUMERIC, Expr, as_double, as_long, as_text, coerce, literal, quote
+from segments.expressions.rejected import QueryRejected
 
 Build = Callable[[Sequence[Expr]], Expr]
 

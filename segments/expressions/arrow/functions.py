@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from segments.errors import InvalidInput
 from segments.datatypes.compute import pc
 from segments.datatypes.convert import BadValue, convert, plain
-from segments.segmentfile.ingestion_functions.constants import constant
-from segments.segmentfile.ingestion_functions.datefunctions import DATE_FUNCTIONS
-from segments.segmentfile.ingestion_functions.jsonfunctions import JSON_FUNCTIONS
+from segments.errors import InvalidInput
+from segments.expressions.arrow.constants import constant
+from segments.expressions.arrow.json_paths import JSON_FUNCTIONS
+from segments.expressions.arrow.times import DATE_FUNCTIONS
 
 Values = Any
 _JAVA_SPACE: Final = "".join(map(chr, range(33)))

@@ -12,11 +12,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.types as pt
 
-from segments.errors import InvalidInput
 from segments.datatypes.compute import pc
 from segments.datatypes.convert import convert, map_distinct
 from segments.datatypes.jsontext import compact_json, json_of
-from segments.segmentfile.ingestion_functions.constants import constant
+from segments.errors import InvalidInput
+from segments.expressions.arrow.constants import constant
 
 Values = Any
 _STEP = re.compile(r"\.([\w$-]+)|\[([0-9]{1,9})\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")

@@ -1,0 +1,1 @@
+"""Functions over whole Arrow columns, for transforms and filters while segments are built."""

@@ -1,0 +1,1 @@
+"""Functions as DuckDB text, for queries: everything is written from our own templates."""

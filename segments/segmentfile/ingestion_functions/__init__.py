@@ -1,1 +1,0 @@
-"""Expressions of ingestion configs: parsed, and run over whole Arrow columns."""
