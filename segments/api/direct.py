@@ -9,7 +9,6 @@ a known user may not do goes Django's way.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -31,26 +30,11 @@ from segments.api.authentication import BasicAuthentication, TokenAuthentication
 from segments.api.base import ApiView
 from segments.api.clusters.cluster_calls import ClusterAuthentication, answer_headers
 from segments.api.permissions import RightsPermission
-from segments.api.queries import query
-from segments.api.realtime import completion
-from segments.api.replacement import protocol as replacement
-from segments.domain.realtime.completion import Kind
+from segments.api.routes import Route, of_a_cluster
 
 #: Bytes; larger bodies are worth Django's way, which writes them to disk.
 LARGEST_BODY: Final = 1 << 20
 
-_TABLE: Final = r"/segments/(?P<table>[^/]+)/"
-#: (method, path, view, what the view is made with), as in ``segments.api.urls``.
-_ROUTES: Final[tuple[tuple[str, re.Pattern[str], type[ApiView], dict[str, Any]], ...]] = (
-    ("POST", re.compile(r"/(?:query/sql|query|sql)"), query.Query, {}),
-    ("POST", re.compile(_TABLE + "startReplaceSegments"), replacement.StartReplace, {}),
-    ("POST", re.compile(_TABLE + "endReplaceSegments"), replacement.EndReplace, {}),
-    ("POST", re.compile(_TABLE + "revertReplaceSegments"), replacement.RevertReplace, {}),
-    ("GET", re.compile("/segmentConsumed"), completion.CompletionMessage, {"kind": Kind.CONSUMED}),
-    ("GET", re.compile("/segmentStoppedConsuming"), completion.CompletionMessage, {"kind": Kind.STOPPED}),
-    ("GET", re.compile("/segmentCommitStart"), completion.CompletionMessage, {"kind": Kind.COMMIT_START}),
-    ("GET", re.compile("/extendBuildTime"), completion.CompletionMessage, {"kind": Kind.EXTEND}),
-)
 _HEADS: Final = frozenset((b"authorization", b"content-length", b"transfer-encoding", b"host"))
 _authenticators: Final = (TokenAuthentication(), ClusterAuthentication(), BasicAuthentication())
 _permission: Final = RightsPermission()
@@ -128,8 +112,8 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     found = _match(scope)
     if found is None:
         return None
-    made, made_with, arguments = found
-    view = made(**made_with)
+    route, arguments = found
+    view = cast("ApiView", route.view(**route.made_with))
     asked = DirectRequest(scope, body)
     request = cast("Request", asked)
     view.request, view.args, view.kwargs = request, (), arguments
@@ -142,12 +126,29 @@ def answer(scope: Mapping[str, Any], body: bytes) -> Answer | None:
     return encoded(response, asked.user)
 
 
-def _match(scope: Mapping[str, Any]) -> tuple[type[ApiView], dict[str, Any], dict[str, str]] | None:
-    """The view, what it is made with, and what the path names. Asked of every request that comes in."""
-    for method, pattern, view, made_with in _ROUTES:
-        if scope["method"] == method and (match := pattern.fullmatch(scope["path"])):
-            return view, made_with, match.groupdict()
-    return None
+def _by_ends(route: Route) -> tuple[tuple[str, str], tuple[str, str, Route]]:
+    """((method, last part of the path), (what stands before its one name, the name, the route))."""
+    head, _, rest = route.path.partition("<str:")
+    name, _, end = rest.partition(">/")
+    return (route.short_way, end), (f"/{head}", name, route)
+
+
+_ROUTES: Final = tuple(route for route in of_a_cluster() if route.short_way)
+_LITERAL: Final = {(r.short_way, f"/{r.path}"): r for r in _ROUTES if "<" not in r.path}
+_NAMED: Final = dict(_by_ends(r) for r in _ROUTES if "<" in r.path)
+
+
+def _match(scope: Mapping[str, Any]) -> tuple[Route, dict[str, str]] | None:
+    """The route and what the path names. Called for every request that comes in, so it uses no regular expression."""
+    method, path = scope["method"], scope["path"]
+    if (literal := _LITERAL.get((method, path))) is not None:
+        return literal, {}
+    cut = path.rfind("/")
+    if (named := _NAMED.get((method, path[cut + 1 :]))) is None:
+        return None
+    head, name, route = named
+    value = path[len(head) : cut]
+    return (route, {name: value}) if value and "/" not in value and path.startswith(head) else None
 
 
 def _is_allowed(request: Request, view: ApiView, asked: DirectRequest) -> bool:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, cast
 
 from django.http import HttpResponse
-from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -191,13 +190,3 @@ def _body(raw: bytes) -> _Asked:
         return _Asked(text)
     given = read_model(PushBody, body, "the request's body")
     return _Asked(given.spec, given.reason or "", given.override_checks or "", given.overwrite is True)
-
-
-urlpatterns = [
-    path("api/v1/pushes", PushesView.as_view()),
-    path("api/v1/pushes/<str:push_id>", PushView.as_view()),
-    path("api/v1/pushes/<str:push_id>/report", PushReportView.as_view()),
-    path("api/v1/pushes/<str:push_id>/report.csv", PushReportCsvView.as_view()),
-    path("api/v1/pushes/<str:push_id>/cancel", PushCancelView.as_view()),
-    path("api/v1/pushes/<str:push_id>/finish", PushFinishView.as_view()),
-]

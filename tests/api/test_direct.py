@@ -162,12 +162,27 @@ def test_what_it_can_not_judge_goes_the_long_way() -> None:
 
 
 def test_every_route_is_the_one_that_django_knows_at_this_address() -> None:
-    for method, pattern, view, made_with in direct._ROUTES:
-        address = pattern.pattern.replace("(?P<table>[^/]+)", "t").replace("(?:query/sql|query|sql)", "sql")
+    assert len(direct._ROUTES) == 10
+    for route in direct._ROUTES:
+        address = "/" + route.path.replace("<str:table>", "t")
+        assert route.path.count("<") <= 1, "the short way knows addresses with one name, and it is text"
         known = resolve(address, "segments.api.urls")
-        assert known.func.view_class is view, address
-        assert known.func.view_initkwargs == made_with
-        assert hasattr(view, method.lower())
+        assert known.func.view_class is route.view, address
+        assert known.func.view_initkwargs == route.made_with
+        assert hasattr(route.view, route.short_way.lower())
+        assert direct._match({"method": route.short_way, "path": address}) == (route, known.kwargs)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "", "/", "query/sql", "/query/sql/", "/x/query/sql", "/segments/startReplaceSegments", "/startReplaceSegments",
+        "/segments//startReplaceSegments", "/segments/a/b/startReplaceSegments", "/tables/t/startReplaceSegments",
+        "/segments/t/startReplaceSegments/", "/clusters/c/segments/t/startReplaceSegments", "/segments/t/x",
+    ],
+)  # fmt: skip
+def test_other_addresses_are_not_of_the_short_way(path: str) -> None:
+    assert direct._match({"method": "POST", "path": path}) is None
 
 
 def test_a_user_is_read_anew_for_every_request(cluster: ApiCluster) -> None:

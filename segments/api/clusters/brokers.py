@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from django.urls import URLPattern, path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -122,22 +121,3 @@ class TableLiveBrokers(BrokerView):
     def get(self, request: Request, table: str) -> Response:
         """A list of names."""
         return Response(self.listed(brokers.brokers_of_table(self.ctx, table, "ONLINE")))
-
-
-def _paths(prefix: str, *, is_second: bool) -> list[URLPattern]:
-    return [
-        path(f"{prefix}brokers", AllBrokers.as_view(is_second=is_second)),
-        path(f"{prefix}brokers/tenants", TenantsBrokers.as_view(is_second=is_second)),
-        path(f"{prefix}brokers/tenants/<str:tenant>", TenantBrokers.as_view(is_second=is_second)),
-        path(f"{prefix}brokers/tables", TablesBrokers.as_view(is_second=is_second)),
-        path(f"{prefix}brokers/tables/<str:table>", TableBrokers.as_view(is_second=is_second)),
-    ]
-
-
-#: To stand before the paths of one table.
-urlpatterns = [
-    path("tables/livebrokers", LiveBrokers.as_view()),
-    path("tables/<str:table>/livebrokers", TableLiveBrokers.as_view()),
-    *_paths("", is_second=False),
-    *_paths("v2/", is_second=True),
-]

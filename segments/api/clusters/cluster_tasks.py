@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -36,9 +35,3 @@ class TableStatus(ApiView):
             )
         found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
         return Response({each.typed: pinot_tasks.table_status(self.ctx, each) for each in found})
-
-
-urlpatterns = [
-    path("api/v1/tasks", Tasks.as_view()),
-    path("api/v1/tables/<str:table>/controllerStatus", TableStatus.as_view()),
-]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -209,17 +208,3 @@ def _numbers(name: str, text: str) -> list[int]:
         raise InvalidInput(
             f"'{name}' must be whole numbers separated by commas, not '{text}'.", remedy=f"For example {name}=0,2."
         ) from error
-
-
-urlpatterns = [
-    path("tables/forceCommitStatus/<str:job>", ForceCommitStatus.as_view()),
-    path("tables/<str:table>/pauseConsumption", PauseConsumption.as_view()),
-    path("tables/<str:table>/resumeConsumption", ResumeConsumption.as_view()),
-    path("tables/<str:table>/pauseStatus", PauseStatus.as_view()),
-    path("tables/<str:table>/pauseTopicConsumption", PauseTopics.as_view()),
-    path("tables/<str:table>/resumeTopicConsumption", ResumeTopics.as_view()),
-    path("tables/<str:table>/forceCommit", ForceCommit.as_view()),
-    path("tables/<str:table>/consumingSegmentsInfo", ConsumingSegmentsInfo.as_view()),
-    path("tables/<str:table>/consumerWatermarks", ConsumerWatermarks.as_view()),
-    path("deleteSegmentsFromSequenceNum/<str:table>", DeleteFromSequence.as_view()),
-]

@@ -4,7 +4,6 @@ stream data.
 
 from __future__ import annotations
 
-from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -117,13 +116,3 @@ def _start(body: PartitionsBody) -> StartFrom:
             raise InvalidInput("'offsets' must be an object {partition: offset}.", remedy='For example {"0": "150"}.')
         numbered[number] = str(offset)
     return StartFrom(parse_word(body.consume_from), numbered, is_chosen=body.consume_from is not None)
-
-
-urlpatterns = [
-    path("api/v1/tables/<str:table>/pausePartitions", PausePartitions.as_view()),
-    path("api/v1/tables/<str:table>/resumePartitions", ResumePartitions.as_view()),
-    path("api/v1/tables/<str:table>/resumeConsumption", ResumeFromOffsets.as_view()),
-    path("api/v1/tables/<str:table>/lag", Lag.as_view()),
-    path("api/v1/tables/<str:table>/consumers", Consumers.as_view()),
-    path("api/v1/tables/<str:table>/dataLosses", DataLosses.as_view()),
-]

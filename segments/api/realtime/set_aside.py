@@ -9,7 +9,6 @@ from typing import Final
 
 from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
-from django.urls import path
 from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -177,11 +176,3 @@ def _page(request: Request) -> tuple[int, int]:
     if not 0 <= offset <= sys.maxsize - limit or not 1 <= limit <= _PAGE:
         raise InvalidInput(f"'offset' must be 0 or more, 'limit' 1 to {_PAGE}.")
     return offset, limit
-
-
-urlpatterns = [
-    path("api/v1/tables/<str:table>/set-aside", SetAside.as_view()),
-    path("api/v1/tables/<str:table>/set-aside/export", ExportSetAside.as_view()),
-    path("api/v1/tables/<str:table>/set-aside/replay", ReplaySetAside.as_view()),
-    path("api/v1/tables/<str:table>/set-aside/<int:number>/reveal", RevealSetAside.as_view()),
-]

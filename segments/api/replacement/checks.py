@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -62,9 +61,3 @@ def _table(view: ApiView, request: Request, table: str) -> TableName:
     """The table; a raw name without ``type`` means OFFLINE."""
     kind = text_param(request, "type") or (None if split_table_name(table)[1] else OFFLINE)
     return tables.one_table(view.ctx, table, kind)
-
-
-urlpatterns = [
-    path("api/v1/tables/<str:table>/checks", TableChecks.as_view()),
-    path("api/v1/lineage/<str:table>/<str:entry>/checks", EntryChecks.as_view()),
-]

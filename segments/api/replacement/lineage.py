@@ -4,7 +4,6 @@ explain, diff).
 
 from __future__ import annotations
 
-from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -218,16 +217,3 @@ def table_of(view: ApiView, request: Request, table: str) -> TableName:
     """The table; a raw name without ``type`` means OFFLINE, since replacements mostly are."""
     kind = text_param(request, "type") or (None if split_table_name(table)[1] else OFFLINE)
     return tables.one_table(view.ctx, table, kind)
-
-
-urlpatterns = [
-    path("api/v1/lineage/<str:table>/rollback", Rollback.as_view()),
-    path("api/v1/lineage/<str:table>/rollback/current", RollbackUnderWay.as_view()),
-    path("api/v1/lineage/<str:table>/diff", DiffSnapshots.as_view()),
-    path("api/v1/lineage/<str:table>/<str:entry>/heartbeat", Heartbeat.as_view()),
-    path("api/v1/lineage/<str:table>/<str:entry>/end", EndInBackground.as_view()),
-    path("api/v1/lineage/<str:table>/<str:entry>/pin", PinEntry.as_view()),
-    path("api/v1/lineage/<str:table>/<str:entry>/explain", ExplainEntry.as_view()),
-    path("api/v1/jobs/<str:job>", Job.as_view()),
-    path("api/v1/jobs/<str:job>/cancel", CancelJob.as_view()),
-]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -44,6 +43,3 @@ class UndoRollback(ApiView):
     def _preview(self, request: Request, table: str, entry: str) -> Response:
         found, force = table_of(self, request, table), bool_param(request, "force")
         return Response(preview_undo(self.ctx, found, entry, force=force).to_json())
-
-
-urlpatterns = [path("api/v1/lineage/<str:table>/<str:entry>/undo", UndoRollback.as_view())]

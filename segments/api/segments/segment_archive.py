@@ -8,7 +8,6 @@ import sys
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -229,12 +228,3 @@ def _pending_json(one: Pending, now_ms: int) -> dict[str, Any]:
 
 def _time(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
-
-
-urlpatterns = [
-    path("api/v1/segments/<str:table>/deleted", DeletedSegments.as_view()),
-    path("api/v1/segments/<str:table>/restore", RestoreSegments.as_view()),
-    path("api/v1/segments/<str:table>/delete", DeleteManySegments.as_view()),
-    path("api/v1/segments/<str:table>/deletions", PendingDeletions.as_view()),
-    path("api/v1/segments/<str:table>/deletions/<str:segment>/cancel", CancelDeletion.as_view()),
-]

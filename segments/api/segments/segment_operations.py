@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -103,12 +102,3 @@ class UploadFromServers(ApiView):
             self.ctx, found, names, is_forced=bool_param(request, "forceMode"), actor=self.actor
         )
         return status(f"Uploaded {len(done)} segment(s) to deep store for table: {found}")
-
-
-urlpatterns = [
-    path("segments/<str:table>/reset", ResetSegments.as_view()),
-    path("segments/<str:table>/<str:segment>/reset", ResetSegment.as_view()),
-    path("segments/<str:table>/reload", ReloadSegments.as_view()),
-    path("segments/<str:table>/<str:segment>/reload", ReloadSegment.as_view()),
-    path("segments/<str:table>/uploadFromServerToDeepstore", UploadFromServers.as_view()),
-]

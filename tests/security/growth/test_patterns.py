@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from segments.api import direct
 from segments.domain.pinot import refusals as pinot_refusals
 from tests.security.growth.patterns import Found, all_patterns, faults, representatives
 from tests.security.growth.timing import grows_at_most_linearly, repeated
@@ -19,14 +18,11 @@ _FOUND, _UNKNOWN = all_patterns()
 _ALLOWED = {
     "segments/segmentfile/format/properties.py _SEPARATOR": "its last part takes everything, so nothing is tried twice",
 }
-#: Patterns that are put together while the program runs: all are taken from there, and looked at below.
+#: Patterns that are put together while the program runs: all are taken from there, and measured below.
 _MADE = {
-    "segments/api/direct.py _TABLE + 'startReplaceSegments'",
-    "segments/api/direct.py _TABLE + 'endReplaceSegments'",
-    "segments/api/direct.py _TABLE + 'revertReplaceSegments'",
     "segments/domain/pinot/refusals.py pattern",
 }
-_TAKEN = [Found(f"direct {route[1].pattern}", route[1], frozenset({"fullmatch"})) for route in direct._ROUTES] + [
+_TAKEN = [
     Found(f"refusal {rule.name}", rule.pattern, frozenset({"search"}))
     for listed in vars(pinot_refusals).values()
     if isinstance(listed, tuple)
