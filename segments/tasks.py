@@ -18,12 +18,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, Final
 
-from celery import current_app, shared_task
+from celery import shared_task
 from celery.signals import worker_ready
 from django.conf import settings
 from django.utils import timezone
-from kombu.exceptions import KombuError
-from redis.exceptions import RedisError
 
 from segments import wiring
 from segments.domain.jobs.workers.pools import PINOT_SLOTS, TASKS
@@ -32,6 +30,7 @@ from segments.models import Cluster, Push
 from segments.names import TableName, split_table_name
 from segments.services.alerts import delivery, events, sources
 from segments.services.core.context import SYSTEM, Actor, Context
+from segments.services.jobs.queue import enqueue_on_cluster
 from segments.services.jobs.table_passes import one_of, turn_of_task
 from segments.services.jobs.time_limit import TimeIsUp, within
 from segments.services.push import push_session
@@ -77,10 +76,7 @@ def _elsewhere(work: str) -> None:
     """
     usable = (Cluster.State.UP, Cluster.State.UNKNOWN)
     for name in Cluster.objects.filter(kind=Cluster.Kind.PINOT, state__in=usable).values_list("name", flat=True):
-        try:
-            current_app.send_task("segments.tasks.on_cluster", args=[name, work], expires=10, retry=False)
-        except (KombuError, RedisError, OSError) as error:
-            log.warning("%s on cluster %s could not be handed to the workers: %s", work, name, error)
+        if not enqueue_on_cluster(wiring.queue(), name, work):
             return
 
 
@@ -142,10 +138,9 @@ def resume_lost_pushes() -> list[str]:
 
 
 def _resume(ctx: Context) -> list[str]:
-    from segments.services.push import push_queue
     from segments.services.push import pushes as push  # the worker's other processes need none of what building needs
 
-    return push.resume_lost(ctx, push_queue.enqueue_push)
+    return push.resume_lost(ctx)
 
 
 def _context_of(push_id: str) -> Context:

@@ -28,6 +28,7 @@ from segments.domain.jobs.workers.state import PoolState
 from segments.domain.realtime.streams.stream_config import StreamConfig
 from segments.errors import NotFound, Unavailable
 from segments.gateways import streams
+from segments.gateways.celery_queue import CeleryQueue
 from segments.gateways.deep_store.no_deep_store import open_deep_store
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
@@ -44,6 +45,7 @@ from segments.services.alerts.sources import Watched
 from segments.services.clusters import cluster_parts
 from segments.services.clusters.cluster_parts import Installation, PinotParts
 from segments.services.core.context import Context, Limits
+from segments.services.jobs.queue import TaskQueue
 from segments.services.jobs.worker_health import pool_states
 from segments.services.replacement.snapshot_diff import ProfileReader
 from segments.services.segments.replica_report import ErrorReader
@@ -109,6 +111,11 @@ def zookeeper_login() -> ZooKeeperLogin:
     )
 
 
+def queue() -> TaskQueue:
+    """The workers' queue, for what is to run on the own cluster or names another."""
+    return CeleryQueue()
+
+
 def servers() -> HttpServers:
     """HTTP to the embedded servers."""
     return _once("servers", lambda: HttpServers(settings.CLUSTER_SECRET))
@@ -139,6 +146,7 @@ def context(cluster: str | None = None) -> Context:
             controller_url=own_url(),
             engine=EMBEDDED,
             limits=_limits(),
+            queue=queue(),
             streams=_open_stream,
             check_stream=_check_stream,
             registries=stream_access().registries,
@@ -177,6 +185,7 @@ def _installation() -> Installation:
         clock=clock_ms,
         new_id=lambda: str(uuid.uuid4()),
         limits=_limits(),
+        queue=CeleryQueue,
     )
 
 

@@ -66,7 +66,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
     """Tasks that were handed to the workers: (name, arguments)."""
     sent: list[tuple[str, list[Any]]] = []
     monkeypatch.setattr(
-        "segments.api.clusters.task_queue.current_app.send_task", lambda name, args, **_: sent.append((name, args))
+        "segments.gateways.celery_queue.current_app.send_task", lambda name, args, **_: sent.append((name, args))
     )
     return sent
 

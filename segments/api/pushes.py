@@ -23,9 +23,9 @@ from segments.models import Push
 from segments.names import OFFLINE, TableName
 from segments.services.access.reading import readable_pushes
 from segments.services.core.context import Actor
+from segments.services.jobs.queue import enqueue_push
 from segments.services.push.push_blocked import finish_push
 from segments.services.push.push_document import push_document
-from segments.services.push.push_queue import enqueue_push
 from segments.services.push.pushes import cancel_push, create_push, find_push
 from segments.services.push.reports.document import HEADER, find_report, report_document, report_rows
 
@@ -79,7 +79,7 @@ class PushesView(ApiView):
         push = create_push(
             self.ctx, asked.spec, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite
         )
-        enqueue_push(str(push.pk))
+        enqueue_push(self.ctx, str(push.pk))
         return Response(push_document(push), status=201, headers={"Location": f"/api/v1/pushes/{push.pk}"})
 
 
@@ -154,7 +154,7 @@ class PushFinishView(_OfAPush):
         BLOCKED.
         """
         push = finish_push(self.ctx, push_id, text_param(request, "overrideChecks") or "", self.actor)
-        enqueue_push(str(push.pk))
+        enqueue_push(self.ctx, str(push.pk))
         return Response(push_document(push))
 
 

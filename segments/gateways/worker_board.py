@@ -15,6 +15,7 @@ from redis import Redis, RedisError
 from redis.exceptions import LockError
 
 from segments.domain.jobs.workers.state import Running, Seen
+from segments.errors import Unavailable
 
 log = logging.getLogger(__name__)
 _TIMEOUT_S: Final = 2.0
@@ -57,13 +58,14 @@ class WorkerBoard:
 
     @contextmanager
     def alone(self, what: str, seconds: float) -> Iterator[bool]:
-        """True for one caller at a time, for at most so many seconds; False for the others. RedisError when Redis does
-        not answer.
+        """True for one caller at a time, for at most so many seconds; False for the others. Unavailable when
+        Redis does not answer.
 
         For what must go on while ZooKeeper is away; everything else takes its turn there.
         """
         lock = self._client.lock(f"{self._prefix}alone:{what}", timeout=seconds, blocking=False)
-        is_free = bool(lock.acquire())
+        with _reached():
+            is_free = bool(lock.acquire())
         try:
             yield is_free
         finally:
@@ -72,18 +74,20 @@ class WorkerBoard:
                     lock.release()
 
     def read(self, pool: str) -> Seen:
-        """What the pool wrote down. RedisError when Redis does not answer."""
-        found: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + pool)  # type: ignore[assignment]  # not the asynchronous client
+        """What the pool wrote down. Unavailable when Redis does not answer."""
+        with _reached():
+            found: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + pool)  # type: ignore[assignment]  # not the asynchronous client
         fields = {name.decode(): value.decode() for name, value in found.items()}
         running = tuple(_running(value) for name, value in fields.items() if name.startswith(_RUN))
         beat, began, done = (int(fields[name]) if name in fields else None for name in ("beat", "began", "done"))
         return Seen(beat, began, done, running)
 
     def read_ended(self, since_ms: int) -> list[tuple[str, str, float, int]]:
-        """(task, about, limit in s, when) of tasks that were ended since then. RedisError when Redis
-        does not answer.
+        """(task, about, limit in s, when) of tasks that were ended since then. Unavailable when
+        Redis does not answer.
         """
-        lines: list[bytes] = self._client.lrange(self._prefix + "ended", 0, -1)  # type: ignore[assignment]  # not the asynchronous client
+        with _reached():
+            lines: list[bytes] = self._client.lrange(self._prefix + "ended", 0, -1)  # type: ignore[assignment]  # not the asynchronous client
         found = [(str(t), str(a), float(limit), int(at)) for t, a, limit, at in map(json.loads, lines)]
         return [one for one in found if one[3] >= since_ms]
 
@@ -94,11 +98,12 @@ class WorkerBoard:
             pipe.execute()
 
     def read_failing(self) -> list[tuple[str, int, str]]:
-        """(task, failures in a row, last error) of tasks whose last run failed. RedisError when Redis
-        does not answer.
+        """(task, failures in a row, last error) of tasks whose last run failed. Unavailable when
+        Redis does not answer.
         """
-        times: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + "failures")  # type: ignore[assignment]  # not the asynchronous client
-        errors: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + "errors")  # type: ignore[assignment]  # as above
+        with _reached():
+            times: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + "failures")  # type: ignore[assignment]  # not the asynchronous client
+            errors: Mapping[bytes, bytes] = self._client.hgetall(self._prefix + "errors")  # type: ignore[assignment]  # as above
         return [(task.decode(), int(count), errors.get(task, b"").decode()) for task, count in sorted(times.items())]
 
     def _finish(self, key: str, task_id: str, now_ms: int, task: str, error: str) -> None:
@@ -124,6 +129,15 @@ class WorkerBoard:
             write()
         except (RedisError, OSError) as error:
             log.warning("What this worker does could not be written down: %s", error)
+
+
+@contextmanager
+def _reached() -> Iterator[None]:
+    """What Redis fails with, as Unavailable."""
+    try:
+        yield
+    except (RedisError, OSError) as error:
+        raise Unavailable(f"Redis does not answer: {error}.", remedy="Check that it runs (REDIS_URL).") from error
 
 
 def _running(line: str) -> Running:

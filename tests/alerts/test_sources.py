@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from redis import RedisError
 
 from segments.console.presenters.findings import items
 from segments.console.presenters.tables import table_rows
 from segments.domain.jobs.workers.pools import PASSES, REPAIRS
 from segments.domain.jobs.workers.state import PoolState
 from segments.domain.upkeep.findings import Found, is_of_validation
+from segments.errors import Unavailable
 from segments.models import Cluster, Finding, Push, Table
 from segments.services.alerts import sources
 from segments.services.alerts.sources import Watched
@@ -37,7 +37,7 @@ class Board:
 
     def read_ended(self, since_ms: int) -> Any:
         if self.ended is None:
-            raise RedisError
+            raise Unavailable("Redis does not answer.")
         return self.ended
 
     def read_failing(self) -> Any:

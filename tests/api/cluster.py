@@ -23,6 +23,7 @@ from segments.clusters.embedded import EMBEDDED
 from segments.domain.segments.ideal_state import external_view
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.table_config import parse_table_config
+from segments.gateways.celery_queue import CeleryQueue
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import OFFLINE, TableName
 from segments.segmentfile.packed.tar import write_tar
@@ -87,6 +88,7 @@ class ApiCluster:
             controller_url="http://127.0.0.1:9000",
             engine=EMBEDDED,
             limits=Limits(replicas_online_s=0.5, broker_ack_s=0.2),
+            queue=CeleryQueue(),
         )
         ensure_cluster(self.memory, "test")
         for port in (8098, 8198):

@@ -28,6 +28,7 @@ from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.domain.tables.schema import from_record as schema_from
 from segments.domain.tables.table_config import from_record
 from segments.errors import InvalidInput, NotFound, PinotAdminError
+from segments.gateways.celery_queue import CeleryQueue
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import TableName
 from segments.segmentfile.packed.tar import read_info_from_tar
@@ -389,6 +390,7 @@ class PinotCluster:
             controller_url="http://controller:9000",
             limits=Limits(replicas_online_s=0.2, broker_ack_s=0.3, entry_lease_s=40.0),
             engine=pinot_engine(gateway, self.broker),
+            queue=CeleryQueue("prod"),
         )
         return self.ctx
 

@@ -17,10 +17,11 @@ from segments import tasks, wiring
 from segments.clusters.embedded import EMBEDDED
 from segments.clusters.pinot import passes as pinot_passes
 from segments.clusters.pinot.engine import pinot_engine
+from segments.gateways.celery_queue import CeleryQueue
 from segments.models import AuditEvent, Cluster, LineageEntry, PassRun, Table
 from segments.names import TableName
 from segments.services.core.context import SYSTEM, Actor, Context
-from segments.services.replacement.ends import end_queue
+from segments.services.jobs import queue
 from segments.services.upkeep import passes
 from segments.store.memory import MemoryStore
 from segments.store.on_pinot.overlay import OverlayStore
@@ -48,8 +49,11 @@ def ctx(pinot: FakePinot) -> Iterator[Context]:
         new_id=lambda: "id",  # type: ignore[arg-type]
         controller_url="http://controller:9000",
         engine=pinot_engine(controller(pinot)),
+        queue=CeleryQueue("prod"),
     )
-    home = replace(made, cluster="own", store=own, engine=EMBEDDED, new_id=lambda: str(uuid.uuid4()))
+    home = replace(
+        made, cluster="own", store=own, engine=EMBEDDED, queue=CeleryQueue(), new_id=lambda: str(uuid.uuid4())
+    )
     with wiring.use(home), wiring.use_cluster(made):
         yield made
 
@@ -62,8 +66,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any], dict[str
     def send(name: str, args: list[Any], **more: Any) -> None:
         found.append((name, args, more))
 
-    monkeypatch.setattr("segments.tasks.current_app.send_task", send)
-    monkeypatch.setattr("segments.services.replacement.ends.end_queue.current_app.send_task", send)
+    monkeypatch.setattr("segments.gateways.celery_queue.current_app.send_task", send)
     return found
 
 
@@ -144,9 +147,9 @@ def test_the_reaper_looks_at_tables_with_open_entries_only(ctx: Context, pinot: 
 def test_workers_are_told_of_which_cluster_an_end_is(
     ctx: Context, sent: list[tuple[str, list[Any], dict[str, Any]]]
 ) -> None:
-    end_queue.enqueue_end("job", ctx)
-    end_queue.enqueue_end("job")
-    end_queue.enqueue_clean_up("flights_OFFLINE", ctx)
+    queue.enqueue_end(ctx, "job")
+    queue.enqueue_end(wiring.context(), "job")
+    queue.enqueue_clean_up(ctx, "flights_OFFLINE")
     assert [(args, more["kwargs"]) for _, args, more in sent] == [
         (["job"], {"cluster": "prod"}), (["job"], {}), (["RetentionManager", "flights_OFFLINE"], {"cluster": "prod"}),
     ]  # fmt: skip

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from segments.services.upkeep.schedules import DEFAULTS
 from tests.faults.faulty import Cut
 from tests.push.pushing import PushWorld
 from tests.services.world import TABLE
+from tests.task_queue import FakeQueue
 
 pytestmark = pytest.mark.django_db
 
@@ -58,10 +60,11 @@ def died(world: PushWorld, while_at: Push.Stage) -> Push:
 def wait_as_the_schedules_do(world: PushWorld, push: Push) -> int:
     """Seconds until the push is over; a worker is free all the time."""
     every = {task: seconds for task, seconds, unit, _ in DEFAULTS.values() if unit == "seconds"}
+    ctx = replace(world.ctx, queue=FakeQueue(work=lambda _: world.run(push, "other")))
     for second in range(1, WITHIN_S + 1):
         world.now += 1000
         if second % every["segments.tasks.resume_lost_pushes"] == 0:
-            resume_lost(world.ctx, lambda _: world.run(push, "other"))
+            resume_lost(ctx)
         if second % every["segments.tasks.reap_entries"] == 0:
             entry_reaper.run(world.ctx, TABLE)
         push.refresh_from_db()

@@ -68,7 +68,7 @@ def test_a_refused_push_is_blocked_with_everything_uploaded_and_hidden(tmp_path:
     assert world.state(push.entry_id) == "IN_PROGRESS"
     assert len(world.ideal) == 2
     assert len(world.visible) == 1
-    assert not resume_lost(world.ctx, lambda _: None)  # nobody starts it again by himself
+    assert not resume_lost(world.ctx)  # nobody starts it again by himself
 
 
 def test_finished_with_a_reason_it_switches_and_the_audit_names_who_decided(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_an_entry_decided_elsewhere_settles_its_push(tmp_path: Path, decision: s
         end_replace(world.ctx, TABLE, push.entry_id, actor=BEN, override="looked at it")
     else:
         revert_replace(world.ctx, TABLE, push.entry_id, force=True, actor=BEN)
-    (sentence,) = resume_lost(world.ctx, lambda _: None)
+    (sentence,) = resume_lost(world.ctx)
     push.refresh_from_db()
     assert push.state == state
     assert str(push.pk) in sentence
@@ -131,7 +131,7 @@ def test_a_corrected_push_takes_the_blocked_one_over(tmp_path: Path) -> None:
     world.now += 1000
     world.file("a.csv", "Rome,1,19000", "Oslo,2,19001", "Bonn,3,19002", "Kiel,4,19003", "Graz,5,19004")
     assert world.run(world.create()).state == Push.State.DONE
-    resume_lost(world.ctx, lambda _: None)
+    resume_lost(world.ctx)
     push.refresh_from_db()
     assert push.state == Push.State.FAILED
     assert len(world.visible) == 1
@@ -144,6 +144,6 @@ def test_nobody_decides_within_the_documented_period_and_it_ends(tmp_path: Path)
     world.now += 25 * 3_600_000
     for _ in range(2):
         retention.run(world.ctx, TABLE)
-    resume_lost(world.ctx, lambda _: None)
+    resume_lost(world.ctx)
     push.refresh_from_db()
     assert push.state == Push.State.FAILED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from segments.services.segments import deletion
 from segments.store import paths
 from tests.push.pushing import SCHEMA, PushWorld
 from tests.services.world import ANN, TABLE
+from tests.task_queue import FakeQueue
 
 pytestmark = pytest.mark.django_db
 
@@ -123,6 +125,7 @@ def test_a_renewed_lease_is_not_given_away(world: PushWorld) -> None:
 
 def test_a_lost_part_of_the_system_leaves_the_push_for_another_attempt(world: PushWorld) -> None:
     push, queued = world.create(), []
+    ctx = replace(world.ctx, queue=FakeQueue(work=queued.append))
 
     def die(part: Part) -> None:
         if part.ordinal == 1:
@@ -130,12 +133,12 @@ def test_a_lost_part_of_the_system_leaves_the_push_for_another_attempt(world: Pu
 
     world.builder.before = die
     assert world.run(push).state == Push.State.RUNNING
-    assert resume_lost(world.ctx, queued.append) == []
+    assert resume_lost(ctx) == []
     world.now += 5_000
-    sentences = resume_lost(world.ctx, queued.append)
+    sentences = resume_lost(ctx)
     assert queued == [str(push.pk)]
     assert "its worker was lost at building segments" in sentences[0]
-    assert resume_lost(world.ctx, queued.append) == []
+    assert resume_lost(ctx) == []
     world.builder.before = lambda part: None
     assert world.run(push).state == Push.State.DONE
     assert world.builder.builds == [0, 1]
@@ -159,9 +162,10 @@ def test_a_push_that_never_gets_through_is_taken_back_after_some_attempts(world:
 
 def test_a_queued_push_that_no_worker_took_is_queued_again_after_a_minute(world: PushWorld) -> None:
     push, queued = world.create(), []
-    assert resume_lost(world.ctx, queued.append) == []
+    ctx = replace(world.ctx, queue=FakeQueue(work=queued.append))
+    assert resume_lost(ctx) == []
     world.now += 61_000
-    assert "no worker had taken it up" in resume_lost(world.ctx, queued.append)[0]
+    assert "no worker had taken it up" in resume_lost(ctx)[0]
     assert queued == [str(push.pk)]
 
 

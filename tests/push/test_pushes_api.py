@@ -5,6 +5,7 @@ and cancelling.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,19 @@ from rest_framework.test import APIClient
 from segments import wiring
 from segments.models import AuditEvent, Push
 from tests.push.pushing import PushWorld
+from tests.task_queue import FakeQueue
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def world(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[PushWorld]:
+def world(tmp_path: Path, settings: Any) -> Iterator[PushWorld]:
     made = PushWorld(tmp_path)
     made.file("a.csv", "Rom,1,17000")
     settings.INPUT_ROOTS = [str(made.folder)]
     made.queued = []  # type: ignore[attr-defined]
     settings.ROOT_URLCONF = "segments.api.urls"
-    monkeypatch.setattr("segments.api.pushes.enqueue_push", made.queued.append)  # type: ignore[attr-defined]
-    with wiring.use(made.ctx):
+    with wiring.use(replace(made.ctx, queue=FakeQueue(work=made.queued.append))):  # type: ignore[attr-defined]
         yield made
 
 

@@ -11,13 +11,13 @@ from rest_framework.response import Response
 
 from segments.api.base import ApiView, need_text, status, text_param
 from segments.api.bodies import InstanceBody, read_body
-from segments.api.clusters.task_queue import run_periodic
 from segments.clusters.pinot import passes as pinot_passes
 from segments.domain.pinot import version as pinot_version
 from segments.errors import InvalidInput
 from segments.names import split_table_name
 from segments.services.clusters import cluster_settings, instances
 from segments.services.core import audit
+from segments.services.jobs.queue import start_pass
 from segments.services.tables import tables
 from segments.services.upkeep import passes
 
@@ -154,7 +154,7 @@ class RunPeriodicTask(ApiView):
         """Start one run over a table, or all; it goes on in the background."""
         name = passes.check_name(need_text(request, "taskname"))
         typed = self._table(request)
-        task_id = run_periodic(name, typed, self.cluster)
+        task_id = start_pass(self.ctx, name, typed)
         audit.record(self.actor, f"start {name}", cluster=self.ctx.cluster, target=typed or "", task=task_id)
         return Response({"taskId": task_id, "isSuccessful": True})
 

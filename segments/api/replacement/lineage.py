@@ -14,11 +14,11 @@ from segments.clusters.pinot.replacement import rollback as pinot_rollback
 from segments.errors import NotFound
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Actor
+from segments.services.jobs.queue import enqueue_end
 from segments.services.replacement import entry_lease, explain, pins, rollback, snapshot_diff
 from segments.services.replacement.ends import end_jobs
 from segments.services.replacement.ends.end_job_record import find_job
 from segments.services.replacement.ends.end_job_status import JobStatus, job_status
-from segments.services.replacement.ends.end_queue import enqueue_end
 from segments.services.tables import tables
 
 
@@ -209,7 +209,7 @@ def end_in_background(view: ApiView, request: Request, table: TableName, entry: 
         view.ctx, table, entry, segments_to=new, cleanup=cleanup, override=override, actor=view.actor
     )
     if job.is_open:
-        enqueue_end(job.id, view.ctx)
+        enqueue_end(view.ctx, job.id)
     return Response(JobStatus(job).to_json(), status=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
 
 

@@ -8,9 +8,9 @@ from rest_framework.response import Response
 
 from segments.api.base import ApiView, bool_param, need_text, text_param
 from segments.api.bodies import EndBody, RevertBody, StartBody, custom_map, read_body
-from segments.api.clusters.task_queue import run_periodic
 from segments.api.replacement.lineage import end_in_background
 from segments.names import TableName, resolve_table
+from segments.services.jobs.queue import start_pass
 from segments.services.replacement import protocol as replacement
 from segments.services.segments import segments
 from segments.services.tables import tables
@@ -65,7 +65,7 @@ class EndReplace(ApiView):
             self.ctx, found, entry, segments_to=new, cleanup=cleanup, actor=self.actor, override=override
         )
         if cleanup:
-            run_periodic("RetentionManager", found.typed, self.cluster)
+            start_pass(self.ctx, "RetentionManager", found.typed)
         return HttpResponse(b"", content_type="application/json")
 
 

@@ -18,7 +18,7 @@ from segments.management.commands.push import follow, stored
 from segments.models import Push
 from segments.names import OFFLINE, TableName
 from segments.services.core.context import Actor, Context
-from segments.services.push.push_queue import enqueue_push
+from segments.services.jobs.queue import enqueue_push
 from segments.services.push.pushes import create_push
 from segments.services.tables.schemas import create_schema
 from segments.services.tables.table_record import read_table_config
@@ -74,7 +74,7 @@ class Command(BaseCommand):
             return
         if push is None:
             push = create_push(ctx, flights.job_spec(folder), _ACTOR, roots=wiring.input_roots())
-            enqueue_push(str(push.pk))
+            enqueue_push(ctx, str(push.pk))
         self.stdout.write(f"Pushing {words}:")
         found = push
         if follow(lambda: stored(found), self.stdout.write)["state"] != "DONE":

@@ -110,14 +110,13 @@ class _Remote:
 def _start_here(text: str, reason: str, override: str = "", overwrite: bool = False) -> Callable[[], dict[str, Any]]:
     from segments import wiring  # heavy, and not needed beside a running `up`
     from segments.services.core.context import Actor
-    from segments.services.push.push_queue import enqueue_push
+    from segments.services.jobs.queue import enqueue_push
     from segments.services.push.pushes import create_push
 
     actor = Actor(getpass.getuser(), reason)
-    push = create_push(
-        wiring.context(), text, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite
-    )
-    enqueue_push(str(push.pk))
+    ctx = wiring.context()
+    push = create_push(ctx, text, actor, roots=wiring.input_roots(), override_checks=override, overwrite=overwrite)
+    enqueue_push(ctx, str(push.pk))
     return lambda: stored(push)
 
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from redis import RedisError
-
 from segments.domain.jobs.workers.state import PoolState
 from segments.domain.upkeep.findings import Found
+from segments.errors import Unavailable
 from segments.gateways.worker_board import WorkerBoard
 from segments.models import Finding, Push, Table
 from segments.names import OFFLINE, REALTIME, TableName
@@ -56,7 +55,7 @@ def find(watched: Watched, now: datetime) -> list[str]:
     found[watched.own_cluster, ""] += [
         Found(WORKER, s.pool.name, "error", s.problem) for s in watched.pools if not s.ok
     ]
-    with suppress(RedisError, OSError):  # that Redis does not answer is a finding of every pool
+    with suppress(Unavailable):  # that Redis does not answer is a finding of every pool
         found[watched.own_cluster, ""] += _of_tasks(watched.board, int(now.timestamp() * 1000))
     still_open = Finding.objects.filter(closed_at=None, code__in=_CODES)
     for where in {*found, *still_open.values_list("cluster", "table_name")}:

@@ -14,6 +14,7 @@ from segments.gateways.pinot import Connection, Credentials, HttpPinotController
 from segments.models import Cluster
 from segments.services.clusters.cluster_secrets import CONTROLLER, ZOOKEEPER, find_secret
 from segments.services.core.context import Context, Limits
+from segments.services.jobs.queue import TaskQueue
 from segments.store.base import Store
 from segments.store.on_pinot.controller import ControllerStore
 from segments.store.on_pinot.overlay import OverlayStore
@@ -51,6 +52,8 @@ class Installation:
     clock: Callable[[], int]
     new_id: Callable[[], str]
     limits: Limits
+    #: The workers' queue for what is to run on the cluster of a name.
+    queue: Callable[[str], TaskQueue]
 
 
 #: Before the address of a ZooKeeper that is reached over TLS.
@@ -92,6 +95,7 @@ class PinotParts:
             new_id=installation.new_id,
             controller_url=str(row.controller_urls[0]),
             limits=installation.limits,
+            queue=installation.queue(row.name),
             engine=pinot_engine(
                 self.controller,
                 PinotBroker(self._broker, "/query/sql") if self._broker else PinotBroker(self.controller),

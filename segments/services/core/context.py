@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from segments.domain.realtime.streams.kafka_settings import check_client
 from segments.gateways.timer import TIMER, Timer
+from segments.services.jobs.queue import NoQueue, TaskQueue
 from segments.services.upkeep.seen_records import SeenRecords
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class Context:
     limits: Limits = field(default_factory=Limits)
     #: A monotonic clock and a pause in seconds, for deadlines and for waiting.
     timer: Timer = TIMER
+    #: The workers' queue.
+    queue: TaskQueue = field(default_factory=NoQueue)
     #: Opens the stream of a config; the caller closes it.
     streams: Callable[[StreamConfig], Stream] = field(default_factory=lambda: _open_stream)
     #: Refuses (InvalidInput) a stream config that may not be opened here; connects nowhere.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from redis import RedisError
-
 from segments.domain.jobs.workers.pools import POOLS
 from segments.domain.jobs.workers.state import PoolState, judge
+from segments.errors import Unavailable
 from segments.gateways.worker_board import WorkerBoard
 
 _AWAY: Final = "Redis does not answer, so no task reaches the workers."
@@ -17,5 +16,5 @@ def pool_states(board: WorkerBoard, now_ms: int) -> list[PoolState]:
     """Every pool, and what is wrong with it."""
     try:
         return [judge(pool, board.read(pool.name), now_ms) for pool in POOLS]
-    except (RedisError, OSError):
+    except Unavailable:
         return [PoolState(pool, _AWAY) for pool in POOLS]

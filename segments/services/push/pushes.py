@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django.conf import settings
@@ -23,6 +23,7 @@ from segments.models import Push
 from segments.segmentfile.columns.ingest import read_ingestion
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.jobs.queue import enqueue_push
 from segments.services.push.push_blocked import settle_blocked
 from segments.services.push.push_revert import take_back
 from segments.services.push.push_session import Session, find_push, lapsed, now
@@ -130,7 +131,7 @@ def cancel_push(ctx: Context, push_id: str, actor: Actor) -> Push:
     return push
 
 
-def resume_lost(ctx: Context, enqueue: Callable[[str], object]) -> list[str]:
+def resume_lost(ctx: Context) -> list[str]:
     """Hand pushes that nobody works on to the queue again; one sentence each. Each is then left alone for a while."""
     done = settle_blocked(ctx)
     for push in Push.objects.filter(cluster=ctx.cluster, state__in=_OPEN).filter(lapsed(ctx), lease_until__lt=now(ctx)):
@@ -141,7 +142,7 @@ def resume_lost(ctx: Context, enqueue: Callable[[str], object]) -> list[str]:
         )
         if not same.update(lease_owner="", lease_until=now(ctx, wait)):
             continue
-        enqueue(str(push.pk))
+        enqueue_push(ctx, str(push.pk))
         why = f"its worker was lost at {push.get_stage_display()}" if running else "no worker had taken it up"
         done.append(f"Push {push.pk} of {push.table_name} was queued again: {why}.")
     return done

@@ -9,7 +9,7 @@ from django.test import Client
 
 from segments.domain.replacement.checks import CheckReport, Level, Outcome
 from segments.models import AuditEvent, Push
-from segments.services.push import push_queue
+from segments.services.jobs import queue
 from segments.services.replacement import protocol as replacement
 from segments.services.replacement.checks import snapshot_checks
 from tests.factories import make_entry, make_push, make_push_segment, make_segments, make_table
@@ -20,7 +20,7 @@ from tests.services.world import ANN, TABLE, World
 def queued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Pushes that were handed to the workers."""
     found: list[str] = []
-    monkeypatch.setattr(push_queue, "enqueue_push", lambda push_id: found.append(push_id) or True)
+    monkeypatch.setattr(queue, "enqueue_push", lambda _, push_id: found.append(push_id) or True)
     return found
 
 
@@ -100,7 +100,7 @@ def test_checking_again_overrides_nothing(operator: Client, push: Push, queued: 
 
 
 def test_a_queue_that_is_away_is_told(operator: Client, push: Push, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(push_queue, "enqueue_push", lambda _: False)
+    monkeypatch.setattr(queue, "enqueue_push", lambda *_: False)
     text = operator.post(address(push, "finish"), {"reason": "r"}, follow=True).content.decode()
     assert "The task queue does not answer now" in text
 

@@ -12,7 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 from segments.console.presenters.pushes import progress
 from segments.errors import StateConflict
 from segments.models import Push
-from segments.services.push import push_queue, pushes
+from segments.services.jobs import queue
+from segments.services.push import pushes
 from segments.services.replacement.protocol import end_replace, start_replace
 from segments.services.replacement.rollback import roll_back
 from tests.console.test_tables import FRAME
@@ -34,7 +35,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, world: World) -> Calls:
         return make_push(state="QUEUED", stage="LIST")
 
     monkeypatch.setattr(pushes, "create_push", create)
-    monkeypatch.setattr(push_queue, "enqueue_push", lambda push_id: calls.append(push_id) or True)
+    monkeypatch.setattr(queue, "enqueue_push", lambda _, push_id: calls.append(push_id) or True)
     return calls
 
 
@@ -168,7 +169,7 @@ def test_a_mistake_in_the_specification_is_shown_at_its_field(operator: Client, 
 def test_an_unreachable_queue_is_told_but_loses_nothing(
     operator: Client, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(push_queue, "enqueue_push", lambda _: False)
+    monkeypatch.setattr(queue, "enqueue_push", lambda *_: False)
     text = operator.post("/console/pushes/new/", {"spec": "a: b", "reason": "r"}, follow=True).content.decode()
     assert "the task queue does not answer" in text
     assert Push.objects.count() == 1

@@ -72,7 +72,7 @@ class Both:
 
 @pytest.fixture
 def both(world: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Both]:
-    monkeypatch.setattr("segments.services.push.push_queue.enqueue_push", lambda *_: True)
+    monkeypatch.setattr("segments.services.jobs.queue.enqueue_push", lambda *_: True)
     Grant.objects.filter(user__username="mia").update(cluster=CLUSTER)
     entries = {name: begun(world, name) for name in ("mine", "other")}
     tree = MemoryTree()

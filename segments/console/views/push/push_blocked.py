@@ -21,7 +21,8 @@ from segments.models import Push, Table
 from segments.names import OFFLINE, TableName
 from segments.services.access.reading import readable_pushes
 from segments.services.core.context import Actor, Context
-from segments.services.push import push_blocked, push_queue
+from segments.services.jobs import queue
+from segments.services.push import push_blocked
 
 _LATER: Final = " The task queue does not answer now; it begins by itself once Redis is back."
 
@@ -77,7 +78,7 @@ def _finish(request: HttpRequest, push_id: uuid.UUID, operation: Operation) -> H
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         push_blocked.finish_push(ctx, str(push.pk), actor.reason if is_override else "", actor)
-        is_queued = push_queue.enqueue_push(str(push.pk))
+        is_queued = queue.enqueue_push(ctx, str(push.pk))
         undo = reverse("console:rollback", args=[name.typed, push.entry_id])
         return Outcome(f"The switch is tried again.{'' if is_queued else _LATER}", undo, "Take it back")
 

@@ -35,7 +35,8 @@ from segments.models import Push, PushReport
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.access.reading import readable_pushes
 from segments.services.core.page_addresses import address_in
-from segments.services.push import push_queue, pushes
+from segments.services.jobs import queue
+from segments.services.push import pushes
 from segments.services.push.reports.document import report_document
 
 #: Segments shown on a push's page.
@@ -118,7 +119,7 @@ def new(request: HttpRequest) -> HttpResponse:
     except PinotAdminError as error:
         form.refuse(error, "spec" if error.status == HTTPStatus.BAD_REQUEST else None)
         return _form_page(request, form, shown_status(request, error))
-    if push_queue.enqueue_push(str(push.pk)):
+    if queue.enqueue_push(ctx_of(request), str(push.pk)):
         messages.success(request, f"Push to {push.table_name} is queued.")
     else:
         messages.warning(

@@ -30,9 +30,10 @@ from segments.errors import InvalidInput, NotFound
 from segments.models import LineageEntry, Table
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
+from segments.services.jobs import queue
 from segments.services.replacement import pins, rollback
 from segments.services.replacement.checks import snapshot_checks
-from segments.services.replacement.ends import end_jobs, end_queue
+from segments.services.replacement.ends import end_jobs
 from segments.services.replacement.ends.end_job_record import job_of_entry
 from segments.services.replacement.ends.end_job_status import status_of
 from segments.services.replacement.explain import Explanation, explain_entry
@@ -92,7 +93,7 @@ def end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
 
     def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
         job = end_jobs.request_end(ctx, name, entry_id, override=str(values.get("override") or ""), actor=actor)
-        end_queue.enqueue_end(job.id, ctx)
+        queue.enqueue_end(ctx, job.id)
         undo = reverse("console:rollback", args=[table.name, entry_id])
         return Outcome(
             "The switch is on its way: it happens as soon as all replicas are online and the checks pass.",

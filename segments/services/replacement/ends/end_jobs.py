@@ -23,6 +23,7 @@ from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.jobs.job_lock import sole_worker
+from segments.services.jobs.queue import enqueue_clean_up
 from segments.services.replacement.ends.end_job_record import (
     all_jobs,
     entry_of,
@@ -31,7 +32,6 @@ from segments.services.replacement.ends.end_job_record import (
     read_job,
     table_of,
 )
-from segments.services.replacement.ends.end_queue import enqueue_clean_up
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.protocol import end_replace
 from segments.services.segments.online import look_again_s, look_at_segments
@@ -219,7 +219,7 @@ def _advanced(ctx: Context, job: EndJob) -> EndJob:
         return _finish(ctx, job, JobState.FAILED, str(error))
     done = _finish(ctx, job, JobState.DONE, _DONE)
     if job.cleanup:
-        enqueue_clean_up(job.table, ctx)
+        enqueue_clean_up(ctx, job.table)
     return done
 
 

@@ -1,0 +1,40 @@
+"""The workers' queue, through Celery: the only way in which this program hands tasks over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from celery import current_app
+from kombu.exceptions import KombuError
+from redis.exceptions import RedisError
+
+from segments.errors import Unavailable
+
+_NONE: Final[Mapping[str, str]] = {}
+
+
+@dataclass(frozen=True)
+class CeleryQueue:
+    """Which worker a task goes to is Celery's ``task_routes``. ``cluster``: see ``services.jobs.queue.TaskQueue``."""
+
+    cluster: str | None = None
+
+    def send(
+        self,
+        task: str,
+        *arguments: str | None,
+        named: Mapping[str, str] = _NONE,
+        task_id: str | None = None,
+        expires_s: float | None = None,
+    ) -> None:
+        """Queue it, trying once. Unavailable when Redis does not answer."""
+        try:
+            current_app.send_task(
+                task, args=list(arguments), kwargs=dict(named), task_id=task_id, expires=expires_s, retry=False
+            )
+        except (KombuError, RedisError, OSError) as error:
+            raise Unavailable(
+                f"The task queue can not be reached: {error}.", remedy="Check that Redis runs (REDIS_URL)."
+            ) from error
