@@ -237,5 +237,15 @@ def is_aged(file_name: str, modified_ms: int, cluster_days: int, now_ms: int) ->
 
 
 def is_stranded(file_name: str, modified_ms: int, now_ms: int) -> bool:
-    """Is this a staged file (``<segment>.tmp.<something>``) too old to belong to a living upload?"""
-    return ".tmp." in file_name and now_ms - modified_ms > STRANDED_MS
+    """Is this the file of one version of a segment, too old to belong to a living upload?"""
+    return version_of_file(file_name)[1] != "" and now_ms - modified_ms > STRANDED_MS
+
+
+def version_of_file(file_name: str) -> tuple[str, str]:
+    """Encoded segment and version of ``<segment>.tmp.<version>`` (staged) or ``<segment>@<CRC>`` (at rest in a remote
+    store); the version is empty for any other name.
+    """
+    segment, _, version = file_name.partition(".tmp.")
+    if not version:
+        segment, _, version = file_name.partition("@")
+    return segment, version

@@ -66,14 +66,22 @@ class DeepStore:
         return Path(self._root) if urlsplit(self.url).scheme == "file" else None
 
     def segment_path(self, raw_table: str, segment: str) -> str:
-        """Where a segment's tar lives."""
+        """Where Pinot has a segment's tar, and a local store of ours; earlier versions had it there in remote ones."""
         return f"{encode(raw_table)}/{encode(segment)}"
 
     def staged_path(self, raw_table: str, segment: str, crc: int) -> str:
         """Where a segment's tar waits until its record names ``crc``; from then on it is the segment's file, until it
         is renamed.
         """
-        return f"{self.segment_path(raw_table, segment)}.tmp.{crc}"
+        return f"{self.segment_path(raw_table, segment)}{'@' if self.local_root is None else '.tmp.'}{crc}"
+
+    def file_path(self, raw_table: str, segment: str, crc: int) -> str:
+        """Where a segment's tar is at rest. Servers read a remote store directly, so there the name holds the CRC: no
+        later upload ever changes what a record's address leads to.
+        """
+        if self.local_root is None:
+            return self.staged_path(raw_table, segment, crc)
+        return self.segment_path(raw_table, segment)
 
     def uri(self, path: str) -> str:
         """The full URL of a path."""

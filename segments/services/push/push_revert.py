@@ -8,6 +8,7 @@ import logging
 
 from segments.clusters.pinot import push as pinot_push
 from segments.domain.push.push_plan import must_revert
+from segments.domain.segments import segment_metadata
 from segments.errors import PinotAdminError
 from segments.gateways.deep_store.deepstore import STAGING
 from segments.models import Push
@@ -52,9 +53,11 @@ def remove_files(session: Session) -> None:
     """Delete the push's staging folder, and tars in place that no segment record speaks of."""
     ctx, push = session.ctx, session.push
     ctx.deep_store.delete_folder(f"{STAGING}/{push.pk}")
-    typed = f"{push.table_name}_{OFFLINE}"
+    table = TableName(push.table_name, OFFLINE)
     for segment in push.segments.exclude(uri=""):
-        if ctx.store.exists(paths.segment(typed, segment.name)) is None:
-            ctx.deep_store.delete(ctx.deep_store.segment_path(push.table_name, segment.name))
-        if segment.crc is not None:
-            ctx.deep_store.delete(staged_path(ctx, TableName(push.table_name, OFFLINE), segment.name, segment.crc))
+        node = ctx.store.get(paths.segment(table.typed, segment.name))
+        on_record = segment_metadata.from_record(node.record).crc if node and node.record else None
+        if on_record is None:
+            ctx.deep_store.delete(ctx.deep_store.segment_path(table.raw, segment.name))
+        if segment.crc is not None and (on_record != segment.crc or ctx.deep_store.local_root is not None):
+            ctx.deep_store.delete(staged_path(ctx, table, segment.name, segment.crc))

@@ -65,7 +65,8 @@ def _register_batch(
     missing = [b for b in batch if (r := on_record[b.name]) is None or not r.servers or r.old.crc != b.crc]
     if missing:
         parts = [
-            (b.info, ctx.deep_store.uri(ctx.deep_store.segment_path(table.raw, b.name)), b.size_bytes) for b in missing
+            (b.info, ctx.deep_store.uri(ctx.deep_store.file_path(table.raw, b.name, b.crc)), b.size_bytes)
+            for b in missing
         ]
         conditions = Conditions(keeps_content=not plan.get("overwrite") and entry is None)
         options = UploadOptions(conditions, kept={m.segment: m.crc for m in made})
@@ -76,21 +77,23 @@ def _register_batch(
                 take_back(ctx, table, [m for m in made if m.is_new])
             raise
     for one in batch:
-        ctx.deep_store.move(
-            staged_path(ctx, table, one.name, one.crc), ctx.deep_store.segment_path(table.raw, one.name)
-        )
-        PushSegment.objects.filter(push=session.push, name=one.name).update(
-            uri=ctx.deep_store.uri(ctx.deep_store.segment_path(table.raw, one.name))
-        )
+        staged, place = _staged_and_place(ctx, table, one)
+        if staged != place:
+            ctx.deep_store.move(staged, place)
+        PushSegment.objects.filter(push=session.push, name=one.name).update(uri=ctx.deep_store.uri(place))
+
+
+def _staged_and_place(ctx: Context, table: TableName, one: Built) -> tuple[str, str]:
+    """Where a built tar waits for its record, and where it is at rest: the same in a remote store."""
+    return staged_path(ctx, table, one.name, one.crc), ctx.deep_store.file_path(table.raw, one.name, one.crc)
 
 
 def _bring_in(ctx: Context, table: TableName, push_id: str, one: Built, *, is_refresh: bool) -> None:
     """Move the tar from staging to its place; beside its place while an older segment of that name is being served from
     there.
     """
-    place, beside = ctx.deep_store.segment_path(table.raw, one.name), staged_path(ctx, table, one.name, one.crc)
-    target = beside if is_refresh and ctx.deep_store.local_root is not None else place
-    if ctx.deep_store.move(tar_path(push_id, one.ordinal), target):
+    staged, place = _staged_and_place(ctx, table, one)
+    if ctx.deep_store.move(tar_path(push_id, one.ordinal), staged if is_refresh else place):
         return
     if not is_there(ctx, table, push_id, one):
         raise Unavailable(f"The staged file of segment '{one.name}' is gone.", remedy="The push builds it again.")
@@ -98,11 +101,7 @@ def _bring_in(ctx: Context, table: TableName, push_id: str, one: Built, *, is_re
 
 def is_there(ctx: Context, table: TableName, push_id: str, one: Built) -> bool:
     """Whether a built segment's tar is in the deep store, whole: staged, or already at its place."""
-    places = (
-        tar_path(push_id, one.ordinal),
-        ctx.deep_store.segment_path(table.raw, one.name),
-        staged_path(ctx, table, one.name, one.crc),
-    )
+    places = (tar_path(push_id, one.ordinal), *_staged_and_place(ctx, table, one))
     return any(ctx.deep_store.size(p) == one.size_bytes for p in places)
 
 

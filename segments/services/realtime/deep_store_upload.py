@@ -151,12 +151,11 @@ def _take_in(ctx: Context, table: TableName, segment: str, metadata: SegmentMeta
         now = wanted(node)
         return now.edited({"segment.download.url": file.url}).to_record() if now else None
 
-    with file.held():
-        if wanted(ctx.store.get(path)) is not None:
-            file.stage()
-            if wanted(update_record(ctx.store, path, decide).after) is not None:
-                file.finish()
-                return
-        if _has_other_file(ctx.store.get(path), metadata):
-            file.discard()  # of a deleted segment it may be the last copy: the clean-up of uploads takes it in its time
+    if wanted(ctx.store.get(path)) is not None:
+        file.stage()
+        if wanted(update_record(ctx.store, path, decide).after) is not None:
+            file.finish()
+            return
+    if _has_other_file(ctx.store.get(path), metadata):
+        file.discard()  # of a deleted segment it may be the last copy: the clean-up of uploads takes it in its time
     raise StateConflict(f"Segment '{segment}' of table '{table}' was changed or deleted while it was uploaded.")

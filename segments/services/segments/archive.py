@@ -68,8 +68,8 @@ def owns_file(ctx: Context, table: TableName, meta: SegmentMetadata) -> bool:
     only on servers)?
     """
     path = ctx.deep_store.segment_path(table.raw, meta.name)
-    url = meta.download_url or ""
-    return url in (download_url(ctx, table, meta.name), ctx.deep_store.uri(path)) or url.endswith(f"/segments/{path}")
+    url, own = meta.download_url or "", download_url(ctx, table, meta.name, meta.crc or 0)
+    return url in (own, ctx.deep_store.uri(path)) or url.endswith(f"/segments/{path}")
 
 
 def put_away(ctx: Context, table: TableName, item: Pending, record: ZNRecord | None, term: str | None) -> str:

@@ -299,11 +299,7 @@ def _stage(ctx: Context, table: TableName, one: KeptFile) -> bool:
 
 
 def _landing_place(ctx: Context, table: TableName, kept: ArchivedSegment) -> str:
-    """Beside the final name in a local store; a remote one is read by servers directly, so there it is
-    the final name.
-    """
-    if ctx.deep_store.local_root is None:
-        return ctx.deep_store.segment_path(table.raw, kept.segment)
+    """Beside the final name in a local store; in a remote one the name with the CRC is the final one."""
     return staged_path(ctx, table, kept.segment, kept.metadata.crc or 0)
 
 
@@ -350,8 +346,9 @@ def _record_back(ctx: Context, table: TableName, kept: ArchivedSegment | None) -
     """The record as it was; its address follows when the controller's has changed since."""
     assert kept is not None  # only such were foreseen as possible
     meta = kept.metadata
-    url = download_url(ctx, table, kept.segment)
-    is_moved = owns_file(ctx, table, meta) and meta.download_url != url and (meta.download_url or "").startswith("http")
+    url = download_url(ctx, table, kept.segment, meta.crc or 0)
+    is_other_place = ctx.deep_store.local_root is None or (meta.download_url or "").startswith("http")
+    is_moved = owns_file(ctx, table, meta) and meta.download_url != url and is_other_place
     return meta.edited({"segment.download.url": url}).to_record() if is_moved else kept.record
 
 
@@ -380,7 +377,7 @@ def _land(ctx: Context, table: TableName, kept: ArchivedSegment | None) -> None:
     """The file's final name; then the document goes."""
     if kept is None:
         return
-    place = ctx.deep_store.segment_path(table.raw, kept.segment)
+    place = ctx.deep_store.file_path(table.raw, kept.segment, kept.metadata.crc or 0)
     staged = _landing_place(ctx, table, kept)
     if staged != place:
         ctx.deep_store.move(staged, place)

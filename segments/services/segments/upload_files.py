@@ -1,16 +1,15 @@
 """The file side of an upload: one writer per segment, staged under a name of its own until the record names its CRC.
 
-Order for a local deep store: staged file, then the record, then the file's final name. Who downloads in between gets
+Order: staged file, then the record, then the file's final name in a local deep store. Who downloads in between gets
 the staged file by the CRC on record (``services.downloads``), so a process that dies at any point leaves the old or the
-new segment, never a mix. A remote deep store is read by servers directly: there the final name comes first
-(storage-zk.md 3.3, 3.4).
+new segment, never a mix. A remote deep store is read by servers directly: there the name with the CRC is the final one.
 """
 
 from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -36,12 +35,12 @@ _LOCK_WAIT_S: Final = 10.0
 _LOOK_S: Final = 0.02
 
 
-def download_url(ctx: Context, table: TableName, segment: str) -> str:
-    """Where servers fetch a segment of the deep store: through the controller when it is a local folder,
+def download_url(ctx: Context, table: TableName, segment: str, crc: int) -> str:
+    """Where servers fetch a version of a segment of the deep store: through the controller when it is a local folder,
     else directly.
     """
     if ctx.deep_store.local_root is None:
-        return ctx.deep_store.uri(ctx.deep_store.segment_path(table.raw, segment))
+        return ctx.deep_store.uri(ctx.deep_store.file_path(table.raw, segment, crc))
     return f"{ctx.controller_url}/segments/{encode(table.raw)}/{encode(segment)}"
 
 
@@ -50,14 +49,15 @@ def staged_path(ctx: Context, table: TableName, segment: str, crc: int) -> str:
     return ctx.deep_store.staged_path(table.raw, segment, crc)
 
 
-def checked_source(ctx: Context, table: TableName, segment: str, uri: str) -> str:
+def checked_source(ctx: Context, table: TableName, segment: str, crc: int, uri: str) -> str:
     """The address to put on record for a metadata push. Raises InvalidInput or Forbidden for one that servers can not
     or may not read.
     """
     check_place(ctx, table, uri)
     own = own_path(ctx, table, uri)
     if own is not None:
-        return download_url(ctx, table, segment) if own == ctx.deep_store.segment_path(table.raw, segment) else uri
+        is_place = own == ctx.deep_store.file_path(table.raw, segment, crc)
+        return download_url(ctx, table, segment, crc) if is_place else uri
     fetch.check_address(uri, fetch_rules(ctx))
     return uri
 
@@ -185,27 +185,22 @@ class StagedFiles:
             self._on_record.add(segment)
         staged = staged_path(self._ctx, self._table, segment, crc)
         size = self._ctx.deep_store.put(source, staged)
-        self._moves[segment] = (staged, self._ctx.deep_store.segment_path(self._table.raw, segment))
+        self._moves[segment] = (staged, self._ctx.deep_store.file_path(self._table.raw, segment, crc))
         return size
 
     @contextmanager
     def landing(self) -> Iterator[None]:
-        """Write the records inside. Files get their final names after it (before it, for a remote store) or, if it
-        fails, go.
-        """
-        is_local = self._ctx.deep_store.local_root is not None
-        if not is_local:
-            self._move(self._moves)
+        """Write the records inside. Files get their final names after it or, if it fails, go."""
         try:
             yield
         except OutcomeUnknown:
             raise  # the records may name these files
         except Exception:
-            if is_local:
-                self.discard()
+            self.discard()
             raise
-        if is_local:
-            self._move(self._moves)
+        for staged, final in self._moves.values():
+            if staged != final:
+                self._ctx.deep_store.move(staged, final)
 
     def discard(self) -> None:
         """Remove what is staged and no record names."""
@@ -213,10 +208,6 @@ class StagedFiles:
             if segment not in self._on_record:
                 self._ctx.deep_store.delete(staged)
         self._moves.clear()
-
-    def _move(self, moves: Mapping[str, tuple[str, str]]) -> None:
-        for staged, final in moves.values():
-            self._ctx.deep_store.move(staged, final)
 
 
 @contextmanager

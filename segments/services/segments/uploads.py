@@ -200,7 +200,7 @@ def _upload_tar(
     if ctx.pinot is not None:
         return _sent(table, pinot_uploads.upload_tar(ctx, table, tar, options, lineage_entry, actor=actor))
     config = _config(ctx, table)
-    part = _described(info, uri or download_url(ctx, table, info.name), tar.stat().st_size)
+    part = _described(info, uri or download_url(ctx, table, info.name, info.crc), tar.stat().st_size)
     upload = Registration(ctx, config, [part], options, lineage_entry, ctx.clock(), actor)
     with sole_writer(ctx, table, part.name):
         before = upload.check()
@@ -263,7 +263,8 @@ def _upload_metadata(
         )
     config = _config(ctx, table)
     described = [
-        _described(i, checked_source(ctx, table, i.name, uri), size or _size(ctx, table, uri)) for i, uri, size in parts
+        _described(i, checked_source(ctx, table, i.name, i.crc, uri), size or _size(ctx, table, uri))
+        for i, uri, size in parts
     ]
     upload = Registration(ctx, config, described, options, lineage_entry, ctx.clock(), actor)
     if options.copy:
@@ -284,7 +285,7 @@ def _copy_and_register(upload: Registration, sources: Sequence[str]) -> UploadRe
         files, copied = StagedFiles(ctx, table), []
         try:
             for part, uri in zip(parts, sources, strict=True):
-                here = replace(part, download_url=download_url(ctx, table, part.name))
+                here = replace(part, download_url=download_url(ctx, table, part.name, part.crc))
                 if not _is_stored(ctx, table, part, before[part.name]):
                     tar = folder / "segment.tar.gz"
                     bring(ctx, table, uri, tar)
@@ -330,10 +331,14 @@ def _is_stored(ctx: Context, table: TableName, part: UploadedSegment, old: Segme
     """The deep store has this very content in its place: same CRC and address on record, nothing staged, and the file
     is there.
     """
-    if old is None or old.crc != part.crc or old.download_url != download_url(ctx, table, part.name):
+    if old is None or old.crc != part.crc or old.download_url != download_url(ctx, table, part.name, part.crc):
         return False
-    is_staged = ctx.deep_store.size(staged_path(ctx, table, part.name, part.crc)) is not None
-    return not is_staged and ctx.deep_store.size(ctx.deep_store.segment_path(table.raw, part.name)) is not None
+    staged, place = (
+        staged_path(ctx, table, part.name, part.crc),
+        ctx.deep_store.file_path(table.raw, part.name, part.crc),
+    )
+    is_staged = staged != place and ctx.deep_store.size(staged) is not None
+    return not is_staged and ctx.deep_store.size(place) is not None
 
 
 def _crc(old: SegmentMetadata | None) -> int | None:

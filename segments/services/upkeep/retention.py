@@ -5,6 +5,7 @@ old files.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import unquote
@@ -171,16 +172,28 @@ def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:
     listed. A table's OFFLINE and REALTIME parts share the folder.
     """
     folder, now = encode(table.raw), ctx.clock()
-    listed = [f.name for f in ctx.deep_store.files(folder) if retention.is_stranded(f.name, f.modified_ms, now)]
+    both = [TableName(table.raw, kind) for kind in TABLE_TYPES]
+    old = [f.name for f in ctx.deep_store.files(folder) if retention.is_stranded(f.name, f.modified_ms, now)]
+    listed = _doubtful(ctx, both, old)
     if not listed:
         return []
-    both = [TableName(table.raw, kind) for kind in TABLE_TYPES]
     busy = {s for t in both for s in (*read_queue(ctx, t).items, *ctx.store.children(paths.upload_locks(t.typed)))}
     named = {(m.name, str(m.crc)) for t in both for m in read_segments(ctx, t)}
     stranded = []
     for name in listed:
-        segment, staged_for = unquote(name.split(".tmp.")[0]), name.split(".tmp.")[1]
-        if segment not in busy and (segment, staged_for) not in named:
+        segment, version = retention.version_of_file(name)
+        if unquote(segment) not in busy and (unquote(segment), version) not in named:
             stranded.append(name)
             ctx.deep_store.delete(f"{folder}/{name}")
     return [f"Removed {len(stranded)} files that interrupted uploads to {table} had left."] if stranded else []
+
+
+def _doubtful(ctx: Context, both: Sequence[TableName], names: Sequence[str]) -> list[str]:
+    """Those of these files that may be nobody's. In a remote store every segment's file has its version in its name:
+    where a segment in the ideal state has one file, that is the one.
+    """
+    versions = Counter(retention.version_of_file(name)[0] for name in names)
+    nodes = ctx.store.get_many([paths.ideal_state(t.typed) for t in both]) if versions else []
+    rows = {encode(s) for n in nodes if n is not None and n.record is not None for s in n.record.maps}
+    single = {s for s in rows if versions[s] == 1}
+    return [n for n in names if ".tmp." in n or retention.version_of_file(n)[0] not in single]

@@ -247,7 +247,7 @@ def test_of_the_controller_nothing_is_asked_but_the_file_of_the_very_segment(tmp
 
 
 def test_the_address_on_record_for_a_segment_of_ours_is_taken(web: str, tmp_path: Path, table: ApiCluster) -> None:
-    url = download_url(table.ctx, TableName("t", "OFFLINE"), "s")
+    url = download_url(table.ctx, TableName("t", "OFFLINE"), "s", 1)
     assert url.endswith("/segments/t/s")
     with fake((404, {}, b"")) as (other, asked):
         with pytest.raises(NotFound):

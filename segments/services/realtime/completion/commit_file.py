@@ -2,22 +2,20 @@
 
 Nothing is moved over a committed segment's file before the commit is decided (completion.md 14.3). A local deep store:
 the upload is renamed to a name with its CRC, then the records are written, then it gets its final name; who downloads
-in between finds it by the CRC on record. A remote one is read by servers directly: there the final name comes first,
-under the segment's upload lock.
+in between finds it by the CRC on record. A remote one is read by servers directly: there the name with the CRC is the
+final one, so no later commit changes what a record's address leads to.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 from segments.errors import InvalidInput
 from segments.gateways.deep_store.deepstore import encode
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
-from segments.services.segments.upload_files import download_url, sole_writer, staged_path
+from segments.services.segments.upload_files import download_url, staged_path
 from segments.store import paths
 
 #: Uploads of consuming segments that nobody committed; younger ones may belong to a commit under way.
@@ -37,53 +35,45 @@ class CommitFile:
 
     def __init__(self, ctx: Context, table: TableName, segment: str, location: str, crc: int) -> None:
         self._ctx, self._table, self._segment = ctx, table, segment
-        self._final = ctx.deep_store.segment_path(table.raw, segment)
+        self._crc = crc
+        self._final = ctx.deep_store.file_path(table.raw, segment, crc)
+        self._given = ctx.deep_store.segment_path(table.raw, segment)
         self._staged = staged_path(ctx, table, segment, crc)
         self._source = self._checked(location)
-        self._is_local = ctx.deep_store.local_root is not None
         self.url = self._url()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Decide and write the records inside. Only files of a remote store need it."""
-        if self._source is None or self._is_local:
-            yield
-            return
-        with sole_writer(self._ctx, self._table, self._segment):
-            yield
 
     def stage(self) -> None:
         """Right before the records are written; repeating it is harmless. InvalidInput when there is no file."""
         if self._source is None:
             return
-        store, target = self._ctx.deep_store, self._staged if self._is_local else self._final
-        if self._source != self._final and store.move(self._source, target):
+        store = self._ctx.deep_store
+        if self._source not in (self._staged, self._final) and store.move(self._source, self._staged):
             return
-        if not any(store.size(path) is not None for path in (target, self._final)):
+        if not any(store.size(path) is not None for path in (self._staged, self._final)):
             raise InvalidInput(
                 f"There is no file of segment '{self._segment}' where it was said to be.", remedy="Upload it again."
             )
 
     def discard(self) -> None:
         """The upload is not wanted; the segment's own file stays as it is."""
-        if self._source is not None and self._source != self._final:
+        if self._source is not None and self._source not in (self._final, self._given):
             self._ctx.deep_store.delete(self._source)
-            if self._is_local:
+            if self._staged != self._final:
                 self._ctx.deep_store.delete(self._staged)
 
     def finish(self) -> None:
         """Right after the records are written: the final name."""
-        if self._source is not None and self._is_local:
+        if self._source is not None and self._staged != self._final:
             self._ctx.deep_store.move(self._staged, self._final)
 
     def _checked(self, location: str) -> str | None:
         """The path in the deep store, None for a file that only servers have."""
         if _is_peer(location):
             return None
-        if location == download_url(self._ctx, self._table, self._segment):
+        if location == download_url(self._ctx, self._table, self._segment, self._crc):
             return self._final
         path = self._ctx.deep_store.path_of(location)
-        if path is None or not (path == self._final or path.startswith(self._final + ".tmp.")):
+        if path is None or not (path in (self._final, self._given) or path.startswith(self._given + ".tmp.")):
             raise ForeignLocation(
                 f"'{location[:200]}' is no place for a file of segment '{self._segment}'.",
                 remedy="Upload it to the deep store below its table's folder, or with POST /segmentUpload.",
@@ -91,7 +81,7 @@ class CommitFile:
         return path
 
     def _url(self) -> str:
-        return download_url(self._ctx, self._table, self._segment) if self._source is not None else ""
+        return download_url(self._ctx, self._table, self._segment, self._crc) if self._source is not None else ""
 
 
 def temporary_path(ctx: Context, raw_table: str, segment: str) -> str:

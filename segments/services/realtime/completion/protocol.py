@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -140,8 +139,8 @@ class _Conversation:
 
     def run(self) -> Answer:
         """The answer, with everything written that it rests on."""
-        with self._prepared():
-            self._finish(update_transaction(self._ctx.store, self._attempt).changed)
+        self._prepare()
+        self._finish(update_transaction(self._ctx.store, self._attempt).changed)
         if self._refusal is not None:
             log.warning(
                 "%s of %s by %s failed: %s", self._said.kind.value, self._name, self._said.instance, self._refusal
@@ -150,18 +149,17 @@ class _Conversation:
         found = self._step.answer
         return replace(found, controller=self._ctx.controller_url) if found.status is Status.COMMIT else found
 
-    def _prepared(self) -> AbstractContextManager[None]:
+    def _prepare(self) -> None:
         """Check what a commit end brings before anything is decided."""
         said = self._said
         if said.kind is not Kind.COMMIT_END:
-            return nullcontext()
+            return
         if said.info is None or said.offset is None:
             raise InvalidInput("A commit end needs metadata.properties, creation.meta and an offset.")
         self._built = built_of(self._name, said.offset, said.info, said.size_bytes)
         self._file = CommitFile(
             self._ctx, TableName(self._name.raw, REALTIME), self._name.text, said.location, said.info.crc
         )
-        return self._file.held()
 
     def _attempt(self) -> Sequence[Write]:
         self._attempts += 1
