@@ -8,7 +8,7 @@ CONFORMANCE ?= ../shared/conformance
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock advisories quickstart up test test-real lint conformance conformance-real chaos walks fuzz bench clean
+.PHONY: help install lock advisories quickstart up test test-parts test-installations test-failed test-real lint conformance conformance-real chaos walks fuzz bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,10 +78,16 @@ PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 -
 # What ARGS chooses may be in one of the two runs only; status 5: there was nothing to run.
 OR_NONE = $(if $(ARGS),|| [ $$? = 5 ])
 
-# What starts whole installations runs after everything else; each of the two workers has an installation of its own.
-test: $(VENV)/.demo lint ## All checks and all tests (ARGS="-k name")
+test: lint test-parts test-installations ## All checks and all tests (ARGS="-k name")
+
+test-parts: $(VENV)/.demo $(VENV)/.dev ## Every test but those of whole installations
 	$(BIN)/python -m pytest $(PARALLEL) --ignore=tests/integration --ignore=tests/chaos $(ARGS) $(OR_NONE)
+
+test-installations: $(VENV)/.demo $(VENV)/.dev ## Tests of whole installations; each of the two workers has one of its own
 	$(BIN)/python -m pytest $(PARALLEL) tests/integration tests/chaos $(ARGS) $(OR_NONE)
+
+test-failed: lint ## All checks, and of the tests those that failed last, one at a time
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures=none tests $(ARGS) $(OR_NONE)
 
 conformance: $(VENV)/.dev ## Run the black-box suite in CONFORMANCE=DIR against a fresh cluster
 	@$(BIN)/python -m tests.conformance_run $(CONFORMANCE) $(ARGS)
