@@ -36,7 +36,7 @@ from segments.services.core.context import Actor, Context, Limits
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.segments import segments as segment_lists
-from segments.services.tables import schemas, table_removal, tables
+from segments.services.tables import schemas, tables
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.memory import MemoryStore
@@ -355,7 +355,7 @@ class PinotRest(FakePinot):
         else:
             kind = request.url.params.get("type", "OFFLINE").upper()
             table = TableName(unquote(found[1]), "REALTIME" if kind == "REALTIME" else "OFFLINE")
-            table_removal.delete_table(self.world.ctx, table, actor=PINOT)
+            tables.delete_table(self.world.ctx, table, actor=PINOT)
         return httpx.Response(200, json={"status": "ok"})
 
     def _table(self, request: httpx.Request, found: Match) -> TableName:

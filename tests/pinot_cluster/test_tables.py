@@ -15,7 +15,7 @@ from segments.models import AuditEvent
 from segments.services.clusters import cluster_settings, instances
 from segments.services.replacement.checks import check_settings
 from segments.services.replacement.checks.check_settings import read_check_document
-from segments.services.tables import schemas, table_removal, table_state, tables
+from segments.services.tables import schemas, tables
 from tests.pinot_cluster.fake_pinot import Fault, PinotCluster
 from tests.pinot_cluster.replacement.test_replacement import LOST
 from tests.push.pushing import SCHEMA, PushWorld, config
@@ -89,19 +89,19 @@ def test_replicas_of_a_realtime_table_are_told_an_old_version_in_its_own_word(
 def test_a_table_is_dropped_once(cluster: PinotCluster, fault: Fault | None) -> None:
     if fault:
         cluster.rest.faults[1] = fault
-    table_removal.delete_table(cluster.ctx, TABLE, retention="1d", actor=ANN)
+    tables.delete_table(cluster.ctx, TABLE, retention="1d", actor=ANN)
     assert tables.list_tables(cluster.ctx) == []
     assert cluster.rest.params[0] == {"type": "offline", "retention": "1d"}
     with pytest.raises(NotFound):
-        table_removal.delete_table(cluster.ctx, TABLE, actor=ANN)
+        tables.delete_table(cluster.ctx, TABLE, actor=ANN)
 
 
 def test_a_table_is_disabled_as_its_version_does_it(tmp_path: Path) -> None:
     new, old = PinotCluster(tmp_path / "n"), PinotCluster(tmp_path / "o", version="0.11.0")
-    table_state.set_table_enabled(new.ctx, TABLE, False, actor=ANN)
+    tables.set_table_enabled(new.ctx, TABLE, False, actor=ANN)
     assert new.rest.changes == ["PUT /tables/t/state"]
     assert new.rest.params == [{"state": "disable", "type": "offline"}]
-    table_state.set_table_enabled(old.ctx, TABLE, True, actor=ANN)
+    tables.set_table_enabled(old.ctx, TABLE, True, actor=ANN)
     assert old.rest.changes == []
 
 

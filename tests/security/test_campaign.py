@@ -36,7 +36,7 @@ def test_no_generated_request_meets_a_fault_of_ours(
     tmp_path: Path, db: None, tasks: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wiring, "servers", Servers)
-    monkeypatch.setattr("segments.services.tables.table_removal._LET_GO_S", 0.1)
+    monkeypatch.setattr("segments.clusters.embedded.tables.removal._LET_GO_S", 0.1)
     found = Campaign(tmp_path, SEED).run(REQUESTS, os.environ.get("FUZZ_ONLY", ""))
     sys.stdout.write(f"{found.requests} requests, seed {SEED}: {dict(sorted(found.statuses.items()))}\n")
     told = "\n\n".join(f"== {what}\n{how}" for what, how in sorted(found.faults.items()))

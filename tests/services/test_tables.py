@@ -13,7 +13,7 @@ from segments.services.core.context import Context
 from segments.services.segments import deletion
 from segments.services.segments.uploads import upload_tar
 from segments.services.tables import schemas, tables
-from segments.services.tables.table_removal import delete_table
+from segments.services.tables.tables import delete_table
 from segments.store import paths
 from tests.api.cluster import ANN, TABLE, ApiCluster, config_of, schema_of
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan

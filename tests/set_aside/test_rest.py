@@ -19,7 +19,7 @@ from django.test import Client
 from segments import wiring
 from segments.models import AuditEvent, Finding, Grant, SetAsideMessage
 from segments.services.set_aside import keeping
-from segments.services.tables import table_removal
+from segments.services.tables import tables
 from segments.services.upkeep import validation
 from tests.api.cluster import basic
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld
@@ -256,7 +256,7 @@ def test_the_table_has_a_finding_until_the_messages_are_dealt_with(api: Api) -> 
 
 def test_a_dropped_table_takes_its_messages_with_it(api: Api) -> None:
     api.report(message(1))
-    table_removal.delete_table(api.world.ctx, TABLE, actor=ANN)
+    tables.delete_table(api.world.ctx, TABLE, actor=ANN)
     assert not SetAsideMessage.objects.exists()
 
 

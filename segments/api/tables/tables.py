@@ -15,9 +15,8 @@ from segments.errors import InvalidInput
 from segments.names import TABLE_TYPES, parse_table_type, split_table_name
 from segments.services.access.reading import readable, reads_all
 from segments.services.segments import segments
-from segments.services.tables import statistics, table_state, tables
+from segments.services.tables import statistics, tables
 from segments.services.tables.table_record import read_table_config
-from segments.services.tables.table_removal import delete_table
 from segments.services.tables.table_secrets import reveal_secrets, untold_secrets, with_stored_secrets
 
 
@@ -74,7 +73,9 @@ class OneTable(ApiView):
         found = tables.existing_tables(self.ctx, table, text_param(request, "type"))
         force = bool_param(request, "force")
         for each in found:
-            delete_table(self.ctx, each, retention=text_param(request, "retention"), force=force, actor=self.actor)
+            tables.delete_table(
+                self.ctx, each, retention=text_param(request, "retention"), force=force, actor=self.actor
+            )
         return status(f"Tables: [{', '.join(t.typed for t in found)}] deleted")
 
 
@@ -135,7 +136,7 @@ class TableState(ApiView):
     def get(self, request: Request, table: str) -> Response:
         """{"state": "enabled"} or disabled."""
         found = tables.existing_tables(self.ctx, table, text_param(request, "type"))[0]
-        return Response({"state": "enabled" if table_state.is_table_enabled(self.ctx, found) else "disabled"})
+        return Response({"state": "enabled" if tables.is_table_enabled(self.ctx, found) else "disabled"})
 
     def put(self, request: Request, table: str) -> Response:
         """``state`` is enable or disable."""
@@ -143,7 +144,7 @@ class TableState(ApiView):
         if wanted not in ("enable", "disable"):
             raise InvalidInput(f"'state' is '{wanted}'.", remedy="Use enable or disable.")
         found = tables.one_table(self.ctx, table, need_text(request, "type"))
-        table_state.set_table_enabled(self.ctx, found, wanted == "enable", actor=self.actor)
+        tables.set_table_enabled(self.ctx, found, wanted == "enable", actor=self.actor)
         return status(f"Request to {wanted} table '{found}' is successful")
 
 

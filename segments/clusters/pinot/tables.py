@@ -1,5 +1,5 @@
-"""Tables and schemas of a real Pinot: its controller decides what is right, and what it refuses is told
-with the cause.
+"""Tables and schemas of a real Pinot: its controller decides what is right, and what it refuses is raised with its
+cause.
 """
 
 from __future__ import annotations
@@ -9,18 +9,19 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from segments.clusters.pinot.calls import controller, quoted, read_object, refusals_told, version
-from segments.clusters.pinot.changes import change
+from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.formats.recorded_change import recorded_change
 from segments.domain.pinot.version import PinotVersion
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.kept_secrets import has_mask, keep_secrets
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import InvalidInput, NotFound, StateConflict
-from segments.names import REALTIME, TABLE_TYPES, TableName, check_raw_table_name, parse_table_type, split_table_name
+from segments.errors import InvalidInput, NotFound
+from segments.names import REALTIME, TableName, check_raw_table_name, parse_table_type, split_table_name
 from segments.services.core.context import Actor, Context
+from segments.services.replacement.lineage_record import table_not_found
+from segments.services.tables.schemas import exists_already, require_unused
 from segments.services.tables.table_secrets import untold_secrets
-from segments.store import paths
 
 #: Seconds for a table to be created or dropped: a REALTIME one asks its stream, a drop waits for servers.
 _ANSWER_S: Final = 120.0
@@ -30,7 +31,7 @@ _PUT_STATE: Final = PinotVersion(1, 0)
 _ONE_REPLICATION: Final = PinotVersion(1, 2)
 
 
-def parse_foreign_config(body: Any) -> TableConfig:
+def parse_config(body: Any) -> TableConfig:
     """Name and type of a table config; everything else is Pinot's to judge. InvalidInput when these two
     are not there.
     """
@@ -52,77 +53,61 @@ def read_config(ctx: Context, table: TableName) -> dict[str, Any] | None:
     return config if isinstance(config, dict) else None
 
 
-def validate_table(ctx: Context, body: Any) -> tuple[TableConfig, Schema]:
+def validate_config(ctx: Context, config: TableConfig) -> Schema:
     """Have the controller check a config. InvalidInput with its reasons; NotFound when the schema is missing."""
-    config = parse_foreign_config(body)
     with refusals_told(is_change=False), untold_secrets(config.body):
         controller(ctx).read("POST", "/tables/validate", body=_for_version(ctx, config))
-    return config, read_schema(ctx, config.table.raw)
+    return schemas.parse_schema(read_object(ctx, f"/schemas/{quoted(config.table.raw)}"))
 
 
-def create_table(ctx: Context, body: Any, *, actor: Actor) -> TableConfig:
+def create_table(ctx: Context, config: TableConfig) -> None:
     """Create it. StateConflict when it exists; what Pinot refuses as InvalidInput."""
-    config = parse_foreign_config(keep_secrets(body, {}))  # a mask is nobody's secret
-    table = config.table
-    change(
-        ctx, actor, "createTable", table.typed, ("POST", "/tables"), body=_for_version(ctx, config),
-        is_done=lambda: read_config(ctx, table) is not None, timeout=_ANSWER_S,
-    )  # fmt: skip
+    request = Request("POST", "/tables", body=_for_version(ctx, config), timeout=_ANSWER_S)
+    send_change(ctx, request, is_done=lambda: read_config(ctx, config.table) is not None)
+
+
+def update_table(ctx: Context, config: TableConfig, detail: dict[str, Any]) -> TableConfig:
+    """Change its config; secrets that are masked in it stay. NotFound; InvalidInput when Pinot refuses it."""
+    table, before = config.table, read_config(ctx, config.table)
+    kept = keep_secrets(config.body, before or {}) if has_mask(config.body) else config.body
+    body = _for_version(ctx, TableConfig(table, kept))
+    detail.update(recorded_change(before, body))
+    request = Request("PUT", f"/tables/{quoted(table.typed)}", body=body, timeout=_ANSWER_S)
+    send_change(ctx, request, is_done=lambda: _holds(read_config(ctx, table), body))
     return config
 
 
-def update_table(ctx: Context, name: str, body: Any, *, actor: Actor) -> TableConfig:
-    """Change its config; secrets that are masked in it stay.
+def edit_custom_configs(ctx: Context, table: TableName, edit: Callable[[TableConfig], TableConfig]) -> None:
+    """Change the config as it is now; customConfigs are kept by every version as they are. NotFound.
 
-    NotFound; InvalidInput when the body is another table's, or Pinot refuses it.
-    """
-    config = parse_foreign_config(body)
-    table = config.table
-    raw, suffix = split_table_name(name)
-    if raw != table.raw or suffix not in (None, table.type):
-        raise InvalidInput(f"The body is table '{table}', the address names '{name}'.", remedy="Make them the same.")
-    before = read_config(ctx, table)
-    body = _for_version(
-        ctx, TableConfig(table, keep_secrets(config.body, before or {}) if has_mask(body) else config.body)
-    )
-    change(
-        ctx, actor, "updateTable", table.typed, ("PUT", f"/tables/{quoted(table.typed)}"), body=body,
-        is_done=lambda: _holds(read_config(ctx, table), body), timeout=_ANSWER_S, **recorded_change(before, body),
-    )  # fmt: skip
-    return config
-
-
-def edit_config(
-    ctx: Context, table: TableName, edit: Callable[[dict[str, Any]], dict[str, Any]], *, actor: Actor
-) -> None:
-    """Change the config as it is now. NotFound. Two that edit at the same moment: the later one wins, as with Pinot's
-    own console.
+    Of two at the same moment the later one wins, as with Pinot's own console.
     """
     before = read_config(ctx, table)
     if before is None:
-        raise NotFound(f"Table '{table}' does not exist.", remedy="List the tables with GET /tables.")
-    update_table(ctx, table.typed, edit(json.loads(json.dumps(before))), actor=actor)
+        raise table_not_found(table)
+    update_table(ctx, edit(TableConfig(table, json.loads(json.dumps(before)))), {})
 
 
-def delete_table(ctx: Context, table: TableName, *, retention: str | None, actor: Actor) -> None:
+def delete_table(
+    ctx: Context, table: TableName, *, retention: str | None, force: bool, actor: Actor, detail: dict[str, Any]
+) -> None:
     """Drop it; Pinot keeps its files for ``retention``, else as its settings say. NotFound."""
     if read_config(ctx, table) is None:
-        raise NotFound(f"Table '{table}' does not exist.", remedy="List the tables with GET /tables.")
+        raise table_not_found(table)
     params = {"type": table.type.lower(), "retention": retention}
-    change(
-        ctx, actor, "deleteTable", table.typed, ("DELETE", f"/tables/{quoted(table.raw)}"), params=params,
-        is_done=lambda: read_config(ctx, table) is None, timeout=_ANSWER_S,
-    )  # fmt: skip
+    request = Request("DELETE", f"/tables/{quoted(table.raw)}", params, timeout=_ANSWER_S)
+    send_change(ctx, request, is_done=lambda: read_config(ctx, table) is None)
 
 
-def set_table_enabled(ctx: Context, table: TableName, enabled: bool, *, actor: Actor) -> None:
+def set_table_enabled(ctx: Context, table: TableName, is_enabled: bool) -> None:
     """Enable or disable it as a whole. NotFound."""
-    found, word = version(ctx), "enable" if enabled else "disable"
-    params = {"state": word, "type": table.type.lower()}
+    found = version(ctx)
+    params = {"state": "enable" if is_enabled else "disable", "type": table.type.lower()}
     is_old = found is not None and found < _PUT_STATE
-    request = ("GET", f"/tables/{quoted(table.raw)}") if is_old else ("PUT", f"/tables/{quoted(table.raw)}/state")
+    path = f"/tables/{quoted(table.raw)}"
+    request = Request("GET", path, params) if is_old else Request("PUT", f"{path}/state", params)
     # Setting it twice changes nothing, so what can not be seen at once is sent again.
-    change(ctx, actor, f"{word}Table", table.typed, request, params=params, is_done=lambda: False)
+    send_change(ctx, request, is_done=lambda: False)
 
 
 def _for_version(ctx: Context, config: TableConfig) -> dict[str, Any]:
@@ -141,59 +126,31 @@ def _for_version(ctx: Context, config: TableConfig) -> dict[str, Any]:
     return {**config.body, "segmentsConfig": {**settings, "replicasPerPartition": str(settings.get("replication", 1))}}
 
 
-def read_schema(ctx: Context, name: str) -> Schema:
-    """As the controller has it now. NotFound."""
-    return schemas.parse_schema(read_object(ctx, f"/schemas/{quoted(name)}"))
-
-
-def create_schema(ctx: Context, body: Any, *, override: bool, actor: Actor) -> Schema:
+def create_schema(ctx: Context, schema: Schema, *, override: bool, detail: dict[str, Any]) -> None:
     """Create a schema, or change the existing one when ``override``. StateConflict when it exists."""
-    schema = schemas.new_schema(body)
-    if not override and _schema_body(ctx, schema.name) is not None:
-        raise StateConflict(f"Schema '{schema.name}' exists already.", remedy="Send override=true to change it.")
-    before = _schema_body(ctx, schema.name) if override else None
-    detail = recorded_change(before, body) if before else {}
-    change(
-        ctx, actor, "createSchema", schema.name, ("POST", "/schemas"), params={"override": override}, body=body,
-        is_done=lambda: _has_columns(_schema_body(ctx, schema.name), schema), columns=len(schema.fields), **detail,
-    )  # fmt: skip
-    return schema
+    before = _schema_body(ctx, schema.name)
+    if before is not None and not override:
+        raise exists_already(schema.name)
+    if before:
+        detail.update(recorded_change(before, schema.body))
+    request = Request("POST", "/schemas", {"override": override}, schema.body)
+    send_change(ctx, request, is_done=lambda: _has_columns(_schema_body(ctx, schema.name), schema))
 
 
-def update_schema(ctx: Context, name: str, body: Any, *, actor: Actor) -> Schema:
+def update_schema(ctx: Context, schema: Schema, detail: dict[str, Any]) -> None:
     """Change an existing schema: columns may be added only. NotFound, InvalidInput."""
-    schema = schemas.new_schema(body)
-    if schema.name != name:
-        raise InvalidInput(
-            f"The body is schema '{schema.name}', the address names '{name}'.", remedy="Make them the same."
-        )
-    change(
-        ctx, actor, "updateSchema", name, ("PUT", f"/schemas/{quoted(name)}"), body=body,
-        is_done=lambda: _has_columns(_schema_body(ctx, name), schema), columns=len(schema.fields),
-        **recorded_change(_schema_body(ctx, name), body),
-    )  # fmt: skip
-    return schema
+    detail.update(recorded_change(_schema_body(ctx, schema.name), schema.body))
+    request = Request("PUT", f"/schemas/{quoted(schema.name)}", body=schema.body)
+    send_change(ctx, request, is_done=lambda: _has_columns(_schema_body(ctx, schema.name), schema))
 
 
-def delete_schema(ctx: Context, name: str, *, actor: Actor) -> None:
-    """Delete a schema that no table uses. NotFound; StateConflict naming the tables, which old versions do not look
-    for.
+def delete_schema(ctx: Context, name: str) -> None:
+    """Delete a schema that no table uses. NotFound; StateConflict naming the tables, for which old versions do not
+    check.
     """
-    users = [
-        t for t in (f"{name}_{kind}" for kind in TABLE_TYPES) if ctx.store.exists(paths.table_config(t)) is not None
-    ]
-    if users:
-        raise StateConflict(
-            f"Schema '{name}' is used by table {', '.join(users)}.", remedy="Delete the table first.", tables=users
-        )
-    change(
-        ctx,
-        actor,
-        "deleteSchema",
-        name,
-        ("DELETE", f"/schemas/{quoted(name)}"),
-        is_done=lambda: _schema_body(ctx, name) is None,
-    )
+    require_unused(ctx, name)
+    request = Request("DELETE", f"/schemas/{quoted(name)}")
+    send_change(ctx, request, is_done=lambda: _schema_body(ctx, name) is None)
 
 
 def _schema_body(ctx: Context, name: str) -> dict[str, Any] | None:

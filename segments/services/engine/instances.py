@@ -2,8 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+from segments.names import TableName
+from segments.services.core.context import Context
 
 
 class InstanceEngine(Protocol):
-    """Instances, cluster settings and messages to servers."""
+    """Instances, cluster settings and messages to servers.
+
+    Embedded: compare-and-set of records, and messages of our own to servers. Pinot: its controller is sent each change
+    once; after a lost answer its state is read, and what can not be seen there is sent again, since it may be made
+    twice.
+    """
+
+    def add_instance(self, ctx: Context, name: str, address: tuple[str, int], kind: str, tags: Sequence[str]) -> None:
+        """Register an instance that has not joined yet; ``kind`` is SERVER, BROKER, CONTROLLER or MINION.
+        StateConflict when it is known.
+        """
+
+    def set_instance_state(self, ctx: Context, name: str, *, is_enabled: bool) -> None:
+        """Enable an instance, or disable it. NotFound when it never joined.
+
+        Embedded: a disabled server is drained: no queries where another replica answers, no new segments, but what it
+        consumes goes on. Pinot: it serves nothing until it is enabled.
+        """
+
+    def drop_instance(self, ctx: Context, name: str) -> None:
+        """Forget an instance. NotFound; StateConflict while it is alive or in use."""
+
+    def read_settings(self, ctx: Context) -> dict[str, str]:
+        """All cluster-wide settings, secrets as they are."""
+
+    def change_settings(self, ctx: Context, changes: Mapping[str, str | None]) -> None:
+        """Set these settings, or remove those that are None. Pinot: one by one, so a failure may leave some changed."""
+
+    def reset_segment(self, ctx: Context, table: TableName, segment: str, *, target: str | None) -> int:
+        """Reset the segment's replicas, or that on instance ``target``; returns how many were asked to.
+
+        NotFound: no such segment, or ``target`` does not hold it.
+        """
+
+    def reset_table(self, ctx: Context, table: TableName, *, errors_only: bool, target: str | None) -> int:
+        """As ``reset_segment`` for every segment; with ``errors_only`` for replicas in ERROR.
+
+        Pinot: versions that can not restrict it to those are asked segment by segment.
+        """
+
+    def reload_segments(
+        self, ctx: Context, table: TableName, segments: Collection[str] | None, *, force_download: bool
+    ) -> dict[str, Any]:
+        """Have servers load these segments, None: all of the table, again; Pinot's answer with the messages sent and
+        the job's id. NotFound: no such table or segment.
+        """

@@ -13,6 +13,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from segments.clusters.embedded.tables import removal
 from segments.clusters.pinot import calls as pinot_calls
 from segments.clusters.pinot import passes as pinot_passes
 from segments.clusters.pinot.tasks import queues as pinot_tasks
@@ -25,7 +26,7 @@ from segments.services.realtime.consuming_segments import StartFrom
 from segments.services.realtime.force_commit import Wanted
 from segments.services.replacement import protocol as replacement
 from segments.services.segments import deletion, downloads, segment_reset, uploads
-from segments.services.tables import schemas, table_removal, table_state, tables  # fmt: skip
+from segments.services.tables import schemas, tables  # fmt: skip
 from tests.pinot_cluster.fake_pinot import PinotCluster
 from tests.pinot_cluster.segments.test_segments import tar
 from tests.pinot_cluster.test_realtime import SEGMENT
@@ -87,9 +88,9 @@ OFFLINE_USES: Final[dict[str, Use]] = {
     "table": lambda c, _: tables.create_table(c, {**config(), "tableName": "u"}, actor=ANN),
     "changed table": lambda c, _: tables.update_table(c, "t", config(query={"timeoutMs": 5000}), actor=ANN),
     "validation": lambda c, _: tables.validate_table(c, config()),
-    "drop": lambda c, _: table_removal.delete_table(c, TABLE, actor=ANN),
-    "disabling": lambda c, _: table_state.set_table_enabled(c, TABLE, False, actor=ANN),
-    "state": lambda c, _: table_state.is_table_enabled(c, TABLE),
+    "drop": lambda c, _: tables.delete_table(c, TABLE, actor=ANN),
+    "disabling": lambda c, _: tables.set_table_enabled(c, TABLE, False, actor=ANN),
+    "state": lambda c, _: tables.is_table_enabled(c, TABLE),
     "list": lambda c, _: tables.list_tables(c),
     "settings": lambda c, _: cluster_settings.read_settings(c),
     "changed settings": lambda c, _: cluster_settings.set_settings(c, {"a": "b"}, actor=ANN),
@@ -157,7 +158,7 @@ def strange(cluster: Callable[[], PinotCluster], use: Use, folder: Path) -> list
 def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pinot_calls, "_LOOK_S", 0.0)
     monkeypatch.setattr(pinot_calls, "_LOOK_AGAIN_S", 0.0)
-    monkeypatch.setattr(table_removal, "_LET_GO_S", 0.0)
+    monkeypatch.setattr(removal, "_LET_GO_S", 0.0)
 
 
 @pytest.mark.parametrize("use", OFFLINE_USES.values(), ids=OFFLINE_USES)

@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from segments.clusters.pinot.operations import reset_table
 from segments.clusters.pinot.tasks import queues as pinot_tasks
 from segments.domain.pinot.refusals import refusal
 from segments.domain.segments.admission import Conditions
@@ -42,8 +41,9 @@ from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.protocol import end_replace, preview_revert, revert_replace, start_replace
 from segments.services.segments import deletion, uploads
 from segments.services.segments import segments as segment_lists
+from segments.services.segments.segment_reset import reset_table
 from segments.services.segments.upload_registration import UploadOptions
-from segments.services.tables import schemas, table_removal, table_state, tables
+from segments.services.tables import schemas, tables
 from tests.integration.running import DAY0, config_of, schema_of
 from tests.real_pinot.controllers.driven import ANN, Driven
 from tests.waiting import wait_until
@@ -195,14 +195,14 @@ def test_tables_and_schemas_are_made_changed_disabled_and_dropped(each: Driven) 
     each.transport.lost = f"{name}_OFFLINE"
     tables.update_table(each.ctx, name, {**config_of(name), "query": {"timeoutMs": 4_000}}, actor=ANN)
     assert each.raw.call("GET", f"/tables/{name}").json()["OFFLINE"]["query"]["timeoutMs"] in (4_000, "4000")
-    table_state.set_table_enabled(each.ctx, table, False, actor=ANN)
+    tables.set_table_enabled(each.ctx, table, False, actor=ANN)
     assert is_enabled(each, table) is False
-    table_state.set_table_enabled(each.ctx, table, True, actor=ANN)
+    tables.set_table_enabled(each.ctx, table, True, actor=ANN)
     assert is_enabled(each, table) is True
     with pytest.raises(StateConflict, match="used by table"):
         schemas.delete_schema(each.ctx, name, actor=ANN)
     each.transport.lost = name
-    table_removal.delete_table(each.ctx, table, actor=ANN)
+    tables.delete_table(each.ctx, table, actor=ANN)
     schemas.delete_schema(each.ctx, name, actor=ANN)
     with pytest.raises(NotFound):
         schemas.delete_schema(each.ctx, name, actor=ANN)

@@ -16,7 +16,7 @@ from segments.services.realtime.completion import protocol as completion
 from segments.services.realtime.completion.commit_file import remove_left_uploads
 from segments.services.realtime.completion.completion_state import remove_left_machines
 from segments.services.segments import downloads
-from segments.services.tables import table_removal
+from segments.services.tables import tables
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.memory import MemoryStore
@@ -387,7 +387,7 @@ def test_left_uploads_and_machines_go_after_a_while(world: RealtimeWorld, talk: 
 def test_a_dropped_table_leaves_no_machines(world: RealtimeWorld, talk: Spoken) -> None:
     talk.consumed(1, 20)
     world.memory.delete_tree(paths.LIVE_INSTANCES)
-    table_removal.delete_table(world.ctx, TABLE, actor=ANN)
+    tables.delete_table(world.ctx, TABLE, actor=ANN)
     assert world.memory.children(paths.COMPLETION) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from segments.domain.realtime.force_commit import BatchSettings, ForceCommitJob, in_rounds, job_of
 from segments.errors import InvalidInput, NotFound
 from segments.services.realtime.force_commit import Wanted, force_commit, job_status, keep_jobs, read_jobs
-from segments.services.tables.table_state import set_table_enabled
+from segments.services.tables.tables import set_table_enabled
 from segments.store import paths
 from segments.store.records import messages
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld

@@ -11,7 +11,7 @@ from segments.domain.realtime.llc_name import parse_llc_name
 from segments.errors import InvalidInput, StateConflict, Unavailable
 from segments.services.realtime.consuming_segments import ensure_consuming
 from segments.services.tables import tables
-from segments.services.tables.table_removal import delete_table
+from segments.services.tables.tables import delete_table
 from segments.store import paths
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld, config_of

@@ -17,7 +17,7 @@ from segments.services.realtime import consumption
 from segments.services.realtime.deep_store_upload import upload_missing, upload_segments
 from segments.services.realtime.realtime_validation import run
 from segments.services.segments import deletion
-from segments.services.tables.table_removal import delete_table
+from segments.services.tables.tables import delete_table
 from segments.store import paths
 from segments.store.records.instances import live_instances
 from tests.faults.faulty import FaultyStore, Plan

@@ -18,7 +18,7 @@ from segments.services.core.context import Actor
 from segments.services.push import pushes as push
 from segments.services.realtime import realtime_validation
 from segments.services.segments import deletion, restore
-from segments.services.tables import table_removal, tables
+from segments.services.tables import tables
 from segments.services.upkeep import validation
 from segments.store import paths
 from tests.services.realtime_world import ANN, TABLE, RealtimeWorld, config_of
@@ -64,11 +64,11 @@ def test_segments_that_only_servers_have_are_deleted_for_good_and_only_by_force(
     outcome = deletion.delete_segments(world.ctx, TABLE, [first], actor=ANN)[0]
     assert (outcome.outcome, "this installation has none" in outcome.message) == ("refused", True)
     with pytest.raises(StateConflict, match="this installation has none"):
-        table_removal.delete_table(world.ctx, TABLE, actor=ANN)
+        tables.delete_table(world.ctx, TABLE, actor=ANN)
     deletion.delete_segments(world.ctx, TABLE, [first], force=True, actor=Actor("ann", "not needed"))
     deletion.drain(world.ctx, TABLE)
     assert first not in world.ideal.maps
-    table_removal.delete_table(world.ctx, TABLE, force=True, actor=Actor("ann", "not needed"))
+    tables.delete_table(world.ctx, TABLE, force=True, actor=Actor("ann", "not needed"))
     assert world.memory.exists(paths.table_config(TABLE.typed)) is None
 
 

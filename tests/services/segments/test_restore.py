@@ -16,8 +16,7 @@ from segments.services.segments import archive, deletion, downloads, restore
 from segments.services.segments.deletion_queue import claim_due, read_queue
 from segments.services.segments.restore import restore_segments
 from segments.services.segments.uploads import upload_tar
-from segments.services.tables.table_removal import delete_table
-from segments.services.tables.tables import create_table
+from segments.services.tables.tables import create_table, delete_table
 from segments.services.upkeep import retention
 from segments.store import paths
 from tests.api.cluster import TABLE as API_TABLE

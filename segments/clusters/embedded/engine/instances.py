@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from segments.clusters.embedded.instances import registration, segment_messages, settings
+
 
 class EmbeddedInstanceEngine:
     """``segments.services.engine.instances.InstanceEngine`` on the embedded cluster."""
+
+    add_instance = staticmethod(registration.add_instance)
+    set_instance_state = staticmethod(registration.set_instance_state)
+    drop_instance = staticmethod(registration.drop_instance)
+    read_settings = staticmethod(settings.read_settings)
+    change_settings = staticmethod(settings.change_settings)
+    reset_segment = staticmethod(segment_messages.reset_segment)
+    reset_table = staticmethod(segment_messages.reset_table)
+    reload_segments = staticmethod(segment_messages.reload_segments)

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+from segments.clusters.pinot.instances import registration, segment_reset, settings
+
 
 class PinotInstanceEngine:
     """``segments.services.engine.instances.InstanceEngine`` on a real Pinot."""
+
+    add_instance = staticmethod(registration.add_instance)
+    set_instance_state = staticmethod(registration.set_instance_state)
+    drop_instance = staticmethod(registration.drop_instance)
+    read_settings = staticmethod(settings.read_settings)
+    change_settings = staticmethod(settings.change_settings)
+    reset_segment = staticmethod(segment_reset.reset_segment)
+    reset_table = staticmethod(segment_reset.reset_table)
+    reload_segments = staticmethod(segment_reset.reload_segments)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from segments.clusters.pinot import tables as pinot_tables
 from segments.domain.formats.recorded_change import recorded_change
-from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.check_document import CHECKS, check_columns, checks_of, parse_checks, to_document
 from segments.domain.replacement.checks import CheckPlan, SampleSql
-from segments.domain.tables import table_config as configs
 from segments.domain.tables.schema import Schema
 from segments.domain.tables.secret_masks import parsed_document
 from segments.domain.tables.table_config import TableConfig
@@ -18,12 +15,8 @@ from segments.errors import InvalidInput
 from segments.names import TableName, split_table_name
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.replacement.lineage_record import table_not_found
 from segments.services.tables.schemas import read_schema
 from segments.services.tables.table_record import read_table_config
-from segments.store import paths
-from segments.store.base import Versioned
-from segments.store.update import update_record
 
 
 def validate_checks(config: TableConfig, schema: Schema) -> CheckPlan:
@@ -50,49 +43,19 @@ def write_check_document(ctx: Context, table: TableName, document: Any, *, actor
     Raises InvalidInput naming the field, or NotFound.
     """
     plan = parse_checks(document)
-    text = document if isinstance(document, str) else json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-    if ctx.pinot is not None:
-        return _write_on_pinot(ctx, table, text if plan.checks else None, actor)
+    written = document if isinstance(document, str) else json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+    text = written if plan.checks else None
 
-    before: dict[str, Any] = {}
+    with audit.recorded(ctx, actor, "updateChecks", table.typed, checks=[c.name for c in plan.checks]) as detail:
 
-    def decide(node: Versioned | None) -> ZNRecord:
-        if node is None or node.record is None:
-            raise table_not_found(table)
-        stored = configs.from_record(node.record)
-        before["document"] = stored.custom.get(CHECKS)
-        config = _with_checks(stored, text if plan.checks else None)
-        validate_checks(config, read_schema(ctx, table.raw))
-        return node.record.with_simple(metadata=config.to_record().simple["metadata"])
+        def edit(stored: TableConfig) -> TableConfig:
+            config = _with_checks(stored, text)
+            validate_checks(config, read_schema(ctx, table.raw))
+            detail.update(recorded_change(_readable(stored.custom.get(CHECKS)), _readable(text)))
+            return config
 
-    update_record(ctx.store, paths.table_config(table.typed), decide)
-    stored_text = text if plan.checks else None
-    _remember(ctx, table, plan, (before["document"], stored_text), actor)
-    return to_document(stored_text)
-
-
-def _write_on_pinot(ctx: Context, table: TableName, text: str | None, actor: Actor) -> dict[str, Any]:
-    """Into the table's config through the controller: customConfigs are kept by every version as they are."""
-    stored = read_table_config(ctx, table)
-    config = _with_checks(stored, text)
-    plan = validate_checks(config, read_schema(ctx, table.raw))
-
-    def edit(body: dict[str, Any]) -> dict[str, Any]:
-        return _with_checks(TableConfig(table, body), text).body
-
-    pinot_tables.edit_config(ctx, table, edit, actor=actor)
-    _remember(ctx, table, plan, (stored.custom.get(CHECKS), text), actor)
+        ctx.engine.tables.edit_custom_configs(ctx, table, edit)
     return to_document(text)
-
-
-def _remember(
-    ctx: Context, table: TableName, plan: CheckPlan, texts: tuple[str | None, str | None], actor: Actor
-) -> None:
-    """``texts``: the document before and after."""
-    change = recorded_change(*(_readable(text) for text in texts))
-    audit.record(
-        actor, "updateChecks", cluster=ctx.cluster, target=table.typed, checks=[c.name for c in plan.checks], **change
-    )
 
 
 def _readable(text: str | None) -> Any:

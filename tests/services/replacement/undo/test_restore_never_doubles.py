@@ -15,7 +15,7 @@ from segments.services.replacement.protocol import revert_replace, start_replace
 from segments.services.replacement.undo.restore_switch import preview_switch, restore_switch
 from segments.services.segments import deletion, restore
 from segments.services.segments.restore import restore_segments
-from segments.services.tables.table_removal import delete_table
+from segments.services.tables.tables import delete_table
 from segments.store import paths
 from tests.services.replacement.undo.serving import ServingWorld
 from tests.services.world import ANN, TABLE, World

@@ -8,13 +8,11 @@ before (rule `record-goes-last`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from segments.clusters.pinot import tables as pinot_tables
+from segments.clusters.embedded.tables.broker_rows import remove_broker_row
 from segments.domain.replacement.lineage import Lineage
-from segments.domain.upkeep import retention as rules
 from segments.names import TableName
-from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.replacement.undo.past_entries import keep_entries
@@ -22,29 +20,20 @@ from segments.services.segments import archive, last_copies
 from segments.services.segments.deletion_queue import Pending
 from segments.services.set_aside import keeping as set_aside
 from segments.services.tables.table_record import read_table_config
-from segments.services.tables.tables import remove_broker_row
 from segments.store import paths
 
 #: Seconds that live servers get to let go of the table's segments; then their view is removed for them.
 _LET_GO_S: Final = 8.0
-_LOOK_S: Final = 0.01
+_POLL_S: Final = 0.01
 
 
 def delete_table(
-    ctx: Context, table: TableName, *, retention: str | None = None, force: bool = False, actor: Actor
+    ctx: Context, table: TableName, *, retention: str | None, force: bool, actor: Actor, detail: dict[str, Any]
 ) -> None:
-    """Drop the table. Files are kept for ``retention``, the table's or the cluster's time, as those of deleted segments
-    are.
+    """Drop the table. Segments that only servers have are copied into the deep store first.
 
-    Segments that only servers have are copied into the deep store first; StateConflict where that fails, and nothing is
-    dropped, unless ``force`` and a reason say that they may be lost. NotFound when the table does not exist;
-    InvalidInput for a retention that is none.
+    StateConflict where that fails, and nothing is dropped, unless ``force``. NotFound when the table does not exist.
     """
-    rules.check_retention(retention)
-    last_copies.check_force(force, actor)
-    if ctx.pinot is not None:
-        pinot_tables.delete_table(ctx, table, retention=retention, actor=actor)
-        return
     term = retention if retention is not None else read_table_config(ctx, table).deleted_retention
     segments = _names(ctx, table)
     failed = last_copies.copy_to_store(ctx, table, segments)
@@ -55,6 +44,13 @@ def delete_table(
     _wait_until_released(ctx, table)
     ctx.store.delete(paths.pending_deletions(table.typed))
     _put_files_away(ctx, table, segments, term, actor)
+    _remove_records(ctx, table)
+    ctx.store.delete(paths.table_config(table.typed))
+    detail["segments"] = len(segments)
+
+
+def _remove_records(ctx: Context, table: TableName) -> None:
+    """Everything that is kept of the table but its config; what its lineage says is kept for restores."""
     keep_entries(ctx, table, (read_lineage(ctx, table) or Lineage(table.typed)).entries.values())
     for path in (
         paths.segments,
@@ -63,14 +59,12 @@ def delete_table(
         paths.upload_locks,
         paths.check_reports,
         paths.external_view,
+        paths.completions,
     ):
         ctx.store.delete_tree(path(table.typed))
-    ctx.store.delete_tree(paths.completions(table.typed))
     ctx.store.delete(paths.data_loss(table.typed))
     set_aside.forget_table(ctx.cluster, table)
     ctx.store.delete_tree(f"{paths.MINION_TASK_METADATA}/{table.typed}")
-    ctx.store.delete(paths.table_config(table.typed))
-    audit.record(actor, "deleteTable", cluster=ctx.cluster, target=table.typed, segments=len(segments))
 
 
 def _names(ctx: Context, table: TableName) -> list[str]:
@@ -90,7 +84,7 @@ def _wait_until_released(ctx: Context, table: TableName) -> None:
         rows = view.record.maps.values() if view and view.record else ()
         if not {i for row in rows for i in row} & set(ctx.store.children(paths.LIVE_INSTANCES)):
             return
-        ctx.timer.pause(_LOOK_S)
+        ctx.timer.pause(_POLL_S)
 
 
 def _put_files_away(ctx: Context, table: TableName, segments: Sequence[str], term: str | None, actor: Actor) -> None:

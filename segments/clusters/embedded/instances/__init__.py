@@ -1,0 +1,1 @@
+"""Instances, cluster settings and messages to servers of the embedded cluster."""

@@ -1,0 +1,1 @@
+"""Instances, cluster settings, reset and reload of segments of a real Pinot."""

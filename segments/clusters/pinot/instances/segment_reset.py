@@ -1,0 +1,76 @@
+"""Reset and reload of segments of a real Pinot. Both may be asked for twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from segments.clusters.pinot.calls import quoted, version
+from segments.clusters.pinot.changes import Request, send_change
+from segments.domain.pinot import version as pinot_version
+from segments.domain.segments.ideal_state import ERROR
+from segments.names import TableName
+from segments.services.core.context import Context
+from segments.services.segments.segment_reset import not_assigned
+from segments.store import paths
+
+_JOB: Final = re.compile(r"[jJ]ob ?[iI]d\W+([0-9a-f-]{36})")
+_SENT: Final = re.compile(r"numMessagesSent\W+(\d+)|sent (\d+) reload")
+
+
+def reset_segment(ctx: Context, table: TableName, segment: str, *, target: str | None) -> int:
+    """Reset a segment on its replicas, or on ``target``; returns how many that are."""
+    replicas = _replicas(ctx, table, [segment], target)
+    path = f"/segments/{quoted(table.typed)}/{quoted(segment)}/reset"
+    send_change(ctx, Request("POST", path, {"targetInstance": target}), is_done=lambda: False)
+    return replicas
+
+
+def reset_table(ctx: Context, table: TableName, *, errors_only: bool, target: str | None) -> int:
+    """Of every segment; ``errors_only``: only those in ERROR, one by one where the version can not choose them."""
+    view = ctx.store.get(paths.external_view(table.typed))
+    rows = view.record.maps if view and view.record else {}
+    broken = sorted(s for s, row in rows.items() if any(v == ERROR and target in (None, i) for i, v in row.items()))
+    if errors_only and not pinot_version.has(version(ctx), pinot_version.RESET_ERRORS):
+        return sum(reset_segment(ctx, table, s, target=target) for s in broken)
+    count = _replicas(ctx, table, broken if errors_only else None, target)
+    params = {"targetInstance": target, "errorSegmentsOnly": errors_only}
+    send_change(ctx, Request("POST", f"/segments/{quoted(table.typed)}/reset", params), is_done=lambda: False)
+    return count
+
+
+def reload_segments(
+    ctx: Context, table: TableName, segments: Collection[str] | None, *, force_download: bool
+) -> dict[str, Any]:
+    """Have servers load segments, or all of the table, again; Pinot's answer, of the last segment when several are
+    named.
+    """
+    params = {"type": table.type, "forceDownload": force_download}
+    answer: Any = None
+    for segment in [None] if segments is None else sorted(segments):
+        path = f"/segments/{quoted(table.typed)}/" + (f"{quoted(segment)}/reload" if segment else "reload")
+        answer = send_change(ctx, Request("POST", path, params), is_done=lambda: False)
+    return _reload_answer(answer)
+
+
+def _reload_answer(answer: Any) -> dict[str, Any]:
+    """Messages sent and job in the text of Pinot's answer, which each version words differently."""
+    text = str(answer.get("status") or "") if isinstance(answer, dict) else str(answer or "")
+    sent, job = _SENT.search(text), _JOB.search(text)
+    stored = "FAILED" if "FAILED" in text else "SUCCESS"
+    return {
+        "numMessagesSent": next((g for g in sent.groups() if g), "") if sent else "",
+        "reloadJobId": job.group(1) if job else "",
+        "reloadJobMetaZKStorageStatus": stored,
+        "status": text,
+    }
+
+
+def _replicas(ctx: Context, table: TableName, segments: Sequence[str] | None, target: str | None) -> int:
+    ideal = ctx.store.get(paths.ideal_state(table.typed))
+    rows = ideal.record.maps if ideal and ideal.record else {}
+    chosen = rows if segments is None else {s: rows[s] for s in segments if s in rows}
+    if segments and not chosen:
+        raise not_assigned(segments[0], table)
+    return sum(1 for row in chosen.values() for i in row if target in (None, i))
