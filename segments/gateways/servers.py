@@ -23,7 +23,7 @@ from segments.domain.access.cluster_signature import ANSWER_HEADER, digest_of
 from segments.domain.segments import column_profile
 from segments.domain.segments.column_profile import ColumnProfile
 from segments.errors import NotAuthenticated, NotFound, PinotAdminError, Rejected, Unavailable
-from segments.gateways.answer_room import AnswerRoom
+from segments.gateways.answer_budget import AnswerBudget
 from segments.gateways.signed_calls import CallSigner, SentCall, check_answer
 
 #: Faults of one connection; the server may be fine.
@@ -74,7 +74,7 @@ class Servers(Protocol):
         timeout_s: float,
         *,
         is_patient: bool = False,
-        room: AnswerRoom | None = None,
+        room: AnswerBudget | None = None,
     ) -> QueryReply:
         """POST /query. A patient call waits the whole time for a server that seems frozen. Rejected for more bytes than
         ``room`` has.
@@ -130,7 +130,7 @@ class HttpServers:
         timeout_s: float,
         *,
         is_patient: bool = False,
-        room: AnswerRoom | None = None,
+        room: AnswerBudget | None = None,
     ) -> QueryReply:
         """POST /query."""
         try:
@@ -218,12 +218,12 @@ class HttpServers:
         timeout_s: float,
         *,
         is_patient: bool = False,
-        room: AnswerRoom | None = None,
+        room: AnswerBudget | None = None,
     ) -> tuple[int, bytes]:
         """One request; repeated once when an idle connection turned out to be closed (our requests only read, or bear
         it).
         """
-        room = room or AnswerRoom()
+        room = room or AnswerBudget()
         deadline = time.monotonic() + timeout_s
         while True:
             connection, is_reused = self._take(url)
@@ -252,7 +252,12 @@ class HttpServers:
             return status, content
 
     def _exchange(
-        self, connection: http.client.HTTPConnection, asked: _Asked, deadline: float, is_patient: bool, room: AnswerRoom
+        self,
+        connection: http.client.HTTPConnection,
+        asked: _Asked,
+        deadline: float,
+        is_patient: bool,
+        room: AnswerBudget,
     ) -> tuple[int, bytes, str | None]:
         """Status, body and signature of the answer."""
         if connection.sock is None:

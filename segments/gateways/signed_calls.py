@@ -30,9 +30,9 @@ from segments.domain.access.cluster_signature import (
     seal_of,
 )
 from segments.errors import NotAuthenticated, Unavailable
-from segments.gateways.seldom_log import SeldomLog
+from segments.gateways.rate_limited_log import RateLimitedLog
 
-_seldom = SeldomLog(logging.getLogger(__name__))
+_seldom = RateLimitedLog(logging.getLogger(__name__))
 #: Milliseconds by which the time of a request may differ from the receiver's clock.
 WINDOW_MS: Final = 60_000
 _NO_SECRET: Final = "Set PINOTADMIN_CLUSTER_SECRET to the same text for all processes of the cluster."  # noqa: S105  # says what to do

@@ -20,7 +20,7 @@ from segments import wiring
 from segments.errors import NotFound, PinotAdminError
 from segments.gateways.pinot import PinotController, PinotRefused
 from segments.gateways.pinot.refusals import REFUSED, UNEXPECTED, UP, WRONG_CLUSTER
-from segments.mirror.follower import Follower
+from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import Cluster
 from segments.services.clusters import clusters
 from segments.services.clusters.cluster_state import note_mirror, note_state
@@ -45,7 +45,7 @@ class PinotMirror:
     def __init__(self, name: str, *, health_s: float = HEALTH_S) -> None:
         self._name, self._health_s = name, health_s
         self._stop = threading.Event()
-        self._follower: Follower | None = None
+        self._follower: ClusterFollower | None = None
         self._lock = threading.Lock()
         self._trouble: str | None = None
         self._calls: deque[tuple[float, int]] = deque()
@@ -103,7 +103,7 @@ class PinotMirror:
             raise NotFound(f"Cluster '{self._name}' was removed.")
         self._require_the_right_one(clusters.check_cluster(self._name))
         ctx = wiring.context(self._name)
-        follower = Follower(ctx.store, row, report=self._report)
+        follower = ClusterFollower(ctx.store, row, report=self._report)
         with self._lock:
             if self._stop.is_set():
                 return

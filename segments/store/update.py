@@ -16,7 +16,7 @@ from typing import TypeVar
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, OutcomeUnknown, Unavailable
 from segments.store.base import Check, Create, Delete, Replace, Store, Versioned, Write
-from segments.store.turns import in_turn
+from segments.store.writer_turns import in_turn
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from segments.domain.replacement.checks import CheckReport, Level, Outcome
 from segments.domain.set_aside import Message, Report
 from segments.domain.tables.schema import parse_schema
 from segments.gateways.servers import Profile
-from segments.mirror.follower import Follower
+from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import Cluster, LagSample, Push, Table
 from segments.services.realtime import consumption
 from segments.services.replacement import protocol as replacement
@@ -146,7 +146,7 @@ def realtime(world: World, tmp_path: Path) -> Iterator[RealtimeWorld]:
         realtime.ctx.store, REALTIME.typed, [DataLoss(0, "100", "350", realtime.consuming[0], realtime.now)]
     )
     consumption.pause_partitions(realtime.ctx, REALTIME, [1], actor=ANN)
-    Follower(realtime.memory, Cluster.objects.get(name=CLUSTER)).sync_all()
+    ClusterFollower(realtime.memory, Cluster.objects.get(name=CLUSTER)).sync_all()
     table, now = Table.objects.get(name=REALTIME.typed), timezone.now()
     for minutes, behind in ((30, 0), (20, 900), (10, 30), (1, 7)):
         LagSample.objects.create(table=table, partition=0, at=now - timedelta(minutes=minutes), messages=behind)

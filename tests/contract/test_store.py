@@ -245,7 +245,7 @@ def test_nothing_is_lost_when_many_threads_of_two_clients_update_one_znode(world
     assert found.version == 39
 
 
-class Follower:
+class ClusterFollower:
     """Records what a watch reports."""
 
     def __init__(self, store: Store, prefix: str) -> None:
@@ -261,7 +261,7 @@ class Follower:
 
 
 def test_a_watch_reports_creation_writes_and_deletion_at_and_below_its_prefix_in_order(world: World, store: Store):
-    follower, other = Follower(store, "/tables/t"), world.client()
+    follower, other = ClusterFollower(store, "/tables/t"), world.client()
     other.create("/tables/t", A)
     other.create("/tables/t/s1", A)
     other.create("/tables/t2", A)
@@ -274,7 +274,7 @@ def test_a_watch_reports_creation_writes_and_deletion_at_and_below_its_prefix_in
 
 def test_a_watch_reports_what_a_transaction_wrote_and_nothing_of_one_that_failed(store: Store):
     store.create("/w/a", A)
-    follower = Follower(store, "/w")
+    follower = ClusterFollower(store, "/w")
     with pytest.raises(Conflict):
         store.transaction([Create("/w/b", A), Check("/w/a", 5)])
     store.transaction([Create("/w/c", A), Check("/w/a", 0), Replace("/w/a", B, 0)])
@@ -283,7 +283,7 @@ def test_a_watch_reports_what_a_transaction_wrote_and_nothing_of_one_that_failed
 
 def test_a_watch_on_the_root_sees_all(store: Store):
     store.create("/first", A)  # makes the cluster's own znode in ZooKeeper
-    follower = Follower(store, "/")
+    follower = ClusterFollower(store, "/")
     store.create("/x/y", A)
     follower.sees("/x", "/x/y")
 
@@ -291,14 +291,14 @@ def test_a_watch_on_the_root_sees_all(store: Store):
 def test_a_watch_sees_an_ephemeral_znode_go_with_its_client(world: World, store: Store):
     other = world.client()
     other.create("/live/x", A, ephemeral=True)
-    follower = Follower(store, "/live")
+    follower = ClusterFollower(store, "/live")
     other.close()
     follower.sees("/live/x")
 
 
 def test_watches_on_one_prefix_are_independent(store: Store):
     store.create("/first", A)
-    first, second, above = Follower(store, "/w"), Follower(store, "/w"), Follower(store, "/")
+    first, second, above = ClusterFollower(store, "/w"), ClusterFollower(store, "/w"), ClusterFollower(store, "/")
     first.watch.close()
     first.watch.close()
     store.create("/w", A)
@@ -308,8 +308,8 @@ def test_watches_on_one_prefix_are_independent(store: Store):
     store.create("/w/x", A)
     above.sees("/w/x")
     assert first.seen == second.seen == [None]
-    Follower(store, "/w").watch.close()
-    again = Follower(store, "/w")
+    ClusterFollower(store, "/w").watch.close()
+    again = ClusterFollower(store, "/w")
     store.create("/w/y", A)
     again.sees("/w/y")
 
@@ -328,7 +328,7 @@ def test_a_callback_that_raises_is_called_again(store: Store, caplog: pytest.Log
 
 
 def test_a_watch_outlives_a_lost_session_and_says_that_anything_may_have_changed(world: World, store: Store):
-    follower = Follower(store, "/w")
+    follower = ClusterFollower(store, "/w")
     world.expire(store)
     follower.sees(None)
     world.client().create("/w/x", A)

@@ -18,7 +18,7 @@ from segments.domain.access.cluster_signature import (
     parse_header,
 )
 from segments.errors import NotAuthenticated, Unavailable
-from segments.gateways.seldom_log import SeldomLog
+from segments.gateways.rate_limited_log import RateLimitedLog
 from segments.gateways.signed_calls import WINDOW_MS, CallSigner, CallVerifier, check_answer
 
 SECRET = "the secret of a cluster"
@@ -202,7 +202,7 @@ def test_an_answer_that_is_not_ours_is_logged_but_not_every_time(
 
 def test_a_warning_comes_again_after_a_while(caplog: pytest.LogCaptureFixture) -> None:
     now = [0.0]
-    seldom = SeldomLog(logging.getLogger("test"), lambda: now[0])
+    seldom = RateLimitedLog(logging.getLogger("test"), lambda: now[0])
     for at in (0, 1, 9.9, 10, 11, 25):
         now[0] = at
         seldom.warning("one", "at %s", at)

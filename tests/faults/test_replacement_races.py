@@ -13,7 +13,7 @@ import pytest
 from segments.store.base import Store
 from segments.store.memory import MemoryStore
 from segments.store.on_zookeeper.client import ZooKeeperStore
-from segments.store.turns import in_turn
+from segments.store.writer_turns import in_turn
 from tests.contract.conftest import zookeeper as zookeeper
 from tests.faults.controllers import RACES, Controller
 from tests.real_parts import ZooKeeperProcess
@@ -94,7 +94,7 @@ def test_turns_are_taken_in_the_order_asked_and_other_tables_do_not_wait() -> No
 
 
 def _line(store: Store, key: str) -> list[object]:
-    from segments.store import turns
+    from segments.store import writer_turns as turns
 
     return list(turns._lines[store][key]._waiting)
 

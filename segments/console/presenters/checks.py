@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from segments.console.presenters.tones import Mark, mark
+from segments.console.presenters.badges import Mark, mark
 from segments.domain.replacement.checks import (
     Check,
     CheckPlan,

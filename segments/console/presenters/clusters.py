@@ -9,7 +9,7 @@ from typing import Final
 from django.http import HttpRequest
 
 from segments.console.cluster_address import cluster_of
-from segments.console.presenters.tones import Mark
+from segments.console.presenters.badges import Mark
 from segments.models import Cluster
 from segments.services.core.page_addresses import address_in, default_cluster
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from segments.console.presenters.tones import Mark, mark
+from segments.console.presenters.badges import Mark, mark
 from segments.models import LagSample, Segment, Table
 from segments.services.realtime.consumers import Consumer
 from segments.services.realtime.lag import KEPT, PartitionLag

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from django.utils import timezone
 
-from segments.console.presenters.tones import Mark, mark
+from segments.console.presenters.badges import Mark, mark
 from segments.domain.pinot.cleanup import rollback_until_ms
 from segments.domain.pinot.version import parse_version
 from segments.domain.replacement.decisions import revert_blockers

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from segments.clusters.pinot.tasks.queues import Schedule, TaskType
-from segments.console.presenters.tones import Mark, mark
+from segments.console.presenters.badges import Mark, mark
 from segments.domain.pinot.minion_tasks import STOPPED, MinionTask
 
 #: Errors of one task that a list shows; its own page shows all.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from segments.console.presenters.tones import Mark
+from segments.console.presenters.badges import Mark
 from segments.services.core.context import Context
 from segments.services.realtime.consuming_info import ask_servers
 from segments.store.records.instances import InstanceConfig, instance_configs, live_instances

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
-from segments.console.presenters.tones import Mark, mark, replicas_mark
+from segments.console.presenters.badges import Mark, mark, replicas_mark
 from segments.models import Finding, LineageEntry, Push, Table
 from segments.services.access.reading import readable_rows
 

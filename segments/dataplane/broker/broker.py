@@ -20,12 +20,12 @@ from segments.dataplane import query_bounds
 from segments.dataplane.broker import answers
 from segments.dataplane.broker.acknowledgements import Acknowledgements
 from segments.dataplane.broker.fan_out import FanOut, Gathered
-from segments.dataplane.broker.follower import Follower
+from segments.dataplane.broker.live_routing import LiveRouting
 from segments.dataplane.broker.progress import Progress
+from segments.dataplane.broker.queried_tables import Side, is_created, sides_of
 from segments.dataplane.broker.routing import Routing, replicas_of
 from segments.dataplane.broker.served_tables import ServedTables
 from segments.dataplane.broker.server_health import ServerHealth
-from segments.dataplane.broker.sides import Side, is_created, sides_of
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.engine import check_bytes
 from segments.dataplane.query.sql.parse import parse_select
@@ -88,7 +88,7 @@ class Broker:
         self.broker_id = broker_id
         self._acks = Acknowledgements(store, broker_id)
         self._tables = ServedTables(store, broker_id)
-        self._follower = Follower(store, self._acks, self._tables.put)
+        self._follower = LiveRouting(store, self._acks, self._tables.put)
         self.health = ServerHealth()
         self._fan_out = FanOut(servers, self.health)
         self._progress = Progress()

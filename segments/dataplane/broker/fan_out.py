@@ -15,7 +15,7 @@ from segments.dataplane.broker.progress import Least
 from segments.dataplane.broker.routing import ServerRef
 from segments.dataplane.broker.server_health import ServerHealth
 from segments.errors import Unavailable
-from segments.gateways.answer_room import AnswerRoom
+from segments.gateways.answer_budget import AnswerBudget
 from segments.gateways.servers import QueryReply, Servers
 
 _PROBE_S: Final = 2.0
@@ -45,12 +45,12 @@ class Gathered:
     is_late: bool = False
 
 
-def _room() -> AnswerRoom:
+def _room() -> AnswerBudget:
     remedy = (
         "Ask for fewer rows, columns or groups, or raise PINOTADMIN_QUERY_MAX_ANSWER_BYTES, of which all parts may "
         "have four times."
     )
-    return AnswerRoom(_PARTS * query_bounds.current().answer_bytes, remedy)
+    return AnswerBudget(_PARTS * query_bounds.current().answer_bytes, remedy)
 
 
 @dataclass
@@ -65,7 +65,7 @@ class _Open:
     tried: dict[str, set[str]]
     silent: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
-    room: AnswerRoom = field(default_factory=_room)
+    room: AnswerBudget = field(default_factory=_room)
     is_patient: bool = False
 
 

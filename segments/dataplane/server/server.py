@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from segments.dataplane.query import warm_up_soon as warm_queries_soon
-from segments.dataplane.realtime.warm import warm_up_soon as warm_decoding_soon
+from segments.dataplane.realtime.decoder_warm_up import warm_up_soon as warm_decoding_soon
 from segments.dataplane.server.consuming import Consumers, ConsumingSettings, StreamPool, Uploader
-from segments.dataplane.server.consuming import Parts as ConsumingParts
+from segments.dataplane.server.consuming import SharedResources as ConsumingParts
 from segments.dataplane.server.consuming.stream_pool import OpenStream
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.dataplane.server.dirty import Dirty
@@ -28,7 +28,7 @@ from segments.dataplane.server.held.segment_uploads import SegmentUploads
 from segments.dataplane.server.held.slots import Slots
 from segments.dataplane.server.http.app import build_app
 from segments.dataplane.server.http.authorization import Authorization, People
-from segments.dataplane.server.http.endpoints import Parts
+from segments.dataplane.server.http.endpoints import SharedResources
 from segments.dataplane.server.http.http_endpoint import HttpEndpoint
 from segments.dataplane.server.query_runner import QueryRunner
 from segments.dataplane.server.reconciler import Reconciler
@@ -190,7 +190,7 @@ class Server:
         authorization = Authorization(
             CallVerifier(self._settings.secret, address_of(self.admin_url)), self._settings.people
         )
-        parts = Parts(
+        parts = SharedResources(
             self.instance,
             self.slots,
             self.runner,

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import re2
 
-from segments.domain.formats.users_pattern import MAX_LENGTH, UsersPattern, users_pattern
+from segments.domain.formats.user_regex import MAX_LENGTH, UserRegex, user_regex
 from segments.errors import InvalidInput
 
 _REMEDY = "Begin it with glob: or regex:, for example glob:**/*.csv; it is matched against the whole path."
 
 
-def parse_pattern(text: str) -> UsersPattern:
+def parse_pattern(text: str) -> UserRegex:
     """A pattern to match against a whole path. Raises InvalidInput naming the pattern."""
     kind, colon, body = text.partition(":")
     if not colon or kind.lower() not in ("glob", "regex"):
@@ -24,7 +24,7 @@ def parse_pattern(text: str) -> UsersPattern:
             f"'{text[:40]}...' is no file name pattern: it is longer than {MAX_LENGTH // 4} characters.", remedy=_REMEDY
         )
     try:
-        return users_pattern(body if kind.lower() == "regex" else _glob_to_regex(body), dot_is_all=True)
+        return user_regex(body if kind.lower() == "regex" else _glob_to_regex(body), dot_is_all=True)
     except InvalidInput as error:
         raise InvalidInput(
             f"'{text}' is no file name pattern: {error.message}", remedy=error.remedy or _REMEDY

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from segments.domain.formats.users_pattern import UsersPattern, users_pattern
+from segments.domain.formats.user_regex import UserRegex, user_regex
 from segments.errors import InvalidInput
 from segments.names import check_segment_name
 
@@ -159,9 +159,9 @@ def _input_file(rule: NameRule, facts: Facts) -> str:
     return _filled(rule.configs["segment.name.template"], parts)
 
 
-def _path_pattern(configs: Mapping[str, str]) -> UsersPattern:
+def _path_pattern(configs: Mapping[str, str]) -> UserRegex:
     try:
-        return users_pattern(configs["file.path.pattern"])
+        return user_regex(configs["file.path.pattern"])
     except InvalidInput as error:
         raise _bad(
             "configs", f"holds a 'file.path.pattern' that can not be used: {error.message}", error.remedy

@@ -18,9 +18,9 @@ from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.streams.access import StreamAccess
 from segments.gateways.streams.base import Batch, numbered
+from segments.gateways.streams.fetch_pacing import FetchPacing
 from segments.gateways.streams.kafka_brokers import KafkaBrokers, unreachable
 from segments.gateways.streams.kafka_settings import client_settings
-from segments.gateways.streams.pace import Pace
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class KafkaConsumer:
         self._config, self._settings, self._partition, self._timeout = config, settings, partition, timeout_s
         self._client: Any = None
         self._position = -1
-        self._pace = Pace()
+        self._pace = FetchPacing()
         self._lock = threading.Lock()
         self._closed = False
         self._trouble: Any = None

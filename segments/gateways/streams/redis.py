@@ -18,7 +18,7 @@ from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, Unavailable
 from segments.gateways.streams.access import StreamAccess
 from segments.gateways.streams.base import Batch
-from segments.gateways.streams.pace import Pace
+from segments.gateways.streams.fetch_pacing import FetchPacing
 from segments.gateways.streams.redis_connections import redis_pool
 from segments.gateways.streams.redis_reply import Entries, StreamInfo, entry_id, stream_info, values_of
 
@@ -149,7 +149,7 @@ class RedisConsumer:
         self._position: tuple[int, ...] | None = None
         self._read: int | None = None
         self._most = _FIRST_ENTRIES
-        self._pace = Pace()
+        self._pace = FetchPacing()
         self._lock = threading.Lock()
         self._closed = False
 

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand
 
 from pinotadmin.celery import mark_ready
 from segments import wiring
+from segments.mirror.cluster_follower import ClusterFollower
 from segments.mirror.fleet import Fleet
-from segments.mirror.follower import Follower
 from segments.models import Cluster
 
 
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Block until SIGTERM or SIGINT."""
         cluster, _ = Cluster.objects.get_or_create(name=settings.CLUSTER_NAME, defaults={"kind": Cluster.Kind.EMBEDDED})
-        follower = Follower(wiring.store(), cluster, on_synced=lambda: mark_ready("mirror"))
+        follower = ClusterFollower(wiring.store(), cluster, on_synced=lambda: mark_ready("mirror"))
         fleet = Fleet()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: follower.stop())

@@ -10,7 +10,7 @@ from segments.names import TableName
 from segments.services.core.context import Context
 from segments.store import paths
 from segments.store.base import Versioned
-from segments.store.bell import bell_for
+from segments.store.change_signal import change_signal
 
 #: Seconds between two looks when no watch told of anything: a lost event delays an answer by no more than this.
 _LOOK_S = 0.05
@@ -43,7 +43,7 @@ def _wait_for_acks(
     """Those of ``brokers``, listed at ``began``, that did not acknowledge ``zxid`` in time; ``served`` is never waited
     for.
     """
-    bell, listed = bell_for(ctx.store, paths.ROUTING_ACKS), began
+    bell, listed = change_signal(ctx.store, paths.ROUTING_ACKS), began
     while True:
         if ctx.timer.seconds() - listed > _RELIST_S:
             brokers, listed = [b for b in _live_brokers(ctx) if b not in served], ctx.timer.seconds()

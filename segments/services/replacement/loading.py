@@ -11,7 +11,7 @@ from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.segments.online import live_instance_names, look_again_s, served_by
 from segments.store import paths
-from segments.store.bell import bell_for
+from segments.store.change_signal import change_signal
 
 #: Seconds that an old side which is still being loaded is waited for.
 LONGEST_S: Final = 10.0
@@ -33,7 +33,7 @@ def once_loaded(ctx: Context, table: TableName, run: Callable[[], object]) -> No
 
 def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: float) -> bool:
     """Until all are served; False when somebody must do something about one of them, or the time is up."""
-    bell, looks = bell_for(ctx.store, paths.EXTERNAL_VIEWS), 0
+    bell, looks = change_signal(ctx.store, paths.EXTERNAL_VIEWS), 0
     while True:
         looks += 1
         heard, live = bell.count, live_instance_names(ctx)

@@ -11,8 +11,8 @@ from segments.names import TableName
 from segments.services.core.context import Context
 from segments.store import paths
 from segments.store.base import Versioned
-from segments.store.bell import bell_for
-from segments.store.together import read_together
+from segments.store.change_signal import change_signal
+from segments.store.shared_read import read_together
 
 Rows = Mapping[str, Mapping[str, str]]
 #: Ideal state, external view, {live instance: {segment: CRC it serves}}.
@@ -68,7 +68,7 @@ def wait_until_online(
     deadline = ctx.timer.seconds() + ctx.limits.replicas_online_s
     told: tuple[int, int] | None = None
     left, total, looks = list(segments), 0, 0
-    bell = bell_for(ctx.store, paths.EXTERNAL_VIEWS)
+    bell = change_signal(ctx.store, paths.EXTERNAL_VIEWS)
     while True:
         heard, looks, looked = bell.count, looks + 1, ctx.timer.seconds()
         # Of many only what was missing is looked at again; what was there is proven once more, all together, at the

@@ -22,10 +22,10 @@ from segments.gateways.pinot.controller import PinotController
 from segments.gateways.pinot.refusals import UNEXPECTED, ControllerFault, PinotRefused
 from segments.store import paths
 from segments.store.base import Versioned, Watch, WatchCallback
-from segments.store.on_pinot.overwritten import Stat
-from segments.store.on_pinot.pace import Terms
+from segments.store.on_pinot.poll_interval import Terms
 from segments.store.on_pinot.polling import DEFINITIONS, DOCUMENTS, Plan, Poller
 from segments.store.on_pinot.read_only import ReadOnly
+from segments.store.on_pinot.refreshed_segments import Stat
 from segments.store.paths import check_path, parent_of
 
 #: So many records of one table, and this part of all it has, are fetched as one list; and seconds that a long list may

@@ -3,7 +3,7 @@ themselves.
 
 A controller's REST knows no watches; of a ZooKeeper before 3.6 the parents of segments are looked at this way. What is
 looked at is small: a number per table for lineage, ideal state, external view, config and schema, and one per table for
-"a segment's record came or went". That a record was overwritten in place is seen by ``OverwrittenRecords`` in tables of
+"a segment's record came or went". That a record was overwritten in place is seen by ``RefreshedSegments`` in tables of
 moderate size; whoever follows must look at those of others again now and then.
 """
 
@@ -21,8 +21,8 @@ from segments.errors import PinotAdminError
 from segments.store import paths
 from segments.store.base import WatchCallback
 from segments.store.dispatch import Dispatcher, Subscription
-from segments.store.on_pinot.overwritten import OverwrittenRecords, Stat, StatReader
-from segments.store.on_pinot.pace import Pace, Terms
+from segments.store.on_pinot.poll_interval import PollInterval, Terms
+from segments.store.on_pinot.refreshed_segments import RefreshedSegments, Stat, StatReader
 
 log = logging.getLogger(__name__)
 
@@ -63,8 +63,8 @@ class Poller:
     ) -> None:
         self._name, self._reader, self._plan, self._clock, self._used = name, stats, plan, clock, used
         self._dispatcher = Dispatcher(f"{name}-watches")
-        self._pace, self._terms = Pace(terms), terms
-        self._overwritten = OverwrittenRecords(self._stats, read)
+        self._pace, self._terms = PollInterval(terms), terms
+        self._overwritten = RefreshedSegments(self._stats, read)
         self._known: dict[str, Mapping[str, Stat]] = {}
         self._requests = self._round = 0
         self._rested_at = 0.0

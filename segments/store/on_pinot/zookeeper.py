@@ -19,10 +19,10 @@ from segments.errors import Forbidden, PinotAdminError, RecordCorrupt, Unavailab
 from segments.store import paths
 from segments.store.base import Versioned, Watch, WatchCallback
 from segments.store.on_pinot.overlay import Both
-from segments.store.on_pinot.overwritten import Stat
-from segments.store.on_pinot.pace import Terms
+from segments.store.on_pinot.poll_interval import Terms
 from segments.store.on_pinot.polling import DEFINITIONS, DOCUMENTS, Plan, Poller
 from segments.store.on_pinot.read_only import ReadOnly
+from segments.store.on_pinot.refreshed_segments import Stat
 from segments.store.on_zookeeper.client import ZooKeeperStore
 from segments.store.on_zookeeper.login import ZooKeeperLogin
 from segments.store.on_zookeeper.one_shot_watches import OneShotWatches

@@ -15,7 +15,7 @@ from django.test import Client
 from django_celery_beat.models import PeriodicTask
 
 from segments import wiring
-from segments.mirror.follower import Follower
+from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import AuditEvent, Cluster, ConsumingSegment, LineageEntry, PassRun, Table
 from segments.services.realtime import consumption
 from segments.services.replacement.protocol import end_replace, start_replace
@@ -47,7 +47,7 @@ def streaming(tmp_path: Path, db: None) -> Iterator[RealtimeWorld]:
 def mirrored(world: RealtimeWorld | World) -> Table:
     """The table's row, after the mirror has followed."""
     cluster, _ = Cluster.objects.get_or_create(name=CLUSTER)
-    Follower(world.memory, cluster).sync_all()
+    ClusterFollower(world.memory, cluster).sync_all()
     return Table.objects.get()
 
 

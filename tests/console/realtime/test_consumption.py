@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from segments import wiring
 from segments.domain.realtime.pause import pause_of
-from segments.mirror.follower import Follower
+from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import AuditEvent, Cluster, LagSample, Table
 from segments.services.realtime import consumption, lag
 from segments.store.records.data_loss import DataLoss, record_data_loss
@@ -51,7 +51,7 @@ def world(tmp_path: Path, db: None) -> Iterator[RealtimeWorld]:
     world.ctx = replace(world.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=says))  # type: ignore[arg-type]  # only what is asked
     says.segments = world.consuming  # type: ignore[attr-defined]
     cluster, _ = Cluster.objects.get_or_create(name=CLUSTER)
-    Follower(world.memory, cluster).sync_all()
+    ClusterFollower(world.memory, cluster).sync_all()
     with wiring.use(world.ctx, None):
         yield world
 
@@ -140,7 +140,7 @@ def test_a_pause_needs_a_reason_is_audited_and_shown_everywhere(operator: Client
         assert words in answer
     event = AuditEvent.objects.get(action="pauseConsumption")
     assert (event.actor, event.reason) == ("olga", "broken producer")
-    Follower(world.memory, Cluster.objects.get(name=CLUSTER)).sync_all()
+    ClusterFollower(world.memory, Cluster.objects.get(name=CLUSTER)).sync_all()
     assert Table.objects.get().is_paused
     assert "paused" in operator.get("/").content.decode()
 
@@ -216,7 +216,7 @@ def test_while_a_table_is_paused_its_page_counts_what_waits_in_the_stream(
 ) -> None:
     consumption.pause_table(world.ctx, TABLE, actor=ANN)
     world.commit("10")
-    Follower(world.memory, Cluster.objects.get()).sync_all()
+    ClusterFollower(world.memory, Cluster.objects.get()).sync_all()
     assert "counted within a minute" in operator.get(PAGE).content.decode()
     world.streams.topics["a"] = {0: [0, 1510], 1: [0, 10]}
     world.now = int(timezone.now().timestamp() * 1000)

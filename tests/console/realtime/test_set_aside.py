@@ -16,7 +16,7 @@ from segments import wiring
 from segments.clusters.pinot.engine import pinot_engine
 from segments.domain.set_aside import Message, Report
 from segments.errors import InvalidInput
-from segments.mirror.follower import Follower
+from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import AuditEvent, Cluster, SetAsideMessage
 from segments.services.set_aside import keeping, replay
 from segments.services.set_aside.listing import Which
@@ -33,7 +33,7 @@ def world(tmp_path: Path, db: None) -> Iterator[RealtimeWorld]:
     world = RealtimeWorld(tmp_path)
     world.ctx = replace(world.ctx, cluster=CLUSTER)
     cluster, _ = Cluster.objects.get_or_create(name=CLUSTER)
-    Follower(world.memory, cluster).sync_all()
+    ClusterFollower(world.memory, cluster).sync_all()
     payloads = [b'{"password": "hunter2"', b"<b>no json", b'{"id": "fits", "ts": 1700000000000}']
     messages = [
         Message("a", n % 2, str(n), "gone", 1, 0, "", f"reason {n} <i>", len(p), p) for n, p in enumerate(payloads)

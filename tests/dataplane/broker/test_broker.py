@@ -11,8 +11,8 @@ from unittest.mock import patch
 import pytest
 
 from segments.clusters.embedded import EMBEDDED
+from segments.dataplane.broker.queried_tables import is_created
 from segments.dataplane.broker.routing import observe
-from segments.dataplane.broker.sides import is_created
 from segments.dataplane.server import Server
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.domain.tables.schema import parse_schema
@@ -97,7 +97,7 @@ def test_a_table_is_known_to_queries_from_the_moment_it_is_created(world: World,
         return is_created(*given)
 
     with (
-        patch("segments.dataplane.broker.follower.observe", read_late),
+        patch("segments.dataplane.broker.live_routing.observe", read_late),
         patch("segments.dataplane.broker.broker.is_created", ask),
     ):
         world.create_table()

@@ -358,7 +358,7 @@ def test_a_replica_that_read_too_much_answers_with_no_more_than_was_committed(wo
 
 def commit_elsewhere(world: ConsumingWorld, segment: str, end: str) -> None:
     """A third server that nobody sees commits the segment at ``end`` with a right file."""
-    from segments.dataplane.server.consuming.intake import Intake
+    from segments.dataplane.server.consuming.partition_reader import PartitionReader
     from segments.dataplane.server.consuming.source import read_source
     from segments.dataplane.server.consuming.stream_pool import StreamPool
     from segments.domain.realtime.streams.stream_offset import parse_offset
@@ -366,7 +366,7 @@ def commit_elsewhere(world: ConsumingWorld, segment: str, end: str) -> None:
 
     source = read_source(world.store, RT, segment, "Server_x_1")
     pool = StreamPool(world.stream.open)
-    intake = Intake(source, source.start, pool)
+    intake = PartitionReader(source, source.start, pool)
     stop = parse_offset("memory", end)
     while intake.offset < stop:
         intake.read(10, 1.0, stop=stop)

@@ -17,9 +17,9 @@ import pytest
 
 from segments.dataplane.realtime.mutable_segment import Snapshot
 from segments.dataplane.server.consuming.commit.building import Builder, Built
-from segments.dataplane.server.consuming.intake import Intake, RowsGone
-from segments.dataplane.server.consuming.parts import ConsumingSettings
+from segments.dataplane.server.consuming.partition_reader import PartitionReader, RowsGone
 from segments.dataplane.server.consuming.read_ahead import ReadAhead
+from segments.dataplane.server.consuming.shared_resources import ConsumingSettings
 from segments.dataplane.server.consuming.source import read_source
 from segments.dataplane.server.consuming.stream_pool import StreamPool
 from segments.dataplane.server.consuming.worker import Worker
@@ -126,10 +126,10 @@ def test_the_controller_hears_why_a_segment_ended_with_its_commit(world: Consumi
     assert reasons == ["forceCommitMessageReceived"]
 
 
-def read(world: ConsumingWorld) -> Intake:
+def read(world: ConsumingWorld) -> PartitionReader:
     """A reading end of the only consuming segment."""
     source = read_source(world.store, RT, world.chain()[0], instance(1))
-    return Intake(source, source.start, StreamPool(world.stream.open))
+    return PartitionReader(source, source.start, StreamPool(world.stream.open))
 
 
 def test_a_replica_that_catches_up_never_passes_over_rows_that_are_gone(world: ConsumingWorld) -> None:
@@ -199,7 +199,7 @@ def test_rows_read_ahead_that_had_no_time_are_read_again(world: ConsumingWorld) 
         assert (taken is not None) is has_time
 
 
-def replace_start(intake: Intake):  # type: ignore[no-untyped-def]
+def replace_start(intake: PartitionReader):  # type: ignore[no-untyped-def]
     """The next segment's source, which begins where the intake did."""
     from dataclasses import replace
 
@@ -218,7 +218,7 @@ def test_connections_that_nobody_uses_are_closed(world: ConsumingWorld) -> None:
         return stream
 
     pool = StreamPool(opened)
-    intake = Intake(source, source.start, pool)
+    intake = PartitionReader(source, source.start, pool)
     intake.read(10, 0.1)
     consumer = intake._consumer
     intake.rest()

@@ -13,11 +13,11 @@ import pytest
 from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.errors import Unavailable
 from segments.store import paths
-from segments.store.on_pinot import overwritten
+from segments.store.on_pinot import refreshed_segments as overwritten
 from segments.store.on_pinot.controller import ControllerStore
-from segments.store.on_pinot.overwritten import Stat, StatReader, covering
-from segments.store.on_pinot.pace import Pace, Terms
+from segments.store.on_pinot.poll_interval import PollInterval, Terms
 from segments.store.on_pinot.polling import Poller
+from segments.store.on_pinot.refreshed_segments import Stat, StatReader, covering
 from tests.pinot_cluster.fake_rest import FakePinot, controller
 from tests.waiting import wait_until
 
@@ -33,7 +33,7 @@ class Clock:
         self.used = 0.0
 
 
-def look(pace: Pace, clock: Clock, *, requests: int = 3, cost: float = 0.01, is_changed: bool = False) -> float:
+def look(pace: PollInterval, clock: Clock, *, requests: int = 3, cost: float = 0.01, is_changed: bool = False) -> float:
     """One look and the pause after it."""
     clock.now += cost
     pause = pace.looked(clock.now, requests=requests, took_s=cost, cost_s=cost, is_changed=is_changed)
@@ -42,14 +42,14 @@ def look(pace: Pace, clock: Clock, *, requests: int = 3, cost: float = 0.01, is_
 
 
 def test_looks_are_quick_for_a_while_after_a_change() -> None:
-    pace, clock = Pace(TERMS), Clock()
+    pace, clock = PollInterval(TERMS), Clock()
     assert look(pace, clock) == TERMS.idle_s
     pauses = [look(pace, clock, is_changed=number == 0) for number in range(7)]
     assert pauses == [TERMS.quick_s] * 5 + [TERMS.idle_s] * 2
 
 
 def test_a_cluster_that_never_rests_is_asked_no_more_than_the_budget_allows() -> None:
-    pace, clock = Pace(TERMS), Clock()
+    pace, clock = PollInterval(TERMS), Clock()
     asked, began = 0, clock.now
     while clock.now - began < 600:
         look(pace, clock, requests=4, is_changed=True)
@@ -58,13 +58,13 @@ def test_a_cluster_that_never_rests_is_asked_no_more_than_the_budget_allows() ->
 
 
 def test_no_pause_is_longer_than_an_idle_one_when_the_budget_is_spent() -> None:
-    pace, clock = Pace(TERMS), Clock()
+    pace, clock = PollInterval(TERMS), Clock()
     assert max(look(pace, clock, requests=9, is_changed=True) for _ in range(100)) == TERMS.idle_s
     assert pace.is_spent
 
 
 def test_who_is_slow_three_times_is_left_alone_until_the_next_quick_answer() -> None:
-    pace, clock = Pace(TERMS), Clock()
+    pace, clock = PollInterval(TERMS), Clock()
     for _ in range(3):
         look(pace, clock)
     assert [look(pace, clock, cost=0.5) for _ in range(2)] == [TERMS.idle_s] * 2
@@ -74,19 +74,19 @@ def test_who_is_slow_three_times_is_left_alone_until_the_next_quick_answer() -> 
 
 
 def test_no_look_follows_sooner_than_the_one_before_took() -> None:
-    pace, clock = Pace(TERMS), Clock()
+    pace, clock = PollInterval(TERMS), Clock()
     look(pace, clock)
     assert look(pace, clock, cost=7.0, is_changed=True) == 7.0
 
 
 def test_a_change_makes_nobody_look_quickly_at_who_is_slow() -> None:
-    pace, clock = Pace(TERMS), Clock()
+    pace, clock = PollInterval(TERMS), Clock()
     pauses = [look(pace, clock, cost=1.0, is_changed=True) for _ in range(5)]
     assert min(pauses) == pytest.approx(10.0)
 
 
 def test_looks_that_fail_come_ever_more_seldom() -> None:
-    pace = Pace(TERMS)
+    pace = PollInterval(TERMS)
     pauses = [pace.failed() for _ in range(8)]
     assert pauses == sorted(pauses)
     assert pauses[0] > TERMS.idle_s

@@ -20,7 +20,7 @@ from segments.store import paths
 from segments.store.base import Check, Store
 from segments.store.on_pinot import zookeeper as pinot_zookeeper
 from segments.store.on_pinot.controller import ControllerStore
-from segments.store.on_pinot.pace import Terms
+from segments.store.on_pinot.poll_interval import Terms
 from segments.store.on_pinot.zookeeper import PinotZooKeeper
 from tests.pinot_cluster.fake_rest import CLUSTER, FakePinot, controller
 from tests.real_parts import ZooKeeperProcess, start_zookeeper

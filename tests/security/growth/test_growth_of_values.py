@@ -13,7 +13,7 @@ from segments.datatypes.convert import parse_time
 from segments.datatypes.jsontext import compact_json
 from segments.domain.access.basic_auth import parse_basic
 from segments.domain.access.token_scope import both, covers
-from segments.domain.formats.users_pattern import users_pattern
+from segments.domain.formats.user_regex import user_regex
 from segments.domain.pinot.minion_tasks import made_at, told_time
 from segments.domain.pinot.paths import check_path, needed
 from segments.domain.pinot.version import parse_version
@@ -68,7 +68,7 @@ _READERS: dict[str, Read] = {
     "path": lambda t: needed("POST", check_path(t), set()),
     "grant": lambda t: covers(t[:200], "a" * 180 + "_OFFLINE"),
     "two grants": lambda t: both(t[:200], "*a*b*a*b*a"),
-    "pattern": lambda t: users_pattern(t[:1000]).matches("a" * 300),
+    "pattern": lambda t: user_regex(t[:1000]).matches("a" * 300),
     "file name pattern": lambda t: parse_pattern(t).matches("/a" * 100),
 }
 _PARTS = [
@@ -229,10 +229,10 @@ def test_the_zone_of_a_format_is_read(text: str, pattern: str, zone: str) -> Non
 
 
 def test_users_patterns_are_bound_in_length_and_memory() -> None:
-    assert seconds(lambda t: users_pattern("(a+)+b").matches(t), "a" * 100_000) < 0.2
+    assert seconds(lambda t: user_regex("(a+)+b").matches(t), "a" * 100_000) < 0.2
     for pattern in ("a" * 1001, "((a{100}){100}){100}", "(?:" * 1001):
         with pytest.raises(InvalidInput):
-            users_pattern(pattern)
+            user_regex(pattern)
 
 
 def _walked(expression: Any) -> object:

@@ -18,7 +18,7 @@ from segments.console.cluster_address import cluster_of
 from segments.console.export import csv_response
 from segments.console.forms import AuditFilter
 from segments.console.listing import cut, page_number
-from segments.console.presenters.tones import mark
+from segments.console.presenters.badges import mark
 from segments.console.views.tables.tables import head
 from segments.models import AuditEvent
 from segments.services.access.reading import readable_events

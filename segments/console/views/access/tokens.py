@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from segments.console.access import actor_of, may_administer_all, page
 from segments.console.forms import ReasonForm
-from segments.console.presenters.tones import Mark
+from segments.console.presenters.badges import Mark
 from segments.console.token_form import TokenForm
 from segments.errors import PinotAdminError
 from segments.models import ApiToken

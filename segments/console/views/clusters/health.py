@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from segments import wiring
 from segments.console.access import page
 from segments.console.cluster_address import cluster_of, ctx_of
-from segments.console.presenters.tones import Mark
+from segments.console.presenters.badges import Mark
 from segments.errors import PinotAdminError
 from segments.services.access.reading import reads_all
 from segments.services.core.page_addresses import default_cluster

@@ -25,7 +25,7 @@ from segments.console.cluster_address import ctx_of
 from segments.console.listing import asked, page_number
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters import minion_tasks as presenter
-from segments.console.presenters.tones import mark
+from segments.console.presenters.badges import mark
 from segments.domain.pinot.minion_tasks import STOPPED
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.services.core.context import Actor, Context

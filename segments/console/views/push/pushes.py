@@ -24,9 +24,9 @@ from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PushForm, ReasonForm
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters import push_fate
+from segments.console.presenters.badges import mark
 from segments.console.presenters.checks import entry_report
 from segments.console.presenters.pushes import lease_is_lost, progress
-from segments.console.presenters.tones import mark
 from segments.domain.push.offered_spec import offered_spec
 from segments.domain.push.push_spec import parse_spec
 from segments.domain.tables.table_config import TableConfig, parse_table_config

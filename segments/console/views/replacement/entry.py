@@ -19,8 +19,8 @@ from segments import wiring
 from segments.console.access import OPERATE, find_table, may, page
 from segments.console.operation import Operation, Outcome, perform
 from segments.console.presenters import rollback as presenter
+from segments.console.presenters.badges import mark
 from segments.console.presenters.checks import entry_report
-from segments.console.presenters.tones import mark
 from segments.console.views.replacement.lineage_pins import pin_explained
 from segments.console.views.replacement.undo.rollback import still_possible
 from segments.console.views.tables.tables import head

@@ -17,8 +17,8 @@ from segments.console.forms import RollbackForm
 from segments.console.listing import cut, page_number
 from segments.console.mirror_wait import wait_for_mirror
 from segments.console.presenters import rollback as presenter
+from segments.console.presenters.badges import mark
 from segments.console.presenters.lineage import timeline
-from segments.console.presenters.tones import mark
 from segments.console.views.replacement.rollback_steps import under_way
 from segments.console.views.replacement.undo.rollback import of_rollback, still_possible
 from segments.console.views.tables.tables import head

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_safe
 from segments.console.access import ADMINISTER, find_table, may, may_operate, may_somewhere, page
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.listing import asked, cut, page_number
+from segments.console.presenters.badges import mark, replicas_mark
 from segments.console.presenters.realtime_rows import visible_rows
 from segments.console.presenters.tables import schema_columns, table_rows
-from segments.console.presenters.tones import mark, replicas_mark
 from segments.domain.tables.secret_masks import mask
 from segments.models import Finding, LineageEntry, PassRun, Push, Segment, Table
 from segments.names import REALTIME

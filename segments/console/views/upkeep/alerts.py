@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from segments import wiring
 from segments.console.access import actor_of, may_administer_all, page, refused
 from segments.console.forms import ReasonForm
-from segments.console.presenters.tones import Mark
+from segments.console.presenters.badges import Mark
 from segments.console.webhook_form import WebhookForm
 from segments.errors import PinotAdminError
 from segments.models import AlertDelivery, Webhook

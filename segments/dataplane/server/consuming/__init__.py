@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from segments.dataplane.server.consuming.commit.uploads import Uploader
 from segments.dataplane.server.consuming.consumers import Consumers
-from segments.dataplane.server.consuming.parts import ConsumingSettings, Parts
+from segments.dataplane.server.consuming.shared_resources import ConsumingSettings, SharedResources
 from segments.dataplane.server.consuming.stream_pool import StreamPool
 
-__all__ = ["Consumers", "ConsumingSettings", "Parts", "StreamPool", "Uploader"]
+__all__ = ["Consumers", "ConsumingSettings", "SharedResources", "StreamPool", "Uploader"]

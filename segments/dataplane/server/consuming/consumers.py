@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Collection
 from typing import Final
 
-from segments.dataplane.server.consuming.intake import Intake
-from segments.dataplane.server.consuming.parts import Parts
+from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.read_ahead import ReadAhead
+from segments.dataplane.server.consuming.rows_past_end import RowsPastEnd
+from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.source import Source
-from segments.dataplane.server.consuming.tails import Tails
 from segments.dataplane.server.consuming.worker import Worker
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.dataplane.server.held.slots import Slot, Slots
@@ -39,7 +39,7 @@ class Consumers:
     """
 
     def __init__(
-        self, parts: Parts, slots: Slots, report: Callable[[str], None], look: Callable[[str, str], None]
+        self, parts: SharedResources, slots: Slots, report: Callable[[str], None], look: Callable[[str, str], None]
     ) -> None:
         self._parts, self._slots, self._report, self._look = parts, slots, report, look
         self._lock = threading.Lock()
@@ -48,7 +48,7 @@ class Consumers:
         self._latest: dict[tuple[str, int], dict[int, str]] = {}
         self._early: dict[tuple[str, str], float] = {}
         self._is_stopped = False
-        self.tails = Tails()
+        self.tails = RowsPastEnd()
 
     # For the reconcile thread
 
@@ -176,7 +176,7 @@ class Consumers:
         self._drop_ahead(worker.table, _place(worker.segment)[0])
         self._report(worker.table)
 
-    def read_ahead(self, intake: Intake) -> None:
+    def read_ahead(self, intake: PartitionReader) -> None:
         """Read on behind a full segment, unless that is done already."""
         source, settings = intake.source, self._parts.settings
         with self._lock:
@@ -198,7 +198,7 @@ class Consumers:
             self._ahead[source.table, source.name.partition] = ahead
         ahead.start()
 
-    def take_ahead(self, source: Source) -> Intake | None:
+    def take_ahead(self, source: Source) -> PartitionReader | None:
         """The rows that were read ahead for this segment, if they are its rows."""
         with self._lock:
             ahead = self._ahead.get((source.table, source.name.partition))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from segments.dataplane.server.consuming.intake import Intake
-from segments.dataplane.server.consuming.parts import Parts
+from segments.dataplane.server.consuming.partition_reader import PartitionReader
+from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.errors import PinotAdminError
 from segments.store.records.data_loss import DataLoss, record_data_loss
 
@@ -15,11 +15,11 @@ log = logging.getLogger(__name__)
 class Losses:
     """Those of one segment; each is told once, later when ZooKeeper does not answer."""
 
-    def __init__(self, parts: Parts, table: str, segment: str) -> None:
+    def __init__(self, parts: SharedResources, table: str, segment: str) -> None:
         self._parts, self._table, self._segment = parts, table, segment
         self._told = 0
 
-    def note(self, intake: Intake) -> None:
+    def note(self, intake: PartitionReader) -> None:
         """Tell those that came since the last call."""
         fresh = intake.lost[self._told :]
         if not fresh:

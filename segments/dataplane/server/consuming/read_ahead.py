@@ -14,8 +14,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from segments.dataplane.server.consuming.intake import Intake
-from segments.dataplane.server.consuming.parts import ConsumingSettings
+from segments.dataplane.server.consuming.partition_reader import PartitionReader
+from segments.dataplane.server.consuming.shared_resources import ConsumingSettings
 from segments.dataplane.server.consuming.source import Source
 from segments.errors import PinotAdminError
 
@@ -37,8 +37,8 @@ class ReadAhead:
     """
 
     def __init__(
-        self, intake: Intake, settings: ConsumingSettings, *, has_room: Callable[[], bool] = lambda: True,
-        went_on: Callable[[Intake, Intake], None] = lambda _full, _behind: None,
+        self, intake: PartitionReader, settings: ConsumingSettings, *, has_room: Callable[[], bool] = lambda: True,
+        went_on: Callable[[PartitionReader, PartitionReader], None] = lambda _full, _behind: None,
     ) -> None:  # fmt: skip
         self._settings, self._has_room, self._went_on = settings, has_room, went_on
         self._lock = threading.Lock()
@@ -64,7 +64,7 @@ class ReadAhead:
         """Is nothing read any more?"""
         return self._stopped.is_set()
 
-    def begins_behind(self, intake: Intake) -> bool:
+    def begins_behind(self, intake: PartitionReader) -> bool:
         """Is what comes behind this intake being read here already?"""
         with self._lock:
             first = self._parts[0] if self._parts else None
@@ -75,7 +75,7 @@ class ReadAhead:
             and intake.source.continues(first.source)
         )
 
-    def take(self, source: Source) -> Intake | None:
+    def take(self, source: Source) -> PartitionReader | None:
         """The rows as the beginning of this segment, or None when they are not.
 
         Reading goes on behind a part that is a whole segment; else it has ended, and whoever took the rows reads on.
@@ -100,12 +100,12 @@ class ReadAhead:
             part.rest()
         return first if fits else None
 
-    def _fits(self, first: Intake, source: Source) -> bool:
+    def _fits(self, first: PartitionReader, source: Source) -> bool:
         """Rows without a time got the creation of the segment before: they are no rows of this one."""
         is_next = first.start == source.start and source.continues(first.source)
         return is_next and first.segment.rows <= source.rows and not first.has_null_times
 
-    def _is_full(self, part: Intake, rows: int) -> bool:
+    def _is_full(self, part: PartitionReader, rows: int) -> bool:
         return part.segment.rows >= rows or part.segment.bytes >= self._settings.segment_bytes
 
     def _run(self) -> None:
@@ -133,7 +133,7 @@ class ReadAhead:
         else:
             self._read(part)
 
-    def _go_on(self, part: Intake) -> None:
+    def _go_on(self, part: PartitionReader) -> None:
         """The connection goes to the part behind. Whoever takes this one meanwhile has all of it: nothing reads into it
         any more.
         """
@@ -144,7 +144,7 @@ class ReadAhead:
                 self._went_on(part, behind)
                 self._parts.append(behind)
 
-    def _read(self, part: Intake) -> None:
+    def _read(self, part: PartitionReader) -> None:
         try:
             part.read(min(self._settings.fetch_messages, part.source.rows - part.segment.rows), self._settings.fetch_s)
             self._retry_s = _FIRST_RETRY_S

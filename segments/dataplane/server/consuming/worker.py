@@ -16,10 +16,10 @@ from typing import Final, Protocol
 from segments.dataplane.server.consuming import decisions
 from segments.dataplane.server.consuming.commit.commit import BeginAgain, Commit
 from segments.dataplane.server.consuming.decisions import Committed, Limits, Next, Online, Progress, State
-from segments.dataplane.server.consuming.gate import Gate
-from segments.dataplane.server.consuming.intake import Intake, RowsGone
 from segments.dataplane.server.consuming.losses import Losses
-from segments.dataplane.server.consuming.parts import Parts
+from segments.dataplane.server.consuming.partition_reader import PartitionReader, RowsGone
+from segments.dataplane.server.consuming.query_readiness import QueryReadiness
+from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.source import Source, read_committed, read_source
 from segments.dataplane.server.consuming.view import View
 from segments.dataplane.server.held.held_segment import HeldSegment
@@ -52,10 +52,10 @@ class Host(Protocol):
     def failed(self, worker: Worker, error: str) -> None:
         """It can not go on; ``error`` says why. Without one: the segment is to be begun anew."""
 
-    def read_ahead(self, intake: Intake) -> None:
+    def read_ahead(self, intake: PartitionReader) -> None:
         """The segment is full: its successor's rows may be read."""
 
-    def take_ahead(self, source: Source) -> Intake | None:
+    def take_ahead(self, source: Source) -> PartitionReader | None:
         """Rows that were read ahead for this segment."""
 
     def is_before_settled(self, worker: Worker) -> bool:
@@ -71,19 +71,21 @@ class Worker:
     all is well.
     """
 
-    def __init__(self, parts: Parts, host: Host, table: str, segment: str, *, is_forced: bool = False) -> None:
+    def __init__(
+        self, parts: SharedResources, host: Host, table: str, segment: str, *, is_forced: bool = False
+    ) -> None:
         self.table, self.segment = table, segment
         self._parts, self._host = parts, host
         self.state = State.STARTING
         self.problem = ""
         self.source: Source | None = None
-        self.intake: Intake | None = None
+        self.intake: PartitionReader | None = None
         self.is_reported = False
         self._limit: int | None = None
         self._is_hidden = False
         self._is_forced, self._is_online, self._is_stopped = is_forced, False, False
         self._wake = threading.Event()
-        self._gate: Gate | None = None
+        self._gate: QueryReadiness | None = None
         self._losses = Losses(parts, table, segment)
         self._retry_s = _FIRST_RETRY_S
         self._thread = threading.Thread(target=self._run, name=f"consume-{segment}", daemon=True)
@@ -176,10 +178,10 @@ class Worker:
         if source.is_done:
             self._set(State.DISCARDED)
             return
-        self.intake = self._host.take_ahead(source) or Intake(source, source.start, self._parts.streams)
+        self.intake = self._host.take_ahead(source) or PartitionReader(source, source.start, self._parts.streams)
         self._is_forced = self._is_forced or source.is_paused
         self._set(State.CONSUMING)
-        self._gate = Gate(self._parts, source, lambda: self._host.is_before_settled(self))
+        self._gate = QueryReadiness(self._parts, source, lambda: self._host.is_before_settled(self))
         self._report_if_open(self.intake)
         commit = Commit(self._parts, source, self.intake, self.report)
         try:
@@ -201,7 +203,7 @@ class Worker:
                     raise
                 retry_s = self._wait_after(error, retry_s)
 
-    def _consume(self, source: Source, intake: Intake) -> str | None:
+    def _consume(self, source: Source, intake: PartitionReader) -> str | None:
         """Read until the segment is full or ends for another reason; None: it went ONLINE meanwhile."""
         settings, now_ms = self._parts.settings, self._parts.now_ms
         limits = Limits.of(
@@ -217,7 +219,7 @@ class Worker:
             self._read(intake, limits.rows - progress.rows, limits.until_ms - now_ms())
         return None
 
-    def _complete(self, commit: Commit, reason: str | None, intake: Intake) -> None:
+    def _complete(self, commit: Commit, reason: str | None, intake: PartitionReader) -> None:
         """Ask the controller what to do until the segment is in its final state."""
         holds, ended_by = 0, reason
         self._hand_over(intake, reason)
@@ -246,7 +248,7 @@ class Worker:
                     holds += 1
                     self._pause(decisions.hold_pause_s(holds))
 
-    def _hand_over(self, intake: Intake, reason: str | None) -> None:
+    def _hand_over(self, intake: PartitionReader, reason: str | None) -> None:
         """The connection is free for the partition's next segment; after a full one that is read at once."""
         intake.rest()
         if self._gate is not None and reason == decisions.ROW_LIMIT:
@@ -275,7 +277,7 @@ class Worker:
         self._set(State.COMMITTED)
         return True
 
-    def _become_online(self, commit: Commit, intake: Intake) -> None:
+    def _become_online(self, commit: Commit, intake: PartitionReader) -> None:
         """The segment is committed: be its copy, by building, by reading on and building, or by a download."""
         committed = self._committed()
         source = intake.source
@@ -303,14 +305,14 @@ class Worker:
                     self._host.install(self, held)
                     return self._set(State.RETAINED)
 
-    def _discard(self, intake: Intake, committed: Committed | None) -> None:
+    def _discard(self, intake: PartitionReader, committed: Committed | None) -> None:
         """Somebody else's rows count. Until they are here, this copy answers with no more than was committed."""
         if committed is not None and intake.offset > committed.end:
             self._limit = intake.rows_at(committed.end)
             self._is_hidden = self._limit is None
         self._set(State.DISCARDED)
 
-    def _catch_up(self, intake: Intake, to: Offset | None, patience_s: float) -> bool:
+    def _catch_up(self, intake: PartitionReader, to: Offset | None, patience_s: float) -> bool:
         """Read exactly up to ``to``; False when that did not come about within this time."""
         self._set(State.CATCHING_UP)
         until = time.monotonic() + patience_s
@@ -342,7 +344,7 @@ class Worker:
 
     # Steps
 
-    def _read(self, intake: Intake, room: int, left_ms: int, *, stop: Offset | None = None) -> None:
+    def _read(self, intake: PartitionReader, room: int, left_ms: int, *, stop: Offset | None = None) -> None:
         self._check()
         settings = self._parts.settings
         timeout_s = min(
@@ -370,7 +372,7 @@ class Worker:
         self._pause(retry_s)
         return min(_LONGEST_RETRY_S, retry_s * 2)
 
-    def _report_if_open(self, intake: Intake) -> None:
+    def _report_if_open(self, intake: PartitionReader) -> None:
         """A replica that begins again while another answers is no help before it has read what is there (rule
         `never-backwards`).
         """

@@ -11,10 +11,10 @@ from typing import Literal, Protocol
 from segments.dataplane.server.http.routes import Need, ServerRoute
 from segments.domain.access.cluster_signature import is_signed
 from segments.errors import Forbidden, NotAuthenticated
-from segments.gateways.seldom_log import SeldomLog
+from segments.gateways.rate_limited_log import RateLimitedLog
 from segments.gateways.signed_calls import CallVerifier, ReceivedCall
 
-_seldom = SeldomLog(logging.getLogger(__name__))
+_seldom = RateLimitedLog(logging.getLogger(__name__))
 Right = Literal["read", "operate"]
 
 

@@ -21,11 +21,11 @@ import msgspec
 from segments.dataplane.server.set_aside.spool import Spool, Waiting
 from segments.domain.set_aside import Message, Report, Settled
 from segments.errors import InvalidInput, PinotAdminError
-from segments.gateways.seldom_log import SeldomLog
+from segments.gateways.rate_limited_log import RateLimitedLog
 from segments.gateways.set_aside_reports import Reports
 
 log = logging.getLogger(__name__)
-_seldom = SeldomLog(log)
+_seldom = RateLimitedLog(log)
 #: Messages of one table that wait at most, in memory and on disk; bytes of their payloads in memory; bytes of all
 #: reports on disk.
 MOST_MESSAGES: Final = 5_000

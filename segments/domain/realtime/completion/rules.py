@@ -20,9 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from segments.domain.realtime.completion.machine import STANDARD, Machine, State
-from segments.domain.realtime.completion.message import Action, Kind, Status
-from segments.domain.realtime.completion.seen import (
+from segments.domain.realtime.completion.conditions import (
     Seen,
     always,
     ask_again,
@@ -53,6 +51,8 @@ from segments.domain.realtime.completion.seen import (
     start_upload,
     stay,
 )
+from segments.domain.realtime.completion.machine import STANDARD, Machine, State
+from segments.domain.realtime.completion.message import Action, Kind, Status
 
 Condition = Callable[[Seen], bool]
 #: None ends the round: the next message begins another.

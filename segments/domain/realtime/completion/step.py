@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from segments.domain.realtime.completion.conditions import Seen
 from segments.domain.realtime.completion.machine import Machine
 from segments.domain.realtime.completion.message import END_OF_PARTITION, Action, Answer, Kind, Message, Status
 from segments.domain.realtime.completion.rules import TABLES, Rule
-from segments.domain.realtime.completion.seen import Seen
 from segments.errors import InvalidInput
 
 _WITH_OFFSET: Final = (Kind.CONSUMED, Kind.COMMIT_START, Kind.COMMIT_END, Kind.EXTEND)

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from segments.dataplane.server.consuming.intake import Intake
-from segments.dataplane.server.consuming.parts import Parts
+from segments.dataplane.server.consuming.partition_reader import PartitionReader
+from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.segmentfile import SegmentInfo
@@ -41,7 +41,7 @@ class Built:
 class Builder:
     """Builds the segment of one worker. What was built for an offset is kept for the next try; ``close`` removes it."""
 
-    def __init__(self, parts: Parts, intake: Intake, segment: str) -> None:
+    def __init__(self, parts: SharedResources, intake: PartitionReader, segment: str) -> None:
         self._parts, self._intake, self._segment = parts, intake, segment
         self._work = ExitStack()
         self._built: Built | None = None

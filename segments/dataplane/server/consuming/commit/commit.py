@@ -10,8 +10,8 @@ from segments.dataplane.server.consuming.commit.building import Builder, Built
 from segments.dataplane.server.consuming.commit.lease import Lease
 from segments.dataplane.server.consuming.commit.uploads import Build
 from segments.dataplane.server.consuming.decisions import Committed
-from segments.dataplane.server.consuming.intake import Intake
-from segments.dataplane.server.consuming.parts import Parts
+from segments.dataplane.server.consuming.partition_reader import PartitionReader
+from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.gateways import controller_protocol as protocol
@@ -36,7 +36,9 @@ class Commit:
     moment.
     """
 
-    def __init__(self, parts: Parts, source: Source, intake: Intake, report: Callable[[str | None], Report]) -> None:
+    def __init__(
+        self, parts: SharedResources, source: Source, intake: PartitionReader, report: Callable[[str | None], Report]
+    ) -> None:
         self._parts, self._source, self._report = parts, source, report
         self._builder, self._intake = Builder(parts, intake, source.name.text), intake
         self._is_committed = False

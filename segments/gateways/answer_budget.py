@@ -17,7 +17,7 @@ _PIECE: Final = 1 << 20
 _QUERY_VALIDATION: Final = 700
 
 
-class AnswerRoom:
+class AnswerBudget:
     """``most`` bytes in all, shared by the threads of one query. ``remedy`` names the setting; without one no setting
     is to blame.
     """

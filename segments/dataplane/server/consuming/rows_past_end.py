@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from segments.dataplane.server.consuming.intake import Intake
+from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.source import Source
 from segments.dataplane.server.consuming.view import View
 
@@ -36,8 +36,8 @@ class _Tail:
     segment: str
     sequence: int
     rows: int
-    intake: Intake
-    after: Intake | None = None
+    intake: PartitionReader
+    after: PartitionReader | None = None
     has_next: bool = False
     until: float | None = None
 
@@ -46,14 +46,14 @@ class _Tail:
         return self.after is other.intake or (self.after is None and self.segment == other.intake.source.name.text)
 
 
-class Tails:
+class RowsPastEnd:
     """The last tails of each partition, oldest first. Safe between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._tails: dict[tuple[str, int], list[_Tail]] = defaultdict(list)
 
-    def put(self, ended: Intake, rows: int, ahead: Intake) -> None:
+    def put(self, ended: PartitionReader, rows: int, ahead: PartitionReader) -> None:
         """The partition of ``ended``, a segment that had so many rows then, is read on by ``ahead``."""
         source = ended.source
         with self._lock:
@@ -61,7 +61,7 @@ class Tails:
                 _Tail(source.name.text, source.name.sequence, rows, ahead)
             )
 
-    def go_on(self, full: Intake, behind: Intake) -> None:
+    def go_on(self, full: PartitionReader, behind: PartitionReader) -> None:
         """``full`` was read ahead and is no segment yet; its partition is read on by ``behind``."""
         source = full.source
         with self._lock:
@@ -70,7 +70,7 @@ class Tails:
             if last is not None:
                 tails.append(_Tail(last.segment, last.sequence + 1, full.segment.rows, behind, full))
 
-    def taken(self, ahead: Intake, source: Source) -> None:
+    def taken(self, ahead: PartitionReader, source: Source) -> None:
         """What was read ahead is this segment's now."""
         with self._lock:
             ahead.source = source

@@ -9,7 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from segments.dataplane.beside import run_beside
+from segments.dataplane.background_thread import run_beside
 from segments.dataplane.query.merge import merge
 from segments.dataplane.query.partial import execute_partial
 from segments.dataplane.query.plan import plan_query

@@ -43,7 +43,7 @@ _SPACING_S: Final = 0.006
 FIRST_LOAD_S: Final = 300.0
 
 
-class Follower:
+class LiveRouting:
     """The routings of all tables, replaced whole. ``routing`` may be called from any thread and never blocks."""
 
     def __init__(

@@ -39,7 +39,7 @@ class RowsGone(Unavailable):
     """Rows before a given end had left the stream; nothing was taken."""
 
 
-class Intake:
+class PartitionReader:
     """The reading end of a consuming segment. ``offset`` is where the next fetch starts; all rows before it are in
     ``segment``.
 
@@ -66,9 +66,9 @@ class Intake:
         self.last_read_ms = 0
         self.last_message_ms = 0
 
-    def behind(self) -> Intake:
+    def behind(self) -> PartitionReader:
         """An empty one that begins where this one ends."""
-        return Intake(self.source, self.offset, self._pool)
+        return PartitionReader(self.source, self.offset, self._pool)
 
     @property
     def bad_samples(self) -> list[BadSample]:

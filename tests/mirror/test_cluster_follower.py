@@ -17,9 +17,9 @@ from segments.domain.realtime.pause import PauseState, with_pause
 from segments.domain.segments.ideal_state import new_ideal_state, with_rows
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.domain.tables.table_config import parse_table_config
+from segments.mirror import cluster_follower as follower_module
 from segments.mirror import database
-from segments.mirror import follower as follower_module
-from segments.mirror.follower import Follower
+from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.segments import deletion
@@ -43,7 +43,7 @@ def cluster() -> Cluster:
 
 
 @pytest.fixture
-def running(world: World, cluster: Cluster) -> Iterator[Follower]:
+def running(world: World, cluster: Cluster) -> Iterator[ClusterFollower]:
     with following(world.memory, cluster) as follower:
         yield follower
 
@@ -73,10 +73,10 @@ def test_a_dropped_table_loses_its_rows(world: World) -> None:
 
 
 def test_a_restart_writes_only_what_differs(world: World, cluster: Cluster) -> None:
-    Follower(world.memory, cluster).sync_all()
+    ClusterFollower(world.memory, cluster).sync_all()
     world.upload("b")
     with CaptureQueriesContext(connections["default"]) as queries:
-        Follower(world.memory, cluster).sync_all()
+        ClusterFollower(world.memory, cluster).sync_all()
     inserts = [q["sql"] for q in queries if q["sql"].startswith('INSERT INTO "segments_segment"')]
     assert len(inserts) == 1
     assert "'b'" in inserts[0]
@@ -86,7 +86,7 @@ def test_a_restart_writes_only_what_differs(world: World, cluster: Cluster) -> N
 
 def test_a_table_that_can_not_be_read_does_not_stop_the_others(world: World, cluster: Cluster) -> None:
     world.memory.put_raw(paths.table_config("broken_OFFLINE"), b"no record")
-    Follower(world.memory, cluster).sync_all()
+    ClusterFollower(world.memory, cluster).sync_all()
     assert list(Table.objects.values_list("name", flat=True)) == ["t_OFFLINE"]
 
 
@@ -100,7 +100,7 @@ def test_rows_hold_no_secret_of_a_config_and_no_password_of_an_address(world: Wo
     world.memory.replace(paths.table_config(TABLE.typed), node.record.with_simple_items({"task": task}), node.version)
     address = {"segment.download.url": "https://ann:xyzzy@store/a"}
     world.memory.replace(paths.segment(TABLE.typed, "a"), segment.record.with_simple_items(address), segment.version)
-    Follower(world.memory, cluster).sync_all()
+    ClusterFollower(world.memory, cluster).sync_all()
     assert Table.objects.get().config["task"] == {"taskTypeConfigsMap": {"X": {"input.fs.prop.secretKey": "*****"}}}
     assert Segment.objects.get(name="a").download_url == "https://ann:*****@store/a"
 
@@ -119,7 +119,7 @@ def test_consuming_segments_and_the_pause_of_a_realtime_table_are_mirrored(world
     world.memory.create(paths.table_config(typed), config.to_record())
     world.memory.create(paths.ideal_state(typed), with_pause(ideal, PauseState(paused=True, comment="why")))
     world.memory.create(paths.segment(typed, name), SegmentMetadata(name, fields).to_record())
-    Follower(world.memory, cluster).sync_all()
+    ClusterFollower(world.memory, cluster).sync_all()
     row = ConsumingSegment.objects.get()
     assert (row.name, row.partition, row.sequence, row.status) == (name, 3, 7, "IN_PROGRESS")
     assert (row.start_offset, row.end_offset, row.flush_rows, row.replicas) == (
@@ -142,7 +142,7 @@ def test_a_large_change_is_written_in_pieces_and_whole_in_the_end(
 ) -> None:
     for name, value in (("_BATCH", 5), ("_PIECE", 4), ("_PAUSE_S", 0.0)):
         monkeypatch.setattr(database, name, value)
-    follower = Follower(world.memory, cluster)
+    follower = ClusterFollower(world.memory, cluster)
     world.upload(*(f"s{i}" for i in range(23)))
     with CaptureQueriesContext(connections["default"]) as asked:
         follower.sync_all()
@@ -170,17 +170,17 @@ class Reads(FaultyStore):
 
 
 @contextmanager
-def following(store: Store, cluster: Cluster) -> Iterator[Follower]:
+def following(store: Store, cluster: Cluster) -> Iterator[ClusterFollower]:
     """A follower that has read everything once."""
     synced = threading.Event()
-    follower = Follower(store, cluster, on_synced=synced.set)
+    follower = ClusterFollower(store, cluster, on_synced=synced.set)
     with running_in_a_thread(follower):
         assert synced.wait(60)
         yield follower
 
 
 @contextmanager
-def running_in_a_thread(follower: Follower) -> Iterator[None]:
+def running_in_a_thread(follower: ClusterFollower) -> Iterator[None]:
     """It follows while the block runs."""
 
     def run() -> None:
@@ -216,7 +216,7 @@ def test_only_what_changed_is_read_again(world: World, cluster: Cluster) -> None
 
 
 def test_sums_of_a_table_stay_those_of_its_segments(world: World, cluster: Cluster) -> None:
-    follower = Follower(world.memory, cluster)
+    follower = ClusterFollower(world.memory, cluster)
     follower.sync_all()
 
     def sums() -> tuple[int, ...]:
@@ -248,7 +248,7 @@ def test_sums_of_a_table_stay_those_of_its_segments(world: World, cluster: Clust
     revert_replace(world.ctx, TABLE, entry, actor=ANN)
     follower.sync_all()
     assert sums() == told(2)
-    Follower(world.memory, cluster).sync_all()
+    ClusterFollower(world.memory, cluster).sync_all()
     assert sums() == told(2)
 
 
@@ -296,7 +296,7 @@ def put_untold(world: World, path: str, data: bytes) -> None:
 
 def test_a_table_that_could_not_be_read_is_read_whole_when_it_can(world: World, cluster: Cluster) -> None:
     reported: list[str] = []
-    follower = Follower(world.memory, cluster, report=reported.append)
+    follower = ClusterFollower(world.memory, cluster, report=reported.append)
     path, config = paths.ideal_state(TABLE.typed), paths.table_config(TABLE.typed)
     good, config_data = decode(world.memory.tree.nodes[path].data), world.memory.tree.nodes[config].data
     assert good is not None

@@ -13,7 +13,7 @@ _REST_S: Final = 0.004
 SLICE_S: Final = 0.02
 
 
-class Pace:
+class FetchPacing:
     """One per consumer. A fetch begins with :meth:`begin` and waits in slices while :meth:`left` is above zero."""
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ class Terms:
     longest_s: float = 30.0
 
 
-class Pace:
+class PollInterval:
     """Told of each look, it says how long to wait for the next. Pure but for what it remembers; times in seconds of any
     one clock.
     """

@@ -24,7 +24,7 @@ _REMEDY: Final = (
 
 
 @dataclass(frozen=True)
-class UsersPattern:
+class UserRegex:
     """A pattern that is matched against whole texts. ``groups``: number of its capturing groups."""
 
     text: str
@@ -43,7 +43,7 @@ class UsersPattern:
         return None if found is None else tuple(os.fsdecode(found.group(i) or b"") for i in range(self.groups + 1))
 
 
-def users_pattern(text: str, *, dot_is_all: bool = False) -> UsersPattern:
+def user_regex(text: str, *, dot_is_all: bool = False) -> UserRegex:
     """Compile a pattern; ``dot_is_all``: a dot matches line ends, too. Raises InvalidInput saying what is wrong with
     it.
     """
@@ -55,7 +55,7 @@ def users_pattern(text: str, *, dot_is_all: bool = False) -> UsersPattern:
 
 
 @lru_cache(maxsize=64)
-def _compile(text: str, dot_is_all: bool) -> UsersPattern:
+def _compile(text: str, dot_is_all: bool) -> UserRegex:
     options = re2.Options()
     options.max_mem, options.log_errors, options.dot_nl = _MAX_MEMORY, False, dot_is_all
     try:
@@ -67,4 +67,4 @@ def _compile(text: str, dot_is_all: bool) -> UsersPattern:
             else "it is no valid text"
         )
         raise InvalidInput(f"{text!r} is no pattern: {reason}.", remedy=_REMEDY) from error
-    return UsersPattern(text, compiled.groups, compiled)
+    return UserRegex(text, compiled.groups, compiled)

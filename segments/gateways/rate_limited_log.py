@@ -14,7 +14,7 @@ _PAUSE_S: Final = 10.0
 _MOST: Final = 1000
 
 
-class SeldomLog:
+class RateLimitedLog:
     """Warns to ``log``, of one ``key`` every ten seconds at most. Safe between threads."""
 
     def __init__(self, log: logging.Logger, clock: Callable[[], float] = time.monotonic) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from segments.dataplane.beside import run_beside
+from segments.dataplane.background_thread import run_beside
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.json_messages import FEW
 from segments.dataplane.realtime.mutable_segment import MutableSegment

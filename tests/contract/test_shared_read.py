@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from segments.store.memory import MemoryStore
-from segments.store.together import read_together
+from segments.store.shared_read import read_together
 
 
 def test_threads_that_ask_during_a_read_share_the_next_one() -> None:

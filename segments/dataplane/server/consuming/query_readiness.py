@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from segments.dataplane.server.consuming.parts import Parts
+from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.source import Source, has_others
 from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import PinotAdminError
@@ -24,12 +24,12 @@ _LOOK_S: Final = 1.0
 _BEFORE_S: Final = 2.0
 
 
-class Gate:
+class QueryReadiness:
     """One segment's. ``is_before_settled`` tells whether this server's segment before it can show no row that this one
     has too.
     """
 
-    def __init__(self, parts: Parts, source: Source, is_before_settled: Callable[[], bool]) -> None:
+    def __init__(self, parts: SharedResources, source: Source, is_before_settled: Callable[[], bool]) -> None:
         self._parts, self._source = parts, source
         self._is_before_settled = is_before_settled
         now = time.monotonic()

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from segments.store.base import Store
 
 
-class Bell:
+class ChangeSignal:
     """``count`` before you look, ``wait`` with it after: what happened meanwhile is not missed. A lost watch is: look
     now and then.
     """
@@ -37,14 +37,14 @@ class Bell:
             self._changed.notify_all()
 
 
-_bells: WeakKeyDictionary[Store, dict[str, Bell]] = WeakKeyDictionary()
+_bells: WeakKeyDictionary[Store, dict[str, ChangeSignal]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def bell_for(store: Store, prefix: str) -> Bell:
+def change_signal(store: Store, prefix: str) -> ChangeSignal:
     """The one bell of this store and path; it hangs as long as the store is open."""
     with _lock:
         bells = _bells.setdefault(store, {})
         if prefix not in bells:
-            bells[prefix] = Bell(store, prefix)
+            bells[prefix] = ChangeSignal(store, prefix)
         return bells[prefix]

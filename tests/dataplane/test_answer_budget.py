@@ -19,7 +19,7 @@ from segments.dataplane.broker.progress import Least
 from segments.dataplane.broker.routing import ServerRef
 from segments.dataplane.broker.server_health import ServerHealth
 from segments.errors import PinotAdminError, Rejected, Unavailable
-from segments.gateways.answer_room import AnswerRoom
+from segments.gateways.answer_budget import AnswerBudget
 from segments.gateways.servers import HttpServers, QueryReply
 
 MOST = 1 << 20
@@ -63,7 +63,7 @@ def odd(request: Any) -> Iterator[Odd]:
 def test_an_answer_is_read_up_to_the_room_that_there_is(odd: Odd) -> None:
     servers = HttpServers("a-secret-of-some-length")
     with pytest.raises(Rejected, match=r"more than 1,048,576 bytes.*raise X") as refused:
-        servers.query(odd.url, {}, 30.0, room=AnswerRoom(MOST, "Ask for less, or raise X."))
+        servers.query(odd.url, {}, 30.0, room=AnswerBudget(MOST, "Ask for less, or raise X."))
     assert refused.value.data["error_code"] == 700
     assert odd.sent < 32 * MOST, "what the system's buffers take"
     servers.close()
@@ -73,7 +73,9 @@ def test_the_parts_of_one_query_share_their_room(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(query_bounds, "_current", query_bounds.QueryBounds(answer_bytes=100))
 
     class Three:
-        def query(self, url: str, request: Any, timeout_s: float, *, is_patient: bool, room: AnswerRoom) -> QueryReply:
+        def query(
+            self, url: str, request: Any, timeout_s: float, *, is_patient: bool, room: AnswerBudget
+        ) -> QueryReply:
             room.take(150)
             return QueryReply(b"x" * 150)
 
@@ -89,5 +91,5 @@ def test_the_parts_of_one_query_share_their_room(monkeypatch: pytest.MonkeyPatch
 
 def test_what_no_query_asks_for_is_bounded_too() -> None:
     with pytest.raises(Unavailable) as refused:
-        AnswerRoom(5).take(6)
+        AnswerBudget(5).take(6)
     assert isinstance(refused.value, PinotAdminError)

@@ -52,7 +52,7 @@ _GATHER_OWN_S, _GATHER_TOLD_S, _GATHER_ASKED_S = (0.15, 0.15), (0.02, 0.15), (0.
 _PIECE: Final = 2_000
 
 
-class Follower:
+class ClusterFollower:
     """The mirror of one cluster. ``run`` blocks until ``stop``; ``on_synced`` is called after the first full sync,
     ``report`` after every try, with what is wrong or an empty text.
     """

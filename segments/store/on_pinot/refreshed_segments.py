@@ -40,7 +40,7 @@ _RESOURCE: Final = paths.EXTERNAL_VIEWS + "/" + paths.BROKER_RESOURCE.rpartition
 _MESSAGES: Final = "MESSAGES"
 
 
-class OverwrittenRecords:
+class RefreshedSegments:
     """One cluster's, used by one thread. ``read`` gives a record as it is now, or None."""
 
     def __init__(self, stats: StatReader, read: Callable[[str], ZNRecord | None]) -> None:

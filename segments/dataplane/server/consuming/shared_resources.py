@@ -45,7 +45,7 @@ class ConsumingSettings:
 
 
 @dataclass(frozen=True)
-class Parts:
+class SharedResources:
     """The server's own things that a consuming segment works with. ``set_aside``: where messages go that gave no row;
     None: nowhere.
     """
