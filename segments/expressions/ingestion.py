@@ -1,5 +1,4 @@
-"""Parses ingestion expressions such as ``toEpochDays(ts) > 19000 AND NOT startsWith(city, 'x')`` into a tree
-(batch-push.md 9).
+"""Parses ingestion expressions such as ``toEpochDays(ts) > 19000 AND NOT startsWith(city, 'x')`` into a tree.
 
 The grammar is the part of Pinot's SQL expressions that ingestion uses: columns (bare or in double quotes), literals,
 function calls, comparisons, arithmetic, AND, OR, NOT, IS [NOT] NULL, [NOT] IN, [NOT] BETWEEN, CAST.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from segments.expressions.duckdb.compiled import NUMERIC, Expr, as_double, coerce
-from segments.expressions.duckdb.functions import canonical
+from segments.expressions.function import canonical
 from segments.expressions.rejected import QueryRejected
 
 Merge = Literal["sum", "min", "max", "distinct", "values"]

@@ -1,5 +1,5 @@
-"""Pinot's JSON functions for ingestion: a nested value as text, and values taken out by a path
-(``$.a.b[0]['c d']``).
+"""Pinot's JSON functions over Arrow columns: a nested value as text, and values that a path such as
+``$.a.b[0]['c d']`` leads to.
 """
 
 from __future__ import annotations
@@ -7,8 +7,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
@@ -17,16 +18,23 @@ from segments.datatypes.convert import convert, map_distinct
 from segments.datatypes.jsontext import compact_json, json_of
 from segments.errors import InvalidInput
 from segments.expressions.arrow.constants import constant
+from segments.expressions.arrow.texts import check_grown
 
 Values = Any
 _STEP = re.compile(r"\.([\w$-]+)|\[([0-9]{1,9})\]|\['([^']*)'\]|\[\"([^\"]*)\"\]")
-_NO_LONG: Final = -(2**63)
 
 
-def _json_format(values: Values) -> Values:
+def json_format(values: Values) -> Values:
+    """Nested values and JSON text as compact JSON, other values as JSON constants. Raises BadValue for a row whose text
+    would become too long: every level of quotes doubles those within.
+    """
     if pt.is_nested(values.type):
         return pa.array([None if v is None else json_of(v) for v in values.to_pylist()], pa.string())
-    return map_distinct(values, _formatted, pa.string())
+    found = map_distinct(values, _formatted, pa.string())
+    if pt.is_string(values.type):
+        before, after = (pc.fill_null(pc.binary_length(v), 0).to_numpy(zero_copy_only=False) for v in (values, found))
+        check_grown(values, np.where(after > before, after, 0))
+    return found
 
 
 def _formatted(value: Any) -> str | None:
@@ -36,7 +44,11 @@ def _formatted(value: Any) -> str | None:
     return None if value is None else json_of(value)
 
 
-def _path(convert_to: Callable[[Any], Any], kind: Any, missing: Any) -> Callable[..., Values]:
+def _by_path(convert_to: Callable[[Any], Any], kind: Any, missing: Any) -> Callable[..., Values]:
+    """``jsonPathX(document, path[, default])``: what is missing is ``missing``. The function raises InvalidInput for a
+    path of another form, BadValue for a value that does not convert.
+    """
+
     def run(values: Values, path: Values, default: Values | None = None) -> Values:
         steps = _steps(path)
         other = missing if default is None else constant(default, "default")
@@ -48,7 +60,7 @@ def _path(convert_to: Callable[[Any], Any], kind: Any, missing: Any) -> Callable
             return other if found is None else convert_to(found)
 
         if pt.is_nested(values.type):
-            values = _json_format(values)
+            values = json_format(values)
         found = map_distinct(convert(values, "STRING"), pick, kind)
         return found if default is None or other is None else pc.fill_null(found, pa.scalar(convert_to(other), kind))
 
@@ -74,23 +86,15 @@ def _walk(value: Any, steps: list[str | int]) -> Any:
     return value
 
 
-def _as_text(value: Any) -> str:
+def _text(value: Any) -> str:
     return value if isinstance(value, str) else json_of(value)
 
 
-def _as_long(value: Any) -> int:
+def _long(value: Any) -> int:
     return int(value) if not isinstance(value, str) else int(value.strip())
 
 
-def _as_double(value: Any) -> float:
-    return float(value)
-
-
-#: Name -> (function, fewest, most arguments). What is missing is null as text, Long.MIN_VALUE, NaN (which is stored as
-#: null), as in Pinot.
-JSON_FUNCTIONS: Final[dict[str, tuple[Callable[..., Values], int, int]]] = {
-    "jsonformat": (_json_format, 1, 1),
-    "jsonpathstring": (_path(_as_text, pa.string(), None), 2, 3),
-    "jsonpathlong": (_path(_as_long, pa.int64(), _NO_LONG), 2, 3),
-    "jsonpathdouble": (_path(_as_double, pa.float64(), float("nan")), 2, 3),
-}
+#: What is missing is null as text, Long.MIN_VALUE, NaN (which is stored as null), as in Pinot.
+json_path_string = _by_path(_text, pa.string(), None)
+json_path_long = _by_path(_long, pa.int64(), -(2**63))
+json_path_double = _by_path(float, pa.float64(), float("nan"))

@@ -1,6 +1,4 @@
-"""Pinot's date and time functions for ingestion: epoch conversions, text to time and back, parts of a
-time (all UTC).
-"""
+"""Pinot's date and time functions over Arrow columns: epochs, text to time and back, parts of a time (all UTC)."""
 
 from __future__ import annotations
 
@@ -17,30 +15,17 @@ from segments.errors import InvalidInput
 from segments.expressions.arrow.constants import constant
 
 Values = Any
-_UNITS: Final = {"seconds": 1_000, "minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}
-_PARTS: Final = {
-    "year": pc.year,
-    "month": pc.month,
-    "day": pc.day,
-    "dayofmonth": pc.day,
-    "dayofyear": pc.day_of_year,
-    "doy": pc.day_of_year,
-    "hour": pc.hour,
-    "minute": pc.minute,
-    "second": pc.second,
-    "millisecond": pc.millisecond,
-    "quarter": pc.quarter,
-    "dayofweek": lambda t: pc.day_of_week(t, count_from_zero=False),
-    "dow": lambda t: pc.day_of_week(t, count_from_zero=False),
-}
 _TRUNCATED: Final = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 
 
-def _to_epoch(unit: int) -> Callable[..., Values]:
+def to_epoch(unit: int) -> Callable[..., Values]:
+    """``toEpochDays(ms)`` and its sisters; ``unit`` in milliseconds."""
     return lambda millis: pc.divide(convert(millis, "LONG"), unit)
 
 
-def _to_epoch_rounded(unit: int) -> Callable[..., Values]:
+def to_epoch_rounded(unit: int) -> Callable[..., Values]:
+    """``toEpochDaysRounded(ms, n)``: down to a multiple of n units, in units."""
+
     def run(millis: Values, size: Values) -> Values:
         bucket = _size(size)
         return pc.multiply(pc.divide(pc.divide(convert(millis, "LONG"), unit), bucket), bucket)
@@ -48,19 +33,23 @@ def _to_epoch_rounded(unit: int) -> Callable[..., Values]:
     return run
 
 
-def _to_epoch_bucket(unit: int) -> Callable[..., Values]:
+def to_epoch_bucket(unit: int) -> Callable[..., Values]:
+    """``toEpochDaysBucket(ms, n)``: the number of the bucket of n units."""
     return lambda millis, size: pc.divide(pc.divide(convert(millis, "LONG"), unit), _size(size))
 
 
-def _from_epoch(unit: int) -> Callable[..., Values]:
+def from_epoch(unit: int) -> Callable[..., Values]:
+    """``fromEpochDays(days)`` and its sisters, in milliseconds."""
     return lambda value: pc.multiply(convert(value, "LONG"), unit)
 
 
-def _from_epoch_bucket(unit: int) -> Callable[..., Values]:
+def from_epoch_bucket(unit: int) -> Callable[..., Values]:
+    """``fromEpochDaysBucket(bucket, n)`` and its sisters, in milliseconds."""
     return lambda value, size: pc.multiply(convert(value, "LONG"), unit * _size(size))
 
 
-def _to_datetime(millis: Values, pattern: Values, zone: Values | None = None) -> Values:
+def to_datetime(millis: Values, pattern: Values, zone: Values | None = None) -> Values:
+    """``toDateTime(ms, pattern[, zone])`` as text. Raises InvalidInput for a pattern or zone that is not known."""
     wanted = _format(pattern, zone)
     values = convert(millis, "LONG")
     directives = java_to_strptime(wanted.pattern, to_write=True)
@@ -75,7 +64,8 @@ def _to_datetime(millis: Values, pattern: Values, zone: Values | None = None) ->
         ) from error
 
 
-def _from_datetime(text: Values, pattern: Values, zone: Values | None = None) -> Values:
+def from_datetime(text: Values, pattern: Values, zone: Values | None = None) -> Values:
+    """``fromDateTime(text, pattern[, zone])`` in milliseconds. Raises BadValue for a text of another form."""
     wanted = _format(pattern, zone)
     return map_distinct(convert(text, "STRING"), lambda v: None if v is None else to_millis(v, wanted), pa.int64())
 
@@ -87,11 +77,13 @@ def _format(pattern: Values, zone: Values | None) -> DateTimeFormat:
     return found
 
 
-def _part(operation: Callable[..., Values]) -> Callable[..., Values]:
+def date_part(operation: Callable[..., Values]) -> Callable[..., Values]:
+    """``year(ms)`` and its sisters, as INT."""
     return lambda millis: operation(convert(millis, "LONG").cast(pa.timestamp("ms"))).cast(pa.int32())
 
 
-def _truncate(unit: Values, millis: Values) -> Values:
+def date_trunc(unit: Values, millis: Values) -> Values:
+    """``dateTrunc(unit, ms)`` in milliseconds. Raises InvalidInput for a unit that is not known."""
     wanted = str(constant(unit, "unit")).upper()
     if wanted not in _TRUNCATED:
         raise InvalidInput(
@@ -106,15 +98,3 @@ def _size(values: Values) -> int:
     if not isinstance(size, int) or size < 1:
         raise InvalidInput(f"A bucket of {size!r} is no positive number.")
     return size
-
-
-#: Name -> (function, fewest, most arguments).
-DATE_FUNCTIONS: Final[dict[str, tuple[Callable[..., Values], int, int]]] = {
-    **{f"toepoch{name}": (_to_epoch(unit), 1, 1) for name, unit in _UNITS.items()},
-    **{f"toepoch{name}rounded": (_to_epoch_rounded(unit), 2, 2) for name, unit in _UNITS.items()},
-    **{f"toepoch{name}bucket": (_to_epoch_bucket(unit), 2, 2) for name, unit in _UNITS.items()},
-    **{f"fromepoch{name}": (_from_epoch(unit), 1, 1) for name, unit in _UNITS.items()},
-    **{f"fromepoch{name}bucket": (_from_epoch_bucket(unit), 2, 2) for name, unit in _UNITS.items()},
-    **{name: (_part(operation), 1, 1) for name, operation in _PARTS.items()},
-    "todatetime": (_to_datetime, 2, 3), "fromdatetime": (_from_datetime, 2, 3), "datetrunc": (_truncate, 2, 2),
-}  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -164,6 +165,17 @@ def as_text(expr: Expr) -> str:
     if expr.type in ("BYTES", "UUID"):
         return f"lower(hex({expr.sql}))"
     return expr.sql if DUCK_TYPES[expr.type] == "VARCHAR" else f"CAST({expr.sql} AS VARCHAR)"
+
+
+def constant_text(args: Sequence[Expr], position: int, default: str, what: str) -> str:
+    """The constant string at a position, or the default when it is left out. Raises QueryRejected when it is no
+    constant.
+    """
+    if position >= len(args):
+        return default
+    if not args[position].constant:
+        raise QueryRejected(f"{what} must be a constant, not '{args[position].name}'.")
+    return str(args[position].value)
 
 
 def _type_of(value: Any) -> str:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from segments.domain.formats.whole_number import whole_number
 from segments.domain.tables.datetime_format import MILLIS, DateTimeFormat, java_to_strptime, parse_format
 from segments.errors import InvalidInput
-from segments.expressions.duckdb.compiled import Expr, as_long, as_text, literal, quote
+from segments.expressions.duckdb.compiled import Expr, as_long, as_text, constant_text, literal, quote
 from segments.expressions.rejected import QueryRejected
 
 _TRUNCATE: Final = frozenset({"millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"})
@@ -18,39 +18,11 @@ _DURATION = re.compile(
     r"(-)?P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.(\d{1,3}))?S)?)?\Z",
     re.IGNORECASE | re.ASCII,
 )
-#: Pinot function -> DuckDB date part.
-PARTS: Final[dict[str, str]] = {
-    "year": "year",
-    "quarter": "quarter",
-    "month": "month",
-    "monthofyear": "month",
-    "week": "week",
-    "weekofyear": "week",
-    "day": "day",
-    "dayofmonth": "day",
-    "dayofweek": "isodow",
-    "dow": "isodow",
-    "dayofyear": "doy",
-    "doy": "doy",
-    "hour": "hour",
-    "minute": "minute",
-    "second": "second",
-    "millisecond": "millisecond",
-    "yearofweek": "isoyear",
-    "yow": "isoyear",
-}
-_EPOCH_UNITS: Final[dict[str, int]] = {"seconds": 1000, "minutes": 60_000, "hours": 3_600_000, "days": 86_400_000}
 
 
-def constant_text(args: Sequence[Expr], position: int, default: str, what: str) -> str:
-    """The constant string at a position, or the default when it is left out. Raises QueryRejected when it is no
-    constant.
-    """
-    if position >= len(args):
-        return default
-    if not args[position].constant:
-        raise QueryRejected(f"{what} must be a constant, not '{args[position].name}'.")
-    return str(args[position].value)
+def now(_: Sequence[Expr], millis: int) -> Expr:
+    """``now()`` in milliseconds."""
+    return literal(millis, "LONG")
 
 
 def ago(args: Sequence[Expr], now: int) -> Expr:
@@ -64,11 +36,11 @@ def ago(args: Sequence[Expr], now: int) -> Expr:
     return literal(now + millis if found[1] else now - millis, "LONG")
 
 
-def date_part(name: str, args: Sequence[Expr]) -> str:
+def date_part(part: str, args: Sequence[Expr]) -> str:
     """``year(ms[, zone])`` and its sisters, as INTEGER."""
     local = _local(f"epoch_ms({as_long(args[0])})", constant_text(args, 1, "UTC", "The time zone"))
-    part = f"date_part('{PARTS[name]}', {local})"
-    return f"CAST({part} % 1000 AS INTEGER)" if name == "millisecond" else f"CAST({part} AS INTEGER)"
+    found = f"date_part('{part}', {local})"
+    return f"CAST({found} % 1000 AS INTEGER)" if part == "millisecond" else f"CAST({found} AS INTEGER)"
 
 
 def date_trunc(args: Sequence[Expr]) -> str:
@@ -87,25 +59,25 @@ def date_trunc(args: Sequence[Expr]) -> str:
     return _from_millis(f"epoch_ms({_to_utc(truncated, zone)})", out_unit)
 
 
-def to_epoch(unit: str, args: Sequence[Expr]) -> str:
+def to_epoch(unit: int, args: Sequence[Expr]) -> str:
     """``toEpochDays(ms)`` and its sisters."""
-    return f"CAST(floor({as_long(args[0])} / {_EPOCH_UNITS[unit]}) AS BIGINT)"
+    return f"CAST(floor({as_long(args[0])} / {unit}) AS BIGINT)"
 
 
-def to_epoch_rounded(unit: str, args: Sequence[Expr]) -> str:
+def to_epoch_rounded(unit: int, args: Sequence[Expr]) -> str:
     """``toEpochDaysRounded(ms, n)``: down to a multiple of n units, in units."""
     size = _positive(args[1])
-    return f"CAST(floor({as_long(args[0])} / ({_EPOCH_UNITS[unit]} * {size})) AS BIGINT) * {size}"
+    return f"CAST(floor({as_long(args[0])} / ({unit} * {size})) AS BIGINT) * {size}"
 
 
-def to_epoch_bucket(unit: str, args: Sequence[Expr]) -> str:
+def to_epoch_bucket(unit: int, args: Sequence[Expr]) -> str:
     """``toEpochDaysBucket(ms, n)``: the number of the bucket of n units."""
-    return f"CAST(floor({as_long(args[0])} / ({_EPOCH_UNITS[unit]} * {_positive(args[1])})) AS BIGINT)"
+    return f"CAST(floor({as_long(args[0])} / ({unit} * {_positive(args[1])})) AS BIGINT)"
 
 
-def from_epoch(unit: str, args: Sequence[Expr]) -> str:
+def from_epoch(unit: int, args: Sequence[Expr]) -> str:
     """``fromEpochDays(days)`` and its sisters, in milliseconds."""
-    return f"({as_long(args[0])} * {_EPOCH_UNITS[unit]})"
+    return f"({as_long(args[0])} * {unit})"
 
 
 def time_convert(args: Sequence[Expr]) -> str:

@@ -14,14 +14,9 @@ from segments.datatypes.convert import BadValue, RefusedRows, convert, plain
 from segments.domain.tables.schema import DEFAULT_MAX_LENGTH, FieldSpec, Schema
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
-from segments.expressions.arrow.functions import as_boolean, find_function
-from segments.expressions.ingestion import (
-    Column,
-    Expression,
-    Literal,
-    columns_of,
-    parse_expression,
-)
+from segments.expressions.arrow.evaluate import check, evaluate
+from segments.expressions.arrow.logic import as_boolean
+from segments.expressions.ingestion import Expression, Literal, columns_of, parse_expression
 
 
 @dataclass(frozen=True)
@@ -119,15 +114,6 @@ def apply_ingestion(table: pa.Table, plan: Ingestion, schema: Schema) -> tuple[p
     return table.filter(stays), kept
 
 
-def evaluate(tree: Expression, table: pa.Table) -> Any:
-    """An expression over all rows of a table -> one plain array. A column that is missing is null. Raises BadValue."""
-    if isinstance(tree, Column):
-        return plain(table.column(tree.name)) if tree.name in table.column_names else pa.nulls(table.num_rows)
-    if isinstance(tree, Literal):
-        return pa.nulls(table.num_rows) if tree.value is None else pa.repeat(pa.scalar(tree.value), table.num_rows)
-    return find_function(tree.function).run(*(evaluate(a, table) for a in tree.arguments))
-
-
 def lenient(run: Callable[[int, int], Any], start: int, stop: int, nothing: Callable[[int], Any]) -> list[Any]:
     """Results of ``run`` over ranges that together are ``start`` to ``stop``; a row on which it fails gives
     ``nothing(1)``.
@@ -146,23 +132,10 @@ def lenient(run: Callable[[int, int], Any], start: int, stop: int, nothing: Call
 def _tree(text: str, what: str) -> Expression:
     try:
         tree = parse_expression(text)
-        _check(tree)
+        check(tree)
     except InvalidInput as error:
         raise InvalidInput(f"{what[0].upper()}{what[1:]}: {error.message}", remedy=error.remedy) from error
     return tree
-
-
-def _check(tree: Expression) -> None:
-    if isinstance(tree, Column | Literal):
-        return
-    function = find_function(tree.function)
-    count = len(tree.arguments)
-    if count < function.least or (function.most is not None and count > function.most):
-        most = "more" if function.most is None else str(function.most)
-        wanted = str(function.least) if function.least == function.most else f"{function.least} to {most}"
-        raise InvalidInput(f"Function '{tree.function}' takes {wanted} arguments, not {count}.")
-    for argument in tree.arguments:
-        _check(argument)
 
 
 def _ordered(trees: dict[str, Expression]) -> list[str]:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from segments.datatypes.convert import BadValue
 from segments.errors import InvalidInput
-from segments.expressions.arrow.functions import supported_functions
+from segments.expressions.arrow.evaluate import evaluate, supported_functions
 from segments.expressions.ingestion import Call, Column, Literal, parse_expression
 from segments.segmentfile import SegmentReader, read_info, transform_table
-from segments.segmentfile.columns.ingest import evaluate, read_ingestion, reading_schema
+from segments.segmentfile.columns.ingest import read_ingestion, reading_schema
 from tests.segmentfile.samples import CREATED, DAY_MS, build, config_of, schema_of
 
 #: 2023-11-14 22:13:20.123 UTC, a Tuesday.

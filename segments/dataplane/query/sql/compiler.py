@@ -14,6 +14,7 @@ from segments.dataplane.query.nulls import PREFIX, null_of
 from segments.dataplane.query.sql.plan_size import PlanSize
 from segments.domain.tables.schema import Schema
 from segments.expressions.duckdb import functions
+from segments.expressions.duckdb.calls import call
 from segments.expressions.duckdb.compiled import (
     NUMERIC,
     Expr,
@@ -181,7 +182,7 @@ class Compiler:
             )
         if any(isinstance(a, (exp.Distinct, exp.Star)) for a in node.expressions):
             raise QueryRejected(f"'{_shown(node)}' is not supported.")
-        return functions.call(str(node.this), [self.compile(a) for a in node.expressions], self.now)
+        return call(str(node.this), [self.compile(a) for a in node.expressions], self.now)
 
 
 def compare(operator: str, left: Expr, right: Expr) -> Expr:
@@ -326,11 +327,11 @@ def _cast(self: Compiler, node: exp.Cast) -> Expr:
 
 
 def _extract(self: Compiler, node: exp.Extract) -> Expr:
-    return functions.call(str(node.this.name), [self.compile(node.expression)], self.now)
+    return call(str(node.this.name), [self.compile(node.expression)], self.now)
 
 
 def _concat(self: Compiler, node: exp.DPipe) -> Expr:
-    return functions.call("concat", [self.compile(node.this), self.compile(node.expression)], self.now)
+    return call("concat", [self.compile(node.this), self.compile(node.expression)], self.now)
 
 
 def _shown(node: exp.Expression) -> str:

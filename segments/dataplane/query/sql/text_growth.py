@@ -11,20 +11,21 @@ from typing import Final
 
 from sqlglot import exp
 
+from segments.expressions.function import canonical
+from segments.expressions.functions import FUNCTIONS
 from segments.expressions.rejected import QUERY_VALIDATION, QueryRejected
 
 #: Characters of one made text; and those that a value of a column counts as, which is Pinot's own maximum unless a
 #: schema says otherwise.
 MAX_TEXT: Final = 64 << 10
 _COLUMN: Final = 512
-_GROWING: Final = frozenset(("replace", "concat"))
 #: Of the select's parts those that may name an alias.
 _AFTER_SELECT: Final = ("group", "having", "order")
 
 
 def check_growth(select: exp.Select) -> None:
     """Raises QueryRejected for a query with a text that can become longer than ``MAX_TEXT`` characters."""
-    if not any(_grows(node) for node in select.find_all(exp.DPipe, exp.Anonymous)):
+    if not any(_growth(node) for node in select.find_all(exp.DPipe, exp.Anonymous)):
         return
     aliases = {item.alias: item.this for item in select.expressions if isinstance(item, exp.Alias)}
     for item in (*select.expressions, select.args.get("where")):
@@ -35,12 +36,11 @@ def check_growth(select: exp.Select) -> None:
             _longest(select.args[part], aliases)
 
 
-def _grows(node: exp.Expression) -> bool:
-    return isinstance(node, exp.DPipe) or (isinstance(node, exp.Anonymous) and _name(node) in _GROWING)
-
-
-def _name(call: exp.Anonymous) -> str:
-    return str(call.this).replace("_", "").lower()
+def _growth(node: exp.Expression) -> str | None:
+    if isinstance(node, exp.DPipe):
+        return "joined"
+    function = FUNCTIONS.get(canonical(str(node.this))) if isinstance(node, exp.Anonymous) else None
+    return function.grows if function else None
 
 
 def _longest(node: exp.Expression, aliases: Mapping[str, exp.Expression]) -> int:
@@ -53,9 +53,10 @@ def _longest(node: exp.Expression, aliases: Mapping[str, exp.Expression]) -> int
         stands_for = None if node.table else aliases.get(node.name)
         return _longest(stands_for, {}) if stands_for is not None else _COLUMN
     inner = [_longest(child, aliases) for child in node.iter_expressions()]
-    if not _grows(node):
+    growth = _growth(node)
+    if growth is None:
         return max(inner, default=0)
-    if isinstance(node, exp.Anonymous) and _name(node) == "replace" and len(inner) == 3:
+    if growth == "replaced" and len(inner) == 3:
         found = inner[0] * max(1, -(-inner[2] // _shortest(node.expressions[1])))
     else:
         found = sum(inner)
