@@ -185,9 +185,8 @@ class _Run:
         from segments.services.core.context import Actor
         from segments.store.on_pinot import zookeeper as pinot_zookeeper
 
-        pinot_zookeeper._NEW = (
-            (99, 0) if self.mode == "old" else (3, 6)
-        )  # that of a real 0.11.0 is from before 3.6 by itself
+        # That of a real 0.11.0 is from before 3.6 by itself.
+        pinot_zookeeper._NEW = (99, 0) if self.mode == "old" else (3, 6)
         name, actor = f"bench-{self.mode}", Actor("bench", "figures")
         address = {} if self.mode == "rest" else {"zookeeper": self.hosts}
         _compare_nothing()
@@ -198,22 +197,15 @@ class _Run:
         cpu, began = time.process_time(), time.perf_counter()
         mirror.start()
         rows = Segment.objects.filter(table__cluster__name=name)
-        wait_until(
-            lambda: rows.count() >= self.count and Cluster.objects.get(name=name).mirrored_at is not None,
-            600,
-            every_s=0.5,
-        )
+        named = Cluster.objects.filter(name=name, mirrored_at__isnull=False)
+        wait_until(lambda: rows.count() >= self.count and named.exists(), 600, every_s=0.5)
         tell(self.mode, "first sync", [time.perf_counter() - began], AIMS["first sync"])
         calls = sum(self.controller.calls().values())
         print(f"  {'':<11}its processor time {time.process_time() - cpu:.1f} s, calls on the controller {calls}")
         self._changes(rows)
         if not self.is_real:
-            tell(
-                self.mode,
-                "refresh",
-                [self._refresh(rows, n) for n in range(self.options.changes // 4 + 1)],
-                AIMS["refresh"],
-            )
+            times = [self._refresh(rows, n) for n in range(self.options.changes // 4 + 1)]
+            tell(self.mode, "refresh", times, AIMS["refresh"])
         self._pages(name)
         self._idle()
         mirror.stop()

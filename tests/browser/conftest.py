@@ -111,35 +111,24 @@ def blocked(world: World) -> Push:
     return push
 
 
+def _consumers(segment: str, *, is_detailed: bool) -> list[dict[str, Any]]:
+    """What a server answers of its one consuming segment."""
+    if is_detailed:
+        counts = {"rows": 40, "bytes": 4096, "messages": 42, "badMessages": 2}
+        bad = [{"offset": "17", "reason": "The message is no object but list."}]
+        return [{"segmentName": segment, "partition": 0, **counts, "badSamples": bad}]
+    info = {"recordsLag": {"0": "7"}, "currentOffsets": {"0": "42"}}
+    states = {"consumerState": "CONSUMING", "lastConsumedTimestamp": 5}
+    return [{"segmentName": segment, **states, "partitionOffsetInfo": info}]
+
+
 @pytest.fixture
 def realtime(world: World, tmp_path: Path) -> Iterator[RealtimeWorld]:
     """A realtime table with two partitions: one sets messages aside and has lost some, the other is paused."""
     realtime = RealtimeWorld(tmp_path)
 
     def say(url: str, method: str, path: str, *_: object) -> list[dict[str, Any]]:
-        first = realtime.consuming[0]
-        if path.endswith("/consumers"):
-            bad = [{"offset": "17", "reason": "The message is no object but list."}]
-            return [
-                {
-                    "segmentName": first,
-                    "partition": 0,
-                    "rows": 40,
-                    "bytes": 4096,
-                    "messages": 42,
-                    "badMessages": 2,
-                    "badSamples": bad,
-                }
-            ]
-        info = {"recordsLag": {"0": "7"}, "currentOffsets": {"0": "42"}}
-        return [
-            {
-                "segmentName": first,
-                "consumerState": "CONSUMING",
-                "lastConsumedTimestamp": 5,
-                "partitionOffsetInfo": info,
-            }
-        ]
+        return _consumers(realtime.consuming[0], is_detailed=path.endswith("/consumers"))
 
     realtime.ctx = replace(realtime.ctx, cluster=CLUSTER, servers=SimpleNamespace(ask=say))  # type: ignore[arg-type]  # only what is asked
     record_data_loss(

@@ -40,30 +40,15 @@ from segments.services.segments.upload_files import staged_path
 from segments.services.segments.uploads import upload_tar
 from segments.services.upkeep import retention
 from segments.store import paths
-from segments.store.base import Store
 from tests.api.cluster import ANN, TABLE
-from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
+from tests.faults.faulty import Cut, Fault, Plan
 from tests.faults.history_model import Model, Push, Seen
+from tests.faults.served import Served
 from tests.services.segments.test_uploads import made
 
 HOUR_MS = 3_600_000
 #: Where a process is hit, and how; most are not.
 PLANS = st.one_of(st.just({}), st.just({}), st.dictionaries(st.integers(1, 8), st.sampled_from(Fault), max_size=2))
-
-
-class Served(FaultyStore):
-    """A client of its own whose servers follow every change of the ideal state at once."""
-
-    def __init__(self, inner: Store, plan: Plan, serve: Callable[[], object]) -> None:
-        super().__init__(inner, plan)
-        self.serve = serve
-
-    def _write(self, writes: Any, apply: Callable[[], Any]) -> Any:
-        try:
-            return super()._write(writes, apply)
-        finally:
-            if any(w.path == paths.ideal_state(TABLE.typed) for w in writes):
-                self.serve()
 
 
 class History(RuleBasedStateMachine):

@@ -170,10 +170,8 @@ def test_minion_tasks_are_shown_scheduled_stopped_and_resumed_on_a_real_controll
         "1day.bufferTimePeriod": "1d",
     }
     config = config_of(name)
-    config["ingestionConfig"]["batchIngestionConfig"] = {
-        "segmentIngestionType": "APPEND",
-        "segmentIngestionFrequency": "DAILY",
-    }
+    batch = {"segmentIngestionType": "APPEND", "segmentIngestionFrequency": "DAILY"}
+    config["ingestionConfig"]["batchIngestionConfig"] = batch
     real.call("POST", "/tables", json={**config, "task": {"taskTypeConfigsMap": {"MergeRollupTask": merge}}})
     real.upload(name, "m1", "m2")
     expect_on_page(page, f"/console/c/real/tables/{name}_OFFLINE/", r"Rows visible\s*20\b")

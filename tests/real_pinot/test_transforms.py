@@ -101,21 +101,7 @@ def rows(count: int = 300) -> list[dict[str, Any]]:
 
 def test_expressions_and_filter_give_pinots_values(pinot: RealPinot, tmp_path: Path) -> None:
     table = "derived"
-    dims = [{"name": n, "dataType": kind} for n, (kind, _) in EXPRESSIONS.items()] + [{"name": "id", "dataType": "INT"}]
-    schema = {"schemaName": table, "dimensionFieldSpecs": dims}
-    ingestion = {
-        "transformConfigs": [{"columnName": n, "transformFunction": text} for n, (_, text) in EXPRESSIONS.items()],
-        "filterConfig": {"filterFunction": FILTER},
-    }
-    config = {
-        "tableName": table,
-        "tableType": "OFFLINE",
-        "tenants": {},
-        "metadata": {},
-        "ingestionConfig": ingestion,
-        "segmentsConfig": {"replication": "1", "schemaName": table},
-        "tableIndexConfig": {"loadMode": "MMAP", "nullHandlingEnabled": True},
-    }
+    schema, config = _schema_and_config(table)
     pinot.call("POST", "/schemas", schema)
     pinot.call("POST", "/tables", config)
     given = rows()
@@ -148,6 +134,24 @@ def test_expressions_and_filter_give_pinots_values(pinot: RealPinot, tmp_path: P
             if first is not None:
                 differing[column] = (EXPRESSIONS.get(column), a[first], b[first])
     assert differing == {}
+
+
+def _schema_and_config(table: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    dims = [{"name": n, "dataType": kind} for n, (kind, _) in EXPRESSIONS.items()] + [{"name": "id", "dataType": "INT"}]
+    ingestion = {
+        "transformConfigs": [{"columnName": n, "transformFunction": text} for n, (_, text) in EXPRESSIONS.items()],
+        "filterConfig": {"filterFunction": FILTER},
+    }
+    config = {
+        "tableName": table,
+        "tableType": "OFFLINE",
+        "tenants": {},
+        "metadata": {},
+        "ingestionConfig": ingestion,
+        "segmentsConfig": {"replication": "1", "schemaName": table},
+        "tableIndexConfig": {"loadMode": "MMAP", "nullHandlingEnabled": True},
+    }
+    return {"schemaName": table, "dimensionFieldSpecs": dims}, config
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -33,16 +34,22 @@ def test_no_file_is_longer_than_400_lines() -> None:
     assert [name(p) for p in CODE if len(p.read_text().splitlines()) > 400] == []
 
 
-def test_no_function_is_longer_than_60_lines() -> None:
+def test_no_function_is_longer_than_40_lines() -> None:
     long = []
     for path in CODE:
         for node in ast.walk(tree(path)):
             if (
                 isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-                and (node.end_lineno or 0) - node.lineno + 1 > 60
+                and (node.end_lineno or 0) - node.lineno + 1 > 40
             ):
                 long.append(f"{name(path)}:{node.lineno} {node.name}")
     assert long == []
+
+
+def test_no_folder_holds_more_than_15_modules() -> None:
+    """Besides ``__init__``; migrations are numbered, so they are found all the same."""
+    modules = Counter(p.parent for p in CODE if p.name != "__init__.py")
+    assert {name(folder): n for folder, n in modules.items() if n > 15} == {}
 
 
 def test_no_file_has_a_name_that_says_nothing() -> None:

@@ -160,15 +160,8 @@ def test_uploads_that_hang_hold_nobody_else_and_what_they_bring_late_is_taken_or
         folder = tmp_path / "made" / name
         build = Build("r", name, 1)
         folder = folder if folder.exists() else segment(tmp_path, name)
-        return uploader.upload(
-            build,
-            folder,
-            tmp_path,
-            Report(name, "Server_a_1", ""),
-            through_controller=False,
-            wait_s=wait_s,
-            is_optional=is_optional,
-        )
+        report, more = Report(name, "Server_a_1", ""), {"wait_s": wait_s, "is_optional": is_optional}
+        return uploader.upload(build, folder, tmp_path, report, through_controller=False, **more)  # type: ignore[arg-type]
 
     began = time.monotonic()
     assert [upload(f"s{n}") for n in range(6)] == [None] * 6

@@ -80,6 +80,24 @@ def of_other(world: ApiCluster) -> dict[str, Any]:
     return {"nodes": nodes, "files": files, "pushes": rows, "done": done}
 
 
+#: Parameters of all routes together; what a route does not know it passes over.
+PARAMETERS = {
+    "type": OFFLINE,
+    "tableType": OFFLINE,
+    "name": LLC,
+    "instance": "Server_1",
+    "segments": "other_0",
+    "streamPartitionMsgOffset": "5",
+    "taskname": "RetentionManager",
+    "state": "disable",
+    "startTimestamp": "0",
+    "endTimestamp": "9999999999999",
+    "force": "true",
+    "forceRevert": "true",
+    "dryRun": "false",
+}
+
+
 def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
     """(method, address, body): every route of REST with both tables in its path, its parameters and its body."""
     for route in sorted(
@@ -103,24 +121,7 @@ def requests(entry: str, push: str) -> Iterator[tuple[str, str, Any]]:
         for method, (table, named) in itertools.product(set(route.methods) & set(CHANGING), pairs):
             if method == "GET" and getattr(route.view, "rights", {}).get("GET", "read") in ("read", "query"):
                 continue
-            query = {
-                "type": OFFLINE,
-                "tableType": OFFLINE,
-                "tableName": named,
-                "name": LLC,
-                "instance": "Server_1",
-                "segments": "other_0",
-                "streamPartitionMsgOffset": "5",
-                "segmentLineageEntryId": entry,
-                "taskname": "RetentionManager",
-                "state": "disable",
-                "to": entry,
-                "startTimestamp": "0",
-                "endTimestamp": "9999999999999",
-                "force": "true",
-                "forceRevert": "true",
-                "dryRun": "false",
-            }
+            query = {**PARAMETERS, "tableName": named, "segmentLineageEntryId": entry, "to": entry}
             address = route.address(**{**fixed, "table": table, "schema": table.removesuffix("_OFFLINE")})
             bodies = [b for b in BODIES if b not in NO_TABLE_IN_PATH] if pairs[0][0] else BODIES
             for body in bodies if method != "GET" else [None]:
