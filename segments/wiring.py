@@ -19,6 +19,8 @@ from django.conf import settings
 from redis import Redis
 
 from segments.clusters.embedded import EMBEDDED
+from segments.clusters.pinot.connections.check import check_row
+from segments.clusters.pinot.connections.parts import PinotParts
 from segments.dataplane.broker import Broker, DetachedBroker
 from segments.domain.access.cluster_signature import address_of
 from segments.domain.access.outgoing import Kind, Rules, is_of_this_machine
@@ -42,8 +44,8 @@ from segments.services.access.query_slots import QuerySlots
 from segments.services.alerts import webhooks as webhook_services
 from segments.services.alerts.delivery import Outgoing
 from segments.services.alerts.sources import Watched
-from segments.services.clusters import cluster_parts
-from segments.services.clusters.cluster_parts import Installation, PinotParts
+from segments.services.clusters import installation
+from segments.services.clusters.installation import Installation
 from segments.services.core.context import Context, Limits
 from segments.services.jobs.queue import TaskQueue
 from segments.services.jobs.worker_health import pool_states
@@ -185,6 +187,7 @@ def _installation() -> Installation:
         clock=clock_ms,
         new_id=lambda: str(uuid.uuid4()),
         limits=_limits(),
+        check=check_row,
         queue=CeleryQueue,
     )
 
@@ -415,5 +418,5 @@ def _after_fork() -> None:
     _parts.__dict__.update(_Parts().__dict__)
 
 
-cluster_parts.bind(_installation)
+installation.bind(_installation)
 os.register_at_fork(after_in_child=_after_fork)

@@ -14,7 +14,7 @@ from django.db import close_old_connections, connections
 
 from segments.mirror.pinot import PinotMirror
 from segments.models import Cluster
-from segments.services.clusters.cluster_parts import CONFIGURED
+from segments.services.clusters.cluster_spec import CONFIGURED
 
 log = logging.getLogger(__name__)
 

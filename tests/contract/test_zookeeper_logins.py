@@ -12,10 +12,10 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
+from segments.clusters.pinot.connections.parts import zookeeper_of
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Unavailable
 from segments.models import Cluster
-from segments.services.clusters.cluster_parts import zookeeper_of
 from segments.services.clusters.cluster_secrets import ZOOKEEPER
 from segments.store import paths
 from segments.store.on_zookeeper.client import ZooKeeperStore

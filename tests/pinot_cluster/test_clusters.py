@@ -17,12 +17,14 @@ import pytest
 from django.core.management import call_command
 
 from segments import wiring
+from segments.clusters.pinot.connections import parts
+from segments.clusters.pinot.connections.secret import find_secret
 from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
 from segments.gateways.pinot import http_controller
 from segments.models import AuditEvent, Cluster, Table
-from segments.services.clusters import cluster_parts, clusters
-from segments.services.clusters.cluster_secrets import find_secret, forget_secret, store_secret
+from segments.services.clusters import clusters
+from segments.services.clusters.cluster_secrets import forget_secret, store_secret
 from segments.services.clusters.clusters import ClusterSpec
 from segments.services.core.context import Actor
 from segments.store import paths
@@ -194,7 +196,7 @@ def given_zookeeper(monkeypatch: pytest.MonkeyPatch, store: Store | Exception) -
             raise store
         return store
 
-    monkeypatch.setattr(cluster_parts, "PinotZooKeeper", opened)
+    monkeypatch.setattr(parts, "PinotZooKeeper", opened)
 
 
 def test_a_check_compares_zookeeper_with_what_the_controller_reads(

@@ -16,6 +16,24 @@ from segments.models import Cluster
 from segments.services.clusters.cluster_secrets import ENV, FROM_FILE, STORED
 from segments.store.on_zookeeper.login import SASL
 
+#: The columns that say how a cluster is reached; the rest of its row is what was found out with them.
+CONFIGURED: Final = (
+    "controller_urls",
+    "broker_url",
+    "zookeeper",
+    "zookeeper_cluster",
+    "zookeeper_user",
+    "zookeeper_source",
+    "deep_store_url",
+    "auth",
+    "auth_user",
+    "auth_source",
+    "tls_ca",
+    "tls_cert",
+    "tls_key",
+    "tls_insecure",
+    "configured_at",
+)
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 _ENV_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ZOOKEEPER: Final = re.compile(r"(?:tls://)?[^\s,/:]+(:\d{1,5})?(,[^\s,/:]+(:\d{1,5})?)*(/[^\s]*[^\s/])?\Z")

@@ -12,10 +12,10 @@ from django.utils import timezone
 from segments.errors import Forbidden, NotFound, StateConflict
 from segments.models import Cluster, Finding, PassRun
 from segments.services.clusters import cluster_secrets
-from segments.services.clusters.cluster_check import CheckStep, ClusterCheck, check_row, try_row
-from segments.services.clusters.cluster_check import note_check as write_check
-from segments.services.clusters.cluster_parts import CONFIGURED, installation
-from segments.services.clusters.cluster_spec import ClusterSpec, row_values
+from segments.services.clusters.cluster_check import CheckStep, ClusterCheck
+from segments.services.clusters.cluster_spec import CONFIGURED, ClusterSpec, row_values
+from segments.services.clusters.cluster_state import note_state
+from segments.services.clusters.installation import installation
 from segments.services.core import audit
 from segments.services.core.context import Actor
 from segments.store import paths
@@ -96,13 +96,13 @@ def try_cluster(spec: ClusterSpec) -> ClusterCheck:
         _pinot_row(spec.name)
     values = row_values(spec, row.auth_source if row else "", row.zookeeper_source if row else "")
     tried = Cluster(name=spec.name, pinot_name=row.pinot_name if row else "", **values)
-    return try_row(tried, data_dir, {part: secret for part, secret, _ in _secrets(spec)})
+    return installation().check(tried, data_dir, {part: secret for part, secret, _ in _secrets(spec)})
 
 
 def note_check(name: str, found: ClusterCheck, actor: Actor) -> None:
     """Write down what a try found, after the cluster was saved as it was tried. NotFound."""
     row = _pinot_row(name)
-    write_check(row, found)
+    _write_check(row, found)
     audit.record(actor, "checkCluster", cluster=name, target=name, state=found.state, version=found.version)
 
 
@@ -110,10 +110,18 @@ def check_cluster(name: str, actor: Actor | None = None) -> ClusterCheck:
     """Ask the cluster: controller reachable, credentials, certificate, version, the cluster we know, ZooKeeper the
     same? Writes the row's state. NotFound; never raises for what it finds.
     """
-    found = check_row(_pinot_row(name), installation().data_dir)
+    row = _pinot_row(name)
+    found = installation().check(row, installation().data_dir, None)
+    _write_check(row, found)
     if actor is not None:
         audit.record(actor, "checkCluster", cluster=name, target=name, state=found.state, version=found.version)
     return found
+
+
+def _write_check(row: Cluster, found: ClusterCheck) -> None:
+    """State, version and the name that was learnt, into the row."""
+    learnt = "" if row.pinot_name else found.named
+    note_state(row.name, found.state, found.error, version=found.version, pinot_name=learnt)
 
 
 def list_clusters() -> list[Cluster]:

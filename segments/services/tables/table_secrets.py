@@ -12,7 +12,6 @@ from segments.domain.tables.kept_secrets import has_mask, keep_secrets
 from segments.domain.tables.secret_masks import secret_leaves, without_secrets
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput, PinotAdminError
-from segments.gateways.pinot import PinotRefused
 from segments.names import TableName, split_table_name
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -55,11 +54,11 @@ def untold_secrets(config: Any) -> Iterator[None]:
     try:
         yield
     except PinotAdminError as error:
-        error.message, error.remedy = (without_secrets(text, config) for text in (error.message, error.remedy))
+        for name, text in vars(error).items():
+            if isinstance(text, str):
+                setattr(error, name, without_secrets(text, config))
         error.args = (error.message,)
         error.data = {key: without_secrets(v, config) if isinstance(v, str) else v for key, v in error.data.items()}
-        if isinstance(error, PinotRefused):
-            error.pinot_message = without_secrets(error.pinot_message, config)
         raise
 
 

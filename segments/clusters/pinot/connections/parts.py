@@ -3,63 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from segments.clusters.pinot.connections.secret import find_secret
 from segments.clusters.pinot.engine import pinot_engine
 from segments.gateways.deep_store.deepstore import DeepStore
 from segments.gateways.deep_store.no_deep_store import open_deep_store
 from segments.gateways.pinot import Connection, Credentials, HttpPinotController, PinotBroker, PinotController, Tls
 from segments.models import Cluster
-from segments.services.clusters.cluster_secrets import CONTROLLER, ZOOKEEPER, find_secret
-from segments.services.core.context import Context, Limits
-from segments.services.jobs.queue import TaskQueue
+from segments.services.clusters.cluster_secrets import CONTROLLER, ZOOKEEPER
+from segments.services.clusters.cluster_spec import CONFIGURED
+from segments.services.clusters.installation import Installation
+from segments.services.core.context import Context
 from segments.store.base import Store
 from segments.store.on_pinot.controller import ControllerStore
 from segments.store.on_pinot.overlay import OverlayStore
 from segments.store.on_pinot.zookeeper import PinotZooKeeper
 from segments.store.on_zookeeper.login import DIGEST, ZooKeeperLogin
 
-#: What makes connections different; the rest of the row is what was found out with them.
-CONFIGURED: Final = (
-    "controller_urls",
-    "broker_url",
-    "zookeeper",
-    "zookeeper_cluster",
-    "zookeeper_user",
-    "zookeeper_source",
-    "deep_store_url",
-    "auth",
-    "auth_user",
-    "auth_source",
-    "tls_ca",
-    "tls_cert",
-    "tls_key",
-    "tls_insecure",
-    "configured_at",
-)
-
-
-@dataclass(frozen=True)
-class Installation:
-    """What the clusters of one installation share."""
-
-    own_name: str
-    own_store: Callable[[], Store]
-    data_dir: Path
-    deep_store_url: str
-    clock: Callable[[], int]
-    new_id: Callable[[], str]
-    limits: Limits
-    #: The workers' queue for what is to run on the cluster of a name.
-    queue: Callable[[str], TaskQueue]
-
-
 #: Before the address of a ZooKeeper that is reached over TLS.
 _TLS: Final = "tls://"
 _NONE: Final[Mapping[str, str]] = {}
-_installation: list[Callable[[], Installation]] = []
 
 
 def _deep_store(row: Cluster, own_url: str) -> DeepStore:
@@ -69,18 +35,8 @@ def _deep_store(row: Cluster, own_url: str) -> DeepStore:
     )
 
 
-def bind(build: Callable[[], Installation]) -> None:
-    """Tell use cases of clusters which installation they belong to; called once, by the wiring."""
-    _installation[:] = [build]
-
-
-def installation() -> Installation:
-    """The installation as it is configured now."""
-    return _installation[0]()
-
-
 class PinotParts:
-    """The open connections to one Pinot cluster, as ``row`` had it when they were made. Making them asks nobody."""
+    """The open connections to one Pinot cluster, as ``row`` had it then. Making them connects nowhere."""
 
     def __init__(self, row: Cluster, installation: Installation) -> None:
         self._made_for = _fingerprint(row)
@@ -128,7 +84,7 @@ class PinotParts:
 def zookeeper_of(
     row: Cluster, data_dir: Path, cluster: Callable[[], str], typed: Mapping[str, str] = _NONE
 ) -> PinotZooKeeper:
-    """How to read the cluster's ZooKeeper; the password of its login is looked for when it is opened. ``typed``: see
+    """How to read the cluster's ZooKeeper; the password of its login is read when it is opened. ``typed``: see
     ``connection_of``.
     """
 
