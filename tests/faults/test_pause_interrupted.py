@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.realtime.force_commit import keep_jobs
 from segments.domain.realtime.force_commit import BatchSettings
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.errors import PinotAdminError
 from segments.services.core.context import Context
 from segments.services.realtime import consumption
 from segments.services.realtime.consuming_segments import StartFrom, ensure_consuming
-from segments.services.realtime.force_commit import Wanted, force_commit, keep_jobs, read_jobs
+from segments.services.realtime.force_commit import Wanted, force_commit, read_jobs
 from segments.services.realtime.realtime_validation import keep_consumption
 from segments.store import paths
 from segments.store.base import Store

@@ -1,30 +1,33 @@
-"""Consumption of a real Pinot's tables: pause, resume, force commit through its REST; who and why, and planned ends,
-are kept by us.
+"""Consumption of a real Pinot's tables: pause and resume through its REST; who and why, and planned ends, are kept by
+us.
 
-What a version lacks is said with the reason before anything is sent. A pause whose answer is lost or a 500 is looked
-for in the pause status: Pinot answers 500 when no server could be told although the pause is set (realtime-ops.md 3).
+What a version lacks is refused with the reason before anything is sent. A pause whose answer is lost or a 500 is read
+back from the pause status: Pinot answers 500 when no server could be messaged although the pause is set.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
 from segments.clusters.pinot.calls import quoted, read_object, require, version
-from segments.clusters.pinot.changes import change
+from segments.clusters.pinot.changes import Request, change, send_change
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.pinot import version as pinot_version
 from segments.domain.pinot.refusals import NO_SERVER_TOLD
 from segments.domain.pinot.version import has
 from segments.domain.realtime.pause import PauseState, pause_of, status_json, time_text
-from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PinotAdminError, StateConflict
+from segments.errors import NotFound, OutcomeUnknown, PinotAdminError, StateConflict
 from segments.names import REALTIME, TableName
-from segments.services.core.context import SYSTEM, Actor, Context
+from segments.services.core.context import SYSTEM, Context
+from segments.services.engine.consumption import Changed, Expected, PauseChanged, PauseNote
+from segments.services.realtime import consumption
 from segments.services.realtime.consuming_segments import StartFrom
+from segments.services.realtime.resume_plan import PlannedStart
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record
@@ -32,14 +35,14 @@ from segments.store.update import update_record
 log = logging.getLogger(__name__)
 
 _FIELD: Final = "pause"
-#: A pause that has not stopped all consumers after this long is asked for again, and then after every such while (B16).
-_ASK_AGAIN_MS: Final = 60_000
+#: A pause that has not stopped all consumers after this long is sent again, and then after every such while.
+_SEND_AGAIN_MS: Final = 60_000
 
 
 @dataclass(frozen=True)
 class OurPause:
-    """What we know of a table's pause beyond Pinot. Times in epoch milliseconds; ``asked_ms``: when Pinot was asked
-    last.
+    """What we know of a table's pause beyond Pinot. Times in epoch milliseconds; ``asked_ms``: when the
+    pause was sent last.
     """
 
     actor: str
@@ -60,84 +63,58 @@ def pause_status(ctx: Context, table: TableName) -> dict[str, Any]:
     return _with_ours(read_object(ctx, f"/tables/{quoted(table.raw)}/pauseStatus"), read_pause(ctx, table))
 
 
-def pause_table(
-    ctx: Context,
-    table: TableName,
-    *,
-    comment: str | None,
-    resume_at_ms: int | None,
-    expected: Callable[[PauseState], bool] | None,
-    actor: Actor,
-) -> dict[str, Any]:
-    """Pause the table; Pinot's document with ours. Raises as ``consumption.pause_table``, StateConflict where the
-    version can not.
-    """
+def pause_table(ctx: Context, table: TableName, note: PauseNote, expected: Expected | None) -> Changed:
+    """Pause the table; Pinot's document with ours."""
     require(ctx, pinot_version.PAUSE)
-    now = ctx.clock()
-    if resume_at_ms is not None and resume_at_ms <= now:
-        raise InvalidInput("The planned end of the pause lies in the past.", remedy="Give a later time, or none.")
     _check_expected(ctx, table, expected)
-    said = comment if comment is not None else actor.reason
-    takes_comment = has(version(ctx), pinot_version.PAUSE_COMMENT)
-    with _kept(ctx, table, OurPause(actor.name, said, now, resume_at_ms, now)):
-        change(
-            ctx, actor, "pauseConsumption", table.typed, ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
-            params={"comment": said or None} if takes_comment else None, is_done=lambda: _is_paused(ctx, table),
-            halfway=NO_SERVER_TOLD, comment=said,
-        )  # fmt: skip
-    return pause_status(ctx, table)
+    now, comment = ctx.clock(), note.comment or ""
+    with _kept(ctx, table, OurPause(note.actor, comment, now, note.resume_at_ms, now)):
+        send_change(
+            ctx,
+            Request("POST", f"/tables/{quoted(table.raw)}/pauseConsumption", _comment(ctx, comment)),
+            is_done=lambda: _is_paused(ctx, table),
+            halfway=NO_SERVER_TOLD,
+        )
+    return Changed(pause_status(ctx, table))
 
 
 def resume_table(
-    ctx: Context,
-    table: TableName,
-    *,
-    start: StartFrom | None,
-    comment: str | None,
-    expected: Callable[[PauseState], bool] | None,
-    actor: Actor,
-) -> dict[str, Any]:
+    ctx: Context, table: TableName, note: PauseNote, start: StartFrom | None, expected: Expected | None
+) -> Changed:
     """Let the table go on. Offsets of the caller's choice are refused with the reason: Pinot takes only its three
     words.
     """
     require(ctx, pinot_version.PAUSE)
     _check_expected(ctx, table, expected)
-    said = comment if comment is not None else actor.reason
-    params = {
-        "consumeFrom": _word(ctx, start),
-        **({"comment": said or None} if has(version(ctx), pinot_version.PAUSE_COMMENT) else {}),
-    }
-    change(
+    params = {"consumeFrom": _word(ctx, start), **(_comment(ctx, note.comment) or {})}
+    send_change(
         ctx,
-        actor,
-        "resumeConsumption",
-        table.typed,
-        ("POST", f"/tables/{quoted(table.raw)}/resumeConsumption"),
-        params=params,
+        Request("POST", f"/tables/{quoted(table.raw)}/resumeConsumption", params),
         is_done=lambda: not _is_paused(ctx, table),
-        comment=said,
     )
     ctx.store.delete(paths.pause(table.typed))
-    return pause_status(ctx, table)
+    return Changed(pause_status(ctx, table))
 
 
-def pause_topics(ctx: Context, table: TableName, indices: Collection[int], *, actor: Actor) -> dict[str, Any]:
+def pause_topics(ctx: Context, table: TableName, indices: Collection[int]) -> Changed:
     """Pause some of its topics; the answer is Pinot's PauseState."""
-    return _topics(ctx, table, "pauseTopicConsumption", indices, None, actor)
+    return _send_topics(ctx, table, indices, is_paused=True)
 
 
-def resume_topics(
-    ctx: Context, table: TableName, indices: Collection[int], *, start: StartFrom | None, actor: Actor
-) -> dict[str, Any]:
+def resume_topics(ctx: Context, table: TableName, indices: Collection[int], start: StartFrom | None) -> Changed:
     """Let them go on."""
-    return _topics(ctx, table, "resumeTopicConsumption", indices, start, actor)
+    require(ctx, pinot_version.PAUSE_TOPICS)
+    return _send_topics(ctx, table, indices, is_paused=False, consumeFrom=_word(ctx, start))
 
 
-def refuse_partitions(ctx: Context) -> NoReturn:
+def pause_partitions(ctx: Context, table: TableName, partitions: Collection[int], note: PauseNote) -> NoReturn:
     """StateConflict: no version of Pinot pauses single partitions."""
-    require(ctx, pinot_version.PAUSE_PARTITIONS)
-    text = f"Pinot {version(ctx) or ''}".strip() + " has no pause of single partitions that is known here."
-    raise StateConflict(text, remedy="Pause the table, or its topic.")
+    _refuse_partitions(ctx)
+
+
+def resume_partitions(ctx: Context, table: TableName, partitions: Collection[int], start: StartFrom | None) -> NoReturn:
+    """StateConflict, as ``pause_partitions``."""
+    _refuse_partitions(ctx)
 
 
 def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
@@ -146,18 +123,28 @@ def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
     return {"_segmentToConsumingInfoMap": {}, "serversFailingToRespond": 0, "serversUnparsableRespond": 0} | found
 
 
-def keep_consumption(ctx: Context) -> list[str]:
-    """One look: planned ends that have come, and pauses that some consumers have not heard of."""
+def waiting(ctx: Context, table: TableName) -> Sequence[PlannedStart]:
+    """None: streams of a Pinot are not asked every minute from here."""
+    return ()
+
+
+def changed_streams(ctx: Context, table: TableName) -> Mapping[int, str]:
+    """None: Pinot does not record in which stream a partition stopped."""
+    return {}
+
+
+def keep(ctx: Context) -> list[str]:
+    """Planned ends that have come, and pauses that some consumers have not received."""
     sentences: list[str] = []
     for typed in ctx.store.children(paths.PAUSES):
         table = TableName(typed.removesuffix("_" + REALTIME), REALTIME)
         try:
-            sentences += _look_after(ctx, table)
+            sentences += _keep_pause(ctx, table)
         except NotFound:
             ctx.store.delete(paths.pause(typed))  # the table was dropped
         except PinotAdminError as error:
-            log.warning("The pause of %s could not be looked after: %s", typed, error)
-            sentences.append(f"The pause of {typed} could not be looked after: {error}")
+            log.warning("The pause of %s could not be kept: %s", typed, error)
+            sentences.append(f"The pause of {typed} could not be kept: {error}")
     return sentences
 
 
@@ -166,7 +153,7 @@ def read_pause(ctx: Context, table: TableName) -> OurPause | None:
     return _parsed(ctx.store.get(paths.pause(table.typed)))
 
 
-def _look_after(ctx: Context, table: TableName) -> list[str]:
+def _keep_pause(ctx: Context, table: TableName) -> list[str]:
     ours = read_pause(ctx, table)
     if ours is None:
         return []
@@ -176,64 +163,60 @@ def _look_after(ctx: Context, table: TableName) -> list[str]:
         ctx.store.delete(paths.pause(table.typed))
         return [f"{table} was resumed elsewhere; its planned end is void."] if ours.resume_at_ms is not None else []
     if ours.resume_at_ms is not None and now >= ours.resume_at_ms:
-        resume_table(
-            ctx,
-            table,
-            start=None,
-            comment="The planned end of the pause has come.",
-            expected=lambda s: s.paused,
-            actor=SYSTEM,
-        )
+        comment = "The planned end of the pause has come."
+        consumption.resume_table(ctx, table, comment=comment, expected=lambda s: s.paused, actor=SYSTEM)
         return [f"{table} goes on: the planned end of its pause has come."]
     waiting = status.get("consumingSegments") or []
-    if not waiting or now - ours.asked_ms < _ASK_AGAIN_MS:
+    if not waiting or now - ours.asked_ms < _SEND_AGAIN_MS:
         return []
-    _keep(ctx, table, OurPause(ours.actor, ours.comment, ours.at_ms, ours.resume_at_ms, now))
-    takes_comment = has(version(ctx), pinot_version.PAUSE_COMMENT)
+    _send_again(ctx, table, replace(ours, asked_ms=now))
+    return [f"{table} is paused and {len(waiting)} segments still consume; Pinot was asked again."]
+
+
+def _send_again(ctx: Context, table: TableName, ours: OurPause) -> None:
+    _keep(ctx, table, ours)
     change(
         ctx,
         SYSTEM,
         "pauseConsumption",
         table.typed,
         ("POST", f"/tables/{quoted(table.raw)}/pauseConsumption"),
-        params={"comment": ours.comment or None} if takes_comment else None,
+        params=_comment(ctx, ours.comment),
         is_done=lambda: True,
         halfway=NO_SERVER_TOLD,
         again=True,
     )
-    return [f"{table} is paused and {len(waiting)} segments still consume; Pinot was asked again."]
 
 
-def _topics(
-    ctx: Context, table: TableName, action: str, indices: Collection[int], start: StartFrom | None, actor: Actor
-) -> dict[str, Any]:
+def _comment(ctx: Context, comment: str | None) -> dict[str, str | None] | None:
+    """The parameter with the reason, for versions that take one."""
+    return {"comment": comment or None} if has(version(ctx), pinot_version.PAUSE_COMMENT) else None
+
+
+def _send_topics(
+    ctx: Context, table: TableName, indices: Collection[int], *, is_paused: bool, **params: str | None
+) -> Changed:
     require(ctx, pinot_version.PAUSE_TOPICS)
-    wanted, is_paused = set(indices), action.startswith("pause")
+    wanted = set(indices)
 
     def is_done() -> bool:
         off = set(pause_status(ctx, table).get("indexOfInactiveTopics") or _inactive(ctx, table))
         return wanted <= off if is_paused else not wanted & off
 
-    params = {
-        "topicIndices": ",".join(map(str, sorted(wanted))),
-        **({} if is_paused else {"consumeFrom": _word(ctx, start)}),
-    }
-    answer = change(
-        ctx,
-        actor,
-        action,
-        table.typed,
-        ("POST", f"/tables/{quoted(table.raw)}/{action}"),
-        params=params,
-        is_done=is_done,
-        halfway=NO_SERVER_TOLD,
-        topics=sorted(wanted),
-    )
-    return answer if isinstance(answer, dict) else pause_status(ctx, table)
+    path = f"/tables/{quoted(table.raw)}/{'pause' if is_paused else 'resume'}TopicConsumption"
+    query = {"topicIndices": ",".join(map(str, sorted(wanted))), **params}
+    answer = send_change(ctx, Request("POST", path, query), is_done=is_done, halfway=NO_SERVER_TOLD)
+    return Changed(answer if isinstance(answer, dict) else pause_status(ctx, table))
+
+
+def _refuse_partitions(ctx: Context) -> NoReturn:
+    require(ctx, pinot_version.PAUSE_PARTITIONS)
+    text = f"Pinot {version(ctx) or ''}".strip() + " has no pause of single partitions that is known here."
+    raise StateConflict(text, remedy="Pause the table, or its topic.")
 
 
 def _inactive(ctx: Context, table: TableName) -> tuple[int, ...]:
-    """Versions that have topics do not all tell them in the status; the ideal state does."""
+    """Not all versions that have topics list them in the status; the ideal state does."""
     node = ctx.store.get(paths.ideal_state(table.typed))
     return pause_of(node.record).inactive_topics if node and node.record else ()
 
@@ -251,18 +234,18 @@ def _is_paused(ctx: Context, table: TableName) -> bool:
     return bool(pause_status(ctx, table).get("pauseFlag"))
 
 
-def _check_expected(ctx: Context, table: TableName, expected: Callable[[PauseState], bool] | None) -> None:
+def _check_expected(ctx: Context, table: TableName, expected: Expected | None) -> None:
     if expected is None:
         return
     status = pause_status(ctx, table)
     code = str(status.get("reasonCode") or "ADMINISTRATIVE")
     state = PauseState(paused=bool(status.get("pauseFlag")), comment=status.get("comment"), reason_code=code)
     if not expected(state):
-        raise StateConflict(f"Table {table} was paused or resumed meanwhile.", remedy="Look at its pause status.")
+        raise PauseChanged(f"Table {table} was paused or resumed meanwhile.", remedy="Check its pause status.")
 
 
 def _with_ours(found: dict[str, Any], ours: OurPause | None) -> dict[str, Any]:
-    """Pinot's document with what is kept here. Versions that take no comment tell only the flag and the segments: the
+    """Pinot's document with what is kept here. Versions that take no comment answer only the flag and the segments: the
     rest is added.
     """
     state = PauseState(paused=bool(found.get("pauseFlag")))

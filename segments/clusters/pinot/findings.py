@@ -1,31 +1,38 @@
-"""What a look at a real Pinot's table finds beyond a table of ours: partitions that stand still, and rollbacks that
-stopped half-way.
+"""What the validation pass does on a real Pinot beside comparing records: it finds partitions that stand still and
+rollbacks that stopped half-way, and removes what we keep beyond its time.
 
-Nothing is repaired from here: Pinot's own validation does that, an hour apart by default, and can be asked to run now.
+Consumption is not repaired from here: Pinot's own validation does that, every hour by default, and can be asked to run
+now.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from collections.abc import Sequence
+from typing import Final, Literal, NoReturn
 
+from segments.clusters.pinot.replacement import reaper
 from segments.clusters.pinot.replacement.rollback import FAILED, RUNNING, read_rollback
 from segments.domain.realtime.pause import consuming_segments, is_disabled, pause_of
 from segments.domain.realtime.realtime_repair import Case, Kind, Seen, diagnose
 from segments.domain.realtime.streams.stream_config import stream_maps
 from segments.domain.upkeep.findings import Found
+from segments.errors import InvalidInput
+from segments.gateways.deep_store.deepstore import encode
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
+from segments.services.engine.consumption import Validated
 from segments.services.realtime.realtime_state import observe_realtime
+from segments.services.replacement.undo.past_entries import forget_spent
+from segments.services.segments import archive
 from segments.services.tables.table_record import read_table_config
+from segments.services.upkeep.validation import CONSUMPTION, keep_findings
 from segments.store import paths
 
-#: Codes of findings about consumption begin so, as on our own cluster.
-_CONSUMPTION: Final = "consumption-"
-_REPAIRED: Final = "Pinot's own validation repairs it; run RealtimeSegmentValidationManager to have it done now."
+_REPAIR: Final = "Pinot's own validation repairs it; run RealtimeSegmentValidationManager to have it done now."
 #: A rollback that is under way for longer than this has stopped.
 _ROLLBACK_MS: Final = 10 * 60_000
 #: What each kind of case means for a person.
-_SAID: Final[dict[Kind, str]] = {
+_MEANING: Final[dict[Kind, str]] = {
     Kind.FIRST: "has no segment",
     Kind.NEXT: "does not consume: its latest segment {segment} is committed and has no successor",
     Kind.AGAIN: "does not consume: every replica of {segment} stopped",
@@ -37,7 +44,35 @@ _SAID: Final[dict[Kind, str]] = {
 }
 
 
-def rollback_findings(ctx: Context, table: TableName) -> list[Found]:
+def validate(ctx: Context, table: TableName) -> Validated:
+    """Findings about consumption are kept as those of a pass of their own: they close when it finds nothing."""
+    read_table_config(ctx, table)  # NotFound, before anything of it is removed
+    stopped = _consumption_findings(ctx, table)
+    keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
+    findings = _rollback_findings(ctx, table)
+    sentences = [
+        *(f.message for f in stopped),
+        *archive.remove_aged(ctx, encode(table.raw)),
+        *forget_spent(ctx, table),
+        *reaper.tidy(ctx, table),
+    ]
+    return Validated(sentences, findings)
+
+
+def missing_files(ctx: Context, table: TableName, segments: Sequence[str]) -> set[str]:
+    """None: the deep store is Pinot's, and nothing reports what it holds."""
+    return set()
+
+
+def require_set_aside(ctx: Context, table: TableName) -> NoReturn:
+    """InvalidInput: Pinot's servers count messages that gave no row, and keep none."""
+    raise InvalidInput(
+        f"Messages that gave no row are not kept for {table}: servers of Apache Pinot count them and keep none.",
+        remedy="Pinot's servers count them in the metrics INVALID_REALTIME_ROWS_DROPPED and ROWS_WITH_ERRORS.",
+    )
+
+
+def _rollback_findings(ctx: Context, table: TableName) -> list[Found]:
     """A rollback over several entries that stopped before its last step."""
     job = read_rollback(ctx, table)
     if job is None or not (job.state == FAILED or (job.state == RUNNING and ctx.clock() - job.at_ms > _ROLLBACK_MS)):
@@ -51,7 +86,7 @@ def rollback_findings(ctx: Context, table: TableName) -> list[Found]:
     return [Found("rollback-stopped", job.id, "error", f"{text} {remedy}")] if left else []
 
 
-def consumption_findings(ctx: Context, table: TableName) -> list[Found]:
+def _consumption_findings(ctx: Context, table: TableName) -> list[Found]:
     """Partitions of a REALTIME table that should consume and do not. A table that is paused or disabled
     needs nothing.
     """
@@ -62,16 +97,16 @@ def consumption_findings(ctx: Context, table: TableName) -> list[Found]:
         return []
     topics = len(stream_maps(read_table_config(ctx, table)))
     seen = Seen(ideal=state.ideal, pause=pause_of(state.ideal), segments=state.known, partitions=None, topics=topics)
-    found = [_found(case) for case in diagnose(seen, ctx.clock()) if case.kind in _SAID]
+    found = [_found(case) for case in diagnose(seen, ctx.clock()) if case.kind in _MEANING]
     return [*found, *_without_server(ctx, table)]
 
 
 def _found(case: Case) -> Found:
     segment = case.latest.name.text if case.latest else ""
-    said = _SAID[case.kind].format(segment=segment, reason=case.reason)
+    meaning = _MEANING[case.kind].format(segment=segment, reason=case.reason)
     severity: Literal["error", "warning"] = "warning" if case.kind in (Kind.REPLICAS, Kind.CLOSE) else "error"
     code = "stuck" if case.kind is Kind.STUCK else case.kind.name.lower()
-    return Found(_CONSUMPTION + code, str(case.partition), severity, f"Partition {case.partition} {said}. {_REPAIRED}")
+    return Found(CONSUMPTION + code, str(case.partition), severity, f"Partition {case.partition} {meaning}. {_REPAIR}")
 
 
 def _without_server(ctx: Context, table: TableName) -> list[Found]:
@@ -80,4 +115,4 @@ def _without_server(ctx: Context, table: TableName) -> list[Found]:
         return []
     lost = [s for s in consuming_segments(node.record) if not live & set(node.record.maps[s])]
     text = "Segment {} does not consume: none of its servers is alive. Start one of them."
-    return [Found(_CONSUMPTION + "no-server", s, "error", text.format(s)) for s in lost]
+    return [Found(CONSUMPTION + "no-server", s, "error", text.format(s)) for s in lost]

@@ -1,5 +1,5 @@
-"""Force commit on a real Pinot, and how far it is: Pinot's own job where the version keeps one, else our look at the
-segments.
+"""Force commit on a real Pinot, and how far it is: Pinot's own job where the version keeps one, else a record of
+ours that is compared with the segments.
 """
 
 from __future__ import annotations
@@ -8,47 +8,61 @@ import json
 from typing import Any, Final
 
 from segments.clusters.pinot.calls import quoted, read_object, require, version
-from segments.clusters.pinot.changes import change
+from segments.clusters.pinot.changes import Request, send_change
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.pinot import version as pinot_version
 from segments.domain.pinot.version import has
 from segments.domain.realtime.force_commit import MAX_BATCH, BatchSettings
-from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.realtime.pause import consuming_segments
 from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, from_record
-from segments.errors import InvalidInput, NotFound
+from segments.errors import NotFound
 from segments.names import TableName
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import Context
+from segments.services.engine.consumption import Changed
+from segments.services.realtime.force_commit import Wanted, segments_to_commit
 from segments.services.realtime.realtime_state import read_ideal
 from segments.store import paths
 from segments.store.update import update_record
 
-#: Where a job stands that we keep for versions that keep none, and for answers that were lost.
+#: The field of a job that we keep for versions that keep none, and for answers that were lost.
 _FIELD: Final = "forceCommit"
 
 
-def force_commit(
-    ctx: Context,
-    table: TableName,
-    *,
-    partitions: list[int] | None,
-    segments: list[str] | None,
-    batch: BatchSettings,
-    actor: Actor,
-) -> dict[str, Any]:
-    """Ask Pinot to commit consuming segments; its answer, always with an id that ``job_status`` knows.
-
-    Raises InvalidInput, NotFound; StateConflict with the reason for what the version can not.
-    """
+def force_commit(ctx: Context, table: TableName, wanted: Wanted, batch: BatchSettings) -> Changed:
+    """Pinot's answer, always with an id that ``job_status`` knows; when it is lost, what still consumes decides."""
     require(ctx, pinot_version.FORCE_COMMIT)
-    if partitions is not None or segments is not None:
+    if wanted.partitions is not None or wanted.segments is not None:
         require(ctx, pinot_version.FORCE_COMMIT_SELECT)
     if batch.size < MAX_BATCH:
         require(ctx, pinot_version.FORCE_COMMIT_BATCH)
-    targets = _targets(ctx, table, partitions, segments)
+    targets = segments_to_commit(_ideal(ctx, table), wanted)
+    answer = send_change(
+        ctx,
+        Request("POST", f"/tables/{quoted(table.raw)}/forceCommit", _params(wanted, batch)),
+        is_done=lambda: not set(targets) & set(consuming_segments(_ideal(ctx, table))),
+    )
+    body = {"forceCommitStatus": "SUCCESS", **(answer if isinstance(answer, dict) else {})}
+    if not body.get("forceCommitJobId"):
+        body |= {"forceCommitJobId": _remember(ctx, table, targets), "jobMetaZKWriteStatus": "SUCCESS"}
+    detail = {"job": body["forceCommitJobId"], "segments": targets[:100], "count": len(targets)}
+    return Changed(body, detail)
+
+
+def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
+    """How far a force commit is. NotFound when nobody knows it."""
+    kept = ctx.store.get(paths.commit_job(job_id))
+    if kept is not None and kept.record is not None:
+        return _progress(ctx, kept.record)
+    if not has(version(ctx), pinot_version.FORCE_COMMIT_STATUS):
+        why = pinot_version.lacking(version(ctx), pinot_version.FORCE_COMMIT_STATUS)
+        raise NotFound(f"Failed to find controller job id: {job_id}. {why}", remedy="The last 100 are kept here.")
+    return read_object(ctx, f"/tables/forceCommitStatus/{quoted(job_id)}")
+
+
+def _params(wanted: Wanted, batch: BatchSettings) -> dict[str, Any]:
     params: dict[str, Any] = {
-        "partitions": ",".join(map(str, sorted(partitions))) if partitions is not None else None,
-        "segments": ",".join(segments) if segments is not None else None,
+        "partitions": ",".join(map(str, sorted(wanted.partitions))) if wanted.partitions is not None else None,
+        "segments": ",".join(sorted(wanted.segments)) if wanted.segments is not None else None,
     }
     if batch.size < MAX_BATCH:
         params |= {
@@ -56,46 +70,13 @@ def force_commit(
             "batchStatusCheckIntervalSec": batch.interval_s,
             "batchStatusCheckTimeoutSec": batch.timeout_s,
         }
-    answer = change(
-        ctx, actor, "forceCommit", table.typed, ("POST", f"/tables/{quoted(table.raw)}/forceCommit"), params=params,
-        is_done=lambda: not set(targets) & set(_consuming(ctx, table)), segments=targets[:100], count=len(targets),
-    )  # fmt: skip
-    body = {"forceCommitStatus": "SUCCESS", **(answer if isinstance(answer, dict) else {})}
-    if not body.get("forceCommitJobId"):
-        body |= {"forceCommitJobId": _remember(ctx, table, targets), "jobMetaZKWriteStatus": "SUCCESS"}
-    return body
+    return params
 
 
-def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
-    """How far a force commit is. NotFound when nobody knows it."""
-    kept = ctx.store.get(paths.commit_job(job_id))
-    if kept is not None and kept.record is not None:
-        return _looked_at(ctx, kept.record)
-    if not has(version(ctx), pinot_version.FORCE_COMMIT_STATUS):
-        why = pinot_version.lacking(version(ctx), pinot_version.FORCE_COMMIT_STATUS)
-        raise NotFound(f"Failed to find controller job id: {job_id}. {why}", remedy="The last 100 are kept here.")
-    return read_object(ctx, f"/tables/forceCommitStatus/{quoted(job_id)}")
-
-
-def _targets(ctx: Context, table: TableName, partitions: list[int] | None, segments: list[str] | None) -> list[str]:
-    consuming = _consuming(ctx, table)
-    if segments is not None:
-        return [s for s in consuming if s in segments]
-    if partitions is None:
-        return consuming
-    found = [s for s in consuming if is_llc_name(s) and parse_llc_name(s).partition in partitions]
-    if not found:
-        raise InvalidInput(
-            f"Cannot find segments to commit for partitions: {','.join(map(str, sorted(partitions)))}.",
-            remedy="GET /tables/{table}/pauseStatus lists what consumes.",
-        )
-    return found
-
-
-def _consuming(ctx: Context, table: TableName) -> list[str]:
+def _ideal(ctx: Context, table: TableName) -> ZNRecord:
     ideal = read_ideal(ctx, table).record
     assert ideal is not None
-    return consuming_segments(ideal)
+    return ideal
 
 
 def _remember(ctx: Context, table: TableName, targets: list[str]) -> str:
@@ -113,7 +94,7 @@ def _submitted(ctx: Context, job_id: str) -> int:
     return int(json.loads(node.record.simple[_FIELD])["at"]) if node and node.record else 0
 
 
-def _looked_at(ctx: Context, job: ZNRecord) -> dict[str, Any]:
+def _progress(ctx: Context, job: ZNRecord) -> dict[str, Any]:
     """A segment is left until its record is done and the ideal state, which Pinot writes after it,
     consumes it no more.
     """

@@ -76,6 +76,11 @@ def is_llc_name(text: str) -> bool:
     return True
 
 
+def partition_of(segment: str) -> int | None:
+    """Partition id in a consuming segment's name; None for other names."""
+    return parse_llc_name(segment).partition if is_llc_name(segment) else None
+
+
 def check_llc_table(raw: str) -> str:
     """The raw table name, or InvalidInput when names of its consuming segments could not be read back (completion.md 1,
     trap).

@@ -47,6 +47,10 @@ class PauseState:
         """Must this partition not consume? ``topics`` = number of stream configs of the table."""
         return self.paused or partition in self.partitions or topic_of(partition, topics) in self.inactive_topics
 
+    def is_due(self, now_ms: int) -> bool:
+        """Has the planned end of the table's pause come?"""
+        return self.paused and self.resume_at_ms is not None and now_ms >= self.resume_at_ms
+
     def with_topics(self, indices: Iterable[int], *, is_paused: bool) -> PauseState:
         """These topics paused, or running again; time and comment stay (realtime-ops.md 5)."""
         return replace(self, inactive_topics=_changed(self.inactive_topics, indices, is_paused))

@@ -6,25 +6,16 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import quote
 
-from segments.clusters.pinot import consumption as pinot_realtime
-from segments.domain.realtime.pause import consuming_segments
 from segments.domain.realtime.realtime_repair import Known
-from segments.domain.segments.ideal_state import CONSUMING
 from segments.errors import PinotAdminError, Unavailable
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.realtime.realtime_state import observe_realtime, read_ideal
+from segments.services.realtime.realtime_state import observe_realtime
 from segments.store.records.instances import instance_configs, live_instances
 
 #: Seconds for one server's answer.
 _ANSWER_S: Final = 10.0
-#: Field of a server's answer -> field of ours.
-_OFFSET_FIELDS: Final = {
-    "currentOffsets": "currentOffsetsMap", "latestUpstreamOffsets": "latestUpstreamOffsetMap",
-    "recordsLag": "recordsLagMap", "availabilityLagMs": "availabilityLagMsMap",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,26 +28,10 @@ class Answers:
 
 
 def consuming_segments_info(ctx: Context, table: TableName) -> dict[str, Any]:
-    """Pinot's document: per consuming segment what every replica says. A segment nobody speaks of has an empty list.
+    """Pinot's document: per consuming segment what every replica says; a segment without an answer has an empty list.
     NotFound.
     """
-    if ctx.pinot is not None:
-        return pinot_realtime.consuming_segments_info(ctx, table)
-    ideal = read_ideal(ctx, table).record
-    assert ideal is not None
-    segments = consuming_segments(ideal)
-    servers = sorted({i for s in segments for i, state in ideal.maps[s].items() if state == CONSUMING})
-    found: dict[str, list[dict[str, Any]]] = {s: [] for s in segments}
-    answers = ask_servers(ctx, servers, f"/tables/{quote(table.typed, safe='')}/consumingSegmentsInfo", _is_list)
-    for server, rows in sorted(answers.by_server.items()):
-        for row in rows:
-            if row.get("segmentName") in found:
-                found[row["segmentName"]].append(_replica(server, row))
-    return {
-        "_segmentToConsumingInfoMap": found,
-        "serversFailingToRespond": len(answers.silent),
-        "serversUnparsableRespond": len(answers.unreadable),
-    }
+    return ctx.engine.consumption.consuming_segments_info(ctx, table)
 
 
 def consumer_watermarks(ctx: Context, table: TableName) -> list[dict[str, Any]]:
@@ -100,21 +75,6 @@ def ask_servers(
     good = {s: a for s, a in said.items() if not isinstance(a, PinotAdminError) and is_readable(a)}
     odd = tuple(s for s, a in said.items() if not isinstance(a, PinotAdminError) and s not in good)
     return Answers(good, tuple(s for s in servers if s not in good and s not in odd), odd)
-
-
-def _is_list(answer: Any) -> bool:
-    return isinstance(answer, list) and all(isinstance(row, dict) for row in answer)
-
-
-def _replica(server: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    info = row.get("partitionOffsetInfo") or {}
-    return {
-        "serverName": server,
-        "consumerState": row.get("consumerState", "NOT_CONSUMING"),
-        "lastConsumedTimestamp": row.get("lastConsumedTimestamp", 0),
-        "partitionToOffsetMap": row.get("partitionToOffsetMap") or {},
-        "partitionOffsetInfo": {ours: info.get(theirs) or {} for theirs, ours in _OFFSET_FIELDS.items()},
-    }
 
 
 def _watermark(known: Known) -> dict[str, Any]:

@@ -12,13 +12,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
-from segments.errors import NotFound, PinotAdminError
+from segments.errors import NotFound
 from segments.models import LagSample, Table
 from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.realtime.consuming_info import consuming_segments_info
-from segments.services.realtime.consuming_segments import StartFrom
-from segments.services.realtime.resume_plan import plan_resume
 
 KEPT: Final = timedelta(hours=24)
 
@@ -91,17 +89,10 @@ def run(ctx: Context, table: TableName) -> list[str]:
 
 
 def _waiting(ctx: Context, table: TableName, row: Table, at: datetime) -> list[LagSample]:
-    """A sample of each partition that nobody consumes, as in a pause: the messages that wait behind where it stopped.
-    None where the stream is not ours to ask, does not answer, or is another one than where it stopped.
-    """
-    if ctx.pinot is not None:
-        return []
-    try:
-        starts = plan_resume(ctx, table, StartFrom("lastConsumed"))
-    except PinotAdminError:
-        return []
+    """A sample of each partition that nothing consumes, as in a pause: the messages behind where it stopped."""
     return [
-        LagSample(table=row, partition=s.partition, at=at, messages=s.waiting, offset=s.start[:128]) for s in starts
+        LagSample(table=row, partition=s.partition, at=at, messages=s.waiting, offset=s.start[:128])
+        for s in ctx.engine.consumption.waiting(ctx, table)
     ]
 
 

@@ -24,8 +24,9 @@ from segments.domain.tables.table_config import TableConfig
 from segments.names import TableName
 from segments.services.clusters.cluster_settings import read_settings
 from segments.services.core.context import SYSTEM, Context
+from segments.services.engine.consumption import PauseChanged
 from segments.services.realtime.consuming_info import ask_servers
-from segments.services.realtime.consumption import PauseChanged, pause_table, resume_table
+from segments.services.realtime.consumption import pause_table, resume_table
 from segments.services.realtime.realtime_servers import tenant_servers
 from segments.services.segments.segments import seen_records
 

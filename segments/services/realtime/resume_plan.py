@@ -20,7 +20,6 @@ from segments.services.realtime.consuming_segments import StartFrom, another_str
 from segments.services.realtime.realtime_state import observe_realtime
 from segments.services.realtime.stream_facts import StreamFacts, stream_facts
 from segments.services.tables.table_record import read_table_config
-from segments.store import paths
 
 #: Messages that are counted one by one, at most: those of a stream whose offsets do not number them.
 COUNTED: Final = 10_000
@@ -92,8 +91,7 @@ def streams_before(ctx: Context, table: TableName) -> list[str]:
     """A sentence for each stream in which partitions stopped and that the table does not read any more: where to begin
     is to be chosen.
     """
-    node = ctx.store.get(paths.ideal_state(table.typed)) if ctx.pinot is None else None
-    streams = sorted(set(changed_streams.of(node.record).values())) if node and node.record else []
+    streams = sorted(set(ctx.engine.consumption.changed_streams(ctx, table).values()))
     return [f"It stopped in {s}, and reads another stream now: choose where to begin there." for s in streams]
 
 

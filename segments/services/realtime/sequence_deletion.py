@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from segments.domain.realtime.llc_name import partition_of
 from segments.domain.realtime.pause import consuming_segments, pause_of
 from segments.domain.realtime.sequence_deletion import plan_deletion
 from segments.errors import InvalidInput, PreconditionFailed
 from segments.names import REALTIME, TableName, split_table_name
 from segments.services.core.context import Actor, Context
-from segments.services.realtime.consumption import partition_of
 from segments.services.realtime.realtime_state import read_ideal
 from segments.services.segments import deletion
 

@@ -61,15 +61,9 @@ def refresh_finding(cluster: str, table: TableName) -> None:
 
 
 def check_table(ctx: Context, table: TableName) -> None:
-    """NotFound without such a table; InvalidInput where messages are not kept: on a Pinot cluster, whose servers do not
-    tell of them.
-    """
+    """NotFound without such a table; InvalidInput where messages are not kept."""
     read_table_config(ctx, table)
-    if ctx.pinot is not None:
-        raise InvalidInput(
-            f"Messages that gave no row are not kept for {table}: servers of Apache Pinot count them and keep none.",
-            remedy="Pinot's servers count them in the metrics INVALID_REALTIME_ROWS_DROPPED and ROWS_WITH_ERRORS.",
-        )
+    ctx.engine.consumption.require_set_aside(ctx, table)
     if table.type != REALTIME:
         raise InvalidInput(f"{table} reads no stream.", remedy="Ask for a REALTIME table.")
 

@@ -9,20 +9,14 @@ from typing import Final
 
 from django.utils import timezone
 
-from segments.clusters.pinot import findings as pinot_findings
-from segments.clusters.pinot.replacement import reaper as pinot_reaper
 from segments.domain.replacement import lineage as lineages
-from segments.domain.segments.peer_download import place_findings
 from segments.domain.upkeep.findings import NO_FILE, Found, Observation, diagnose, is_of_validation
 from segments.errors import Unavailable
-from segments.gateways.deep_store.deepstore import encode
 from segments.models import Finding
 from segments.names import TableName
 from segments.secret_texts import mask_text
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import read_lineage
-from segments.services.replacement.undo.past_entries import forget_spent
-from segments.services.segments import archive, deletion
 from segments.services.set_aside.finding import set_aside_findings
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
@@ -33,39 +27,27 @@ CONSUMPTION: Final = "consumption-"
 
 def run(ctx: Context, table: TableName) -> list[str]:
     """One pass; returns one plain sentence per finding and repair."""
-    repaired = deletion.drain(ctx, table) if ctx.pinot is None else []
-    away: list[Found] = []
-    observation, config = observe(ctx, table, away), read_table_config(ctx, table)
-    found = diagnose(observation, config, ctx.clock())
-    if ctx.pinot is None:
-        found = [*found, *place_findings(config, has_deep_store=ctx.deep_store.exists)]
-    else:
-        stopped = pinot_findings.consumption_findings(ctx, table)
-        keep_findings(ctx.cluster, table.typed, stopped, owns=lambda code: code.startswith(CONSUMPTION))
-        found = [*found, *pinot_findings.rollback_findings(ctx, table)]
-        repaired = [
-            *(f.message for f in stopped),
-            *archive.remove_aged(ctx, encode(table.raw)),
-            *forget_spent(ctx, table),
-        ]
-        repaired += pinot_reaper.tidy(ctx, table)
-    found = [*found, *set_aside_findings(ctx.cluster, table), *away]
+    beside = ctx.engine.consumption.validate(ctx, table)
+    unreachable: list[Found] = []
+    observation, config = observe(ctx, table, unreachable), read_table_config(ctx, table)
+    found = [*diagnose(observation, config, ctx.clock()), *beside.findings]
+    found = [*found, *set_aside_findings(ctx.cluster, table), *unreachable]
     #: While the store does not answer nobody knows which files are there: what was known stays.
-    unknown = {NO_FILE} if away else set()
+    unknown = {NO_FILE} if unreachable else set()
     keep_findings(ctx.cluster, table.typed, found, owns=lambda code: is_of_validation(code) and code not in unknown)
-    sentences = [*repaired, *(f.message for f in found)]
+    sentences = [*beside.sentences, *(f.message for f in found)]
     return sentences or [f"{table} is as it should be."]
 
 
-def observe(ctx: Context, table: TableName, away: list[Found]) -> Observation:
-    """Read everything a diagnosis needs, once. A deep store that does not answer is added to ``away``, and its files
-    are left out.
+def observe(ctx: Context, table: TableName, unreachable: list[Found]) -> Observation:
+    """Read everything a diagnosis needs, once. A deep store that does not answer is added to ``unreachable``, and its
+    files are left out.
     """
     ideal, view, pending = ctx.store.get_many(
         [paths.ideal_state(table.typed), paths.external_view(table.typed), paths.pending_deletions(table.typed)]
     )
     rows = ideal.record.maps if ideal and ideal.record else {}
-    # Where it is one long answer of a controller, records that no ideal state names are not looked for.
+    # Where it is one long answer of a controller, records that no ideal state names are not searched for.
     records = list(rows) if getattr(ctx.store, "is_costly", False) else ctx.store.children(paths.segments(table.typed))
     return Observation(
         ideal=rows,
@@ -73,38 +55,26 @@ def observe(ctx: Context, table: TableName, away: list[Found]) -> Observation:
         live=set(ctx.store.children(paths.LIVE_INSTANCES)),
         records=set(records),
         pending=set(pending.record.maps) if pending and pending.record else set(),
-        missing_files=_missing_files(ctx, table, list(rows), away),
+        missing_files=_missing_files(ctx, table, list(rows), unreachable),
         lineage=read_lineage(ctx, table) or lineages.empty(table.typed),
     )
 
 
-def _missing_files(ctx: Context, table: TableName, segments: list[str], away: list[Found]) -> set[str]:
-    """Segments whose record points into our deep store where no file is. One listing of the table's folder."""
-    if ctx.pinot is not None:
-        return set()  # its deep store is Pinot's: nobody tells us what lies in it
+def _missing_files(ctx: Context, table: TableName, segments: list[str], unreachable: list[Found]) -> set[str]:
     try:
-        stored = {f.name for f in ctx.deep_store.files(encode(table.raw))}
+        return ctx.engine.consumption.missing_files(ctx, table, segments)
     except (Unavailable, OSError) as error:
-        away.append(
-            Found("store-away", "", "warning", f"Whether all files of {table} are there can not be told: {error}")
+        unreachable.append(
+            Found("store-away", "", "warning", f"Whether all files of {table} are there is not known: {error}")
         )
         return set()
-    missing = set()
-    for segment, node in zip(
-        segments, ctx.store.get_many([paths.segment(table.typed, s) for s in segments]), strict=True
-    ):
-        url = node.record.simple.get("segment.download.url", "") if node and node.record else ""
-        ours = url.startswith((ctx.controller_url + "/segments/", ctx.deep_store.uri(encode(table.raw)) + "/"))
-        if ours and encode(segment) not in stored:
-            missing.add(segment)
-    return missing
 
 
 def keep_findings(
     cluster: str, table: str, found: list[Found], *, owns: Callable[[str], bool], subject: str | None = None
 ) -> None:
-    """Open new findings, refresh known ones, close those that are gone. ``owns``: the codes that the calling pass looks
-    for; with ``subject`` it looks for this one only.
+    """Open new findings, refresh known ones, close those that are gone. ``owns``: the codes that the calling pass
+    finds; with ``subject`` only findings about this one.
     """
     still_open = Finding.objects.filter(cluster=cluster, table_name=table, closed_at=None)
     still_open = still_open if subject is None else still_open.filter(subject=subject)
@@ -114,7 +84,7 @@ def keep_findings(
             cluster=cluster, table_name=table, code=item.code, subject=item.subject
         )
         row.severity, row.message = item.severity, mask_text(item.message)
-        # Who else writes the row, to note that it was told, must not be overwritten.
+        # Who else writes the row, to note that it was sent, must not be overwritten.
         row.save(update_fields=None if row.pk is None else ["severity", "message", "last_seen"])
     for gone in known.values():
         gone.closed_at = timezone.now()

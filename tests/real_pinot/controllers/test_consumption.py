@@ -74,7 +74,7 @@ def test_a_pause_keeps_who_and_why_and_a_resume_ends_it(each: Driven, lost: bool
     assert len(status["consumingSegments"]) == 2
     told = each.raw.call("GET", f"/tables/{table.raw}/pauseStatus").json()
     assert (told.get("comment") == "new schema") is can(each, versions.PAUSE_COMMENT)
-    assert pinot_realtime.keep_consumption(each.ctx) == []
+    assert pinot_realtime.keep(each.ctx) == []
     each.transport.lost = "resumeConsumption" if lost else ""
     assert consumption.resume_table(each.ctx, table, actor=ANN)["pauseFlag"] is False
     consumption.resume_table(each.ctx, table, start=StartFrom("smallest"), actor=ANN)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.realtime.force_commit import keep_jobs
 from segments.domain.realtime.force_commit import BatchSettings, ForceCommitJob, in_rounds, job_of
 from segments.errors import InvalidInput, NotFound
-from segments.services.realtime.force_commit import Wanted, force_commit, job_status, keep_jobs, read_jobs
+from segments.services.realtime.force_commit import Wanted, force_commit, job_status, read_jobs
 from segments.services.tables.tables import set_table_enabled
 from segments.store import paths
 from segments.store.records import messages
