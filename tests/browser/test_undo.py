@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from segments.services.replacement.undo import switch_back
+from segments.clusters.embedded.replacement import switch_back
 from tests.browser.conftest import NEW, OLD
 from tests.services.world import World
 

@@ -144,12 +144,12 @@ def revert(
     ideal: Mapping[str, bool],
     now_ms: int,
     strangers: Sequence[str] = (),
+    rollback: str = "",
 ) -> Decision:
-    """Go back to the old side (lineage.md 6). ``ideal`` tells for each segment of the ideal state whether a replica
-    serves it.
+    """Go back to the old side. ``ideal`` maps each segment of the ideal state to whether a replica serves it.
 
-    ``strangers`` as in ``lost_blockers``. Raises StateConflict (wrong state, not the newest link, or a lost one) or
-    PreconditionFailed (old segments gone or not served).
+    ``strangers`` as in ``lost_blockers``, ``rollback`` as in ``Entry.reverted``. Raises StateConflict (wrong state, not
+    the newest link, or a lost one) or PreconditionFailed (old segments gone or not served).
     """
     entry = lineage.entry(entry_id)
     if entry.state is State.REVERTED:
@@ -167,7 +167,7 @@ def revert(
         blockers += lost_blockers(entry, lost_segments(lineage, entry, ideal), strangers)
     if blockers:
         raise blockers[0]
-    done = entry.reverted(now_ms)
+    done = entry.reverted(now_ms, rollback=rollback)
     after = lineage.having(done)
     return Decision(after, done, delete=_deletable(after, entry.segments_to, ideal))
 

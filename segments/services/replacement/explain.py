@@ -8,14 +8,12 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from segments.clusters.pinot.replacement import rules as pinot_rules
 from segments.domain.replacement import decisions as replacement
 from segments.domain.replacement import lease
 from segments.domain.replacement.lineage import ACTOR, PIN_ACTOR, PIN_REASON, Entry, State
 from segments.domain.replacement.replacement_settings import settings_or_default
 from segments.domain.replacement.rollback import plan_rollback
 from segments.domain.tables.table_config import TableConfig
-from segments.domain.upkeep.retention import touched_from_ms
 from segments.errors import PinotAdminError
 from segments.models import AuditEvent, Push
 from segments.names import TableName
@@ -27,7 +25,6 @@ from segments.services.replacement.lost_links import newer_strangers
 from segments.services.segments.online import serving_rows
 from segments.services.segments.replica_report import ErrorReader, ReplicaGap, ReplicaReport, report_replicas
 from segments.services.tables.table_record import read_table_config
-from segments.services.upkeep.schedules import RETENTION, next_run_ms
 
 #: Segment names, replicas and events that are listed; counts are always whole.
 LISTED: Final = 100
@@ -138,9 +135,7 @@ class Explanation:
 
 
 def explain_entry(ctx: Context, table: TableName, entry_id: str, read_errors: ErrorReader | None = None) -> Explanation:
-    """Look, change nothing. NotFound when table or entry do not exist. ``read_errors`` adds the servers'
-    own reasons.
-    """
+    """Changes nothing. NotFound when table or entry do not exist. ``read_errors`` adds the servers' own reasons."""
     config, seen = read_table_config(ctx, table), observe(ctx, table)
     entry = seen.lineage.entry(entry_id)
     served = serving_rows(ctx, table, seen.ideal.maps)
@@ -269,19 +264,10 @@ def _next_steps(
     if entry.is_pinned:
         return [*steps, NextStep("Its segments stay until it is unpinned.", None)]
     if entry.state is State.COMPLETED:
-        until = pinot_rules.rollback_until_ms(ctx, seen, entry, config)
+        until = ctx.engine.lineage.rollback_until_ms(ctx, seen, entry, config)
         if any(s in seen.ideal.maps for s in entry.segments_from):
             steps.append(NextStep("Its old side may be removed; a rollback is no longer possible then.", until))
-    if ctx.pinot is not None:
-        return [*steps, *(NextStep(said, None) for said in pinot_rules.warnings(ctx, entry, config))]
-    due = touched_from_ms(seen.lineage, entry, config, seen.ideal.maps, ctx.clock())
-    if entry.state is not State.IN_PROGRESS and due is not None:
-        run = next_run_ms(RETENTION)
-        at = None if run is None else max(run, due)
-        left = sum(1 for s in entry.hides if s in seen.ideal.maps)
-        what = f"removes {left} segments, and in its next run the entry" if left else "drops the entry"
-        steps.append(NextStep(f"The retention pass {what}.", at))
-    return steps
+    return [*steps, *(NextStep(what, at) for what, at in ctx.engine.lineage.clean_up(ctx, seen, entry, config))]
 
 
 def _fate_of_open(ctx: Context, config: TableConfig, entry: Entry, *, is_ending: bool, has_push: bool) -> NextStep:
@@ -292,9 +278,10 @@ def _fate_of_open(ctx: Context, config: TableConfig, entry: Entry, *, is_ending:
     at = lease.given_up_at_ms(entry, lease_terms(ctx, config))
     if lease.is_leased(entry):
         return NextStep("It is reverted unless its client sends a heartbeat or uploads before.", at)
-    who = "The retention pass" if ctx.pinot is None else "Pinot's own retention"
     return NextStep(
-        f"{who} removes its new side unless something is uploaded before: its client sends no heartbeats.", at
+        f"{ctx.engine.lineage.retention} removes its new side unless something is uploaded before: its client "
+        "sends no heartbeats.",
+        at,
     )
 
 

@@ -85,7 +85,9 @@ def read_lineage(ctx: Context, table: TableName) -> Lineage | None:
     node = ctx.store.get(paths.lineage(table.typed))
     if node is None or node.record is None:
         return None
-    return _parsed(table, node, ctx.store.get(paths.entry_notes(table.typed)) if ctx.pinot is not None else None)
+    return _parsed(
+        table, node, ctx.store.get(paths.entry_notes(table.typed)) if not ctx.engine.lineage.owns_record else None
+    )
 
 
 def observe(ctx: Context, table: TableName, *more: str) -> Observed:
@@ -106,7 +108,7 @@ def observe(ctx: Context, table: TableName, *more: str) -> Observed:
 
 def _notes_path(ctx: Context, table: TableName) -> list[str]:
     """Where our notes lie when they are not in the lineage itself."""
-    return [paths.entry_notes(table.typed)] if ctx.pinot is not None else []
+    return [] if ctx.engine.lineage.owns_record else [paths.entry_notes(table.typed)]
 
 
 def _parsed(table: TableName, node: Versioned | None, notes: Versioned | None) -> Lineage:
@@ -148,7 +150,7 @@ def change_notes(
     nothing is written.
     """
     found: list[tuple[Entry, Entry]] = []
-    is_ours = ctx.pinot is None
+    is_ours = ctx.engine.lineage.owns_record
 
     def decide(node: Versioned | None) -> ZNRecord | None:
         foreign = None if is_ours else ctx.store.get(paths.lineage(table.typed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from segments.domain.segments.ideal_state import ERROR
 from segments.errors import PreconditionFailed
@@ -13,19 +13,20 @@ from segments.services.segments.online import live_instance_names, look_again_s,
 from segments.store import paths
 from segments.store.change_signal import change_signal
 
+T = TypeVar("T")
+
 #: Seconds that an old side which is still being loaded is waited for.
 LONGEST_S: Final = 10.0
 
 
-def once_loaded(ctx: Context, table: TableName, run: Callable[[], object]) -> None:
-    """``run``; again while it is refused for segments (``data["segments"]``) that live servers have only not loaded
-    yet.
+def once_loaded(ctx: Context, table: TableName, run: Callable[[], T]) -> T:
+    """What ``run`` returns; called again while it is refused for segments (``data["segments"]``) that live servers have
+    only not loaded yet.
     """
     deadline = ctx.timer.seconds() + min(LONGEST_S, ctx.limits.replicas_online_s)
     while True:
         try:
-            run()
-            return
+            return run()
         except PreconditionFailed as error:
             if ctx.timer.seconds() > deadline or not _wait(ctx, table, error.data.get("segments", ()), deadline):
                 raise

@@ -1,23 +1,17 @@
-"""Go back several replacements in one switch, or look first what that would do (B4, B7)."""
+"""Go back several replacements, or preview what that would do (rule `preview-first`)."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from segments.clusters.pinot.replacement import rollback as pinot_rollback
-from segments.clusters.pinot.replacement import rules as pinot_rules
-from segments.domain.replacement import rollback
-from segments.domain.replacement.rollback import RollbackPlan
-from segments.errors import PinotAdminError
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.replacement.lineage_record import Observed, observe
-from segments.services.replacement.lineage_switch import Switch, apply_switch
-from segments.services.replacement.loading import once_loaded
+from segments.services.replacement.kept_times import undo_until_ms
+from segments.services.replacement.lineage_record import observe
+from segments.services.replacement.rollback_plan import plan_of_rollback
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
-from segments.services.segments.online import serving_rows
 from segments.services.segments.segments import read_records
 
 
@@ -81,10 +75,10 @@ class RollbackDone:
 
 
 def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool = False) -> RollbackPreview:
-    """Look, change nothing. NotFound when table or entry do not exist."""
+    """Changes nothing. NotFound when table or entry do not exist."""
     seen = observe(ctx, table)
-    plan = _plan(ctx, table, seen, target, force=force)
-    unforced, forced = (_plan(ctx, table, seen, target, force=f) for f in (False, True))
+    plan = plan_of_rollback(ctx, table, seen, target, force=force)
+    unforced, forced = (plan_of_rollback(ctx, table, seen, target, force=f) for f in (False, True))
     before, after = seen.lineage.visible(seen.ideal.maps), plan.after.visible(seen.ideal.maps)
     records = read_records(ctx, table, sorted({*before, *after}))
     hidden, pinned = plan.after.hidden(), plan.after.pinned()
@@ -104,8 +98,8 @@ def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool
         kept_segments=sorted(
             {s for e in plan.steps for s in e.segments_to if s in pinned and s in hidden and s in seen.ideal.maps}
         ),
-        undo_until_ms=pinot_rules.undo_until_ms(ctx, seen.config),
-        notes=pinot_rollback.notes_of(plan) if ctx.pinot is not None else [],
+        undo_until_ms=undo_until_ms(ctx, seen.config),
+        notes=ctx.engine.lineage.rollback_notes(plan),
     )
 
 
@@ -113,51 +107,11 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool = Fals
     """Revert ``target`` and everything built on it; returns when all live brokers serve the older snapshot; then
     deletes.
 
-    All entries change in one write, so a query sees the newest snapshot or the wanted one. Raises NotFound,
-    StateConflict or PreconditionFailed; nothing is written then. Cut anywhere it may be asked for again: it is done
-    once, and then StateConflict says so.
+    On the embedded cluster all entries change in one write, so a query sees the newest snapshot or the wanted one.
+    Raises NotFound, StateConflict or PreconditionFailed; nothing is changed then. Cut anywhere it may be called again:
+    it is done once, and then StateConflict says so.
     """
-    if ctx.pinot is not None:
-        return _roll_back_pinot(ctx, table, target, force, actor)
-    decided: list[RollbackPlan] = []
-
-    def decide(seen: Observed) -> Switch:
-        plan = _plan(ctx, table, seen, target, force=force)
-        rollback.require_possible(plan)
-        decided[:] = [plan]
-        detail = {"entry": target, "entries": [e.id for e in plan.steps], "forceRevert": force}
-        return Switch(plan.after, plan.delete, detail)
-
-    try:
-        once_loaded(ctx, table, lambda: apply_switch(ctx, table, "rollback", actor, decide))
-    except PinotAdminError as error:
-        outcome = "refused" if error.permanent else "failed"
-        audit.record(
-            actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error)
-        )
-        raise
-    for entry in decided[0].steps[:-1]:  # the record of the one asked for was written with the switch
-        audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, entry=entry.id, to=target)
-    until = pinot_rules.undo_until_ms(ctx, observe(ctx, table).config)
-    return RollbackDone(table.typed, tuple(e.id for e in decided[0].steps), decided[0].delete, until)
-
-
-def _roll_back_pinot(ctx: Context, table: TableName, target: str, force: bool, actor: Actor) -> RollbackDone:
-    try:
-        done = pinot_rollback.roll_back(ctx, table, target, force=force, actor=actor)
-    except PinotAdminError as error:
-        outcome = "refused" if error.permanent else "failed"
-        audit.record(
-            actor, "rollback", cluster=ctx.cluster, target=table.typed, outcome=outcome, entry=target, error=str(error)
-        )
-        raise
-    return RollbackDone(
-        table.typed, done.done, done.deleted, pinot_rules.undo_until_ms(ctx, observe(ctx, table).config)
-    )
-
-
-def _plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:
-    if ctx.pinot is not None:
-        return pinot_rollback.plan(ctx, table, seen, target, force=force)
-    rows = serving_rows(ctx, table, seen.ideal.maps)
-    return rollback.plan_rollback(seen.lineage, target, rows, force=force, now_ms=ctx.clock())
+    with audit.recorded(ctx, actor, "rollback", table.typed, entry=target, forceRevert=force) as recorded:
+        done = ctx.engine.lineage.roll_back(ctx, table, target, force=force, actor=actor)
+        recorded |= {"entries": list(done.steps), **done.detail}
+    return RollbackDone(table.typed, done.steps, done.deleted, undo_until_ms(ctx, observe(ctx, table).config))

@@ -1,4 +1,6 @@
-"""What a rollback would do: rows, segments, bytes and time range before and after, and what stands in its way (B7)."""
+"""What a rollback would do: rows, segments, bytes and time range before and after, and what stands in its way
+(rule `preview-first`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from segments.clusters.pinot.replacement import rules as pinot_rules
 from segments.domain.replacement import decisions as replacement
 from segments.domain.replacement import lineage as lineages
 from segments.domain.replacement.lineage import State
@@ -14,6 +15,7 @@ from segments.domain.segments import segment_metadata
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.names import TableName
 from segments.services.core.context import Context
+from segments.services.replacement.kept_times import undo_until_ms
 from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.lost_links import newer_strangers
 from segments.services.segments.online import serving_rows
@@ -59,7 +61,7 @@ class RevertPreview:
 
 
 def preview_revert(ctx: Context, table: TableName, entry_id: str, *, force: bool = False) -> RevertPreview:
-    """Look, change nothing; ``force`` as it would be given. NotFound when table or entry do not exist."""
+    """Changes nothing; ``force`` as it would be given. NotFound when table or entry do not exist."""
     config = read_table_config(ctx, table)
     seen = observe(ctx, table)
     entry = seen.lineage.entry(entry_id)
@@ -84,9 +86,9 @@ def preview_revert(ctx: Context, table: TableName, entry_id: str, *, force: bool
         before=summarise(records[s] for s in before if s in records),
         after=summarise(records[s] for s in after if s in records),
         deleted_segments=sorted(s for s in entry.segments_to if s in seen.ideal.maps and s in going),
-        possible_until_ms=pinot_rules.rollback_until_ms(ctx, seen, entry, config),
-        undo_until_ms=pinot_rules.undo_until_ms(ctx, config) if entry.state is State.COMPLETED else None,
-        notes=pinot_rules.warnings(ctx, entry, config),
+        possible_until_ms=ctx.engine.lineage.rollback_until_ms(ctx, seen, entry, config),
+        undo_until_ms=undo_until_ms(ctx, config) if entry.state is State.COMPLETED else None,
+        notes=ctx.engine.lineage.warnings(ctx, entry, config),
     )
 
 

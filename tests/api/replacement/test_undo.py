@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.replacement import switch_back
 from segments.models import AuditEvent
-from segments.services.replacement.undo import switch_back
 from tests.api.cluster import ApiCluster
 from tests.api.replacement.test_lineage import JSON, replaced
 from tests.api.replacement.test_lineage import table as table

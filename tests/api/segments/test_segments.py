@@ -130,7 +130,7 @@ def test_a_locked_segment_is_not_deleted_and_the_refusal_says_why(table: ApiClus
 
 
 def test_a_replacement_from_start_to_rollback(table: ApiCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_: [])
+    monkeypatch.setattr("segments.clusters.embedded.replacement.switching.wait_for_brokers", lambda *_: [])
     table.push("a")
     assert table.http.get("/segments/t/lineage?type=OFFLINE").content == b""
     started = table.http.post(
@@ -156,7 +156,7 @@ def test_a_replacement_from_start_to_rollback(table: ApiCluster, monkeypatch: py
 def test_ending_with_cleanup_starts_a_retention_pass(
     table: ApiCluster, tasks: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_: [])
+    monkeypatch.setattr("segments.clusters.embedded.replacement.switching.wait_for_brokers", lambda *_: [])
     started = table.http.post(
         "/segments/t/startReplaceSegments?type=OFFLINE", {"segmentsFrom": [], "segmentsTo": ["b"]}, JSON
     )

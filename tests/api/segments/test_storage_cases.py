@@ -304,7 +304,7 @@ def started(table: ApiCluster, *new: str) -> str:
 def test_an_upload_that_names_its_entry_is_fenced(
     table: ApiCluster, monkeypatch: pytest.MonkeyPatch, by_header: bool
 ) -> None:
-    monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_, **__: [])
+    monkeypatch.setattr("segments.clusters.embedded.replacement.switching.wait_for_brokers", lambda *_, **__: [])
     entry = started(table, "s0", "s1")
     named: dict[str, Any] = (
         {"headers": {"Pinot-Segment-Lineage-Entry-Id": entry}} if by_header else {"segmentLineageEntryId": entry}
@@ -322,7 +322,7 @@ def test_an_upload_that_a_revert_overtakes_is_refused_without_any_header(
     table: ApiCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The original takes it in and revives reverted data (B8)."""
-    monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_, **__: [])
+    monkeypatch.setattr("segments.clusters.embedded.replacement.switching.wait_for_brokers", lambda *_, **__: [])
     entry = started(table, "s0")
     table.now += 1
     table.http.post(f"/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}&forceRevert=true")
@@ -337,7 +337,7 @@ def test_an_upload_that_a_revert_overtakes_is_refused_without_any_header(
 def test_an_upload_that_begins_after_the_revert_is_hidden_and_warned_of_or_refused_by_a_strict_table(
     table: ApiCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_, **__: [])
+    monkeypatch.setattr("segments.clusters.embedded.replacement.switching.wait_for_brokers", lambda *_, **__: [])
     entry = started(table, "s0", "s1")
     table.http.post(f"/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}&forceRevert=true")
     table.now += 1
@@ -353,7 +353,7 @@ def test_an_upload_that_begins_after_the_revert_is_hidden_and_warned_of_or_refus
 def test_a_new_segment_under_a_name_that_was_replaced_is_refused(
     table: ApiCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_, **__: [])
+    monkeypatch.setattr("segments.clusters.embedded.replacement.switching.wait_for_brokers", lambda *_, **__: [])
     table.push("old")
     body = {"segmentsFrom": ["old"], "segmentsTo": ["new"]}
     entry = table.http.post("/segments/t/startReplaceSegments?type=OFFLINE", body, JSON).json()["segmentLineageEntryId"]
@@ -372,7 +372,7 @@ def test_a_new_segment_under_a_name_that_was_replaced_is_refused(
 def test_a_revert_right_before_the_write_stops_an_upload_that_names_no_entry(
     table: ApiCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("segments.services.replacement.protocol.wait_for_brokers", lambda *_, **__: [])
+    monkeypatch.setattr("segments.clusters.embedded.replacement.switching.wait_for_brokers", lambda *_, **__: [])
     entry = started(table, "s0")
 
     def revert() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
+from segments.clusters.embedded.replacement import switch_back
 from segments.models import LineageEntry
 from segments.services.replacement import protocol as replacement
 from segments.services.replacement import rollback
-from segments.services.replacement.undo import switch_back
 from segments.services.segments import deletion
 from segments.services.upkeep import retention
 from tests.console.conftest import logged_in

@@ -143,7 +143,7 @@ def test_a_start_that_pinot_answers_late_is_looked_for_and_not_sent_again(
     once.
     """
     monkeypatch.setattr(pinot_replacement, "_ANSWER_S", 0.05)
-    monkeypatch.setattr(pinot_replacement, "_LOOK_AGAIN_S", 0.0)
+    monkeypatch.setattr(pinot_replacement, "_POLL_S", 0.0)
     looks: list[int] = []
     plain = PinotRest._lineage
 

@@ -1,24 +1,22 @@
 """What nobody will finish on a Pinot cluster: entries whose start lost its answer, and notes of entries that are gone.
 
-The lease of clients that send heartbeats is judged as on our own cluster (``entry_reaper``); this is what only a
-foreign lineage needs.
+The lease of clients that send heartbeats is judged as on our own cluster (``entry_reaper``); this is what only
+Pinot's lineage needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from segments.clusters.pinot.replacement.lineage import entry_of_start, lineage_now
-from segments.clusters.pinot.replacement.revert import revert_replace
 from segments.clusters.pinot.replacement.start import adopt
 from segments.clusters.pinot.replacement.start_records import StartIntent, all_intents, forget_intent
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.replacement.lineage import Entry, Lineage, State, noted_entries, without_notes_of
-from segments.errors import NotFound
+from segments.domain.replacement.lineage import Lineage, State, noted_entries, without_notes_of
 from segments.models import Push
 from segments.names import TableName
-from segments.services.core.context import SYSTEM, Actor, Context
+from segments.services.core.context import Context
+from segments.services.replacement.given_up import give_up
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record
@@ -28,21 +26,6 @@ from segments.store.update import update_record
 _SENDER_MS: Final = 5 * 60_000
 _FORGET_MS: Final = 86_400_000
 _OVER_MS: Final = 3_600_000
-
-
-def revert(ctx: Context, table: TableName, entry_id: str, why: str, still: Callable[[Entry], bool]) -> bool:
-    """Revert an entry while it is IN_PROGRESS and ``still`` holds; False when that is no longer so."""
-
-    def is_wanted(entry: Entry) -> bool:
-        return entry.state is State.IN_PROGRESS and still(entry)
-
-    actor = Actor(SYSTEM.name, why)
-    try:
-        return revert_replace(
-            ctx, table, entry_id, force=True, actor=actor, still=is_wanted, action="reapEntry", why=why
-        )
-    except NotFound:
-        return False
 
 
 def tidy(ctx: Context, table: TableName) -> list[str]:
@@ -61,11 +44,11 @@ def tidy(ctx: Context, table: TableName) -> list[str]:
         .exclude(state__in=Push.TERMINAL)
         .values_list("entry_id", flat=True)
     }
-    sentences = [_look_at(ctx, table, intent, lineage, is_of_push=intent.id in pushes) for intent in intents]
+    sentences = [_resolved(ctx, table, intent, lineage, is_of_push=intent.id in pushes) for intent in intents]
     return [s for s in sentences if s]
 
 
-def _look_at(ctx: Context, table: TableName, intent: StartIntent, lineage: Lineage, *, is_of_push: bool) -> str | None:
+def _resolved(ctx: Context, table: TableName, intent: StartIntent, lineage: Lineage, *, is_of_push: bool) -> str | None:
     age_ms = ctx.clock() - intent.at_ms
     if intent.entry:
         entry = lineage.entries.get(intent.entry)
@@ -81,11 +64,7 @@ def _look_at(ctx: Context, table: TableName, intent: StartIntent, lineage: Linea
         return None
     adopt(ctx, table, intent, found.id)
     why = f"its start by {intent.actor} lost Pinot's answer, so nobody knows its id"
-    return (
-        f"Reverted lineage entry {found.id} of {table}: {why}."
-        if revert(ctx, table, found.id, why, lambda e: True)
-        else None
-    )
+    return give_up(ctx, table, found.id, why, lambda e: True)
 
 
 def _drop_notes(ctx: Context, table: TableName, noted: Versioned | None, lineage: Lineage) -> None:

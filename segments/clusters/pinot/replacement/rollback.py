@@ -1,20 +1,19 @@
 """Going back several replacements on a real Pinot: one revert after the other, newest first, under a record that
-survives us (B4).
+survives this process.
 
 Pinot reverts one entry at a time and deletes its new side at once, so queries see the snapshots between for a moment
-and nothing can be taken back: a rollback that was cut is carried on by whoever looks next (``advance``), or given up
-where it stands (``give_up``).
+and nothing can be taken back: a rollback that was cut is continued by the next pass (``resume_all``) or caller
+(``advance``), or given up where it stands (``give_up``).
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from segments.clusters.pinot.replacement.revert import revert_replace
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement import rollback
 from segments.domain.replacement.lineage import LIVE, Entry, State
@@ -23,9 +22,11 @@ from segments.errors import NotFound, PinotAdminError, PreconditionFailed, Recor
 from segments.names import TableName, split_table_name
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.engine.lineage import RolledBack
 from segments.services.jobs.job_lock import sole_worker
-from segments.services.replacement.lineage_record import Observed, observe
-from segments.services.segments.online import serving_rows
+from segments.services.replacement import protocol
+from segments.services.replacement.lineage_record import observe
+from segments.services.replacement.rollback_plan import plan_of_rollback
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record
@@ -79,23 +80,23 @@ class PinotRollback:
         }
 
 
+#: The rollback as it stands, and for the audit record what its last step did.
+_Advanced = tuple[PinotRollback, dict[str, Any]]
+
+
 def read_rollback(ctx: Context, table: TableName) -> PinotRollback | None:
     """The rollback of the table that is, or was last, under way; None when there never was one."""
     return _parsed(ctx.store.get(paths.rollback(table.typed)))
 
 
-def plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:
-    """As for our own cluster, plus what Pinot asks: each snapshot on the way must still be there, since each is gone
-    back to.
-    """
-    rows = serving_rows(ctx, table, seen.ideal.maps)
-    found = rollback.plan_rollback(seen.lineage, target, rows, force=force, now_ms=ctx.clock())
-    blockers = list(found.blockers)
-    for entry in found.steps:
-        missing = [s for s in entry.segments_from if entry.state is State.COMPLETED and not rows.get(s, False)]
+def limited(plan: RollbackPlan, served: Mapping[str, bool]) -> RollbackPlan:
+    """The plan with what Pinot adds: each snapshot on the way must still be there, since each is gone back to."""
+    blockers = list(plan.blockers)
+    for entry in plan.steps:
+        missing = [s for s in entry.segments_from if entry.state is State.COMPLETED and not served.get(s, False)]
         if missing and not blockers:
             why, remedy = "is deleted", "Go back fewer steps, or push the old data again."
-            if missing[0] in rows:
+            if missing[0] in served:
                 why, remedy = (
                     "is there, but no live server serves it",
                     "Wait until its servers are back, or go back fewer steps.",
@@ -105,7 +106,7 @@ def plan(ctx: Context, table: TableName, seen: Observed, target: str, *, force: 
         if entry.is_pinned:
             text = f"Lineage entry '{entry.id}' is pinned, and Pinot deletes the new side of what it reverts."
             blockers.append(StateConflict(text, remedy="Unpin it first.", entry=entry.id))
-    return replace(found, blockers=tuple(blockers))
+    return replace(plan, blockers=tuple(blockers))
 
 
 def notes_of(found: RollbackPlan) -> list[str]:
@@ -120,11 +121,13 @@ def notes_of(found: RollbackPlan) -> list[str]:
     ]
 
 
-def roll_back(ctx: Context, table: TableName, target: str, *, force: bool, actor: Actor) -> PinotRollback:
-    """Revert ``target`` and everything built on it, one by one. Asked again after a cut, the same rollback goes on.
+def roll_back(ctx: Context, table: TableName, target: str, *, force: bool, actor: Actor) -> RolledBack:
+    """As ``LineageEngine.roll_back``, one by one. StateConflict also while a rollback to another entry is under way."""
+    done, detail = _roll_back(ctx, table, target, force, actor)
+    return RolledBack(done.done, done.deleted, detail)
 
-    Raises as ``services.rollback.roll_back``; StateConflict also while a rollback to another entry is under way.
-    """
+
+def _roll_back(ctx: Context, table: TableName, target: str, force: bool, actor: Actor) -> _Advanced:
     begun = read_rollback(ctx, table)
     if begun is not None and begun.state == RUNNING:
         if begun.target != target:
@@ -134,39 +137,50 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool, actor
                 remedy="Carry it on, or give it up first.",
                 rollback=begun.id,
             )
-        return advance(ctx, table, actor=actor)
-    found = plan(ctx, table, observe(ctx, table), target, force=force)
+        return _advance(ctx, table, actor)
+    found = plan_of_rollback(ctx, table, observe(ctx, table), target, force=force)
     rollback.require_possible(found)
     steps = tuple(e.id for e in found.steps)
     begun = PinotRollback(
         ctx.new_id(), table.typed, target, steps, force, actor.name, actor.reason, ctx.clock(), deleted=found.delete
     )
     _begin(ctx, table, begun)
-    return advance(ctx, table, actor=actor)
+    return _advance(ctx, table, actor)
 
 
-def advance(ctx: Context, table: TableName, *, actor: Actor | None = None) -> PinotRollback:
-    """Carry on what is left of the table's rollback; returns it as it stands then. NotFound: none is under way.
+def advance(ctx: Context, table: TableName, *, actor: Actor) -> PinotRollback:
+    """Continue the table's rollback; returns it as it stands then. NotFound: none is under way.
 
     An error of Pinot that may pass leaves it RUNNING and is raised; one that stays makes it FAILED, with what was done
     on record.
     """
+    job = _under_way(ctx, table)
+    with audit.recorded(ctx, actor, "rollback", table.typed, entry=job.target, forceRevert=job.force) as recorded:
+        done, detail = _advance(ctx, table, actor)
+        recorded |= detail
+    return done
+
+
+def _under_way(ctx: Context, table: TableName) -> PinotRollback:
     job = read_rollback(ctx, table)
     if job is None or job.state != RUNNING:
         raise NotFound(f"No rollback of table '{table}' is under way.", remedy="Begin one with a lineage entry.")
+    return job
+
+
+def _advance(ctx: Context, table: TableName, actor: Actor) -> _Advanced:
+    job = _under_way(ctx, table)
     with sole_worker(ctx, job.id) as is_ours:
         if not is_ours:
             raise StateConflict(
-                f"The rollback of table '{table}' is being carried on right now.", remedy="Look again in a moment."
+                f"The rollback of table '{table}' is being carried on right now.", remedy="Try again in a moment."
             )
-        return _carry_on(ctx, table, actor or Actor(job.actor, job.reason))
+        return _carry_on(ctx, table, actor)
 
 
 def give_up(ctx: Context, table: TableName, actor: Actor) -> PinotRollback:
     """Leave the table at the snapshot that the rollback has reached. NotFound: none is under way."""
-    job = read_rollback(ctx, table)
-    if job is None or job.state != RUNNING:
-        raise NotFound(f"No rollback of table '{table}' is under way.", remedy="There is nothing to give up.")
+    job = _under_way(ctx, table)
     left = _write(
         ctx,
         table,
@@ -189,7 +203,10 @@ def resume_all(ctx: Context) -> list[str]:
         if kind is None or job is None or job.state != RUNNING:
             continue
         try:
-            after = advance(ctx, TableName(raw, kind))
+            actor = Actor(job.actor, job.reason)
+            after, detail = _advance(ctx, TableName(raw, kind), actor)
+            detail = {"entry": job.target, "forceRevert": job.force, **detail}
+            audit.record(actor, "rollback", cluster=ctx.cluster, target=typed, **detail)
             sentences.append(f"The rollback of {typed} to before entry {after.target} is {after.state}.")
         except StateConflict:
             continue  # somebody is at it
@@ -201,48 +218,44 @@ def resume_all(ctx: Context) -> list[str]:
     return sentences
 
 
-def _carry_on(ctx: Context, table: TableName, actor: Actor) -> PinotRollback:
-    job = read_rollback(ctx, table)
-    assert job is not None
+def _carry_on(ctx: Context, table: TableName, actor: Actor) -> _Advanced:
+    job, detail = _under_way(ctx, table), dict[str, Any]()
     for entry_id in job.steps:
         now = read_rollback(ctx, table)
         if now is None or now.id != job.id or now.state != RUNNING:
             raise StateConflict(
-                f"The rollback of table '{table}' was given up meanwhile.", remedy="Look at the table's lineage."
+                f"The rollback of table '{table}' was given up meanwhile.", remedy="Check the table's lineage."
             )
         if entry_id in now.done:
             continue
         try:
             entry = observe(ctx, table).lineage.entries.get(entry_id)
             if entry is not None and entry.state in LIVE:
-                _revert(ctx, table, entry, job, actor)
+                detail = _revert(ctx, table, entry, job, actor)
         except PinotAdminError as error:
             if error.permanent:
                 _write(ctx, table, job.id, state=FAILED, error=str(error))
             raise
         _write(ctx, table, job.id, done=(*now.done, entry_id))
-    return _write(ctx, table, job.id, state=DONE)
+    return _write(ctx, table, job.id, state=DONE), detail
 
 
-def _revert(ctx: Context, table: TableName, entry: Entry, job: PinotRollback, actor: Actor) -> None:
-    revert_replace(
-        ctx,
-        table,
-        entry.id,
-        force=job.force or entry.state is State.IN_PROGRESS,
-        actor=actor,
-        action="rollback",
-        to=job.target,
-    )
+def _revert(ctx: Context, table: TableName, entry: Entry, job: PinotRollback, actor: Actor) -> dict[str, Any]:
+    """One step; the details of its record. That of the entry asked for is written when all is done."""
+    force = job.force or entry.state is State.IN_PROGRESS
+    done = protocol.revert(ctx, table, entry.id, force=force, actor=actor, rollback=job.target)
+    detail = protocol.switch_detail(done)
+    if entry.id != job.target:
+        more = {"to": job.target, "forceRevert": force, **detail}
+        audit.record(actor, "rollback", cluster=ctx.cluster, target=table.typed, entry=entry.id, **more)
+    return detail
 
 
 def _begin(ctx: Context, table: TableName, begun: PinotRollback) -> None:
     def decide(node: Versioned | None) -> ZNRecord:
         before = _parsed(node)
         if before is not None and before.state == RUNNING and before.id != begun.id:
-            raise StateConflict(
-                f"Another rollback of table '{table}' has just begun.", remedy="Look again in a moment."
-            )
+            raise StateConflict(f"Another rollback of table '{table}' has just begun.", remedy="Try again in a moment.")
         return begun.to_record()
 
     update_record(ctx.store, paths.rollback(table.typed), decide)
@@ -255,7 +268,7 @@ def _write(ctx: Context, table: TableName, job_id: str, **changes: Any) -> Pinot
         now = _parsed(node)
         if now is None or now.id != job_id:
             raise StateConflict(
-                f"The rollback of table '{table}' is another one by now.", remedy="Look at the table's lineage."
+                f"The rollback of table '{table}' is another one by now.", remedy="Check the table's lineage."
             )
         found[:] = [now if now.state != RUNNING else replace(now, **changes)]
         return found[0].to_record()

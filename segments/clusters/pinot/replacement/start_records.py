@@ -1,7 +1,7 @@
 """Starts of replacements on a Pinot cluster, on record before they are sent: an answer that is lost loses nobody's
 entry.
 
-Pinot chooses the id of an entry when it makes it, so a start whose answer was lost has no name. The record tells the
+Pinot chooses the id of an entry when it makes it, so a start whose answer was lost has no name. The record holds the
 lists and which entries were there before; the entry that came since with just these lists is the one.
 """
 
@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from segments.domain.formats.znrecord import ZNRecord
+from segments.domain.replacement.lineage import FORCED_CLEANUP
 from segments.errors import RecordCorrupt
 from segments.names import TableName
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import Context
+from segments.services.engine.lineage import Start
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record
@@ -68,20 +70,20 @@ def all_intents(ctx: Context, table: TableName) -> list[StartIntent]:
     return sorted((i for i in found if i is not None), key=lambda i: (i.at_ms, i.id))
 
 
-def keep_intent(
-    ctx: Context,
-    table: TableName,
-    intent_id: str,
-    lists: tuple[Sequence[str], Sequence[str]],
-    *,
-    force: bool,
-    known: Sequence[str],
-    actor: Actor,
-    notes: Mapping[str, str],
-) -> StartIntent:
-    """Put a start on record, unless it is: the one on record counts, with what was there before it."""
+def keep_intent(ctx: Context, table: TableName, asked: Start, *, known: Sequence[str]) -> StartIntent:
+    """Put a start on record, unless it is: the one on record counts, with what was there before it (``known``)."""
+    intent_id, start, actor = asked.entry_id or ctx.new_id(), asked.wanted, asked.actor
+    notes = {**start.notes, **({FORCED_CLEANUP: "true"} if start.force_cleanup else {})}
     wanted = StartIntent(
-        intent_id, tuple(lists[0]), tuple(lists[1]), force, tuple(known), actor.name, actor.reason, ctx.clock(), notes
+        intent_id,
+        start.segments_from,
+        start.segments_to,
+        start.force_cleanup,
+        tuple(known),
+        actor.name,
+        actor.reason,
+        ctx.clock(),
+        notes,
     )
 
     def decide(node: Versioned | None) -> ZNRecord | None:

@@ -3,7 +3,7 @@ names.
 
 Pinot hides for ever what has the name of a segment that it reverted, and deletes it; so each comes back under its old
 name with a suffix. The start is on record under an id that names the rollback: a process that dies leaves an entry that
-the same call finds and carries on.
+the same call finds and continues.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from segments.clusters.pinot.replacement import revert as pinot_revert
-from segments.clusters.pinot.replacement import start as pinot_replacement
 from segments.clusters.pinot.replacement.lineage import lineage_now
+from segments.clusters.pinot.replacement.start import resolve_start
 from segments.clusters.pinot.replacement.start_records import find_intent, forget_intent
 from segments.clusters.pinot.segments import uploads as pinot_uploads
 from segments.domain.realtime.llc_name import is_llc_name
@@ -24,10 +23,13 @@ from segments.domain.replacement.undo.plan import UndoPlan
 from segments.errors import PinotAdminError, PreconditionFailed, StateConflict
 from segments.names import TableName
 from segments.segmentfile.packed.rename import rename_tar
+from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.replacement import protocol as replacement
+from segments.services.engine.lineage import Undone
+from segments.services.replacement import protocol
 from segments.services.replacement.ends.waiting_ends import kept_alive
 from segments.services.replacement.lineage_record import note_entry, observe
+from segments.services.replacement.undo.opening import held
 from segments.services.replacement.undo.planning import blockers, plan_of
 from segments.services.segments import archive
 from segments.services.segments.archive import document_path, kept_path
@@ -35,25 +37,24 @@ from segments.services.segments.archive import document_path, kept_path
 _SUFFIX: Final = "_undo"
 
 
-def undo_on_pinot(
-    ctx: Context, table: TableName, entry_id: str, *, force: bool, actor: Actor
-) -> tuple[UndoPlan, Entry]:
-    """(what was undone, the new entry). Raises as ``undo_rollback``; what fails for good is taken back first."""
-    plan, entry = _opened(ctx, table, entry_id, force, actor)
-    try:
-        with kept_alive(ctx, table, entry.id):
-            for segment in entry.segments_to:
-                _bring(ctx, table, segment, entry.id)
-            why = f"It undoes the rollback of entry {plan.target}."
-            replacement.end_replace(ctx, table, entry.id, actor=actor, override=actor.reason or why)
-    except PinotAdminError as error:
-        if error.permanent:
-            _give_up(ctx, table, entry.id, actor)
-            forget_intent(ctx, table, _intent(plan.target))
-        raise
-    forget_intent(ctx, table, _intent(plan.target))
-    _forget_copies(ctx, table, [_old_name(s) for s in entry.segments_to])
-    return plan, lineage_now(ctx, table).entry(entry.id)
+def undo(ctx: Context, table: TableName, entry_id: str, *, force: bool, actor: Actor) -> Undone:
+    """As ``LineageEngine.undo``; what fails for good is taken back first."""
+    with held(ctx, f"{table.typed}-{entry_id}"):
+        plan, entry = _opened(ctx, table, entry_id, force, actor)
+        try:
+            with kept_alive(ctx, table, entry.id):
+                for segment in entry.segments_to:
+                    _bring(ctx, table, segment, entry.id)
+                why = f"It undoes the rollback of entry {plan.target}."
+                protocol.end_replace(ctx, table, entry.id, actor=actor, override=actor.reason or why)
+        except PinotAdminError as error:
+            if error.permanent:
+                _give_up(ctx, table, entry.id, actor, str(error))
+                forget_intent(ctx, table, _intent(plan.target))
+            raise
+        forget_intent(ctx, table, _intent(plan.target))
+        _forget_copies(ctx, table, [_old_name(s) for s in entry.segments_to])
+        return Undone(plan, lineage_now(ctx, table).entry(entry.id), None)
 
 
 def _opened(ctx: Context, table: TableName, entry_id: str, force: bool, actor: Actor) -> tuple[UndoPlan, Entry]:
@@ -66,16 +67,7 @@ def _opened(ctx: Context, table: TableName, entry_id: str, force: bool, actor: A
             raise blocker
         _check_names(plan)
         new = [f"{s}{_SUFFIX}{ctx.clock() // 1000:x}" for s in plan.back]
-        opened = pinot_replacement.start_replace(
-            ctx,
-            table,
-            plan.gone,
-            new,
-            force_cleanup=False,
-            actor=actor,
-            intent_id=_intent(plan.target),
-            custom_map=None,
-        )
+        opened = protocol.start_replace(ctx, table, plan.gone, new, actor=actor, entry_id=_intent(plan.target))
         left = lineage_now(ctx, table).entry(opened)
     note_entry(ctx, table, left.id, {UNDOES: plan.target, LEASE: "true", HEARTBEAT: str(ctx.clock())})
     return plan, left
@@ -85,7 +77,7 @@ def _left_open(ctx: Context, table: TableName, target: str) -> Entry | None:
     intent = find_intent(ctx, table, _intent(target))
     if intent is None:
         return None
-    found = pinot_replacement.resolve_start(ctx, table, intent)
+    found = resolve_start(ctx, table, intent)
     entry = lineage_now(ctx, table).entries.get(found) if found else None
     if entry is not None and entry.state is State.IN_PROGRESS:
         return entry
@@ -102,7 +94,7 @@ def _old_name(segment: str) -> str:
 
 
 def _check_names(plan: UndoPlan) -> None:
-    """A consumed segment's name tells its place in the stream: it can not come back under another."""
+    """A consumed segment's name says its place in the stream: it can not come back under another."""
     consumed = [s for s in plan.back if is_llc_name(s)]
     if consumed:
         raise PreconditionFailed(
@@ -130,14 +122,14 @@ def _bring(ctx: Context, table: TableName, segment: str, entry_id: str) -> None:
         pinot_uploads.upload_tar(ctx, table, rename_tar(tar, segment, work), lineage_entry=entry_id)
 
 
-def _give_up(ctx: Context, table: TableName, entry_id: str, actor: Actor) -> None:
+def _give_up(ctx: Context, table: TableName, entry_id: str, actor: Actor, why: str) -> None:
     """What it brought was never seen: Pinot deletes it, and the copies are still kept under their old names."""
     try:
-        pinot_revert.revert_replace(
-            ctx, table, entry_id, force=True, actor=actor, action="undoRollbackGivenUp", keep=False
-        )
+        done = protocol.revert(ctx, table, entry_id, force=True, actor=actor, keeps_copies=False)
     except StateConflict:
         return  # somebody took it back already
+    detail = {"entry": entry_id, "error": why, **protocol.switch_detail(done)}
+    audit.record(actor, "undoRollbackGivenUp", cluster=ctx.cluster, target=table.typed, **detail)
 
 
 def _forget_copies(ctx: Context, table: TableName, segments: Sequence[str]) -> None:

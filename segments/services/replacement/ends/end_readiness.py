@@ -1,6 +1,4 @@
-"""An end as it was asked for, and what it waits for before it switches, on both kinds of cluster: replicas of the new
-segments, checks.
-"""
+"""An end as requested, and what it waits for before it switches: replicas of the new segments, checks."""
 
 from __future__ import annotations
 
@@ -22,14 +20,14 @@ from segments.services.segments.online import Progress, wait_until_online
 
 T = TypeVar("T")
 
-#: How often an end waits and checks anew because segments were uploaded again meanwhile.
+#: How often an end waits and checks because segments were uploaded again meanwhile.
 _ROUNDS: Final = 3
 
 
 @dataclass(frozen=True)
 class EndRequest:
     """``segments_to``: what the end names instead of the entry's own, empty: nothing. ``override``: the reason for
-    which a failed check is passed over. ``progress`` as for ``wait_until_online``. ``guard`` sees the entry as read in
+    which a failed check is passed over. ``progress`` as for ``wait_until_online``. ``guard`` gets the entry as read in
     every attempt, and raises when the caller no longer wants this end.
     """
 
@@ -45,14 +43,18 @@ class EndRequest:
     def observe(self) -> Observed:
         """The table's replacements now. Raises what the guard raises."""
         seen = observe(self.ctx, self.table)
+        self.check(seen)
+        return seen
+
+    def check(self, seen: Observed) -> None:
+        """Raises what the guard raises for the entry as read."""
         if self.guard is not None:
             self.guard(seen.lineage.entry(self.entry_id))
-        return seen
 
     def require_ready(
         self, entry: Entry, config: TableConfig, is_worth_it: Callable[[], None] | None = None
     ) -> dict[str, str]:
-        """Wait for the replicas, then ask the checks; the files that they read, {segment: CRC}.
+        """Wait for the replicas, then run the checks; the files that they read, {segment: CRC}.
 
         Where the end names segments of its own, the rows declared at the start do not count. ``is_worth_it`` as for
         ``wait_until_online``. A client with a lease keeps it meanwhile. Raises PreconditionFailed, or what
@@ -75,7 +77,7 @@ class EndRequest:
             return dict(read)
 
     def until_files_stay(self, attempt: Callable[[], T]) -> T:
-        """What ``attempt`` returns; made again when a segment was uploaded anew after its checks."""
+        """What ``attempt`` returns; called again when a segment was uploaded again after its checks."""
         for _ in range(_ROUNDS):
             with suppress(snapshot_checks.FilesChanged):
                 return attempt()

@@ -55,8 +55,7 @@ def forget_spent(ctx: Context, table: TableName) -> list[str]:
     if not past:
         return []
     seen = observe(ctx, table)
-    files = {*read_queue(ctx, table).items} if ctx.pinot is None else set()
-    files |= archive.kept_names(ctx, table)
+    files = {*read_queue(ctx, table).items} | archive.kept_names(ctx, table)
     spent = [
         i
         for i, p in past.items()

@@ -1,13 +1,10 @@
-"""What undoing a rollback would do now: the plan with all that stands in its way, looked at without
-changing anything.
-"""
+"""What undoing a rollback would do now: the plan with all that stands in its way; nothing is changed."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from segments.clusters.pinot.replacement.rules import undo_kept_ms
 from segments.domain.replacement.lineage import Entry
 from segments.domain.replacement.undo.past import known_entries
 from segments.domain.replacement.undo.plan import UndoPlan, plan_undo, strangers_blocker, undoable
@@ -16,6 +13,7 @@ from segments.domain.tables.table_config import TableConfig
 from segments.errors import PinotAdminError, PreconditionFailed
 from segments.names import TableName
 from segments.services.core.context import Context
+from segments.services.replacement.kept_times import undo_kept_ms
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
 from segments.services.replacement.undo.past_entries import read_past
@@ -88,7 +86,7 @@ def plan_of(ctx: Context, table: TableName, seen: Observed, entry_id: str) -> Un
 
 
 def preview_undo(ctx: Context, table: TableName, entry_id: str, *, force: bool = False) -> UndoPreview:
-    """Look, change nothing. Raises NotFound, or StateConflict when there is no rollback to undo."""
+    """Changes nothing. Raises NotFound, or StateConflict when there is no rollback to undo."""
     seen = observe(ctx, table)
     plan = plan_of(ctx, table, seen, entry_id)
     found = restore.look_up(ctx, seen.config, [s for s in plan.back if s not in seen.ideal.maps])
@@ -125,18 +123,18 @@ def blockers(ctx: Context, table: TableName, seen: Observed, plan: UndoPlan, *, 
 def _all_blockers(
     ctx: Context, table: TableName, seen: Observed, plan: UndoPlan, found: dict[str, Found], *, force: bool
 ) -> list[PinotAdminError]:
-    told: list[PinotAdminError] = list(plan.blockers)
+    standing: list[PinotAdminError] = list(plan.blockers)
     gone = {s: f.outcome for s, f in found.items() if f.outcome.outcome != "done" and f.item is None}
     if gone:
         first = next(iter(gone.values()))
         more = f" ({len(gone)} of {len(plan.back)} segments can not come back.)" if len(gone) > 1 else ""
-        told.append(
+        standing.append(
             PreconditionFailed(first.message + more, remedy=first.remedy, entry=plan.target, segments=list(gone))
         )
     strangers = [] if force else _strangers(ctx, table, seen, plan)
     if strangers:
-        told.append(strangers_blocker(plan, [m.name for m in strangers], sum(m.total_docs or 0 for m in strangers)))
-    return told
+        standing.append(strangers_blocker(plan, [m.name for m in strangers], sum(m.total_docs or 0 for m in strangers)))
+    return standing
 
 
 def _strangers(ctx: Context, table: TableName, seen: Observed, plan: UndoPlan) -> list[SegmentMetadata]:

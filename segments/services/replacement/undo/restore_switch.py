@@ -12,14 +12,16 @@ from segments.domain.replacement.lineage import Entry, State
 from segments.domain.replacement.undo.past import known_entries
 from segments.domain.replacement.undo.plan import begin
 from segments.domain.replacement.undo.return_rule import stand_ins
-from segments.errors import PinotAdminError, PreconditionFailed, StateConflict
+from segments.errors import PreconditionFailed, StateConflict
 from segments.names import TableName, check_segment_name
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.engine.lineage import Opening, Return
 from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.replacement.protocol import switch_detail
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
+from segments.services.replacement.undo.opening import new_entry
 from segments.services.replacement.undo.past_entries import read_past
-from segments.services.replacement.undo.switch_back import Opening, Return, held, new_entry
 from segments.services.segments import restore
 from segments.services.segments.segments import read_records
 
@@ -45,7 +47,7 @@ class SwitchPreview:
 
 
 def preview_switch(ctx: Context, table: TableName, segments: Sequence[str]) -> SwitchPreview:
-    """Look, change nothing. Raises as ``restore_switch``."""
+    """Changes nothing. Raises as ``restore_switch``."""
     seen, back = observe(ctx, table), _names(segments)
     gone = _decide(ctx, seen, back)
     found = restore.look_up(ctx, seen.config, back)
@@ -60,11 +62,12 @@ def restore_switch(ctx: Context, table: TableName, segments: Sequence[str], *, a
     """Bring these back hidden, then show them instead of what stands for them now; returns when all live brokers do.
 
     What goes is all that queries see of a REFRESH table, of others what replaced these segments. Raises StateConflict
-    or PreconditionFailed where it can not be told, or one of them can not come back; queries see no difference then.
+    or PreconditionFailed where it is not known, or one of them can not come back; queries see no difference then.
     """
     back = _names(segments)
-    try:
-        told, new_id = preview_switch(ctx, table, back), ctx.new_id()
+    detail = {"segments": back[:100], "count": len(back)}
+    with audit.recorded(ctx, actor, _ACTION, table.typed, **detail) as recorded:
+        preview, new_id = preview_switch(ctx, table, back), ctx.new_id()
 
         def decide(seen: Observed) -> Opening | Entry:
             if new_id in seen.lineage.entries:
@@ -73,23 +76,10 @@ def restore_switch(ctx: Context, table: TableName, segments: Sequence[str], *, a
             lineage, stripped = begin(seen.lineage, entry)
             return Opening(lineage, lineage.entries[new_id], stripped)
 
-        with held(ctx, new_id):
-            one = Return(ctx, table, actor, _ACTION, {"segments": back[:100], "count": len(back)})
-            one.open(decide)
-            done = one.carry_out(new_id)
-    except PinotAdminError as error:
-        outcome = "refused" if error.permanent else "failed"
-        audit.record(
-            actor,
-            _ACTION,
-            cluster=ctx.cluster,
-            target=table.typed,
-            outcome=outcome,
-            segments=back[:100],
-            error=str(error),
-        )
-        raise
-    return SwitchPreview(table.typed, new_id, told.before, told.after, list(done.segments_to), list(done.segments_from))
+        done = ctx.engine.lineage.bring_back(ctx, table, Return(new_id, _ACTION, decide), actor)
+        recorded |= {**(switch_detail(done.switched) if done.switched else {}), "entry": new_id}
+    hidden, returned = list(done.entry.segments_from), list(done.entry.segments_to)
+    return SwitchPreview(table.typed, new_id, preview.before, preview.after, returned, hidden)
 
 
 def _names(segments: Sequence[str]) -> list[str]:
@@ -98,9 +88,7 @@ def _names(segments: Sequence[str]) -> list[str]:
 
 def _decide(ctx: Context, seen: Observed, back: Sequence[str]) -> list[str]:
     """What goes. Raises why it can not be."""
-    if ctx.pinot is not None:
-        text = "On a Pinot cluster deleted segments come back as a switch only by the undo of a rollback."
-        raise StateConflict(text, remedy="Undo the rollback, or push the data again.")
+    ctx.engine.lineage.require_bring_back()
     visible = seen.lineage.visible(seen.ideal.maps)
     _check_names(seen, back)
     gone = visible if seen.config.is_refresh else _stand_ins(ctx, seen, back, visible)
@@ -119,7 +107,7 @@ def _stand_ins(ctx: Context, seen: Observed, back: Sequence[str], visible: Seque
     if visible and not found:
         rows = sum(m.total_docs or 0 for m in read_records(ctx, seen.table, visible).values())
         raise StateConflict(
-            f"No replacement tells which of the {len(visible)} segments with {rows:,} rows that queries see "
+            f"No replacement says which of the {len(visible)} segments with {rows:,} rows that queries see "
             f"stand for '{back[0]}'.",
             remedy="Restore it without switch=true, or start a replacement that names "
             "what goes and push the data again.",

@@ -148,7 +148,7 @@ def test_a_table_that_was_dropped_and_made_again_does_not_show_two_snapshots(tmp
 
 def test_the_switch_refuses_what_it_can_not_tell(world: ServingWorld) -> None:
     world.push("e1", ["a"], ["b"])
-    for names, why in ((["b"], "exists in table"), (["nothing"], "not among the deleted|No replacement tells")):
+    for names, why in ((["b"], "exists in table"), (["nothing"], "not among the deleted|No replacement says")):
         with pytest.raises(Exception, match=why):
             restore_switch(world.ctx, TABLE, names, actor=ANN)
     deletion.remove_segments(world.ctx, TABLE, ["a"], actor=ANN, guard=False)

@@ -153,7 +153,7 @@ def test_while_a_push_runs_an_undo_is_refused_and_while_an_undo_runs_a_push(worl
 
     with pytest.MonkeyPatch.context() as patch:
         real = patch.setattr
-        from segments.services.replacement.undo import switch_back
+        from segments.clusters.embedded.replacement import switch_back
 
         wait = switch_back.wait_until_online
         real(switch_back, "wait_until_online", lambda *a, **k: (meanwhile(), wait(*a, **k)))
@@ -180,7 +180,7 @@ def test_a_process_that_dies_before_the_switch_leaves_it_to_the_reaper_or_to_who
 ) -> None:
     rolled_back(world)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("segments.services.replacement.undo.switch_back.wait_until_online", _dies)
+        patch.setattr("segments.clusters.embedded.replacement.switch_back.wait_until_online", _dies)
         with pytest.raises(KeyboardInterrupt):
             undo_rollback(world.ctx, TABLE, "e2", actor=ANN)
     assert world.visible == ["b"]
@@ -266,11 +266,11 @@ def test_a_replacement_by_nothing_and_of_nothing_is_undone_too(world: ServingWor
 def test_the_clean_up_of_a_rollback_leaves_what_an_undo_has_taken_over(world: ServingWorld) -> None:
     """Between a rollback's switch and its deletion somebody undoes it: the segments are the undo's then."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("segments.services.replacement.protocol.deletion.remove_hidden", lambda *_: [])
+        patch.setattr("segments.clusters.embedded.replacement.switching.deletion.remove_hidden", lambda *_: [])
         revert_replace(world.ctx, TABLE, "e2", actor=ANN)
     removed: list[list[str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        from segments.services.replacement.undo import switch_back
+        from segments.clusters.embedded.replacement import switch_back
 
         wait = switch_back.wait_until_online
 
@@ -294,7 +294,7 @@ def test_segments_that_a_rollback_took_away_are_not_restored_beside_the_rest(wor
 def test_an_end_by_somebody_else_while_it_waits_is_the_same_end(world: ServingWorld) -> None:
     rolled_back(world)
     with pytest.MonkeyPatch.context() as patch:
-        from segments.services.replacement.undo import switch_back
+        from segments.clusters.embedded.replacement import switch_back
 
         def ended(ctx: object, table: object, *_: object, **__: object) -> None:
             (entry,) = [e for e in observe(world.ctx, TABLE).lineage.entries.values() if e.state == "IN_PROGRESS"]

@@ -1,0 +1,1 @@
+"""Replacements on the embedded cluster: one transaction, acknowledged by brokers, deletion last."""
