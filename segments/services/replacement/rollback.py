@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from segments.domain.replacement import rollback
+from segments.domain.replacement.rollback import RollbackPlan
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.kept_times import undo_until_ms
-from segments.services.replacement.lineage_record import observe
-from segments.services.replacement.rollback_plan import plan_of_rollback
+from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
+from segments.services.segments.online import serving_rows
 from segments.services.segments.segments import read_records
 
 
@@ -72,6 +74,15 @@ class RollbackDone:
         """JSON-ready form."""
         lists = {"reverted": list(self.reverted), "deletedSegments": list(self.deleted)}
         return {"table": self.table, **lists, "undoPossibleUntilMs": self.undo_until_ms}
+
+
+def plan_of_rollback(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:
+    """The plan by the lineage as read, with all that stands in its way on this kind of cluster. NotFound: no such
+    entry.
+    """
+    rows = serving_rows(ctx, table, seen.ideal.maps)
+    plan = rollback.plan_rollback(seen.lineage, target, rows, force=force, now_ms=ctx.clock())
+    return ctx.engine.lineage.limited(plan, rows)
 
 
 def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool = False) -> RollbackPreview:

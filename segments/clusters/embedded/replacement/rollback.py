@@ -11,7 +11,7 @@ from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import RolledBack, Switch
 from segments.services.replacement.lineage_record import Observed
 from segments.services.replacement.loading import once_loaded
-from segments.services.replacement.rollback_plan import plan_of_rollback
+from segments.services.replacement.rollback import plan_of_rollback
 
 
 def roll_back(ctx: Context, table: TableName, target: str, *, force: bool, actor: Actor) -> RolledBack:

@@ -26,7 +26,7 @@ from segments.services.engine.lineage import RolledBack
 from segments.services.jobs.job_lock import sole_worker
 from segments.services.replacement import protocol
 from segments.services.replacement.lineage_record import observe
-from segments.services.replacement.rollback_plan import plan_of_rollback
+from segments.services.replacement.rollback import plan_of_rollback
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record
