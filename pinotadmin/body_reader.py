@@ -33,7 +33,7 @@ _SLOWEST: Final = 10 << 10
 _LARGE: Final = 1 << 20
 _ON_DISK: Final = 2
 _LOOK_AT_DISK: Final = 64 << 20
-#: After a refusal so much of a body is thrown away, for so many seconds, so that its sender gets to read the answer.
+#: After a refusal so much of a body is discarded, for so many seconds, so that its sender gets to read the answer.
 _DRAINED: Final = 16 << 20
 _DRAIN_S: Final = 2.0
 _AGAIN_S: Final = 5
@@ -193,7 +193,7 @@ async def read_small(receive: Receive) -> bytes:
 
 
 async def refuse(answer: Answer, receive: Receive, send: Send) -> None:
-    """Answer a request whose body was not read to its end, throw some of that away, and close the connection."""
+    """Answer a request whose body was not read to its end, discard some of the rest, and close the connection."""
     await send(
         {
             "type": "http.response.start",

@@ -1,5 +1,5 @@
-"""The Celery application: pushes and periodic passes; tells the supervisor when workers and beat are up, and others
-what workers do.
+"""The Celery application: pushes and periodic passes; reports to the supervisor when workers and beat are up, and to
+others what workers do.
 """
 
 from __future__ import annotations

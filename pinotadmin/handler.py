@@ -149,7 +149,7 @@ class ThreadedHandler(ASGIHandler):
         await refuse(body_gate.encoded(error), receive, send)
 
     def _respond_directly(self, scope: dict[str, Any], body: bytes) -> direct.Answer | None:
-        """Runs on the pool; the signals look after the thread's database connection."""
+        """Runs on the pool; the signals open and close the thread's database connection."""
         signals.request_started.send(sender=self.__class__, scope=scope)
         try:
             return direct.answer(scope, body)

@@ -1,7 +1,7 @@
 """What browsers may do with our answers: a content security policy on every one of them, and headers against sniffing,
 framing, keeping.
 
-Our own pages have nothing inline. The admin's look needs inline styles and evaluates the expressions of its templates;
+Our own pages have nothing inline. The admin's theme needs inline styles and evaluates the expressions of its templates;
 the API explorer needs inline styles. Neither runs inline scripts.
 """
 

@@ -324,7 +324,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = pools.PASSES.queue
 CELERY_TASK_ROUTES = pools.routes()
 CELERY_TASK_ANNOTATIONS = pools.time_limits()
-#: Seconds; a lost worker's tasks come back after the first, looked for every second.
+#: Seconds; a lost worker's tasks are given back after the first, checked every second.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,
     "unacked_restore_interval": 5,
@@ -333,7 +333,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 DJANGO_CELERY_BEAT_TZ_AWARE = True
 
-# -- look of the admin
+# -- appearance of the admin
 UNFOLD = {
     "SITE_TITLE": "pinotadmin",
     "SITE_HEADER": "pinotadmin",

@@ -1,7 +1,7 @@
 """The error tree: what went wrong, whether trying again can help, and what the person should do.
 
-Three outcomes of a write are three types (rule `three-outcomes`): ``Conflict`` (somebody was faster: decide afresh),
-``OutcomeUnknown`` (the reply was lost: look before anything else) and ``Rejected`` (stop and tell why).
+Three outcomes of a write are three types (rule `three-outcomes`): ``Conflict`` (somebody was faster: decide again),
+``OutcomeUnknown`` (the reply was lost: read before anything else) and ``Rejected`` (stop and say why).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class PinotAdminError(Exception):
 
 
 class Conflict(PinotAdminError):
-    """A conditional write lost: the version on record is another one. Read again and decide afresh."""
+    """A conditional write lost: the version on record is another one. Read and decide again."""
 
     status = 409
     permanent = False
 
 
 class OutcomeUnknown(PinotAdminError):
-    """The write may or may not have happened. Look for its trace; never delete on this."""
+    """The write may or may not have happened. Read the record to find out; never delete on this."""
 
     status = 503
     permanent = False

@@ -63,7 +63,7 @@ class Servers(Protocol):
     """What broker and services ask of servers. ``url`` is a server's admin address, without a slash at the end.
 
     Every call raises Rejected (with ``error_code`` for queries) when the server refuses, and Unavailable when it does
-    not answer, whose ``data`` tell more: ``is_dead`` (no connection, or broken, or silent even when asked for life),
+    not answer, whose ``data`` say more: ``is_dead`` (no connection, or broken, or silent even when asked for life),
     ``silent``, ``timed_out``.
     """
 
@@ -302,7 +302,7 @@ class HttpServers:
 
 
 def _is_readable(sock: socket.socket, timeout_s: float) -> bool:
-    """``poll``, because ``select`` can not look at descriptors above 1023."""
+    """``poll``, because ``select`` can not handle descriptors above 1023."""
     watcher = select.poll()
     watcher.register(sock, select.POLLIN | select.POLLHUP | select.POLLERR)
     return bool(watcher.poll(timeout_s * 1000))

@@ -135,30 +135,32 @@ class CallVerifier:
         """The call that ``header`` (of ``Authorization``) proves; ``target`` as on the request line. NotAuthenticated,
         with the cause.
         """
-        said = parse_header(header)
-        if said is None:
+        signed = parse_header(header)
+        if signed is None:
             raise NotAuthenticated("The signature of the request is malformed.")
-        right = call_signature(self._key, Call(method, said.address, target, said.time_ms, said.nonce, said.digest))
-        if not self._key or not is_same(said.signature, right):
+        right = call_signature(
+            self._key, Call(method, signed.address, target, signed.time_ms, signed.nonce, signed.digest)
+        )
+        if not self._key or not is_same(signed.signature, right):
             raise NotAuthenticated(
                 "The request is not signed with this cluster's secret.", remedy="Give all processes the same secret."
             )
-        # From here on it comes from a process of ours, so the cause may be said.
-        if said.address != self._address:
-            text = f"The request is signed for {said.address}, and this is {self._address}."
+        # From here on it comes from a process of ours, so the cause may be named.
+        if signed.address != self._address:
+            text = f"The request is signed for {signed.address}, and this is {self._address}."
             raise NotAuthenticated(text, remedy="Address each process by the host and port it was started with.")
         now = self._clock()
-        if abs(said.time_ms - now) > WINDOW_MS:
+        if abs(signed.time_ms - now) > WINDOW_MS:
             text = (
-                f"The request was signed {abs(said.time_ms - now) // 1000} seconds "
-                f"{'ago' if said.time_ms < now else 'ahead'}."
+                f"The request was signed {abs(signed.time_ms - now) // 1000} seconds "
+                f"{'ago' if signed.time_ms < now else 'ahead'}."
             )
             raise NotAuthenticated(text, remedy="Set the machines' clocks.")
-        if said.time_ms < self._began_ms and self._uptime_s() < self._is_new_until_s:
+        if signed.time_ms < self._began_ms and self._uptime_s() < self._is_new_until_s:
             raise NotAuthenticated("The request was signed before this process began.", remedy="Send it again.")
-        if not self._take(said.time_ms, said.nonce):
+        if not self._take(signed.time_ms, signed.nonce):
             raise NotAuthenticated("The request was sent before.", remedy="Sign each request.")
-        return ReceivedCall(self._key, said.nonce, said.digest)
+        return ReceivedCall(self._key, signed.nonce, signed.digest)
 
     def _take(self, time_ms: int, nonce: str) -> bool:
         """Remember the nonce for as long as its request could come again; False when it is known."""

@@ -61,7 +61,7 @@ class WorkerBoard:
         """True for one caller at a time, for at most so many seconds; False for the others. Unavailable when
         Redis does not answer.
 
-        For what must go on while ZooKeeper is away; everything else takes its turn there.
+        For what must go on while ZooKeeper is unreachable; everything else takes its turn there.
         """
         lock = self._client.lock(f"{self._prefix}alone:{what}", timeout=seconds, blocking=False)
         with _reached():

@@ -38,17 +38,17 @@ _PREFIXES = (
     paths.IDEAL_STATES,
     paths.EXTERNAL_VIEWS,
 )
-#: Seconds between two tries while the cluster is away: the first pause and the longest.
+#: Seconds between two attempts while the cluster is unreachable: the first pause and the longest.
 _PAUSES_S: Final = (1.0, 30.0)
-#: A look at everything reads all records of tables up to so many segments; those of larger ones after so many seconds
+#: A full check reads all records of tables up to so many segments; those of larger ones after so many seconds
 #: only.
 _LARGE, _REREAD_S = 1_000, 3_600.0
-#: Seconds between two looks at everything, watches or not; where reading is costly the longer.
+#: Seconds between two full checks, watches or not; where reading is costly the longer.
 _SWEEP_S: Final = (300.0, 1_800.0)
 #: Seconds in which changes gather. What is under way in our own cluster needs processor and database more than the
-#: mirror does; where somebody is asked for changes, all that one look found comes together anyway.
+#: mirror does; where changes are polled for, all that one poll found comes together anyway.
 _GATHER_OWN_S, _GATHER_TOLD_S, _GATHER_ASKED_S = (0.15, 0.15), (0.02, 0.15), (0.02, 0.02)
-#: Records that are read in one go of such a look.
+#: Records that are read in one step of such a check.
 _PIECE: Final = 2_000
 
 
@@ -104,7 +104,7 @@ class ClusterFollower:
                 self._pending.again(work, pause)
                 pause = min(pause * 2, _PAUSES_S[1])
             except Exception as error:
-                log.exception("The mirror of %s could not follow; looking at everything again.", self._cluster)
+                log.exception("The mirror of %s could not follow; everything is read again.", self._cluster)
                 self._report(f"{type(error).__name__}; see the mirror's log.")
                 self._tables.clear()
                 self._written.clear()
@@ -117,7 +117,7 @@ class ClusterFollower:
             watch.close()
 
     def sync_all(self) -> None:
-        """Look at every table, now."""
+        """Check every table, now."""
         for name in self._list_tables():
             self._sync_table(name, None)
 
@@ -133,7 +133,7 @@ class ClusterFollower:
             pieces = [
                 piece for name in self._list_tables() for piece in self._pieces(name, is_doubtful=work.everything)
             ]
-            # Documents first: what changed in them is shown before all records are looked at.
+            # Documents first: what changed in them is shown before all records are read.
             self._pending.sweep(sorted(pieces, key=lambda piece: not piece[1].documents))
         for name, dirty in work.tables.items():
             for stage in self._stages(name, dirty):
@@ -149,8 +149,8 @@ class ClusterFollower:
         return [Dirty(dirty.documents - view, dirty.segments), Dirty(view)]
 
     def _pieces(self, name: str, *, is_doubtful: bool) -> list[tuple[str, Dirty]]:
-        """All of a table again, but records of large ones seldom: watches tell of them, unless they were lost. Where
-        reading is costly its documents are compared in each round of looks, all of them by a few requests.
+        """All of a table again, but records of large ones seldom: watches report them, unless they were lost. Where
+        reading is costly its documents are compared in each round, all of them by a few requests.
         """
         known = self._tables.get(name)
         documents = () if known is not None and self._is_costly and not is_doubtful else self._documents
@@ -216,7 +216,7 @@ class ClusterFollower:
             state.records.pop(name, None)
             state.unread.discard(name)
         here = rows & state.ideal.keys()
-        # Not every way of watching a Pinot tells of records that were written in place, as a commit does.
+        # Not every way of watching a Pinot reports records that were written in place, as a commit does.
         wanted = here if self._is_pinot else here - state.records.keys()
         wanted = wanted | state.unread | (set(state.ideal) if segments is None else segments)
         self._read_segments(state, wanted)

@@ -18,7 +18,7 @@ from segments.services.clusters.cluster_spec import CONFIGURED
 
 log = logging.getLogger(__name__)
 
-_LOOK_S: Final = 2.0
+_POLL_S: Final = 2.0
 
 
 class Mirror(Protocol):
@@ -32,10 +32,10 @@ class Mirror(Protocol):
 
 
 class Fleet:
-    """The mirrors of all Pinot clusters; ``start`` returns at once. ``look_s`` and ``make`` are there for tests."""
+    """The mirrors of all Pinot clusters; ``start`` returns at once. ``poll_s`` and ``make`` are there for tests."""
 
-    def __init__(self, *, look_s: float = _LOOK_S, make: Callable[[str], Mirror] = PinotMirror) -> None:
-        self._look_s, self._make = look_s, make
+    def __init__(self, *, poll_s: float = _POLL_S, make: Callable[[str], Mirror] = PinotMirror) -> None:
+        self._poll_s, self._make = poll_s, make
         self._running: dict[str, tuple[str, Mirror]] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mirror-fleet", daemon=True)
@@ -53,16 +53,16 @@ class Fleet:
         while True:
             try:
                 close_old_connections()
-                self.look()
+                self.compare()
             except DatabaseError:
-                log.exception("The clusters could not be listed; looking again.")
-            if self._stop.wait(self._look_s):
+                log.exception("The clusters could not be listed; trying again.")
+            if self._stop.wait(self._poll_s):
                 break
         for _, mirror in self._running.values():
             mirror.stop()
         connections.close_all()
 
-    def look(self) -> None:
+    def compare(self) -> None:
         """Make what runs what should run."""
         wanted = {row.name: _configured(row) for row in Cluster.objects.filter(kind=Cluster.Kind.PINOT)}
         for name, (configured, mirror) in list(self._running.items()):

@@ -1,4 +1,4 @@
-"""What the mirror of a cluster has to look at: marked by watches, gathered for a moment, taken by the one thread that
+"""What the mirror of a cluster has to read: marked by watches, gathered for a moment, taken by the one thread that
 reads and writes.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 from segments.names import TABLE_TYPES, split_table_name
 from segments.store import paths
 
-#: Seconds that a piece of such a look waits at most while there are always changes.
+#: Seconds that a piece of such a check waits at most while there are always changes.
 _PIECE_S: Final = 1.0
 #: Seconds for the first call of all watches.
 _FIRST_CALLS_S: Final = 1.5
@@ -35,8 +35,8 @@ class Dirty:
 
 @dataclass
 class Work:
-    """What is to be done next: ``everything`` may have changed, or it is time to look (``is_sweep``), or these tables
-    did.
+    """What is to be done next: ``everything`` may have changed, or it is time for a full check (``is_sweep``), or these
+    tables did.
     """
 
     everything: bool = False
@@ -46,7 +46,7 @@ class Work:
 
 class Pending:
     """Safe between the threads of watches and the one that works. ``prefixes`` are those that are watched; every
-    ``sweep_s`` seconds it is time for a look at everything, watches or not. Further changes join one for ``gather_s``
+    ``sweep_s`` seconds it is time for a full check, watches or not. Further changes join one for ``gather_s``
     seconds: as long as the last work took, within these bounds.
     """
 
@@ -89,13 +89,13 @@ class Pending:
                 self._lock.wait(pause)
 
     def sweep(self, pieces: Iterable[tuple[str, Dirty]]) -> None:
-        """Look at these, one after the other, between changes: no change waits for all of them."""
+        """Check these, one after the other, between changes: no change waits for all of them."""
         with self._lock:
             self._pieces = deque(pieces)
             self._swept_at = time.monotonic()
 
     def await_first_calls(self) -> None:
-        """Each watch calls once with None right away; if these came later everything would be read twice."""
+        """Each watch calls once with None at once; if these came later everything would be read twice."""
         with self._lock:
             self._lock.wait_for(lambda: self._doubts >= len(self._prefixes) or self.is_stopped, _FIRST_CALLS_S)
 
@@ -139,7 +139,7 @@ class Pending:
 
 
 def pieces_of(name: str, documents: Collection[str], segments: Sequence[str], size: int) -> list[tuple[str, Dirty]]:
-    """A look at these of a table in pieces of at most ``size`` segments, the documents first."""
+    """A check of these of a table in pieces of at most ``size`` segments, the documents first."""
     parts = [segments[start : start + size] for start in range(0, len(segments), size)]
     first = [(name, Dirty(documents=set(documents)))] if documents else []
     return [*first, *((name, Dirty(segments=set(part))) for part in parts)]

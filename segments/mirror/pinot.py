@@ -1,5 +1,5 @@
 """The mirror of one Pinot cluster, beside the others: it is connected, checked, followed, and waited for when it is
-away, each time told.
+away, each time circuit.
 
 Two threads: one follows tables, one asks the controller how it is. What either meets is in the cluster's row; neither
 ends but by ``stop``.
@@ -29,9 +29,9 @@ from segments.store import paths
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two questions to the controller; between two looks whether ZooKeeper is still the controller's.
+#: Seconds between two questions to the controller; between two checks that ZooKeeper is still the controller's.
 HEALTH_S: Final = 5.0
-#: Looks at the controller between two at what is read through it, which costs it one more request.
+#: Checks of the controller between two of what is read through it, which costs it one more request.
 _STORE_EVERY: Final = 2
 _CHECK_S: Final = 600.0
 #: Seconds between two tries to begin: the first pause and the longest.
@@ -97,7 +97,7 @@ class PinotMirror:
             self._stop.wait(pause)
 
     def _follow_once(self) -> None:
-        """Check, then follow until stopped, or until something makes it begin anew."""
+        """Check, then follow until stopped, or until something makes it start over."""
         row = Cluster.objects.filter(name=self._name).first()
         if row is None:
             raise NotFound(f"Cluster '{self._name}' was removed.")
@@ -154,12 +154,12 @@ class PinotMirror:
         assert controller is not None
         row = Cluster.objects.filter(name=self._name).only("state", "mirror_error").first()
         if row is not None and row.state == WRONG_CLUSTER and row.mirror_error:
-            return  # only a whole check can tell that it is right again; the other thread makes it
+            return  # only a full check can show that it is right again; the other thread makes it
         state, error, version = how_it_is(controller)
         note_state(self._name, state, error, version=version)
 
     def _note_store(self, ctx: Context) -> None:
-        """That nothing changes and that nothing is heard must not look alike."""
+        """That nothing changes and that nothing is heard must not be confused."""
         try:
             ctx.store.exists(paths.IDEAL_STATES)
         except PinotAdminError as error:
@@ -198,10 +198,10 @@ def how_it_is(controller: PinotController) -> tuple[str, str, str]:
     except PinotRefused as error:
         return REFUSED if error.pinot_status in _FORBIDDEN else UNEXPECTED, str(error), ""
     except PinotAdminError as error:
-        told = controller.circuit()
+        circuit = controller.circuit()
         return (
-            (told.state, told.error, "")
-            if told.is_open
+            (circuit.state, circuit.error, "")
+            if circuit.is_open
             else (UP, "", "")
             if error.data.get("silent")
             else (UNEXPECTED, str(error), "")

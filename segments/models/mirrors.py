@@ -102,7 +102,7 @@ class Cluster(models.Model):
 
     @property
     def is_trouble(self) -> bool:
-        """Is there something a page must tell about the connection?"""
+        """Is there something a page must say about the connection?"""
         return self.is_pinot and (self.state not in (self.State.UP, self.State.UNKNOWN) or bool(self.mirror_error))
 
 

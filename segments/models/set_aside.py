@@ -13,7 +13,7 @@ class SetAsideReplay(models.Model):
     """
 
     class State(models.TextChoices):
-        #: The messages are taken, and the segment may or may not be there; whoever carries on looks for it first.
+        #: The messages are taken, and the segment may or may not be there; whoever carries on checks that first.
         RUNNING = "RUNNING", "running"
         DONE = "DONE", "done"
         FAILED = "FAILED", "failed"

@@ -99,7 +99,7 @@ def ask(folder: Path, action: str, name: str, *, timeout: float = 180.0) -> str:
                 line = answers.readline()
         except TimeoutError as error:
             raise Unavailable(
-                f"The 'up' of {folder} did not answer within {timeout:.0f} s.", remedy="Look at its output."
+                f"The 'up' of {folder} did not answer within {timeout:.0f} s.", remedy="Read its output."
             ) from error
         except OSError as error:
             raise Unavailable(
@@ -107,7 +107,7 @@ def ask(folder: Path, action: str, name: str, *, timeout: float = 180.0) -> str:
                 remedy="Start one with 'python manage.py up', or name its directory with --data-dir.",
             ) from error
     if not line:
-        raise Unavailable(f"The 'up' of {folder} ended before it answered.", remedy="Look at its output.")
+        raise Unavailable(f"The 'up' of {folder} ended before it answered.", remedy="Read its output.")
     reply = json.loads(line)
     if not reply["ok"]:
         raise PinotAdminError(reply["message"])

@@ -20,7 +20,7 @@ _PROJECT = Path(__file__).resolve().parents[2]
 
 
 class Guardian:
-    """The supervisor's side: starts the guardian process, tells it about sessions, restarts it when
+    """The supervisor's side: starts the guardian process, passes sessions to it, restarts it when
     somebody killed it.
     """
 
@@ -68,7 +68,7 @@ class Guardian:
             self.ensure_alive()
 
     def ensure_alive(self) -> None:
-        """Start it again if it died, and tell it everything once more."""
+        """Start it again if it died, and pass everything to it once more."""
         if self._process.poll() is None:
             return
         self._process = self._start()

@@ -16,7 +16,7 @@ from segments.processes.guardian import Guardian
 from segments.processes.logs import LineSplitter
 from segments.processes.sessions import MARKER, kill_members, members, send, send_group
 
-#: Seconds between two looks at whether the process still runs.
+#: Seconds between two checks that the process still runs.
 POLL_S = 0.05
 
 

@@ -45,7 +45,7 @@ def zookeeper_probe(port: int, host: str = "127.0.0.1") -> Probe:
 
 
 def closing_probe(probe: Probe, close: Callable[[], None]) -> Probe:
-    """As ``probe``, but ready only when ``close`` has been done since the part was last away: nobody else is let in
+    """As ``probe``, but ready only when ``close`` has been done since the part was last down: nobody else is let in
     before.
     """
     is_closed = False

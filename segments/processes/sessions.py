@@ -1,7 +1,7 @@
 """Finds and ends every process that a child left behind, through /proc.
 
 A process group is not enough: PySpark's Python workers make a group of their own. They stay in the session of the
-child, and they inherit its environment, so both are looked at. Standard library only, because the guardian runs without
+child, and they inherit its environment, so both are checked. Standard library only, because the guardian runs without
 anything else.
 """
 

@@ -1,4 +1,4 @@
-"""Keeps all children of a cluster running, tells the world whether all is healthy, and stops them in reverse order."""
+"""Keeps all children of a cluster running, publishes whether all is healthy, and stops them in reverse order."""
 
 from __future__ import annotations
 
@@ -204,6 +204,6 @@ class Supervisor:
         except TimeoutError:
             raise Unavailable(
                 f"{child.spec.name} is not ready yet ({child.state.value}).",
-                remedy=f"Look at logs/{child.spec.name}.log.",
+                remedy=f"Read logs/{child.spec.name}.log.",
             ) from None
         return f"{child.spec.name} is ready, process {child.pid}."

@@ -1,4 +1,4 @@
-"""Looks into segments from the command line: ``python -m segments.segmentfile inspect|verify|rows|convert PATH``."""
+"""Inspects segments from the command line: ``python -m segments.segmentfile inspect|verify|rows|convert PATH``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None, program: str = _PROGRAM) -> int:
     except BrokenPipeError:
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader of our output went away: say nothing at exit
+        )  # the reader of our output is gone: print nothing at exit
         return 0
     except OSError as error:
         print(f"{error.filename or given.path}: {error.strerror}.", file=sys.stderr)
@@ -40,11 +40,11 @@ def main(arguments: list[str] | None = None, program: str = _PROGRAM) -> int:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=program, description="Look into a Pinot segment: a directory or its tar.gz.")
+    parser = argparse.ArgumentParser(prog=program, description="Inspect a Pinot segment: a directory or its tar.gz.")
     commands = parser.add_subparsers(dest="command", required=True)
     about = {
         "inspect": "what it says about itself",
-        "verify": "look for faults: CRC, offsets, lengths, order of dictionaries, min and max",
+        "verify": "search for faults: CRC, offsets, lengths, order of dictionaries, min and max",
         "rows": "its rows",
         "convert": "write it in the other layout (v1 to v3)",
     }

@@ -1,4 +1,4 @@
-"""Rewrites a segment from the v1 layout to v3 or back, without decoding a value; its CRC is computed anew."""
+"""Rewrites a segment from the v1 layout to v3 or back, without decoding a value; its CRC is recomputed."""
 
 from __future__ import annotations
 

@@ -116,20 +116,20 @@ def _dictionary(reader: SegmentReader, column: ColumnInfo) -> Iterator[str]:
     if len(wrong):
         yield (
             f"Column '{column.name}': the dictionary is not in ascending order from entry {int(wrong[0])} on; "
-            "look-ups would miss values."
+            "lookups would miss values."
         )
 
 
 def _text_range(column: ColumnInfo, entries: Any) -> Iterator[str]:
     if column.stored_type != "STRING" or not len(entries):
         return
-    for label, told, actual in (
+    for label, stated, actual in (
         ("minValue", column.min_value, entries[0]),
         ("maxValue", column.max_value, entries[-1]),
     ):
-        if told is not None and told != actual.as_py():
+        if stated is not None and stated != actual.as_py():
             yield (
-                f"Column '{column.name}': {label} is '{told}', the dictionary says '{actual}'; queries would be "
+                f"Column '{column.name}': {label} is '{stated}', the dictionary says '{actual}'; queries would be "
                 "pruned wrongly."
             )
 
@@ -138,18 +138,18 @@ def _range(column: ColumnInfo, flat: Any) -> Iterator[str]:
     if column.min_value is None or column.max_value is None or column.stored_type not in WIDTHS:
         return
     ends = pc.min_max(flat).as_py()
-    for label, told, actual in (
+    for label, stated, actual in (
         ("minValue", column.min_value, ends["min"]),
         ("maxValue", column.max_value, ends["max"]),
     ):
-        if java_number(actual, column.stored_type) != told and not _same(told, actual):
+        if java_number(actual, column.stored_type) != stated and not _same(stated, actual):
             shown = java_number(actual, column.stored_type)
-            yield f"Column '{column.name}': {label} is {told}, the data say {shown}; queries would be pruned wrongly."
+            yield f"Column '{column.name}': {label} is {stated}, the data say {shown}; queries would be pruned wrongly."
 
 
-def _same(told: str, actual: Any) -> bool:
+def _same(stated: str, actual: Any) -> bool:
     try:
-        return math.isclose(float(told), actual, rel_tol=1e-6) if isinstance(actual, float) else int(told) == actual
+        return math.isclose(float(stated), actual, rel_tol=1e-6) if isinstance(actual, float) else int(stated) == actual
     except ValueError:
         return False
 

@@ -15,7 +15,7 @@ from segments.spark import session
 from segments.spark.build_part import BuildJob, Built, try_build_part
 from segments.spark.read_rows import count_rows
 
-_LOOK_S = 0.05
+_POLL_S = 0.05
 
 
 @dataclass
@@ -87,10 +87,10 @@ class SparkBuilder:
             )
             thread.start()
             try:
-                told = 0
-                while not run.done.wait(_LOOK_S):
-                    fresh = arrived.value[told:]
-                    told += len(fresh)
+                reported = 0
+                while not run.done.wait(_POLL_S):
+                    fresh = arrived.value[reported:]
+                    reported += len(fresh)
                     report(fresh)
             except BaseException:
                 spark.cancelJobGroup(group)

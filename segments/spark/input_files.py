@@ -16,7 +16,7 @@ MOST_FILES: Final = 100_000
 
 
 def resolve_input_dir(given: str, roots: Sequence[str]) -> Path:
-    """The folder, symbolic links resolved; a relative one is looked for below each root.
+    """The folder, symbolic links resolved; a relative one is searched for below each root.
 
     Raises Forbidden listing the roots when it is outside all of them, NotFound when it is no folder.
     """

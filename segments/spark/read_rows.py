@@ -30,7 +30,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 #: Types that are parsed while reading; all others arrive as text and are converted when the segment is built.
 _FAST: Final[dict[str, Any]] = {"INT": pa.int32(), "LONG": pa.int64(), "FLOAT": pa.float32(), "DOUBLE": pa.float64()}
 _MAX_BLOCK: Final = 1 << 30
-#: Bytes and lines at either end of a JSON file in which unknown keys are looked for.
+#: Bytes and lines at either end of a JSON file in which unknown keys are searched for.
 _SAMPLE: Final = 1 << 16
 _SAMPLED: Final = 100
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?$")
@@ -59,7 +59,7 @@ class FileNotes:
     ignored: list[str] = field(default_factory=list)
     bad: int = 0
     listed: list[tuple[int, str, str]] = field(default_factory=list)
-    #: Columns of a CSV file, for who looks for lines in it.
+    #: Columns of a CSV file, for a search of its lines.
     width: int = 0
 
 
@@ -213,12 +213,12 @@ def _json(path: str, data: bytes, schema: Schema, notes: FileNotes | None) -> pa
         try:
             return pajson.read_json(io.BytesIO(data), block, options)
         except pa.ArrowInvalid:
-            pass  # a value is not of its column's type, or the text is no JSON: look at each line
+            pass  # a value is not of its column's type, or the text is no JSON: check each line
     return _json_slowly(path, data, schema, notes)
 
 
 def _unknown_keys(data: bytes, schema: Schema) -> list[str]:
-    """Keys that the schema has not, as far as the first and last lines show; to look at each would take longer than
+    """Keys that the schema has not, as far as the first and last lines show; reading each would take longer than
     reading them.
     """
     lines = [*data[:_SAMPLE].splitlines()[:_SAMPLED], *data[-_SAMPLE:].splitlines()[-_SAMPLED:]]

@@ -1,4 +1,4 @@
-"""Builds a tiny segment of every common type and throws it away: the first real part then finds all code loaded."""
+"""Builds a tiny segment of every common type and discards it: the first real part then finds all code loaded."""
 
 from __future__ import annotations
 

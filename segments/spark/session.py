@@ -1,4 +1,4 @@
-"""One SparkContext per process: made when first needed, kept warm, made anew when its JVM is gone.
+"""One SparkContext per process: made when first needed, kept warm, made again when its JVM is gone.
 
 The JVM reads our end of its standard input and ends with this process, however that ends. No SparkSession: building
 needs no SQL, and its classes cost seconds.

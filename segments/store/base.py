@@ -63,7 +63,7 @@ class Check:
 
 Write = Create | Replace | Delete | Check
 
-#: Called with the changed path, or with None when anything may have changed (connection was lost): look at everything
+#: Called with the changed path, or with None when anything may have changed (connection was lost): read everything
 #: again. Runs on the store's own thread: hand the work over, never block in it, never call the store from it.
 WatchCallback = Callable[[str | None], None]
 
@@ -114,7 +114,7 @@ class Store(Protocol):
     def watch(self, prefix: str, callback: WatchCallback) -> Watch:
         """Call back for every znode at or below ``prefix`` that is created, written or deleted, and with None on doubt.
 
-        Calls back once with None right away, so that a follower needs one code path only.
+        Calls back once with None at once, so that a follower needs one code path only.
         """
 
     def session_id(self) -> str:

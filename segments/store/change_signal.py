@@ -1,5 +1,5 @@
 """Rings whenever something changed below a path: one watch per store for all that wait, which saves each of them
-looking all the time.
+polling.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from segments.store.base import Store
 
 
 class ChangeSignal:
-    """``count`` before you look, ``wait`` with it after: what happened meanwhile is not missed. A lost watch is: look
+    """Take ``count`` before a read and ``wait`` with it after: no change between is missed. A lost watch is: read
     now and then.
     """
 

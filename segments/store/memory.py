@@ -178,7 +178,7 @@ class MemoryStore:
     # For tests only
 
     def expire_session(self) -> None:
-        """Lose the session as ZooKeeper would take it away: ephemeral nodes go, watches get None, ``on_session`` is
+        """Lose the session as ZooKeeper would expire it: ephemeral nodes go, watches get None, ``on_session`` is
         called.
         """
         with self.tree.lock:

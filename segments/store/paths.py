@@ -7,7 +7,7 @@ from typing import Final
 from segments.errors import InvalidInput
 from segments.names import check_node_name, shown
 
-#: Characters; a longer path is looked at name by name.
+#: Characters; a longer path is checked name by name.
 _USUAL_LENGTH: Final = 1024
 
 TABLE_CONFIGS = "/PROPERTYSTORE/CONFIGS/TABLE"

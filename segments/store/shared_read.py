@@ -1,6 +1,6 @@
-"""One read for all threads that want the same at the same time: twenty ends of one table need not look twenty times.
+"""One read for all threads that want the same at the same time: twenty ends of one table need not read twenty times.
 
-Whoever asks gets a read that began after the question, so nothing is older than what the thread would have read itself.
+The caller gets a read that began after the call, so nothing is older than what the thread would have read itself.
 """
 
 from __future__ import annotations

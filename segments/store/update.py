@@ -1,4 +1,4 @@
-"""THE compare-and-set loop: read, decide afresh, no write if equal, write on the version read, start over on a
+"""THE compare-and-set loop: read, decide, no write if equal, write on the version read, start over on a
 conflict.
 
 Nothing decided from an older read survives a retry (rules `decide-again-after-conflict` and `repeats-are-harmless`).
@@ -84,13 +84,13 @@ def update_record(
 
     A missing znode is created (it must still be missing), an existing one replaced on the version read. ``decide`` must
     find its own trace when it runs again (rule 6): a write whose reply was lost and that was overwritten meanwhile is
-    decided anew. Raises what ``decide`` raises, at once; Conflict when all attempts lost; OutcomeUnknown when the last
+    decided again. Raises what ``decide`` raises, at once; Conflict when all attempts lost; OutcomeUnknown when the last
     write may have landed.
     """
     tries = _Tries(path, policy)
     doubtful: ZNRecord | None = None
     while True:
-        before = tries.look(lambda: store.get(path))
+        before = tries.read(lambda: store.get(path))
         if doubtful is not None and before is not None and before.record == doubtful:
             return Update(before, before, True, tries.attempt)
         tries.doubt = doubtful = None
@@ -117,7 +117,7 @@ def update_transaction(
     """Change several znodes as one: ``attempt`` reads, decides and returns the writes; None or empty means nothing to
     do.
 
-    ``attempt`` runs again, from its reads on, after every conflict. After a lost reply the znodes are looked at first:
+    ``attempt`` runs again, from its reads on, after every conflict. After a lost reply the znodes are read first:
     writes that landed are not repeated; where others wrote meanwhile ``attempt`` decides and must find its own trace
     (rule 6). ``turn``: writers of this process that name the same one (a table) go one after another, which saves
     attempts. Raises as ``update_record``.
@@ -128,7 +128,7 @@ def update_transaction(
     tries = _Tries("transaction", policy)
     doubtful: tuple[Write, ...] = ()
     while True:
-        if bool(doubtful) and tries.look(partial(has_landed, store, doubtful)):
+        if bool(doubtful) and tries.read(partial(has_landed, store, doubtful)):
             return Committed(doubtful, tries.attempt)
         tries.doubt, doubtful = None, ()
         writes = tuple(attempt() or ())
@@ -146,7 +146,7 @@ def update_transaction(
 
 
 def has_landed(store: Store, writes: Sequence[Write]) -> bool:
-    """True when every znode looks as right after ``writes``, False as soon as one does not (or was changed again
+    """True when every znode is as right after ``writes``, False as soon as one does not (or was changed again
     since).
     """
     last = {write.path: write for write in writes if not isinstance(write, Check)}
@@ -185,7 +185,7 @@ class _Tries:
         self._policy.sleep(self._policy.pause_s(self.attempt))
         self.attempt += 1
 
-    def look(self, read: Callable[[], T]) -> T:
+    def read(self, read: Callable[[], T]) -> T:
         """The read; while a write is in doubt an unreachable ZooKeeper is waited for, then the doubt is
         what is raised.
         """

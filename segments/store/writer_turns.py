@@ -1,7 +1,7 @@
-"""Writers of one table take turns inside a process, so that they do not make one another decide afresh over and over.
+"""Writers of one table take turns inside a process, so that they do not cause one another conflicts over and over.
 
 Only a matter of speed: compare-and-set is what keeps the state right, among processes there is no such order, and
-whoever waited long enough for its turn goes ahead without it.
+a writer that waited long enough for its turn goes ahead without it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Tells services which lineage this broker serves: an ephemeral znode per table, written after the routing was
-published.
+"""Acknowledges to services which lineage this broker serves: an ephemeral znode per table, written after the routing
+was published.
 """
 
 from __future__ import annotations

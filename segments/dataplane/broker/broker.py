@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 TAGS: Final = ("DefaultTenant_BROKER",)
 DEFAULT_TIMEOUT_MS: Final = 10_000
-#: Seconds in which a query may start anew because the routing changed under it, or wait for a change that is sure to
+#: Seconds in which a query may start again because the routing changed under it, or wait for a change that is sure to
 #: come.
 _RERUN_S: Final = 1.0
 

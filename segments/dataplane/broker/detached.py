@@ -17,7 +17,7 @@ from segments.gateways.servers import Servers
 from segments.store.base import Store
 from segments.store.records.instances import instance_configs, live_instances
 
-_LOOK_S: Final = 0.02
+_POLL_S: Final = 0.02
 
 
 class DetachedBroker(Broker):
@@ -59,7 +59,7 @@ class _Read:
                 return True
             if time.monotonic() >= deadline:
                 return False
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
     def _fresh(self) -> Routing | None:
         live, configs = live_instances(self._store), instance_configs(self._store)

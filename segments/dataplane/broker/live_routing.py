@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 _BY_TABLE: Final = (paths.LINEAGE, paths.IDEAL_STATES, paths.EXTERNAL_VIEWS, paths.TABLE_CONFIGS)
 _OF_SERVERS: Final = (paths.LIVE_INSTANCES, paths.PARTICIPANT_CONFIGS)
-#: Seconds between two looks at everything, watches or not; before a failed read is repeated; that a first load may
+#: Seconds between two full reads, watches or not; before a failed read is repeated; that a first load may
 #: take.
 _SWEEP_S: Final = 60.0
 _RETRY_S: Final = 0.5
@@ -197,7 +197,7 @@ class LiveRouting:
         self._mark(everything=True, servers=True)
 
     def _read_servers(self) -> bool:
-        """Who lives and where it listens; True when that changed and every table has to be looked at."""
+        """Who lives and where it listens; True when that changed and every table has to be read again."""
         live = live_instances(self._store)
         configs = instance_configs(self._store)
         found = {

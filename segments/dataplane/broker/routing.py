@@ -8,7 +8,7 @@ the first is read again at the end:
     lineage (with its zxid) -> ideal state -> external view -> live instances -> lineage again
 
 If the lineage is the same both times (same zxid, or absent both times), there was a moment during the reads at which
-the lineage held and the ideal state read was the current one; if not, everything is read anew. That is enough, because
+the lineage held and the ideal state read was the current one; if not, everything is read again. That is enough, because
 writers keep their order: a replacement's new segments enter the ideal state only after the entry that hides them was
 written, and its old ones leave only after brokers acknowledged the entry that hides them. So with a lineage that holds,
 every visible segment is in the ideal state and every segment that must not be seen is hidden. The external view is read
@@ -48,7 +48,7 @@ Rows = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class ServerRef:
-    """A live server: its session tells one life from the next, ``url`` is where it answers.
+    """A live server: its session distinguishes one life from the next, ``url`` is where it answers.
     ``is_drained``: asked only where no other can."""
 
     instance: str

@@ -46,5 +46,5 @@ def warm_up() -> None:
 
 
 def warm_up_soon() -> threading.Thread:
-    """The same beside whatever else the process does; a failure is logged, real messages would tell it too."""
+    """The same beside whatever else the process does; a failure is logged; real messages would show it too."""
     return run_beside("decode-warm-up", warm_up, "Decoding could not be warmed up.")

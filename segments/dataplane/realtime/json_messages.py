@@ -23,7 +23,8 @@ from segments.domain.tables.schema import FieldSpec, Schema
 FEW: Final = 192
 #: After a batch that did not fit, so many batches at most are not tried.
 _MOST_SKIPPED: Final = 64
-#: Numbers that are none in JSON, although Arrow's reader takes them; the second looks where the first finds something.
+#: Numbers that are none in JSON, although Arrow's reader takes them; the second is searched for where the first
+#: matches.
 _ODD_WORDS: Final = (b"NaN", b"Inf")
 _ODD_NUMBER: Final = re.compile(rb"[:\[,]\s*-?(?:NaN|Inf)")
 _REAL: Final[dict[str, Any]] = {"FLOAT": pa.float32(), "DOUBLE": pa.float64()}

@@ -1,4 +1,4 @@
-"""What a server tells of its consuming segments: state, offsets and lag per partition, bad messages."""
+"""What a server reports about its consuming segments: state, offsets and lag per partition, bad messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from segments.errors import PinotAdminError
 
 NOT_CALCULATED: Final = "NOT_CALCULATED"
 #: Seconds for which the end of a partition is not asked for again, and a topic that does not answer is left alone: its
-#: answer may take half a minute not to come, for every partition and everybody who looks.
+#: answer may take half a minute not to come, for every partition and every reader.
 _KEEP_S: Final = 1.0
 _SILENT_S: Final = 10.0
 _COUNTED: Final = ("kafka", "memory")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Changes:
-    """What to look at: ``everything``, or these tables with the segments whose records changed; ``messages``: our
+    """What to check: ``everything``, or these tables with the segments whose records changed; ``messages``: our
     queue; ``instances``: who is alive.
     """
 

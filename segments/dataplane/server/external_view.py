@@ -2,7 +2,7 @@
 something.
 
 Invariant: the view is written on the version read BEFORE the states were read. A server that changes its states
-afterwards computes the view again itself, so the last write has seen every state; a lost race is decided afresh.
+afterwards computes the view again itself, so the last write has seen every state; a lost race is decided again.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Reload:
-    """Look at segments again. No names: all of the table. ``is_forced``: download even when the CRC is right."""
+    """Check segments again. No names: all of the table. ``is_forced``: download even when the CRC is right."""
 
     table: str
     segments: tuple[str, ...]
@@ -33,7 +33,7 @@ class ForceCommit:
 
 @dataclass(frozen=True)
 class Reset:
-    """Begin this segment anew: Helix' transition of a replica to OFFLINE, after which it goes back to what the ideal
+    """Begin this segment again: Helix' transition of a replica to OFFLINE, after which it goes back to what the ideal
     state wants.
     """
 

@@ -20,7 +20,7 @@ from segments.names import split_table_name
 
 log = logging.getLogger(__name__)
 
-#: Seconds that a query waits for rows which another replica already showed, and between two looks.
+#: Seconds that a query waits for rows which another replica already showed, and between two checks.
 _BEHIND_S: Final = 0.5
 _LOOK_AGAIN_S: Final = 0.002
 
@@ -63,7 +63,7 @@ class QueryRunner:
             answer = Refusal(400, {"message": str(error), "status": 400, "errorCode": error.error_code})
         except PinotAdminError as error:
             answer = Refusal(error.status, {"message": str(error), "status": error.status})
-        except Exception as error:  # the broker tells the person; the log tells where
+        except Exception as error:  # the broker reports it to the user; the log says where
             log.exception("Query failed: %s", request.sql)
             answer = Refusal(500, {"message": f"{type(error).__name__}: {error}", "status": 500, "errorCode": 200})
         with self._lock:

@@ -1,7 +1,7 @@
 """Drives every segment assigned to this server to its wanted state: level-triggered, from ideal states, records and
 messages.
 
-One thread decides, a small pool loads. A watch only says where to look; what is found there is compared with what is
+One thread decides, a small pool loads. A watch only says what to read; what is found there is compared with what is
 held, so a lost or doubled event changes nothing.
 """
 
@@ -32,7 +32,7 @@ from segments.store.base import Store, Watch
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two looks at everything, watches or not.
+#: Seconds between two full checks, watches or not.
 _SWEEP_S: Final = 60.0
 #: Seconds before a failed load is tried again: doubling, with a random part.
 _FIRST_RETRY_S: Final = 0.5
@@ -45,7 +45,7 @@ _LEAVE_S: Final = 10.0
 
 class Reconciler:
     """The loop. ``grace_s``: how long a dropped segment still answers queries that were planned before. ``dirty``:
-    marks of what to look at; ``consumers`` drive the segments that read from streams.
+    marks of what to check; ``consumers`` drive the segments that read from streams.
     """
 
     def __init__(
@@ -122,10 +122,10 @@ class Reconciler:
             try:
                 self._look(changes)
             except PinotAdminError as error:
-                log.warning("Looking at everything again in a moment: %s", error)
+                log.warning("Everything is checked again in a moment: %s", error)
                 self._look_again_later()
             except Exception:
-                log.exception("Looking at everything again in a moment")
+                log.exception("Everything is checked again in a moment")
                 self._look_again_later()
 
     def _look_again_later(self) -> None:
@@ -172,7 +172,7 @@ class Reconciler:
             self._reconcile(reload.table, names)
 
     def _reset(self, table: str, segment: str) -> None:
-        """Begin the segment anew: a consuming one from its start offset, another by loading it again."""
+        """Begin the segment again: a consuming one from its start offset, another by loading it again."""
         with self._slots.locked() as tables:
             slot = tables.get(table, {}).get(segment)
             if slot is None or slot.wanted is None:

@@ -218,7 +218,7 @@ class Server:
         self.reconciler.start()
 
     def stop(self) -> None:
-        """Leave the cluster first, so that brokers turn away, then end. The store is the caller's."""
+        """Leave the cluster first, so that brokers stop asking, then end. The store is the caller's."""
         self._is_stopped = True
         try:
             if self._membership is not None:

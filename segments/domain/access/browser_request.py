@@ -1,7 +1,7 @@
 """Which requests a browser sends, and which of them a page of another site made it send.
 
 A browser adds remembered HTTP Basic credentials to every request to our address, also to one that a foreign page
-starts. Its fetch metadata and ``Origin`` tell where a request comes from and can not be set by a page. Another port of
+starts. Its fetch metadata and ``Origin`` say where a request comes from and can not be set by a page. Another port of
 the same host is another origin.
 """
 

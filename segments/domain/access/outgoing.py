@@ -1,7 +1,7 @@
 """Which addresses this installation connects to because a user's text names them: places, configured roots by kind,
 numbers never called.
 
-Pure: who connects looks names up once, asks here with what was found, and connects to exactly that.
+Pure: the caller resolves a name once, asks here about the addresses, and connects to exactly those.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Rules:
         return self.is_own(place) or any(_is_below(place, root) for root in self.roots)
 
     def may_be_asked_for(self, place: Place) -> bool:
-        """May its name be looked up? A name that no rule can allow is not even asked for."""
+        """May its name be resolved? A name that no rule can allow is not even resolved."""
         return self.is_named(place) or (self.loopback and not self.roots)
 
     def judge(self, place: Place, addresses: Sequence[Address]) -> None:
@@ -104,7 +104,7 @@ class Rules:
             raise self.refusal(str(place))
 
     def refusal(self, shown: str) -> InvalidInput:
-        """What is told about an address that is not allowed, whatever there is behind it."""
+        """The error for an address that is not allowed, the same whatever is behind it."""
         return InvalidInput(
             f"'{shown[:_LONGEST]}' is no address of a {self.kind.noun} that may be called from here: nothing "
             "configured allows it.",

@@ -17,7 +17,7 @@ MAX_DEPTH: Final = 100
 MAX_NUMBER_LENGTH: Final = 1_000
 #: How a character beyond 16 bits begins that is written as two escapes; one of the two alone is no character.
 _HALVES: Final = ("\\ud", "\\uD")
-#: An even number of backslashes before it are backslashes; the look-behind makes each run of them be read once.
+#: An even number of backslashes before it are backslashes; the lookbehind makes each run of them be read once.
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 

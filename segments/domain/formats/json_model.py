@@ -177,16 +177,18 @@ def _refusal(text: str, model: Any, value: Any, what: str, below: str) -> Invali
     path = _path(below, steps)
     found = _EXPECTED.match(message)
     expected, got = (_in_words(found[1]), _in_words(found[2] or "")) if found else ("", "")
-    said = f"expected {expected}, got {got}" if found and got else message[:1].lower() + message[1:]
+    fault = f"expected {expected}, got {got}" if found and got else message[:1].lower() + message[1:]
     unknown = _UNKNOWN.match(message)
     if unknown:
         fields = ", ".join(f.encode_name for f in msgspec.structs.fields(model)) if not steps else ""
-        told = f"Field '{shown(unknown[1])}' is not known {f'in {path}' if path else 'here'} ({what})."
+        unknown_field = f"Field '{shown(unknown[1])}' is not known {f'in {path}' if path else 'here'} ({what})."
         return InvalidInput(
-            told, remedy=f"The fields are {fields}." if fields else "Leave it out.", field=unknown[1][:_LONGEST_SHOWN]
+            unknown_field,
+            remedy=f"The fields are {fields}." if fields else "Leave it out.",
+            field=unknown[1][:_LONGEST_SHOWN],
         )
-    remedy = next((r for word, r in _REMEDIES.items() if said.startswith(f"expected {word}")), "Correct the value.")
-    return InvalidInput(f"{path or what}: {said}{f' ({what})' if path else ''}.", remedy=remedy, field=path)
+    remedy = next((r for word, r in _REMEDIES.items() if fault.startswith(f"expected {word}")), "Correct the value.")
+    return InvalidInput(f"{path or what}: {fault}{f' ({what})' if path else ''}.", remedy=remedy, field=path)
 
 
 def _in_words(types: str) -> str:
@@ -197,7 +199,7 @@ def _in_words(types: str) -> str:
 
 def _steps(raw: str, message: str, model: Any, value: Any) -> list[str | int]:
     """``$.a.b[0][...]`` -> ["a", "b", 0, "the key"]: msgspec does not name the key of a map, so the one at fault is
-    looked for.
+    searched.
     """
     if not raw.startswith("$"):
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-#: What spreadsheets take for the beginning of a formula, also in its wide form, or skip before they look for one.
+#: What spreadsheets take for the beginning of a formula, also in its wide form, or skip before it.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 

@@ -28,7 +28,7 @@ def is_none(url: str) -> bool:
 
 
 class NoDeepStore(DeepStore):
-    """Looks like an empty deep store; whoever would write gets StateConflict."""
+    """Behaves like an empty deep store; writing raises StateConflict."""
 
     exists = False
 

@@ -1,8 +1,8 @@
-"""The gate: the one place that looks up and connects to an address that a user's text names.
+"""The gate: the one place that resolves and connects to an address that a user's text names.
 
-What is checked is what is connected to: a name is looked up once, ``segments.domain.access.outgoing`` judges the
-numbers, and the socket goes to one of exactly these. Errors tell neither whether a port is open nor what answered; the
-log does.
+What is checked is what is connected to: a name is resolved once, ``segments.domain.access.outgoing`` judges the
+numbers, and the socket goes to one of exactly these. Errors reveal neither whether a port is open nor what answered;
+the log does.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def connect_to(place: Place, addresses: Sequence[Address], rules: Rules, timeout
 
 
 def silent(place: Place, rules: Rules, cause: object) -> Unavailable:
-    """What is told when an allowed place does not do what it should: the same whether it is closed, filtered or
+    """The error when an allowed place does not do what it should: the same whether it is closed, filtered or
     something else.
     """
     log.warning("%s %s can not be used: %s", rules.kind.noun, place, cause)

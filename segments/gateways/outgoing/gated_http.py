@@ -54,7 +54,7 @@ class Answer:
 
 
 def check_url(url: str, rules: Rules) -> Place:
-    """May this be asked? Looks the name up, connects nowhere. Raises InvalidInput."""
+    """May this be asked? Resolves the name, connects nowhere. Raises InvalidInput."""
     place = parse_url(url, rules.kind, HTTP)
     allowed_addresses(place, rules)
     return place

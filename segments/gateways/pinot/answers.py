@@ -14,7 +14,7 @@ from segments.gateways.pinot.refusals import DOWN, REFUSED, UNEXPECTED, UNTRUSTE
 
 #: Raised before a byte of the request was sent.
 NEVER_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-#: Said by what stands before a controller; whether it was asked can not be told.
+#: Sent by what stands before a controller; whether the controller was asked is unknown.
 GATEWAY: Final = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT})
 _LONGEST: Final = 1000
 
@@ -60,7 +60,7 @@ def cluster_of(response: httpx.Response, url: str) -> str:
 
 
 def version_of(found: Any) -> str:
-    """The controller's version in the answer to ``/version``; empty when it tells none."""
+    """The controller's version in the answer to ``/version``; empty when it gives none."""
     if not isinstance(found, dict):
         return ""
     return str(found.get("pinot-controller") or next(iter(found.values()), ""))
@@ -98,7 +98,7 @@ def raise_for_status(response: httpx.Response) -> None:
 
 
 def refusal_text(response: httpx.Response) -> str:
-    """What Pinot said: the ``error`` of its JSON, else the text."""
+    """Pinot's message: the ``error`` of its JSON, else the text."""
     try:
         found = orjson.loads(response.content)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""Whether a controller is worth asking: after a failure it is left alone for a growing while, and everybody is told at
+"""Whether a controller is worth asking: after a failure it is not called for a growing while, and every caller fails at
 once.
 """
 

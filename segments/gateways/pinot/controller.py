@@ -1,4 +1,4 @@
-"""A Pinot controller over REST: reads that are repeated, changes that are sent once, and what went wrong told apart."""
+"""A Pinot controller over REST: reads that are repeated, changes that are sent once, and failures by type."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PinotController(Protocol):
         """A change, sent once. ``body``: text or bytes as they are, all else as JSON; ``files`` as for httpx.
 
         Returns the JSON of the answer, or its text where it is none. Raises OutcomeUnknown when the reply was lost
-        (also 502, 503, 504): look before anything else; Unavailable when it was never sent.
+        (also 502, 503, 504): read before anything else; Unavailable when it was never sent.
         """
 
     def stream(

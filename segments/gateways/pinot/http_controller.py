@@ -314,13 +314,13 @@ class HttpPinotController:
         wanted = self._connection.cluster or self._cluster
         if wanted and found != wanted:
             text = f"{url} belongs to the Pinot cluster '{found}', not to '{wanted}'."
-            remedy = "Correct the address; a cluster that was made anew under another name is to be added anew."
+            remedy = "Correct the address; a cluster that was created again under another name has to be added again."
             raise ControllerFault(WRONG_CLUSTER, text, remedy=remedy)
         self._cluster = found
         self._verified[url] = time.monotonic()
 
     def _forget(self, url: str, fault: ControllerFault) -> None:
-        """Ask the address anew which cluster it is; after refused credentials look for the secret anew: it may have
+        """Ask the address again which cluster it is; after refused credentials read the secret again: it may have
         been changed.
         """
         self._verified.pop(url, None)
@@ -362,4 +362,4 @@ def _value(response: httpx.Response) -> Any:
 
 def _unknown(request: _Request, why: str) -> OutcomeUnknown:
     text = f"Whether Pinot carried out {request.method} {request.path} is not known: {why}."
-    return OutcomeUnknown(text, remedy="Look at the table before trying again.")
+    return OutcomeUnknown(text, remedy="Check the table before trying again.")

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def check_stream(config: StreamConfig, access: StreamAccess) -> None:
-    """Raises InvalidInput for a config whose stream or registry would be refused when it is used; looks names up,
+    """Raises InvalidInput for a config whose stream or registry would be refused when it is used; resolves names,
     connects nowhere.
     """
     open_stream(config, access).close()

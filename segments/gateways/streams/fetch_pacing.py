@@ -9,7 +9,7 @@ from typing import Final
 #: After a batch of fewer messages the next fetch waits until this long after it.
 _SMALL: Final = 256
 _REST_S: Final = 0.004
-#: A blocking wait looks this often whether it was woken.
+#: A blocking wait checks this often whether it was woken.
 SLICE_S: Final = 0.02
 
 

@@ -61,7 +61,7 @@ class KafkaStream:
     def offset_at(self, partition: int, epoch_ms: int) -> Offset:
         """By the messages' time index."""
 
-        def look(client: Any) -> Offset:
+        def find(client: Any) -> Offset:
             found = client.offsets_for_times(
                 [TopicPartition(self.config.topic, partition, max(0, epoch_ms))], self._timeout
             )[0]
@@ -69,7 +69,7 @@ class KafkaStream:
                 raise KafkaException(found.error)
             return _offset(found.offset if found.offset >= 0 else self._watermarks(client, partition)[1])
 
-        return self._ask(look)
+        return self._ask(find)
 
     def count(self, partition: int, start: Offset, end: Offset, most: int) -> int | None:
         """Offsets number the messages."""
@@ -96,7 +96,7 @@ class KafkaStream:
         return _watermarks(client, self.config.topic, partition, self._timeout)
 
     def _ask(self, question: Callable[[Any], T]) -> T:
-        with self._lock, _told(self.config, self._cause):
+        with self._lock, _failures_named(self.config, self._cause):
             if self._client is None:
                 bootstrap = self._brokers.bootstrap(self._timeout)
                 self._client = _client(
@@ -141,7 +141,7 @@ class KafkaConsumer:
             raise Unavailable(f"The consumer of partition {self._partition} of topic '{self._config.topic}' is closed.")
         self._pace.begin(timeout_s)
         lost: tuple[Offset, Offset] | None = None
-        with _told(self._config):
+        with _failures_named(self._config):
             if self._position != start.value[0]:
                 self._go_to(start.value[0])
             messages: list[Any] = []
@@ -158,7 +158,7 @@ class KafkaConsumer:
             end = _offset(messages[-1].offset() + 1)
             self._position = end.value[0] if self._position >= 0 else -1
         elif stop is not None and is_cut:
-            end = stop  # nothing is left below the end: what was there is a transaction's marker, or compacted away
+            end = stop  # nothing is left below the end: what was there is a transaction's marker, or was compacted
         self._pace.end(len(messages))
         return Batch(
             values=[m.value() or b"" for m in messages],
@@ -234,7 +234,7 @@ class KafkaConsumer:
             raise Unavailable(
                 f"Topic '{self._config.topic}' partition {self._partition} ends at {high}, before the offset "
                 f"{start} that is to be read.",
-                remedy="The topic was made anew or cut. Resume consumption from "
+                remedy="The topic was created again or truncated. Resume consumption from "
                 "smallest to read it from its beginning.",
                 end=str(high),
             )
@@ -269,7 +269,7 @@ def _offset(value: int) -> Offset:
 
 
 @contextlib.contextmanager
-def _told(config: StreamConfig, known: Callable[[Any], Any] | None = None) -> Iterator[None]:
+def _failures_named(config: StreamConfig, known: Callable[[Any], Any] | None = None) -> Iterator[None]:
     """KafkaException -> Unavailable that names the topic and, where a Kafka answered, the cause; ``known`` may know
     what is behind it.
 

@@ -25,10 +25,10 @@ _FRESH_S: Final = 60.0
 
 
 class KafkaBrokers:
-    """``bootstrap`` for a client. librdkafka looks names up by itself, so it is given the checked numbers instead; with
+    """``bootstrap`` for a client. librdkafka resolves names itself, so it is given the checked numbers instead; with
     TLS it keeps the names, against which it checks certificates.
 
-    A cluster tells its clients where its other brokers are. One that the installation itself configures
+    A cluster names its other brokers to its clients. One that the installation itself configures
     (``KAFKA_BOOTSTRAP``) is believed; of any other every broker must be allowed, which is asked with a client that
     belongs to no group and so calls none of them. Raises InvalidInput for a broker that nothing allows.
     """
@@ -55,7 +55,7 @@ class KafkaBrokers:
             allowed_addresses(place, self._rules)
 
     def bootstrap(self, timeout_s: float) -> str:
-        """Where a new client begins. Raises Unavailable when no name is known or the cluster does not tell its brokers
+        """Where a new client begins. Raises Unavailable when no name is known or the cluster does not name its brokers
         in time.
         """
         found = self._bootstrap()
@@ -98,7 +98,7 @@ class KafkaBrokers:
 
 
 def unreachable(topic: str, cause: object) -> Unavailable:
-    """What is told of brokers that do not do what they should, whether closed, filtered or something else; the log has
+    """The error for brokers that do not do what they should, whether closed, filtered or something else; the log has
     the cause.
     """
     log.warning("Kafka topic %s can not be read: %s", topic, cause)

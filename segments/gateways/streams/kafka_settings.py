@@ -11,8 +11,8 @@ from segments.gateways.outgoing.configured_folders import file_below
 
 
 def client_settings(config: StreamConfig, file_roots: Sequence[str] = ()) -> dict[str, Any]:
-    """Settings of a consumer that is told its offsets and never commits any. Files must lie below ``file_roots``. Where
-    it connects to is said by ``KafkaBrokers``.
+    """Settings of a consumer that gets its offsets from us and never commits any. Files must lie below ``file_roots``.
+    Where it connects to is decided by ``KafkaBrokers``.
 
     Raises InvalidInput for a setting that is not allowed or can not work, also for a config that was stored before it
     was checked.

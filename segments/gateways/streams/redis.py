@@ -42,7 +42,7 @@ _progress: dict[tuple[str, str], tuple[tuple[int, ...], int]] = {}
 class RedisStream:
     """One topic; see :class:`segments.gateways.streams.base.Stream`. Safe to use from several threads.
 
-    Partitions are those that ``stream.redis.partitions`` tells, and the streams that follow them without a hole.
+    Partitions are those that ``stream.redis.partitions`` states, and the streams that follow them without a hole.
     """
 
     def __init__(self, config: StreamConfig, access: StreamAccess) -> None:
@@ -53,20 +53,20 @@ class RedisStream:
         if not config.topic.isprintable():
             raise InvalidInput("'stream.redis.topic.name' has characters that do not belong into a name.")
         try:
-            self._told = int(config.option("partitions") or 1)
+            self._stated = int(config.option("partitions") or 1)
         except ValueError as error:
             raise InvalidInput("'stream.redis.partitions' is no whole number.") from error
         self._pool = redis_pool(named, access, min(_LONGEST_WAIT_S, max(0.1, config.connection_timeout_ms / 1_000)))
-        if not 1 <= self._told <= _MOST_PARTITIONS:
+        if not 1 <= self._stated <= _MOST_PARTITIONS:
             raise InvalidInput(
-                f"'stream.redis.partitions' is {self._told}.", remedy=f"Give a number from 1 to {_MOST_PARTITIONS}."
+                f"'stream.redis.partitions' is {self._stated}.", remedy=f"Give a number from 1 to {_MOST_PARTITIONS}."
             )
         self._client: Any = redis.Redis(connection_pool=self._pool)
 
     def partitions(self) -> list[int]:
         """Partition numbers of the topic."""
         with _reported(self.config):
-            count = self._told
+            count = self._stated
             while count < _MOST_PARTITIONS and self._client.exists(self.key(count)):
                 count += 1
             self._client.ping()
@@ -137,7 +137,7 @@ class RedisStream:
 class RedisConsumer:
     """One partition; see :class:`segments.gateways.streams.base.PartitionConsumer`.
 
-    An expired offset shows by counting: ids have natural gaps, but Redis tells how many entries a stream ever had.
+    An expired offset shows by counting: ids have natural gaps, but Redis reports how many entries a stream ever had.
     ``_read`` is the number of entries ever stored before the position, None while it is not known; the next consumer of
     this process goes on with it.
     """
@@ -190,14 +190,14 @@ class RedisConsumer:
         link = self._connection
         link.send_packed_command(link.pack_commands(commands))
         replies = [link.read_response(disable_decoding=True) for _ in commands]
-        told, entries = replies[-1]
-        if isinstance(told, Exception):
-            if "no such key" not in str(told):
-                raise told
+        info, entries = replies[-1]
+        if isinstance(info, Exception):
+            if "no such key" not in str(info):
+                raise info
             return StreamInfo(), []
         if isinstance(entries, Exception):
             raise entries
-        return stream_info(told), entries
+        return stream_info(info), entries
 
     def _comes(self, start: Offset) -> bool:
         """Wait for an entry at ``start`` or after it; False when the fetch is over first."""

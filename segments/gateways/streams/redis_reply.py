@@ -13,7 +13,7 @@ VALUE: Final = b"value"
 
 @dataclass(frozen=True)
 class StreamInfo:
-    """What XINFO STREAM tells. ``added``: entries ever stored; ``removed``: how many of them are gone.
+    """What XINFO STREAM reports. ``added``: entries ever stored; ``removed``: how many of them are gone.
     ``last_deleted`` is the largest id that XDEL took out; trimming does not count there. Without a stream all is zero.
     """
 

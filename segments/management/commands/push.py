@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from segments.errors import PinotAdminError
 
-_LOOK_S = 0.1
+_POLL_S = 0.1
 #: Seconds for which a web process that does not answer is asked again: `up` restarts it well within.
 _PATIENCE_S = 60.0
 _FINISHED = ("DONE", "FAILED", "CANCELLED", "BLOCKED")
@@ -59,10 +59,10 @@ class Command(BaseCommand):
             raise CommandError(f"'{options['spec']}' can not be read: {error}.") from error
         try:
             given = text, options["reason"], options["override_checks"], options["overwrite"]
-            look = remote.start(*given) if remote else _start_here(*given)
-            push = look()
+            read_state = remote.start(*given) if remote else _start_here(*given)
+            push = read_state()
             self.stdout.write(f"Push {push['id']} of {push['tableName']}: {push['filesTotal']} files.")
-            if options["wait"] and (push := follow(look, self.stdout.write))["state"] != "DONE":
+            if options["wait"] and (push := follow(read_state, self.stdout.write))["state"] != "DONE":
                 raise CommandError(f"The push is {push['state']}: {push['error']}")
         except (PinotAdminError, httpx.HTTPError) as error:
             raise CommandError(str(error)) from error
@@ -80,12 +80,12 @@ class _Remote:
     def start(
         self, text: str, reason: str, override: str = "", overwrite: bool = False
     ) -> Callable[[], dict[str, Any]]:
-        """Create the push; returns how to look at it."""
+        """Create the push; returns a function that reads its state."""
         body = json.dumps({"spec": text, "reason": reason, "overrideChecks": override, "overwrite": overwrite})
         made = self._call("POST", "/api/v1/pushes", content=body, headers={"Content-Type": "application/json"})
-        return lambda: self._look(f"/api/v1/pushes/{made['id']}")
+        return lambda: self._read(f"/api/v1/pushes/{made['id']}")
 
-    def _look(self, path: str) -> dict[str, Any]:
+    def _read(self, path: str) -> dict[str, Any]:
         """GET; the push goes on without the web process, so a web process that is restarted is waited for."""
         deadline = time.monotonic() + self.patience_s
         while True:
@@ -94,7 +94,7 @@ class _Remote:
             except httpx.TransportError:
                 if time.monotonic() > deadline:
                     raise
-                time.sleep(_LOOK_S)
+                time.sleep(_POLL_S)
 
     def _call(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         response = self.http.request(method, path, **more)
@@ -128,18 +128,18 @@ def stored(push: Any) -> dict[str, Any]:
     return push_document(push)
 
 
-def follow(look: Callable[[], dict[str, Any]], say: Callable[[str], Any]) -> dict[str, Any]:
+def follow(read_state: Callable[[], dict[str, Any]], say: Callable[[str], Any]) -> dict[str, Any]:
     """Say how far a push is whenever that changes, until it is finished; returns it as it is then."""
     last, began = "", time.monotonic()
     while True:
-        push = look()
+        push = read_state()
         line = progress_line(push, time.monotonic() - began)
         if line != last:
             say(line)
             last = line
         if push["state"] in _FINISHED:
             return push
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 def progress_line(push: dict[str, Any], seconds: float) -> str:

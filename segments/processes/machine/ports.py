@@ -164,13 +164,13 @@ def _web_port(wanted: Wanted, remembered: int | None, chooser: PortChooser, free
 def busy(
     what: str, port: int, remedy: str = "End that process; this port can not change, because stored records name it."
 ) -> StateConflict:
-    """The error that names the port and, where /proc tells, the process that listens on it."""
+    """The error that names the port and, where /proc shows it, the process that listens on it."""
     holder = listener_of(port)
     return StateConflict(f"{what} {port} is in use{' by ' + holder if holder else ''}.", remedy=remedy)
 
 
 def listener_of(port: int) -> str | None:
-    """``process 12 (java)`` for the process that listens on this TCP port; None when it can not be told."""
+    """``process 12 (java)`` for the process that listens on this TCP port; None when that is unknown."""
     inodes = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):

@@ -39,9 +39,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise RecordCorrupt(f"{path} is no valid JSON ({error}).", remedy="Repair it or move it away.") from error
+        raise RecordCorrupt(f"{path} is no valid JSON ({error}).", remedy="Repair it or move it aside.") from error
     if not isinstance(value, dict):
-        raise RecordCorrupt(f"{path} holds no JSON object.", remedy="Repair it or move it away.")
+        raise RecordCorrupt(f"{path} holds no JSON object.", remedy="Repair it or move it aside.")
     return value
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from segments.errors import InvalidInput
 
-#: Whose content is small and secret enough to be looked at file by file; nobody else reaches what lies in the others.
+#: Whose content is small and secret enough to be checked file by file; nobody else reaches what lies in the others.
 _WHOLE: Final = ("logs", "run", "zookeeper", "redis")
 #: Made before SQLite makes it, which would let everybody read; what SQLite puts beside it has the same mode.
 DATABASE: Final = "db.sqlite3"

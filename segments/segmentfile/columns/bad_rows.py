@@ -17,7 +17,7 @@ from segments.domain.tables.table_config import TableConfig
 from segments.errors import InvalidInput
 from segments.segmentfile.columns.transform import Mask, transform_table
 
-#: Faults that are looked for one after the other; each takes another conversion of the rows that are left.
+#: Faults that are searched for one after the other; each takes another conversion of the rows that are left.
 MOST_FAULTS: Final = 1000
 
 

@@ -104,10 +104,10 @@ def apply_ingestion(table: pa.Table, plan: Ingestion, schema: Schema) -> tuple[p
     if plan.keeps_unless is None or not table.num_rows:
         return table, None
     tree = plan.keeps_unless
-    told = _guarded(
+    passes = _guarded(
         lambda part: as_boolean(evaluate(tree, part)), table, plan, "'filterConfig.filterFunction'", pa.bool_()
     )
-    stays = pc.invert(pc.fill_null(told, False))
+    stays = pc.invert(pc.fill_null(passes, False))
     if pc.all(stays).as_py():
         return table, None
     kept = np.flatnonzero(stays.to_numpy(zero_copy_only=False))

@@ -151,7 +151,7 @@ def needs_java_order(data: Bytes) -> bool:
 
 
 def _radix_order(offsets: Offsets, data: Bytes, width: int) -> NDArray[np.int64]:
-    """Sort by 8 bytes at a time as numbers; only ties look at the next 8. The length decides last (bytes
+    """Sort by 8 bytes at a time as numbers; only ties compare the next 8. The length decides last (bytes
     may end in 0).
     """
     words = (width + 7) // 8

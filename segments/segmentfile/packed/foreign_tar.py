@@ -102,7 +102,9 @@ def too_many(name: str, most: int) -> SegmentTooLarge:
 
 @contextmanager
 def open_foreign(path: Path, bounds: Bounds) -> Iterator[ForeignTar]:
-    """The tar in a gzip, zstd or framed LZ4 file, told by its magic bytes; every fault in it becomes SegmentCorrupt."""
+    """The tar in a gzip, zstd or framed LZ4 file, recognised by its magic bytes; every fault in it becomes
+    SegmentCorrupt.
+    """
     member: _GzipMember | None = None
     try:
         source = path.open("rb")
@@ -172,19 +174,19 @@ class _Entry(tarfile.TarInfo):
 
 
 class _Counted:
-    """A stream that ends with SegmentTooLarge once more than ``most`` bytes came out of it; ``told`` is the limit
+    """A stream that ends with SegmentTooLarge once more than ``most`` bytes came out of it; ``stated`` is the limit
     people know.
     """
 
-    def __init__(self, stream: IO[bytes], name: str, told: int, most: int) -> None:
-        self._stream, self._name, self._told, self._left = stream, name, told, most
+    def __init__(self, stream: IO[bytes], name: str, stated: int, most: int) -> None:
+        self._stream, self._name, self._stated, self._left = stream, name, stated, most
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most ``size``."""
         data = self._stream.read(size)
         self._left -= len(data)
         if self._left < 0:
-            raise too_large(self._name, self._told)
+            raise too_large(self._name, self._stated)
         return data
 
 

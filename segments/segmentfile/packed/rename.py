@@ -1,4 +1,4 @@
-"""Gives a packed segment another name: its two small files are written anew, its data stays byte for byte."""
+"""Gives a packed segment another name: its two small files are rewritten, its data stays byte for byte."""
 
 from __future__ import annotations
 

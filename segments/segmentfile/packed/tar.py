@@ -1,6 +1,6 @@
 """Packs a segment directory into a tar.gz that every Pinot accepts, and unpacks foreign ones safely.
 
-Pinot tells the compressor by magic bytes and reads one gzip member; servers take the first entry as the segment's
+Pinot recognises the compressor by magic bytes and reads one gzip member; servers take the first entry as the segment's
 directory. What Pinot's servers would choke on later is refused here with the reason.
 """
 
@@ -64,7 +64,7 @@ def extract_tar(
 ) -> Path:
     """Unpack below ``dest`` and return the segment's directory there. Files are never executable.
 
-    Takes gzip, zstd and framed LZ4, told by their magic bytes. Raises SegmentCorrupt, and leaves nothing new in
+    Takes gzip, zstd and framed LZ4, recognised by their magic bytes. Raises SegmentCorrupt, and leaves nothing new in
     ``dest``, for links, special files, files that no segment has, paths that leave ``dest``, a missing directory entry,
     damaged or cut streams, several gzip members, a bare tar. Raises SegmentTooLarge (which is one) for more than
     ``max_bytes`` (sum of file sizes), many times the tar's own size, or ``max_members``; Unavailable when the disk

@@ -2,7 +2,7 @@
 here.
 
 Few and small requests: a record is fetched when its stat says that it changed, the segments of a table as one list when
-many are wanted, and changes are looked for by stats of a few parents: about 210 requests a minute while nothing
+many are wanted, and changes are found by stats of a few parents: about 210 requests a minute while nothing
 changes.
 """
 

@@ -1,11 +1,11 @@
-"""Finds segment records of a Pinot cluster that were written in place, where no watch tells of them, without reading
+"""Finds segment records of a Pinot cluster that were written in place, which no watch reports, without reading
 any record.
 
 An upload over an existing segment changes its record only: no row of ideal state or external view, no number of
 children. But Pinot's controller then sends a message to the brokers of the table (``sendSegmentRefreshMessage``, from
-0.11.0 on), and that one came and went is one number at each broker. So a broker's number is looked at now and then, and
-when it is another one the stats of the segment records of the tables that this broker serves, two tables at each look;
-what was written since the look before is told.
+0.11.0 on), and that one came and went is one number at each broker. So a broker's number is polled now and then, and
+when it is another one the stats of the segment records of the tables that this broker serves, two tables at each poll;
+what was written since the poll before is reported.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Stat(NamedTuple):
 #: ``stats(parent)``: of each child.
 StatReader = Callable[[str], Mapping[str, Stat]]
 
-#: Tables with more segments are not looked at this way: an answer of half a megabyte, and as many stats that the
+#: Tables with more segments are not polled this way: an answer of half a megabyte, and as many stats that the
 #: controller reads.
 MODERATE: Final = 2_000
-#: Brokers that are asked in turn; looks between two at who serves what.
+#: Brokers that are asked in turn; polls between two reads of which broker serves what.
 _BROKERS: Final = 4
 _ROUTING_EVERY: Final = 10
 _RESOURCE: Final = paths.EXTERNAL_VIEWS + "/" + paths.BROKER_RESOURCE.rpartition("/")[2]
@@ -50,7 +50,7 @@ class RefreshedSegments:
         self._served: dict[str, set[str]] = {}
         self._messages: dict[str, int] = {}
         self._turn = 0
-        #: Tables to look into; in which look each was last; those in which something was found, the latest last.
+        #: Tables to check; in which poll each was last; those in which something was found, the latest last.
         self._waiting: set[str] = set()
         self._looked: dict[str, int] = {}
         self._found_in: list[str] = []
@@ -61,10 +61,10 @@ class RefreshedSegments:
 
     @property
     def is_waiting(self) -> bool:
-        """Are there tables still to be looked at?"""
+        """Are there tables still to be checked?"""
         return bool(self._waiting)
 
-    def look(self, segments: Mapping[str, Stat]) -> Iterator[str]:
+    def poll(self, segments: Mapping[str, Stat]) -> Iterator[str]:
         """Paths of records that were written; ``segments``: stats of the parents of each table's segments."""
         if self._turn % _ROUTING_EVERY == 0:
             self._follow_brokers()
@@ -72,7 +72,7 @@ class RefreshedSegments:
             self._ask_a_broker(segments)
         self._turn += 1
         for table in self._take_two():
-            yield from self._look_into(table)
+            yield from self._read_table(table)
 
     def _follow_brokers(self) -> None:
         """Which brokers serve which tables."""
@@ -91,20 +91,20 @@ class RefreshedSegments:
             self._waiting |= {t for t in self._served[broker] if t in segments and 0 < segments[t].children <= MODERATE}
 
     def _take_two(self) -> Iterator[str]:
-        """The table in which something was found last, and the one that was not looked into for longest: none waits for
+        """The table in which something was found last, and the one that was not checked for longest: none waits for
         ever.
         """
         for is_first in (True, False):
             if self._waiting:
                 table = min(self._waiting, key=lambda t: (self._recency(t) * is_first, self._looked.get(t, 0), t))
-                yield table  # looked into now; whatever goes wrong there, it goes on waiting
+                yield table  # checked now; whatever goes wrong there, it goes on waiting
                 self._waiting.discard(table)
                 self._looked[table] = self._turn
 
     def _recency(self, table: str) -> int:
         return -self._found_in.index(table) - 1 if table in self._found_in else 0
 
-    def _look_into(self, table: str) -> Iterator[str]:
+    def _read_table(self, table: str) -> Iterator[str]:
         since = self._seen.get(table, self._since)
         stats = self._stats(paths.segments(table))
         self._seen[table] = max([since, *(stat.mzxid for stat in stats.values())])

@@ -48,7 +48,7 @@ _PAUSES_S: Final = (1.0, 15.0)
 
 class PinotZooKeeper(ReadOnly):
     """``Store`` of the cluster that ``cluster`` names at ``hosts``, with this ``login``. Opening costs nothing;
-    while ZooKeeper is away every use fails at once but for one attempt after each pause."""
+    while ZooKeeper is unreachable every use fails at once but for one attempt after each pause."""
 
     def __init__(
         self,
@@ -217,7 +217,7 @@ class _Session(ZooKeeperStore):
             log.info("ZooKeeper does not answer 'srvr': %s", error)
             found = None
         if found is None:
-            log.info("ZooKeeper does not tell its version; it is read as an old one.")
+            log.info("ZooKeeper does not give its version; it is read as an old one.")
             return (0,)
         return int(found[1]), int(found[2])
 

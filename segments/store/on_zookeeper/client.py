@@ -1,4 +1,4 @@
-"""The Store on a real ZooKeeper: every outcome of a write is told apart, nothing is retried behind the
+"""The Store on a real ZooKeeper: every outcome of a write has its type, nothing is retried behind the
 caller's back.
 """
 
@@ -49,7 +49,7 @@ _AHEAD: Final = 3
 
 
 #: Seconds that a call waits for the connection when it has been lost for long.
-_LAST_LOOK_S: Final = 0.2
+_LAST_CHECK_S: Final = 0.2
 
 
 class ZooKeeperStore:
@@ -341,9 +341,9 @@ class ZooKeeperStore:
             raise Unavailable("This connection to ZooKeeper is closed.", remedy="Open a new store.")
         if self._connected.is_set():
             return
-        # Who comes late in a long outage is told at once.
+        # Callers that come late in a long outage fail at once.
         left = self._patience - (time.monotonic() - self._lost_at)
-        if not self._connected.wait(max(left, _LAST_LOOK_S)):
+        if not self._connected.wait(max(left, _LAST_CHECK_S)):
             away = time.monotonic() - self._lost_at
             raise Unavailable(
                 f"ZooKeeper did not answer for {away:.1f} s.", remedy="Check that it runs; then try again."
@@ -382,7 +382,8 @@ class ZooKeeperStore:
             yield
         except LOST as error:
             raise OutcomeUnknown(
-                f"The connection to ZooKeeper was lost while writing {path}.", remedy="Look before trying again."
+                f"The connection to ZooKeeper was lost while writing {path}.",
+                remedy="Check what is there before trying again.",
             ) from error
         except NoNodeError:
             raise

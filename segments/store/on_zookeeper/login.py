@@ -95,7 +95,7 @@ class ZooKeeperLogin:
 
     def explain(self, hosts: str, seconds: float) -> Unavailable:
         """Why no session came about within ``seconds``, as far as one more connection to the first of
-        ``hosts`` tells.
+        ``hosts`` names.
         """
         host, _, port = hosts.partition(",")[0].partition("/")[0].rpartition(":")
         try:

@@ -1,9 +1,9 @@
-"""Watches on a ZooKeeper before 3.6, which knows only such as are used up by the first event: each is set anew, and
+"""Watches on a ZooKeeper before 3.6, which knows only such as are used up by the first event: each is set again, and
 nothing is missed.
 
 One lies on every document of a table (config, schema, lineage, ideal state, external view), one on each parent of them
-for tables that come and go. What is told is not the event itself but that the stat which setting the watch anew brought
-back is another one: so a write between the event and the new watch is told as well.
+for tables that come and go. What is reported is not the event itself but that the stat which setting the watch again
+brought back is another one: so a write between the event and the new watch is reported as well.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 _TOGETHER: Final = 500
 #: The number of the last write of what is not there.
 _MISSING: Final = -1
-#: Looks at a parent that comes and goes.
+#: Polls of a parent that comes and goes.
 _TRIES: Final = 3
 
 
@@ -68,7 +68,7 @@ class OneShotWatches:
         self._dispatcher.close()
 
     def reconnected(self) -> None:
-        """The server knows no watch any more: set all again, then have everybody look at everything. On
+        """The server knows no watch any more: set all again, then have every watcher read everything. On
         kazoo's thread.
         """
         self._is_set.clear()
@@ -98,7 +98,7 @@ class OneShotWatches:
         self._client.get_children_async(self._full(parent), watch=_used_up).rawlink(partial(self._listed, parent))
 
     def _listed(self, parent: str, reply: Any) -> None:
-        """Tables that came. Those that went are told by the watch on their document."""
+        """Tables that came. Those that went are reported by the watch on their document."""
         if isinstance(reply.exception, NoNodeError):
             self._client.exists_async(self._full(parent), watch=_used_up)
         elif reply.successful():
@@ -156,7 +156,7 @@ class OneShotWatches:
         except KazooException as error:
             log.warning(
                 "Watches could not be set again: %s", type(error).__name__
-            )  # whoever looks now meets the reason
+            )  # whoever reads now meets the reason
         self._dispatcher.publish_doubt()
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from kazoo.handlers.threading import SequentialThreadingHandler
 
-#: Hang-up and errors count as both, as in ``selectors``: the read or write that follows tells what it is.
+#: Hang-up and errors count as both, as in ``selectors``: the read or write that follows shows what it is.
 _READABLE: Final = ~select.POLLOUT
 _WRITABLE: Final = ~select.POLLIN
 
@@ -25,7 +25,7 @@ class QuickHandler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo s
     def select(
         self, rlist: Sequence[Any], wlist: Sequence[Any], xlist: Sequence[Any], timeout: float | None = None
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        """As ``select.select`` without its limit of 1,024 file descriptors; ``xlist`` is not looked at, as in kazoo's
+        """As ``select.select`` without its limit of 1,024 file descriptors; ``xlist`` is ignored, as in kazoo's
         own.
         """
         poll, reading, writing = select.poll(), {_fd(f): f for f in rlist}, {_fd(f): f for f in wlist}

@@ -75,7 +75,7 @@ def report_events(client: KazooClient, on_event: Callable[[str], None], sasl: di
 
 
 class Request(Protocol):
-    """What kazoo can send: a number, and how it and its reply look on the wire."""
+    """What kazoo can send: a number, and how it and its reply are encoded."""
 
     type: ClassVar[int]
 

@@ -25,7 +25,7 @@ from segments.domain.formats.znrecord import ZNRecord, decode, encode
 from segments.errors import Conflict, InvalidInput, PinotAdminError, Unavailable
 from segments.store.base import Versioned
 
-#: The connection went while a request was out, or before it was sent: which of the two can not be told.
+#: The connection went while a request was out, or before it was sent: which of the two is unknown.
 LOST = (ConnectionLoss, ConnectionClosedError, SessionExpiredError, OperationTimeoutError, KazooTimeoutError)
 #: Seconds for a reply that neither comes nor is given up by kazoo, which notices a dead connection long before.
 _REPLY_S = 60.0

@@ -114,7 +114,7 @@ class Membership:
                 self._store.delete(path, found.version)
             self._store.create(path, _live_record(self.instance, session, self._process), ephemeral=True)
         except (Conflict, OutcomeUnknown):
-            return False  # looked at again by the caller
+            return False  # checked again by the caller
         return True
 
     def _is_stale(self, found: Versioned) -> bool:

@@ -36,7 +36,7 @@ class Clock:
 def look(pace: PollInterval, clock: Clock, *, requests: int = 3, cost: float = 0.01, is_changed: bool = False) -> float:
     """One look and the pause after it."""
     clock.now += cost
-    pause = pace.looked(clock.now, requests=requests, took_s=cost, cost_s=cost, is_changed=is_changed)
+    pause = pace.polled(clock.now, requests=requests, took_s=cost, cost_s=cost, is_changed=is_changed)
     clock.now += pause
     return pause
 
@@ -145,7 +145,7 @@ class Looked:
 
 
 @pytest.fixture
-def looked() -> Iterator[Looked]:
+def polled() -> Iterator[Looked]:
     made = Looked()
     yield made
     made.poller.close()
@@ -307,7 +307,7 @@ def test_a_second_upload_does_not_wait_until_all_tables_were_looked_into_for_the
     looked.run(30)
     refresh(looked, "t00_OFFLINE", "s0")
     looked.run(8)
-    assert looked.poller._overwritten.is_waiting, "most tables were not looked into yet"
+    assert looked.poller._refreshed.is_waiting, "most tables were not looked into yet"
     looked.heard()
     looked.put(paths.segment("t00_OFFLINE", "s1"), ZNRecord("s1", {"segment.crc": "8"}))
     looked.put(f"{paths.messages('Broker_a')}/2")

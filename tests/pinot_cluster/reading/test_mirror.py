@@ -110,7 +110,7 @@ def pinots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any) -> It
 
 @pytest.fixture
 def fleet() -> Iterator[Fleet]:
-    running = Fleet(look_s=0.05, make=lambda name: PinotMirror(name, health_s=0.1))
+    running = Fleet(poll_s=0.05, make=lambda name: PinotMirror(name, health_s=0.1))
     running.start()
     yield running
     running.stop()

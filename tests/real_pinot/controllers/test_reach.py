@@ -150,7 +150,7 @@ def test_the_mirror_follows_a_real_controller_of_each_version(driven: Driven, tm
     more = {"zookeeper": controller.zookeeper} if way == "zookeeper" else {}
     assert added(controller, **(secret("admin") if controller.is_guarded else {}), **more).state == UP
     table, consumed = driven.offline_table("a"), driven.realtime_table()
-    fleet = Fleet(look_s=0.05, make=lambda name: PinotMirror(name, health_s=0.3))
+    fleet = Fleet(poll_s=0.05, make=lambda name: PinotMirror(name, health_s=0.3))
     fleet.start()
     try:
         wait_until(lambda: rows(table.typed) == {"a": True} and len(rows(consumed.typed)) == 2, 90.0, "the first rows")

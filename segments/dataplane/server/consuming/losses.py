@@ -17,11 +17,11 @@ class Losses:
 
     def __init__(self, parts: SharedResources, table: str, segment: str) -> None:
         self._parts, self._table, self._segment = parts, table, segment
-        self._told = 0
+        self._reported = 0
 
     def note(self, intake: PartitionReader) -> None:
         """Tell those that came since the last call."""
-        fresh = intake.lost[self._told :]
+        fresh = intake.lost[self._reported :]
         if not fresh:
             return
         partition, now_ms = intake.source.name.partition, self._parts.now_ms()
@@ -31,4 +31,4 @@ class Losses:
         except PinotAdminError as error:
             log.warning("Lost ranges of %s are put on record later: %s", self._segment, error)
             return
-        self._told += len(fresh)
+        self._reported += len(fresh)

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 #: Seconds for which a restarted replica is kept out of queries while it reads again what another one has.
 _BEHIND_S: Final = 30.0
 #: Seconds between two looks whether that other one still answers.
-_LOOK_S: Final = 1.0
+_POLL_S: Final = 1.0
 #: Seconds that a segment waits for the one before it to show no more than was committed.
 _BEFORE_S: Final = 2.0
 
@@ -35,7 +35,7 @@ class QueryReadiness:
         now = time.monotonic()
         self._before_until = now + _BEFORE_S
         self._behind_until = now + _BEHIND_S
-        self._look_at = now + _LOOK_S
+        self._check_at = now + _POLL_S
         self._target = self._latest() if source.has_others else None
 
     def is_open(self, offset: Offset) -> bool:
@@ -51,9 +51,9 @@ class QueryReadiness:
 
     def _is_alone(self, now: float) -> bool:
         """Is the other replica gone meanwhile? Then few rows are better than none."""
-        if now < self._look_at:
+        if now < self._check_at:
             return False
-        self._look_at = now + _LOOK_S
+        self._check_at = now + _POLL_S
         try:
             return not has_others(self._parts.store, self._source, self._parts.instance)
         except PinotAdminError:

@@ -113,20 +113,20 @@ class Loader:
                 self._downloader.fetch(url, table, segment, crc, tar)
                 return self._unpacked(tar, segment, crc, work)
             except (PinotAdminError, OSError) as error:
-                faults.append(_told(error))
+                faults.append(_as_fault(error))
         for peer in self._peers.urls(table, segment, crc, only_copy=not url):
             try:
                 self._downloader.fetch_from_peer(peer, tar)
                 unpacked = self._unpacked(tar, segment, crc, work)
             except (PinotAdminError, OSError) as error:
-                faults.append(_told(error))
+                faults.append(_as_fault(error))
                 continue
             log.info("Segment %s of %s came from %s", segment, table, peer)
             return unpacked
         if not faults:
             raise NotFound(
                 f"Segment '{segment}' is not in the deep store, and no live server has it.",
-                remedy="It is looked for again.",
+                remedy="The server tries again.",
             )
         if len(faults) > 1:
             log.info("Segment %s of %s: %s", segment, table, " ".join(str(fault) for fault in faults))
@@ -138,7 +138,7 @@ class Loader:
         return unpacked
 
 
-def _told(error: PinotAdminError | OSError) -> PinotAdminError:
+def _as_fault(error: PinotAdminError | OSError) -> PinotAdminError:
     return (
         error
         if isinstance(error, PinotAdminError)

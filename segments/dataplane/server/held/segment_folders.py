@@ -1,7 +1,7 @@
 """The server's folder on disk: ``<data dir>/<table>/<segment>``, filled and emptied by renames so that no half segment
 is ever seen.
 
-What is renamed away is deleted by a thread of its own: that takes milliseconds on some file systems, and nobody needs
+What was moved aside is deleted by a separate thread: that takes milliseconds on some file systems, and nobody needs
 to wait for it.
 """
 
@@ -33,7 +33,7 @@ class SegmentFolders:
         self._cleaner = ThreadPoolExecutor(1, thread_name_prefix="clean-segments")
 
     def close(self) -> None:
-        """Wait until everything that was renamed away is deleted."""
+        """Wait until everything that was moved aside is deleted."""
         self._cleaner.shutdown(wait=True)
 
     def path(self, table: str, segment: str) -> Path:
@@ -66,7 +66,7 @@ class SegmentFolders:
         return target
 
     def remove(self, table: str, segment: str) -> None:
-        """Take the segment away, at once for readers of the name; missing is fine."""
+        """Remove the segment, at once for readers of the name; a missing one is no error."""
         target = self.path(table, segment)
         doomed = Path(tempfile.mkdtemp(dir=self._work))
         try:

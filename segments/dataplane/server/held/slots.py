@@ -54,7 +54,7 @@ class Growing(Protocol):
 
 @dataclass
 class Slot:
-    """One segment. ``wanted`` is the ideal state's word, None once it was taken away; times are of ``time.monotonic``.
+    """One segment. ``wanted`` is the ideal state's word, None once it was removed; times are of ``time.monotonic``.
 
     ``consuming`` reads the segment's rows from its stream and answers as long as there is no ``held`` file.
 
@@ -88,7 +88,7 @@ class Slot:
         )
 
     def come_back(self) -> None:
-        """A dropped segment is wanted again: load it anew (a right copy on disk is reused)."""
+        """A dropped segment is wanted again: load it again (a correct copy on disk is reused)."""
         self.end_consuming()
         self.held, self.error, self.failures = None, "", 0
         self.load_again = self.is_loading

@@ -84,7 +84,7 @@ def guarded(
             response = _refusal(request, error)
         except Exception:
             log.exception("%s failed", request.url.path)
-            response = JSONResponse({"message": "The server failed; its log tells why.", "status": 500}, 500)
+            response = JSONResponse({"message": "The server failed; its log says why.", "status": 500}, 500)
         return await _signed(caller, response)
 
     return answer

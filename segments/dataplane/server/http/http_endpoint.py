@@ -22,7 +22,7 @@ _BACKLOG: Final = 512
 
 
 class HttpEndpoint:
-    """A listening socket and the server behind it. Port 0 takes a free one; ``port`` tells which."""
+    """A listening socket and the server behind it. Port 0 takes a free one; ``port`` says which."""
 
     def __init__(self, host: str, port: int) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
