@@ -145,7 +145,7 @@ class Looked:
 
 
 @pytest.fixture
-def polled() -> Iterator[Looked]:
+def looked() -> Iterator[Looked]:
     made = Looked()
     yield made
     made.poller.close()
