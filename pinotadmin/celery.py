@@ -15,7 +15,7 @@ from celery import Celery, Task
 from celery.signals import beat_init, task_postrun, task_prerun, worker_init, worker_ready
 from django.conf import settings
 
-from segments.domain.jobs.workers.pools import TASKS
+from segments.domain.jobs.workers.pools import Pool
 from segments.domain.jobs.workers.state import BEAT_EVERY_S
 from segments.gateways import worker_board
 from segments.gateways.worker_board import WorkerBoard
@@ -68,26 +68,31 @@ def _beat(name: str) -> None:
 
 @task_prerun.connect
 def _task_begins(task_id: str, task: Any, args: Any, kwargs: Any, **_: Any) -> None:
-    if task.name in TASKS:
-        _board().started(TASKS[task.name].pool.name, task_id, task.name, _about(args, kwargs), _now_ms())
+    if pool := _pool_of(task):
+        _board().started(pool.name, task_id, task.name, _about(args, kwargs), _now_ms())
 
 
 @task_postrun.connect
 def _task_ends(task_id: str, task: Any, retval: Any = None, **_: Any) -> None:
-    if task.name in TASKS:
+    if pool := _pool_of(task):
         error = mask_text(f"{type(retval).__name__}: {retval}")[:500] if isinstance(retval, Exception) else ""
-        _board().finished(TASKS[task.name].pool.name, task_id, _now_ms(), task.name, error)
+        _board().finished(pool.name, task_id, _now_ms(), task.name, error)
 
 
 def note_ended(task_id: str, name: str, args: Any, kwargs: Any, limit_s: float) -> None:
     """A task of this worker was ended because its time was up."""
-    if name in TASKS:
-        _board().ended(TASKS[name].pool.name, task_id, name, _about(args, kwargs), limit_s, _now_ms())
+    if pool := _pool_of(app.tasks.get(name)):
+        _board().ended(pool.name, task_id, name, _about(args, kwargs), limit_s, _now_ms())
 
 
 @beat_init.connect
 def _beat_is_ready(**_: Any) -> None:
     mark_ready("beat")
+
+
+def _pool_of(task: Any) -> Pool | None:
+    """The pool that the task was made with; None: it is none of ours."""
+    return getattr(task, "pool", None)
 
 
 def _board() -> WorkerBoard:

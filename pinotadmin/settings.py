@@ -322,8 +322,8 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = pools.PASSES.queue
-CELERY_TASK_ROUTES = pools.routes()
-CELERY_TASK_ANNOTATIONS = pools.time_limits()
+#: By name, since it needs the models; limits are set where tasks are made (segments/tasks.py).
+CELERY_TASK_ROUTES = "segments.services.upkeep.declared:route"
 #: Seconds; a lost worker's tasks are given back after the first, checked every second.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 3600,

@@ -21,6 +21,7 @@ from segments.services.alerts import sources
 from segments.services.alerts.sources import Watched
 from segments.services.core.context import SYSTEM
 from segments.services.upkeep import passes
+from segments.services.upkeep.periodic import TablePass
 from segments.services.upkeep.validation import keep_findings
 from tests.factories import CLUSTER
 from tests.services.world import TABLE, World
@@ -116,7 +117,7 @@ def test_a_pass_that_fails_is_a_finding_on_its_table_until_it_runs_well(
         raise OSError("the disk is gone")
 
     with monkeypatch.context() as patched:
-        patched.setitem(passes.PASSES, "RetentionManager", fail)
+        patched.setitem(passes.PASSES, "RetentionManager", (TablePass("RetentionManager", fail),))
         passes.run_pass(world.ctx, "RetentionManager", TABLE, SYSTEM)
     found = Finding.objects.get()
     assert (found.table_name, found.code, found.subject, found.severity) == (

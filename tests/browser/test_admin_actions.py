@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from segments.services.realtime import consumption
+from segments.services.upkeep.declared import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
 from tests.factories import PASSWORD, make_user
 from tests.services.realtime_world import ANN, RealtimeWorld
@@ -66,7 +67,7 @@ def test_a_table_is_resumed_from_its_row_and_schedules_are_run_from_their_list(
 
     sent: list[str] = []
     monkeypatch.setattr("celery.app.task.Task.apply_async", lambda task, *_, **__: sent.append(task.name))
-    ensure_schedules()
+    ensure_schedules(DECLARED)
     root.goto("/admin/django_celery_beat/periodictask/")
     root.get_by_role("row").filter(has_text="Housekeeping").get_by_role("checkbox").check()
     root.locator("select[name=action]").select_option(label="Run selected tasks")

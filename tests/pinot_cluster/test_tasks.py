@@ -23,6 +23,7 @@ from segments.names import TableName
 from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.jobs import queue
 from segments.services.upkeep import passes
+from segments.services.upkeep.declared import DECLARED
 from segments.store.memory import MemoryStore
 from segments.store.on_pinot.overlay import OverlayStore
 from tests.pinot_cluster.fake_rest import FakePinot, controller
@@ -91,8 +92,8 @@ def test_a_slow_cluster_keeps_no_second_slot_for_the_same_and_never_all(
         assert leave.wait(60)
         return ["done"]
 
-    monkeypatch.setitem(tasks._ON_PINOT, "advance_ends", slow)
-    monkeypatch.setitem(tasks._ON_PINOT, "reap_entries", lambda ctx: ["reaped"])
+    monkeypatch.setitem(tasks._WORK, "advance_ends", slow)
+    monkeypatch.setitem(tasks._WORK, "reap_entries", lambda ctx: ["reaped"])
     monkeypatch.setattr(tasks, "PINOT_SLOTS", 1)
     said: list[list[str]] = []
     thread = threading.Thread(target=lambda: said.append(tasks.on_cluster("prod", "advance_ends")))
@@ -132,7 +133,11 @@ def test_what_pinot_does_itself_is_only_asked_for(ctx: Context, pinot: FakePinot
 
 
 def test_no_schedule_of_ours_deletes_or_repairs_on_pinot() -> None:
-    assert set(tasks._ON_PINOT) & {"run_retention", "drain_deletions", "run_realtime_validation"} == set()
+    assert {one.task for one in DECLARED if one.on_pinot} & {
+        "run_retention",
+        "drain_deletions",
+        "run_realtime_validation",
+    } == set()
 
 
 def test_the_reaper_looks_at_tables_with_open_entries_only(ctx: Context, pinot: FakePinot) -> None:

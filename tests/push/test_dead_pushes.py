@@ -14,7 +14,7 @@ from segments.models import Push
 from segments.services.core.context import Limits
 from segments.services.push.pushes import resume_lost
 from segments.services.replacement import entry_reaper
-from segments.services.upkeep.schedules import DEFAULTS
+from segments.services.upkeep.declared import DECLARED
 from tests.faults.faulty import Cut
 from tests.push.pushing import PushWorld
 from tests.services.world import TABLE
@@ -59,13 +59,13 @@ def died(world: PushWorld, while_at: Push.Stage) -> Push:
 
 def wait_as_the_schedules_do(world: PushWorld, push: Push) -> int:
     """Seconds until the push is over; a worker is free all the time."""
-    every = {task: seconds for task, seconds, unit, _ in DEFAULTS.values() if unit == "seconds"}
+    every = {one.task: one.every.number for one in DECLARED if one.every.unit == "seconds"}
     ctx = replace(world.ctx, queue=FakeQueue(work=lambda _: world.run(push, "other")))
     for second in range(1, WITHIN_S + 1):
         world.now += 1000
-        if second % every["segments.tasks.resume_lost_pushes"] == 0:
+        if second % every["resume_lost_pushes"] == 0:
             resume_lost(ctx)
-        if second % every["segments.tasks.reap_entries"] == 0:
+        if second % every["reap_entries"] == 0:
             entry_reaper.run(world.ctx, TABLE)
         push.refresh_from_db()
         if push.state in Push.TERMINAL:

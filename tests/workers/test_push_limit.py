@@ -28,7 +28,7 @@ def test_an_attempt_that_hangs_is_given_up_and_the_next_one_finishes_the_push(
     push = world.create()
     leave = threading.Event()
     world.builder.before = lambda part: leave.wait(60)  # type: ignore[assignment]  # the answer is of no interest
-    monkeypatch.setitem(tasks.TASKS, tasks.run_push.name, TaskRule(PUSHES, 1))
+    monkeypatch.setitem(tasks.ON_DEMAND, "run_push", TaskRule(PUSHES, 1))
     monkeypatch.setattr(wiring, "push_builder", lambda: world.builder)
     with wiring.use_cluster(world.ctx):
         assert "took longer" in tasks.run_push(str(push.pk))

@@ -26,6 +26,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Migrate when needed, then make sure of the user and the schedules."""
         # Imported here: the service needs the applications to be loaded.
+        from segments.services.upkeep.declared import DECLARED
         from segments.services.upkeep.schedules import ensure_schedules
 
         if has_pending_migrations():
@@ -33,7 +34,7 @@ class Command(BaseCommand):
             call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         if ensure_admin(os.environ.get("PINOTADMIN_ADMIN_PASSWORD", "")):
             self.stdout.write(f"Created the user '{ADMIN_USER}'.")
-        ensure_schedules()
+        ensure_schedules(DECLARED)
 
 
 def has_pending_migrations() -> bool:

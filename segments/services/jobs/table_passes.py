@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from segments.domain.jobs.workers.pools import LONG_SLOTS, TASKS
+from segments.domain.jobs.workers.pools import LONG_SLOTS, TaskRule
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.jobs.job_lock import sole_worker
 
 
 @contextmanager
-def turn_of_task(own: Context, task: str, *, alone: bool = True) -> Iterator[bool]:
+def turn_of_task(own: Context, task: str, rule: TaskRule, *, alone: bool = True) -> Iterator[bool]:
     """May this task run now? False while it runs elsewhere (``alone``), or while long tasks hold all slots that they
     may have.
 
@@ -20,7 +20,7 @@ def turn_of_task(own: Context, task: str, *, alone: bool = True) -> Iterator[boo
     """
     with ExitStack() as held:
         is_free = not alone or held.enter_context(sole_worker(own, f"task {task}"))
-        yield is_free and (not TASKS[task].is_long or held.enter_context(one_of(own, "long", LONG_SLOTS)))
+        yield is_free and (not rule.is_long or held.enter_context(one_of(own, "long", LONG_SLOTS)))
 
 
 @contextmanager

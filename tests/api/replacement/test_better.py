@@ -12,7 +12,7 @@ from segments.services.replacement import entry_reaper
 from segments.services.segments import deletion
 from segments.services.segments.deletion_queue import read_queue
 from segments.services.upkeep import retention
-from segments.services.upkeep.schedules import DEFAULTS
+from segments.services.upkeep.declared import DECLARED
 from segments.store import paths
 from tests.api.cluster import TABLE, ApiCluster
 from tests.api.replacement.test_lineage import end, replaced, start
@@ -55,7 +55,7 @@ def test_b5_pinot_keeps_what_a_dead_client_began_for_a_day(table: ApiCluster) ->
     entry = start(table, ["a"], ["b"])
     table.push("b")
     assert table.http.post(f"/api/v1/lineage/t/{entry}/heartbeat", "", JSON).status_code == 200
-    every = next(seconds for task, seconds, _, _ in DEFAULTS.values() if task == "segments.tasks.reap_entries")
+    every = next(one.every.number for one in DECLARED if one.task == "reap_entries")
     died = table.now
     while states(table)[entry] == "IN_PROGRESS" and table.now - died <= 90_000:
         table.now += every * 1000

@@ -19,6 +19,7 @@ from segments.mirror.cluster_follower import ClusterFollower
 from segments.models import AuditEvent, Cluster, ConsumingSegment, LineageEntry, PassRun, Table
 from segments.services.realtime import consumption
 from segments.services.replacement.protocol import end_replace, start_replace
+from segments.services.upkeep.declared import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
 from tests.console.conftest import logged_in
 from tests.factories import CLUSTER, make_table, make_user
@@ -209,7 +210,7 @@ def test_a_pass_runs_from_the_tables_row(root: Client, replaced: tuple[World, li
 )
 def test_schedules_have_the_look_that_the_button_of_actions_needs(root: Client, model: str) -> None:
     """The button *Run* shows once an action is chosen; the look binds it to the list of actions."""
-    ensure_schedules()
+    ensure_schedules(DECLARED)
     page = root.get(f"/admin/django_celery_beat/{model}/")
     assert page.status_code == 200
     if model == "periodictask":
@@ -218,7 +219,7 @@ def test_schedules_have_the_look_that_the_button_of_actions_needs(root: Client, 
 
 
 def test_schedules_are_run_and_switched_off_on_record(root: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    ensure_schedules()
+    ensure_schedules(DECLARED)
     sent: list[str] = []
     monkeypatch.setattr("celery.app.task.Task.apply_async", lambda task, *_, **__: sent.append(task.name))
     rows = PeriodicTask.objects.filter(name__in=["Retention", "Validation"])

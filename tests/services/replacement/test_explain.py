@@ -21,6 +21,7 @@ from segments.services.replacement.explain import explain_entry
 from segments.services.replacement.pins import pin_entry
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.segments.deletion import delete_segments
+from segments.services.upkeep.declared import DECLARED
 from segments.services.upkeep.schedules import ensure_schedules
 from segments.store import paths
 from tests.services.world import ANN, TABLE, World
@@ -116,7 +117,7 @@ def completed(world: World) -> World:
 
 def test_a_completed_entry_says_until_when_it_can_be_taken_back_and_when_clean_up_comes(world: World) -> None:
     completed(world)
-    ensure_schedules()
+    ensure_schedules(DECLARED)
     PeriodicTask.objects.filter(name="Retention").update(last_run_at=datetime.fromtimestamp(world.now / 1000, UTC))
     told = explain_entry(world.ctx, TABLE, "e1")
     assert (told.revert.reasons, told.hides, told.locks) == ((), ("a",), ("a",))

@@ -1,5 +1,4 @@
-"""The pools of worker processes, and of every task its pool and its longest time: settings, supervisor and documents go
-by this table.
+"""The pools of worker processes, and what a task says of its pool and its longest time; the supervisor starts these.
 
 Pools keep apart what may wait for long: a deep store that hangs stops repairs, long pushes stop other pushes, and
 neither stops the short passes. Repairs and short passes run in processes of their own (Celery's prefork), because only
@@ -54,37 +53,11 @@ POOLS: Final = (PUSHES, REPAIRS, PASSES)
 LONG_SLOTS: Final = 4
 PINOT_SLOTS: Final = 2
 
-_TASKS = "segments.tasks."
-#: A redelivered task must not meet itself: limits of scheduled tasks stay below the queue's visibility timeout of an
-#: hour.
-TASKS: Final[dict[str, TaskRule]] = {
-    f"{_TASKS}run_push": TaskRule(PUSHES, 6 * 3600),
-    f"{_TASKS}run_retention": TaskRule(REPAIRS, 1800),
-    f"{_TASKS}run_periodic": TaskRule(REPAIRS, 1800),
-    f"{_TASKS}copy_to_deep_store": TaskRule(REPAIRS, 1800),
-    f"{_TASKS}drain_deletions": TaskRule(REPAIRS, 600),
-    f"{_TASKS}run_validation": TaskRule(PASSES, 600, is_long=True),
-    f"{_TASKS}run_realtime_validation": TaskRule(PASSES, 300, is_long=True),
-    f"{_TASKS}sample_lag": TaskRule(PASSES, 120, is_long=True),
-    f"{_TASKS}keep_consumption": TaskRule(PASSES, 120),
-    f"{_TASKS}reap_entries": TaskRule(PASSES, 120),
-    f"{_TASKS}resume_lost_pushes": TaskRule(PASSES, 120),
-    f"{_TASKS}advance_ends": TaskRule(PASSES, 900, is_long=True),
-    f"{_TASKS}follow_end": TaskRule(PASSES, 900, is_long=True),
-    f"{_TASKS}on_cluster": TaskRule(PASSES, 300, is_long=True),
-    f"{_TASKS}find_alerts": TaskRule(PASSES, 60),
-    f"{_TASKS}deliver_alerts": TaskRule(PASSES, 120),
-    f"{_TASKS}keep_house": TaskRule(PASSES, 600),
+#: What runs on demand; what is scheduled is in ``services.upkeep.declared``. A redelivered task must not meet itself:
+#: limits stay below the queue's visibility timeout of an hour, but for pushes, whose lease sees to that.
+ON_DEMAND: Final[dict[str, TaskRule]] = {
+    "run_push": TaskRule(PUSHES, 6 * 3600),
+    "run_periodic": TaskRule(REPAIRS, 1800),
+    "follow_end": TaskRule(PASSES, 900, is_long=True),
+    "on_cluster": TaskRule(PASSES, 300, is_long=True),
 }
-
-
-def routes() -> dict[str, dict[str, str]]:
-    """Celery's ``task_routes``."""
-    return {name: {"queue": rule.pool.queue} for name, rule in TASKS.items()}
-
-
-def time_limits() -> dict[str, dict[str, int]]:
-    """Celery's ``task_annotations``: enforced by pools of processes; pushes have their own way
-    (``segments.tasks.run_push``).
-    """
-    return {name: {"time_limit": rule.limit_s} for name, rule in TASKS.items()}

@@ -19,9 +19,12 @@ from segments.services.core.context import SYSTEM, Context
 from segments.services.jobs.table_passes import one_of, turn_of_pass, turn_of_task
 from segments.services.jobs.time_limit import TimeIsUp, within
 from segments.services.upkeep import passes
+from segments.services.upkeep.declared import rules
+from segments.services.upkeep.periodic import TablePass
 from segments.store import paths
 from tests.services.world import TABLE, World
 
+RULES = rules()
 REAP, VALIDATE = "segments.tasks.reap_entries", "segments.tasks.run_validation"
 
 
@@ -39,12 +42,13 @@ def test_a_pass_does_not_go_over_a_table_on_which_it_is_at_work(ctx: Context, mo
         next(runs)
         return passes.run_pass(ctx, "SegmentStatusChecker", table, SYSTEM)
 
-    monkeypatch.setitem(passes.PASSES, "SegmentStatusChecker", run)
+    monkeypatch.setitem(passes.PASSES, "SegmentStatusChecker", (TablePass("SegmentStatusChecker", run),))
     assert passes.run_pass(ctx, "SegmentStatusChecker", TABLE, SYSTEM) == [
         f"SegmentStatusChecker is at work on {TABLE} already."
     ]
     assert next(runs) == 1
-    monkeypatch.setitem(passes.PASSES, "SegmentStatusChecker", lambda _ctx, _table: ["done"])
+    done = TablePass("SegmentStatusChecker", lambda _ctx, _table: ["done"])
+    monkeypatch.setitem(passes.PASSES, "SegmentStatusChecker", (done,))
     assert passes.run_pass(ctx, "SegmentStatusChecker", TABLE, SYSTEM) == ["done"]
     assert PassRun.objects.count() == 3
 
@@ -64,21 +68,21 @@ def test_a_scheduled_task_that_finds_itself_at_work_leaves_it_at_that(
     ctx: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("segments.tasks._elsewhere", lambda work: None)
-    monkeypatch.setattr("segments.services.replacement.entry_reaper.run_all", lambda ctx: ["reaped"])
+    monkeypatch.setitem(tasks._WORK, "reap_entries", lambda ctx: ["reaped"])
     with wiring.use(ctx):
-        with turn_of_task(ctx, REAP) as is_free:
+        with turn_of_task(ctx, REAP, RULES[REAP]) as is_free:
             assert is_free
-            assert tasks.reap_entries() == []
-        assert tasks.reap_entries() == ["reaped"]
+            assert tasks.SCHEDULED["reap_entries"]() == []
+        assert tasks.SCHEDULED["reap_entries"]() == ["reaped"]
 
 
 def test_long_tasks_never_hold_all_slots(ctx: Context) -> None:
     taken = [one_of(ctx, "long", LONG_SLOTS) for _ in range(LONG_SLOTS)]
     assert all(turn.__enter__() for turn in taken)
-    with turn_of_task(ctx, VALIDATE) as long, turn_of_task(ctx, REAP) as short:
+    with turn_of_task(ctx, VALIDATE, RULES[VALIDATE]) as long, turn_of_task(ctx, REAP, RULES[REAP]) as short:
         assert (long, short) == (False, True)
     taken[0].__exit__(None, None, None)
-    with turn_of_task(ctx, VALIDATE) as long:
+    with turn_of_task(ctx, VALIDATE, RULES[VALIDATE]) as long:
         assert long
 
 
@@ -87,10 +91,10 @@ def test_the_lock_of_a_process_that_was_ended_goes_with_its_session(tmp_path: Pa
     path = paths.job_lock(f"task {REAP}")
     gone = world.memory.another_client()
     gone.create(path, ZNRecord("of a process that is gone"), ephemeral=True)
-    with turn_of_task(world.ctx, REAP) as is_free:
+    with turn_of_task(world.ctx, REAP, RULES[REAP]) as is_free:
         assert not is_free
     gone.close()
-    with turn_of_task(world.ctx, REAP) as is_free:
+    with turn_of_task(world.ctx, REAP, RULES[REAP]) as is_free:
         assert is_free
 
 

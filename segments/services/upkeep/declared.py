@@ -1,0 +1,158 @@
+"""Every periodic pass, declared once: the Celery task, its schedule, Pinot's name for it, its worker and time limit,
+and the table in docs/operations.md all come from here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from segments.domain.jobs.workers.pools import ON_DEMAND, PASSES, REPAIRS, TaskRule
+from segments.names import REALTIME
+from segments.services.alerts.scheduled import deliver_alerts, find_alerts
+from segments.services.core.context import Context
+from segments.services.jobs.queue import PREFIX
+from segments.services.realtime import lag, realtime_validation
+from segments.services.replacement import entry_reaper
+from segments.services.replacement.ends import end_jobs
+from segments.services.segments import deletion
+from segments.services.upkeep import housekeeping, retention, validation
+from segments.services.upkeep.periodic import ClusterPass, Every, OncePass, Periodic, TablePass
+
+#: Pinot's pass over consumption is two of ours: the first goes on without the deep store, the
+#: second needs it.
+CONSUMPTION: Final = "RealtimeSegmentValidationManager"
+
+
+def _resume_lost(ctx: Context) -> list[str]:
+    # heavy: most processes of workers need nothing of what building segments takes
+    from segments.services.push.pushes import resume_lost
+
+    return resume_lost(ctx)
+
+
+DECLARED: Final = (
+    Periodic(
+        "run_retention",
+        "lineage clean-up, time retention, files of deleted segments",
+        Every("Retention", 6, "hours"),
+        TablePass("RetentionManager", retention.run, afterwards=retention.remove_aged_of_dropped_tables),
+        TaskRule(REPAIRS, 1800),
+    ),
+    Periodic(
+        "drain_deletions",
+        "finishes deletions once no server holds the segment",
+        Every("Deletions", 3, "seconds"),
+        ClusterPass(deletion.drain_all),
+        TaskRule(REPAIRS, 600),
+    ),
+    Periodic(
+        "run_validation",
+        "finds what is not as it should be, all tables",
+        Every("Validation", 5, "minutes"),
+        TablePass("SegmentStatusChecker", validation.run),
+        TaskRule(PASSES, 600, is_long=True),
+        on_pinot=True,
+    ),
+    Periodic(
+        "run_realtime_validation",
+        "repairs consumption, lists what can not be repaired",
+        Every("Realtime validation", 1, "minutes"),
+        TablePass(
+            "consumption", realtime_validation.repair_consumption, REALTIME, part_of=CONSUMPTION, shown=CONSUMPTION
+        ),
+        TaskRule(PASSES, 300, is_long=True),
+    ),
+    Periodic(
+        "copy_to_deep_store",
+        "copies segments that only servers have into the deep store, removes uploads that were left there",
+        Every("Copies in the deep store", 1, "minutes"),
+        TablePass("DeepStoreCopies", realtime_validation.keep_copies, REALTIME, part_of=CONSUMPTION),
+        TaskRule(REPAIRS, 1800),
+    ),
+    Periodic(
+        "sample_lag",
+        "records how far each partition is behind its stream",
+        Every("Lag", 1, "minutes"),
+        TablePass("RealtimeConsumerMonitor", lag.run, REALTIME),
+        TaskRule(PASSES, 120, is_long=True),
+        on_pinot=True,
+    ),
+    Periodic(
+        "keep_consumption",
+        "sees pauses, planned resumes and force commits through",
+        Every("Consumption", 3, "seconds"),
+        ClusterPass(realtime_validation.keep_consumption),
+        TaskRule(PASSES, 120),
+        on_pinot=True,
+    ),
+    Periodic(
+        "reap_entries",
+        "reverts replacements whose client went silent",
+        Every("Abandoned replacements", 5, "seconds"),
+        ClusterPass(entry_reaper.run_all),
+        TaskRule(PASSES, 120),
+        on_pinot=True,
+        warns=True,
+        by_name=TablePass("LineageReaper", entry_reaper.run),
+    ),
+    Periodic(
+        "resume_lost_pushes",
+        "resumes or reverts pushes whose worker died",
+        Every("Lost pushes", 10, "seconds"),
+        ClusterPass(_resume_lost),
+        TaskRule(PASSES, 120),
+        on_pinot=True,
+        warns=True,
+    ),
+    Periodic(
+        "advance_ends",
+        "switches background ends once all replicas are online",
+        Every("Ends in the background", 2, "seconds"),
+        ClusterPass(end_jobs.advance_all),
+        TaskRule(PASSES, 900, is_long=True),
+        on_pinot=True,
+        by_name=TablePass("EndJobs", end_jobs.run),
+    ),
+    Periodic(
+        "find_alerts",
+        "findings about pushes, pauses, workers; messages about what opened and closed",
+        Every("Alerts", 10, "seconds"),
+        OncePass(find_alerts),
+        TaskRule(PASSES, 60),
+    ),
+    Periodic(
+        "deliver_alerts",
+        "sends webhooks and mail that are due, ten seconds for each",
+        Every("Delivery of alerts", 5, "seconds"),
+        OncePass(deliver_alerts),
+        TaskRule(PASSES, 120),
+        warns=True,
+    ),
+    Periodic(
+        "keep_house",
+        "deletes ended sessions, and records older than they are kept",
+        Every("Housekeeping", 1, "hours"),
+        OncePass(lambda _: housekeeping.run()),
+        TaskRule(PASSES, 600),
+        may_overlap=True,
+    ),
+)
+
+
+def table_passes() -> list[TablePass]:
+    """Every pass that can go over one table."""
+    return [found for one in DECLARED for found in (one.scope, one.by_name) if isinstance(found, TablePass)]
+
+
+def rules() -> dict[str, TaskRule]:
+    """The worker and the longest time of every task by its full name, scheduled or not."""
+    scheduled = {one.task: one.rule for one in DECLARED}
+    return {f"{PREFIX}{task}": rule for task, rule in {**scheduled, **ON_DEMAND}.items()}
+
+
+_RULES: Final = rules()
+
+
+def route(name: str, *_: object, **__: object) -> dict[str, str] | None:
+    """Celery's router: the queue of a task. None: the default one."""
+    return {"queue": _RULES[name].pool.queue} if name in _RULES else None
