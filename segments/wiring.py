@@ -21,6 +21,8 @@ from redis import Redis
 from segments.clusters.embedded import EMBEDDED
 from segments.clusters.pinot.connections.check import check_row
 from segments.clusters.pinot.connections.parts import PinotParts
+from segments.clusters.pinot.engine import OFFERS as PINOT_OFFERS
+from segments.clusters.pinot.engine import PinotEngine
 from segments.dataplane.broker import Broker, DetachedBroker
 from segments.domain.access.cluster_signature import address_of
 from segments.domain.access.outgoing import Kind, Rules, is_of_this_machine
@@ -47,6 +49,7 @@ from segments.services.alerts.sources import Watched
 from segments.services.clusters import installation
 from segments.services.clusters.installation import Installation
 from segments.services.core.context import Context, Limits
+from segments.services.engine import Offers
 from segments.services.jobs.queue import TaskQueue
 from segments.services.jobs.worker_health import pool_states
 from segments.services.replacement.snapshot_diff import ProfileReader
@@ -203,17 +206,15 @@ def _limits() -> Limits:
     )
 
 
-def pinot_broker(cluster: str) -> SqlBroker:
-    """SQL to a Pinot cluster. NotFound; Unavailable for the embedded one, which has ``broker``."""
-    found = context(cluster).pinot_broker
-    if found is None:
-        raise Unavailable(f"Cluster '{cluster}' is no Pinot cluster.")
-    return found
+def offers_of(row: Cluster) -> Offers:
+    """What the cluster of this row has that others have not; connects nowhere."""
+    return PINOT_OFFERS if row.is_pinot else EMBEDDED.offers
 
 
 def query(cluster: str | None = None) -> SqlBroker:
     """Who answers queries of this cluster: the broker of this web process, or Pinot's."""
-    return context(cluster).pinot_broker or broker()
+    engine = context(cluster).engine
+    return engine.broker if isinstance(engine, PinotEngine) and engine.broker else broker()
 
 
 @lru_cache(maxsize=1)
@@ -223,15 +224,15 @@ def query_slots() -> QuerySlots:
 
 
 def replica_errors(ctx: Context) -> ErrorReader | None:
-    """What servers say about replicas in ERROR; None for a Pinot: its servers are not ours, and never
-    see our secret.
-    """
-    return None if ctx.pinot is not None else servers().errors
+    """What servers say about replicas in ERROR; None where servers are not ours: those never see our secret."""
+    return servers().errors if ctx.engine.offers.own_processes else None
 
 
 def column_profiles(ctx: Context) -> ProfileReader | None:
-    """What servers know of the columns of segments; None for a Pinot, whose controller is asked."""
-    return None if ctx.pinot is not None else servers().profile
+    """What servers know of the columns of segments; None where servers are not ours: then the
+    engine is asked.
+    """
+    return servers().profile if ctx.engine.offers.own_processes else None
 
 
 def _open_stream(config: StreamConfig) -> Stream:

@@ -17,7 +17,6 @@ from segments.api.authentication import actor_of
 from segments.api.clusters.cluster_calls import sign
 from segments.api.openapi import AnswerKind, PinotSchema
 from segments.api.permissions import Right
-from segments.clusters.pinot.calls import lacks
 from segments.domain.formats.bounded_json import parse_json
 from segments.domain.formats.whole_number import whole_number
 from segments.errors import InvalidInput, NotFound
@@ -42,7 +41,7 @@ class ApiView(APIView):
     for_cluster: ClassVar[frozenset[str]] = frozenset()
     schema = PinotSchema()
     cluster: str | None = None
-    #: Methods that have a use case on a real Pinot; the others of Pinot's own paths are passed on to it.
+    #: Methods that have a use case on every kind of cluster; the others of Pinot's own paths are passed on to it.
     on_pinot: ClassVar[frozenset[str]] = frozenset()
     #: Methods that have one where Pinot's version lacks the capability named; other versions answer themselves.
     where_lacking: ClassVar[dict[str, str]] = {}
@@ -68,7 +67,7 @@ class ApiView(APIView):
         return made
 
     def is_passed_on(self, request: HttpRequest, cluster: str) -> bool:
-        """Is this one of Pinot's own paths, on a real Pinot, without a use case of ours?"""
+        """Is this one of Pinot's own paths, on a cluster that answers it itself, without a use case of ours?"""
         if request.method in self.on_pinot or _path_of(request).startswith("api/v1/"):
             return False
         try:
@@ -76,7 +75,7 @@ class ApiView(APIView):
         except NotFound:
             return False  # the view says it, to those who may know
         capability = self.where_lacking.get(str(request.method))
-        return ctx.pinot is not None and not (capability and lacks(ctx, capability))
+        return ctx.engine.offers.pass_through and not (capability and ctx.engine.lacks(ctx, capability))
 
     @property
     def largest_body(self) -> int:

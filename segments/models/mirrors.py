@@ -101,9 +101,16 @@ class Cluster(models.Model):
         return self.kind == self.Kind.PINOT
 
     @property
+    def has_connection(self) -> bool:
+        """Is it reached over a connection that may fail? The installation's own cluster is not."""
+        return self.kind != self.Kind.EMBEDDED
+
+    @property
     def is_trouble(self) -> bool:
         """Is there something a page must say about the connection?"""
-        return self.is_pinot and (self.state not in (self.State.UP, self.State.UNKNOWN) or bool(self.mirror_error))
+        return self.has_connection and (
+            self.state not in (self.State.UP, self.State.UNKNOWN) or bool(self.mirror_error)
+        )
 
 
 class Table(models.Model):

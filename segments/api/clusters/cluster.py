@@ -160,7 +160,7 @@ class RunPeriodicTask(ApiView):
 
     def post(self, request: Request) -> Response:
         """As GET."""
-        if self.ctx.pinot is None:
+        if not self.ctx.engine.offers.pass_through:
             return self.get(request)
         name, *of = (text_param(request, key) for key in ("taskname", "tableName", "type"))
         return Response(

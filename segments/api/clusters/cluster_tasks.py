@@ -1,4 +1,4 @@
-"""/api/v1/tasks and table status: what a real Pinot's controller tells of minion tasks, schedules and tables."""
+"""/api/v1/tasks and table status: what a real Pinot's controller says of minion tasks, schedules and tables."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Tasks(ApiView):
     """Minion tasks by type, the scheduler's jobs, and periodic tasks."""
 
     def get(self, request: Request) -> Response:
-        """``notes`` says what the controller does not tell. The installation's own cluster has periodic passes only."""
-        if self.ctx.pinot is None:
+        """``notes`` says what the controller does not say. The installation's own cluster has periodic passes only."""
+        if not self.ctx.engine.offers.minion_tasks:
             return Response(pinot_tasks.PinotTasks(periodic=tuple(sorted(passes.PASSES))).to_json())
         return Response(pinot_tasks.read_tasks(self.ctx).to_json())
 
@@ -28,8 +28,8 @@ class TableStatus(ApiView):
     parameters = {"GET": ("type",)}
 
     def get(self, request: Request, table: str) -> Response:
-        """Size, ingestion, segments; null where its version does not tell."""
-        if self.ctx.pinot is None:
+        """Size, ingestion, segments; null where its version does not say."""
+        if not self.ctx.engine.offers.pass_through:
             raise StateConflict(
                 "This cluster has no controller of Pinot.", remedy="Its findings are what validation says of a table."
             )

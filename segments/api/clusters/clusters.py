@@ -82,9 +82,7 @@ class OneCluster(_ClustersView):
     def get(self, request: Request, name: str) -> Response:
         """As in the list, with what its version lacks and why."""
         row = _row(name)
-        return Response(
-            {**cluster_json(row), "lacking": all_lacking(parse_version(row.version)) if row.is_pinot else {}}
-        )
+        return Response({**cluster_json(row), "lacking": all_lacking(parse_version(row.version))})
 
     def put(self, request: Request, name: str) -> Response:
         """Change how it is reached. What the body leaves out stays as it is, the secret too."""
@@ -109,7 +107,7 @@ class CheckCluster(_ClustersView):
 
 def cluster_json(row: Cluster) -> dict[str, Any]:
     """A cluster without its secret. The installation's own has a name and a kind only."""
-    if not row.is_pinot:
+    if not row.has_connection:
         return {"name": row.name, "kind": row.kind}
     times = {
         "stateSince": row.state_since, "checkedAt": row.checked_at, "mirroredAt": row.mirrored_at,

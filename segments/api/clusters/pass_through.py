@@ -24,6 +24,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView
 from segments.api.permissions import Right
 from segments.clusters.pinot import tables as pinot_tables
+from segments.clusters.pinot.calls import controller
 from segments.domain.pinot.answers import OF_FILES, kept_body, masked_answer, may_hold_config
 from segments.domain.pinot.paths import Needed, check_path, needed, quoted_path
 from segments.errors import InvalidInput, NotFound, PayloadTooLarge, PinotAdminError
@@ -81,7 +82,7 @@ class PassThrough(ApiView):
 
     def get(self, request: Request, path: str) -> HttpResponseBase:
         """Pinot's answer; of lists of names those that the asker may read."""
-        if path in _LISTS and not reads_all(request.user) and self.ctx.pinot is not None:
+        if path in _LISTS and not reads_all(request.user) and self.ctx.engine.offers.pass_through:
             return self._listed(request, path)
         return self._pass(request, path)
 
@@ -106,18 +107,17 @@ class PassThrough(ApiView):
         return self._pass(request, path)
 
     def _pass(self, request: Request, path: str) -> HttpResponseBase:
-        controller = self.ctx.pinot
-        if controller is None:
+        if not self.ctx.engine.offers.pass_through:
             raise NotFound(
                 f"There is nothing at /{path[:300]} of cluster '{self.ctx.cluster}'.", remedy="See /api/docs/."
             )
         parts = check_path(path)
         target = quoted_path(parts)
         if needed(str(request.method), parts, set(request.query_params)).right == "read":
-            return self._exchange(request, controller, parts)
+            return self._exchange(request, controller(self.ctx), parts)
         action = f"pinot {request.method}"
         try:
-            answer = self._exchange(request, controller, parts)
+            answer = self._exchange(request, controller(self.ctx), parts)
         except PinotAdminError as error:
             outcome = "refused" if error.permanent else "failed"
             audit.record(
@@ -129,7 +129,7 @@ class PassThrough(ApiView):
         audit.record(self.actor, action, cluster=self.ctx.cluster, target=target[:600], outcome=outcome, **detail)
         return answer
 
-    def _exchange(self, request: Request, controller: PinotController, parts: list[str]) -> HttpResponseBase:
+    def _exchange(self, request: Request, pinot: PinotController, parts: list[str]) -> HttpResponseBase:
         params = [(key, value) for key, values in request.query_params.lists() for value in values]
         held, target = ExitStack(), quoted_path(parts)
         try:
@@ -137,7 +137,7 @@ class PassThrough(ApiView):
             if isinstance(body, bytes) and body:
                 body = kept_body(parts, body, self._stored)
                 headers = {**headers, "Content-Length": str(len(body))}
-            reply = held.enter_context(controller.stream(str(request.method), target, params, body, headers=headers))
+            reply = held.enter_context(pinot.stream(str(request.method), target, params, body, headers=headers))
             return _answer(request, reply, held, parts)
         except BaseException:
             held.close()

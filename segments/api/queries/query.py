@@ -52,7 +52,7 @@ class Query(ApiView):
     def _answer(self, request: Request, sql: str, options: Any) -> HttpResponseBase:
         """A large answer is sent while it is written, and takes its user's turn until it is sent."""
         given = _options(options)
-        is_foreign = self.cluster is not None and self.ctx.pinot is not None
+        is_foreign = self.cluster is not None and not self.ctx.engine.offers.own_processes
         require_query_rights(request.user, self.cluster_name, sql, given, is_foreign=is_foreign)
         with ExitStack() as held:
             held.enter_context(wiring.query_slots().slot(person_name(request.user)))

@@ -129,7 +129,7 @@ class RollbackUnderWay(ApiView):
         """
         found = (
             pinot_rollback.read_rollback(self.ctx, table_of(self, request, table))
-            if self.ctx.pinot is not None
+            if self.ctx.engine.offers.stepwise_rollback
             else None
         )
         if found is None:

@@ -1,4 +1,4 @@
-"""Which periodic passes are ours on a real Pinot, and which its own controller runs: those are only asked for there."""
+"""Which periodic passes the controllers of a real Pinot run themselves: those are only started from here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_PINOT: Final = frozenset({"RetentionManager", "RealtimeSegmentValidationManag
 
 
 def ask_pinot(ctx: Context, name: str, table: TableName | None) -> list[str]:
-    """Have Pinot's controllers run their own pass now; returns at once, they say in their logs what they did."""
+    """Have Pinot's controllers run their own pass now; returns at once, their logs say what they did."""
     params = {"taskname": name, "tableName": table.raw if table else None, "type": table.type if table else None}
     with refusals_told():
         answer = controller(ctx).send("GET", "/periodictask/run", params)

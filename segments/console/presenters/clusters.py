@@ -8,10 +8,12 @@ from typing import Final
 
 from django.http import HttpRequest
 
+from segments import wiring
 from segments.console.cluster_address import cluster_of
 from segments.console.presenters.badges import Mark
 from segments.models import Cluster
 from segments.services.core.page_addresses import address_in, default_cluster
+from segments.services.engine import Offers
 
 _MARKS: Final = {
     Cluster.State.UNKNOWN: Mark("not asked yet", "idle", "clock"),
@@ -40,7 +42,7 @@ class ClusterLine:
     @property
     def is_down(self) -> bool:
         """Can it not be used now?"""
-        return self.row.is_pinot and self.row.state not in (Cluster.State.UP, Cluster.State.UNKNOWN)
+        return self.row.has_connection and self.row.state not in (Cluster.State.UP, Cluster.State.UNKNOWN)
 
     @property
     def is_trouble(self) -> bool:
@@ -66,6 +68,11 @@ class ClusterFrame:
     lines: Sequence[ClusterLine]
 
     @property
+    def offers(self) -> Offers:
+        """What this cluster has that others have not."""
+        return wiring.offers_of(self.current.row)
+
+    @property
     def is_default(self) -> bool:
         """Is the page about the installation's own cluster?"""
         return self.current.row.name == default_cluster()
@@ -85,7 +92,7 @@ def cluster_line(request: HttpRequest, row: Cluster) -> ClusterLine:
 
 
 def _mark(row: Cluster) -> Mark:
-    if not row.is_pinot:
+    if not row.has_connection:
         return _OWN
     state = Cluster.State(row.state) if row.state in Cluster.State.values else Cluster.State.UNKNOWN
     return _BEHIND if state is Cluster.State.UP and row.mirror_error else _MARKS[state]

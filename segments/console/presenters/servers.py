@@ -48,7 +48,7 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
     Tables are named as far as ``may_read`` says yes to them.
     """
     configs, live = instance_configs(ctx.store), live_instances(ctx.store)
-    asked = sorted(n for n in configs if n in live and n.startswith(_SERVER)) if ctx.pinot is None else []
+    asked = sorted(n for n in configs if n in live and n.startswith(_SERVER)) if ctx.engine.offers.own_processes else []
     answers = ask_servers(ctx, asked, "/tables", _is_told, timeout_s=_ANSWER_S)
     rows = []
     for name in sorted(configs, key=lambda n: (_rank(n), n)):
@@ -71,7 +71,7 @@ def _mark(ctx: Context, config: InstanceConfig, is_away: bool, is_silent: bool) 
     if is_silent:
         return Mark("does not answer", "warn", "alert")
     if not config.is_enabled:
-        return Mark("drained" if ctx.pinot is None else "disabled", "warn", "alert")
+        return Mark("drained" if ctx.engine.offers.own_processes else "disabled", "warn", "alert")
     return Mark("alive", "ok", "check")
 
 

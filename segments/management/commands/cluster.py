@@ -240,8 +240,8 @@ def _document(row: Cluster) -> dict[str, Any]:
 
 
 def _line(row: Cluster) -> str:
-    if not row.is_pinot:
-        return f"{row.name}  embedded"
+    if not row.has_connection:
+        return f"{row.name}  {row.kind}"
     since = f" since {row.state_since:%Y-%m-%d %H:%M:%S} UTC" if row.state_since else ""
     why = f": {row.last_error}" if row.last_error else ""
     return (

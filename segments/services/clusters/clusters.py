@@ -164,7 +164,7 @@ def _keep_secrets(spec: ClusterSpec, values: dict[str, Any]) -> None:
 
 def _pinot_row(name: str) -> Cluster:
     row = Cluster.objects.filter(name=name).first()
-    if name == installation().own_name or (row is not None and not row.is_pinot):
+    if name == installation().own_name or (row is not None and not row.has_connection):
         raise Forbidden(
             f"'{name}' is the installation's own cluster.",
             remedy="Only clusters of kind pinot are added, changed and removed.",

@@ -4,6 +4,7 @@ which kind it is.
 
 from __future__ import annotations
 
+from segments.services.engine.offers import Offers
 from segments.services.engine.port import Engine
 
-__all__ = ["Engine"]
+__all__ = ["Engine", "Offers"]

@@ -38,6 +38,12 @@ class InstanceEngine(Protocol):
     def change_settings(self, ctx: Context, changes: Mapping[str, str | None]) -> None:
         """Set these settings, or remove those that are None. Pinot: one by one, so a failure may leave some changed."""
 
+    def start_own_pass(self, ctx: Context, name: str, table: TableName | None) -> list[str]:
+        """Have the cluster's own controllers run a pass of ``Offers.own_passes`` over a table, or all; what to say.
+
+        Pinot: returns at once; Unavailable when no controller takes it up. Embedded: has none, so StateConflict.
+        """
+
     def reset_segment(self, ctx: Context, table: TableName, segment: str, *, target: str | None) -> int:
         """Reset the segment's replicas, or that on instance ``target``; returns how many were asked to.
 

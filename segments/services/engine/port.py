@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from segments.services.engine.offers import Offers
+
 if TYPE_CHECKING:
     from segments.services.core.context import Context
     from segments.services.engine.consumption import ConsumptionEngine
@@ -34,6 +36,7 @@ class Engine:
 
     #: ``embedded`` or ``pinot``: for labels and documents, never to decide.
     kind: str
+    offers: Offers
     lacks: Lacks
     lineage: LineageEngine
     segments: SegmentEngine

@@ -9,7 +9,6 @@ from typing import Final
 
 from django.utils import timezone
 
-from segments.clusters.pinot import passes as pinot_passes
 from segments.domain.upkeep.findings import Found
 from segments.errors import NotFound
 from segments.models import PassRun
@@ -44,13 +43,14 @@ def check_name(name: str) -> str:
 def run_pass(ctx: Context, name: str, table: TableName | None, actor: Actor) -> list[str]:
     """Run a pass now by its name; returns its sentences. A table on which it fails does not stop the others.
 
-    On a Pinot cluster what its own controller does is only asked for there.
+    Those that the cluster's own controllers run are only started.
     """
     check_name(name)
-    if ctx.pinot is not None and name in pinot_passes.OF_PINOT:
-        asked = pinot_passes.ask_pinot(ctx, name, table)
-        audit.record(actor, f"run {name}", cluster=ctx.cluster, target=table.typed if table else "", sentences=asked)
-        return asked
+    if name in ctx.engine.offers.own_passes:
+        with audit.recorded(ctx, actor, f"run {name}", table.typed if table else "") as detail:
+            started: list[str] = ctx.engine.instances.start_own_pass(ctx, name, table)
+            detail["sentences"] = started
+        return started
     sentences = _run(ctx, name, PASSES[name], table)
     if actor.name != "system":
         target = table.typed if table else ""

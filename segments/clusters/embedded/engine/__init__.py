@@ -11,7 +11,7 @@ from segments.clusters.embedded.engine.segments import EmbeddedSegmentEngine
 from segments.clusters.embedded.engine.snapshots import EmbeddedSnapshotEngine
 from segments.clusters.embedded.engine.tables import EmbeddedTableEngine
 from segments.services.core.context import Context
-from segments.services.engine import Engine
+from segments.services.engine import Engine, Offers
 
 __all__ = ["EMBEDDED"]
 
@@ -23,6 +23,7 @@ def _lacks(ctx: Context, capability: str) -> str:
 #: It has no parts of its own beside those of the context, so one is enough for all clusters.
 EMBEDDED: Final = Engine(
     kind="embedded",
+    offers=Offers(own_processes=True, own_upkeep=True, set_aside=True),
     lacks=_lacks,
     lineage=EmbeddedLineageEngine(),
     segments=EmbeddedSegmentEngine(),

@@ -13,6 +13,7 @@ class EmbeddedInstanceEngine:
     drop_instance = staticmethod(registration.drop_instance)
     read_settings = staticmethod(settings.read_settings)
     change_settings = staticmethod(settings.change_settings)
+    start_own_pass = staticmethod(registration.start_own_pass)
     reset_segment = staticmethod(segment_messages.reset_segment)
     reset_table = staticmethod(segment_messages.reset_table)
     reload_segments = staticmethod(segment_messages.reload_segments)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Conflict, StateConflict
+from segments.names import TableName
 from segments.services.clusters.instances import instance_not_found
 from segments.services.core.context import Context
 from segments.store import paths
@@ -54,3 +55,8 @@ def drop_instance(ctx: Context, name: str) -> None:
             )
     ctx.store.delete_tree(f"{paths.INSTANCES}/{name}")
     ctx.store.delete(paths.participant(name))
+
+
+def start_own_pass(ctx: Context, name: str, table: TableName | None) -> list[str]:
+    """StateConflict: all passes are run by the workers."""
+    raise StateConflict(f"Cluster '{ctx.cluster}' has no controller that runs {name}.", remedy="Run it from here.")

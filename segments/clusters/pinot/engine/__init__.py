@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+from segments.clusters.pinot import passes
 from segments.clusters.pinot.calls import version
 from segments.clusters.pinot.engine.consumption import PinotConsumptionEngine
 from segments.clusters.pinot.engine.instances import PinotInstanceEngine
@@ -14,9 +16,11 @@ from segments.clusters.pinot.engine.tables import PinotTableEngine
 from segments.domain.pinot.version import lacking
 from segments.gateways.pinot import PinotController, PinotSqlBroker
 from segments.services.core.context import Context
-from segments.services.engine import Engine
+from segments.services.engine import Engine, Offers
 
-__all__ = ["PinotEngine", "pinot_engine"]
+__all__ = ["OFFERS", "PinotEngine", "pinot_engine"]
+
+OFFERS: Final = Offers(pass_through=True, minion_tasks=True, stepwise_rollback=True, own_passes=passes.OF_PINOT)
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ def pinot_engine(controller: PinotController, broker: PinotSqlBroker | None = No
     """The engine of the cluster behind ``controller``."""
     return PinotEngine(
         kind="pinot",
+        offers=OFFERS,
         lacks=_lacks,
         lineage=PinotLineageEngine(),
         segments=PinotSegmentEngine(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from segments.clusters.pinot import passes
 from segments.clusters.pinot.instances import registration, segment_reset, settings
 
 
@@ -13,6 +14,7 @@ class PinotInstanceEngine:
     drop_instance = staticmethod(registration.drop_instance)
     read_settings = staticmethod(settings.read_settings)
     change_settings = staticmethod(settings.change_settings)
+    start_own_pass = staticmethod(passes.ask_pinot)
     reset_segment = staticmethod(segment_reset.reset_segment)
     reset_table = staticmethod(segment_reset.reset_table)
     reload_segments = staticmethod(segment_reset.reload_segments)

@@ -252,7 +252,7 @@ def _of_queue(
 def _pinot(request: HttpRequest) -> Context:
     reads(request, None)  # tasks name tables of all kinds
     ctx = ctx_of(request)
-    if ctx.pinot is None:
+    if not ctx.engine.offers.minion_tasks:
         raise NotFound(
             "The installation's own cluster has no minions.", remedy="What it does by itself is on the page Passes."
         )

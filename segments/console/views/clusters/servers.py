@@ -64,28 +64,28 @@ _DRAINED: Final = [
 
 
 def _operation(request: HttpRequest, instance: str, *, is_enabled: bool) -> Operation:
-    is_pinot = ctx_of(request).pinot is not None
-    enable, disable = ("Enable", "Disable") if is_pinot else ("Let it serve again", "Drain")
+    drains = ctx_of(request).engine.offers.own_processes
+    enable, disable = ("Let it serve again", "Drain") if drains else ("Enable", "Disable")
     other = reverse("console:drain_server" if is_enabled else "console:enable_server", args=[instance])
 
     def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
         instances.set_instance_state(ctx, instance, is_enabled=is_enabled, actor=actor)
-        done = f"{instance} serves again." if is_enabled else f"{instance} is {'disabled' if is_pinot else 'drained'}."
+        done = f"{instance} serves again." if is_enabled else f"{instance} is {'drained' if drains else 'disabled'}."
         return Outcome(done, other, f"{disable} it" if is_enabled else enable)
 
     back = ["Queries and new segments go to it again.", f"Undo: {disable.lower()} it."]
-    gone = _DISABLED if is_pinot else _DRAINED
+    gone = _DRAINED if drains else _DISABLED
     return Operation(
         action="enableInstance" if is_enabled else "disableInstance",
         button=enable if is_enabled else disable,
         title=f"{disable} {instance}"
         if not is_enabled
-        else f"Enable {instance}"
-        if is_pinot
-        else f"Let {instance} serve again",
+        else f"Let {instance} serve again"
+        if drains
+        else f"Enable {instance}",
         explain=back if is_enabled else gone,
         back=reverse("console:servers"),
         run=run,
         items=[instance],
-        is_danger=is_pinot and not is_enabled,
+        is_danger=not drains and not is_enabled,
     )

@@ -41,7 +41,7 @@ def unpin_many(request: HttpRequest, typed: str) -> HttpResponse:
 
 def pin_explained(request: HttpRequest, whose: str, until: str) -> list[str]:
     """What a pin does: everything on the own cluster, on a real Pinot only what goes through us."""
-    if ctx_of(request).pinot is None:
+    if ctx_of(request).engine.offers.own_upkeep:
         return [
             f"Neither a clean-up nor a later push deletes {whose} segments, old or new, until {until} unpinned.",
             "They go on using space.",

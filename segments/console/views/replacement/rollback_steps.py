@@ -27,7 +27,7 @@ def under_way(request: HttpRequest, name: TableName) -> PinotRollback | None:
     """The table's rollback that is not over; None where there is none, or nobody can tell."""
     try:
         ctx = ctx_of(request)
-        found = pinot_rollback.read_rollback(ctx, name) if ctx.pinot is not None else None
+        found = pinot_rollback.read_rollback(ctx, name) if ctx.engine.offers.stepwise_rollback else None
     except PinotAdminError:
         return None
     return found if found is not None and found.state == pinot_rollback.RUNNING else None

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from segments.clusters.pinot import passes as pinot_passes
 from segments.console.access import actor_of, find_table, may_somewhere, page, refusal
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PassForm
 from segments.console.listing import asked, cut, page_number
+from segments.console.presenters.clusters import cluster_frame
 from segments.console.views.tables.tables import head
 from segments.domain.pinot.minion_tasks import asked_for
 from segments.errors import PinotAdminError
@@ -22,9 +22,7 @@ from segments.models import Finding, PassRun, Table
 from segments.names import resolve_table
 from segments.services.access.reading import readable_rows
 from segments.services.upkeep import passes
-
-#: Passes that a real Pinot runs itself.
-_THEIRS: Final = sorted(pinot_passes.OF_PINOT)
+from segments.wiring import offers_of
 
 
 @page
@@ -70,7 +68,7 @@ def of_table(request: HttpRequest, typed: str) -> HttpResponse:
         "form": form,
         "listing": listing,
         "findings": findings,
-        "theirs": _THEIRS,
+        "theirs": sorted(offers_of(table.cluster).own_passes),
         "tasks": asked_for(table.config),
     }
     return render(request, "console/table_passes.html", context, status=status)
@@ -91,7 +89,7 @@ def _run(request: HttpRequest, names: list[str], form: PassForm, back_to: str | 
     except PinotAdminError as error:
         form.refuse(error)
         return form
-    is_theirs = ctx.pinot is not None and form.cleaned_data["task"] in pinot_passes.OF_PINOT
+    is_theirs = form.cleaned_data["task"] in ctx.engine.offers.own_passes
     ran = "" if is_theirs else f"{form.cleaned_data['task']} ran over {typed or 'all tables'}: "
     messages.success(request, f"{ran}{_summary(said)}")
     return redirect("console:table_passes", typed=back_to) if back_to else redirect("console:passes")
@@ -118,6 +116,6 @@ def _page(request: HttpRequest, form: PassForm, status: int = HTTPStatus.OK) -> 
         "wanted": wanted,
         "tasks": sorted(passes.PASSES),
         "may_operate": may_somewhere(request),
-        "theirs": _THEIRS,
+        "theirs": sorted(cluster_frame(request).offers.own_passes),
     }
     return render(request, "console/passes.html", context, status=status)

@@ -47,7 +47,7 @@ def message_list(request: HttpRequest, typed: str) -> HttpResponse:
     chosen = listing.chosen(ctx, name, which)
     total, found = chosen.count(), list(chosen[start : start + PAGE_SIZE])
     context = {
-        "is_kept": ctx.pinot is None,
+        "is_kept": ctx.engine.offers.set_aside,
         "totals": listing.totals(table.cluster.name, name),
         "rows": [_row(m, sees=sees) for m in found],
         "listing": Listing[Any](found, number, start + len(found) < total, total),
