@@ -152,13 +152,13 @@ class LineageEngine(Protocol):
         """
 
     def switch(
-        self, ctx: Context, table: TableName, decide: Decide, actor: Actor, *, reads: Sequence[str] = ()
+        self, ctx: Context, table: TableName, decide: Decide, actor: Actor, *, served: bool = False
     ) -> Switched | None:
         """Make the one change of a lineage that ``decide`` wants; returns when live brokers serve it, None when there
         was nothing to switch.
 
-        ``decide`` runs again in every attempt; ``reads`` are paths that it wants read with the state
-        (``Observed.more``). Brokers that stay behind longer than ``limits.broker_ack_s`` are named in the result.
+        ``decide`` runs again in every attempt; ``served``: it wants to know which segments are served
+        (``Observed.served``). Brokers that stay behind longer than ``limits.broker_ack_s`` are named in the result.
 
         Embedded: one transaction of lineage and ideal state; then brokers acknowledge it; then hidden segments go, or
         are left to retention when a broker is behind. Pinot: the call for the entry's new state is sent once, and its

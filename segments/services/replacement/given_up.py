@@ -12,7 +12,6 @@ from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.engine.lineage import Switch, switch_of
 from segments.services.replacement.lineage_record import Observed
 from segments.services.replacement.protocol import switch_detail
-from segments.services.segments.online import serving_rows
 
 
 def give_up(ctx: Context, table: TableName, entry_id: str, why: str, still: Callable[[Entry], bool]) -> str | None:
@@ -24,12 +23,11 @@ def give_up(ctx: Context, table: TableName, entry_id: str, why: str, still: Call
         entry = seen.lineage.entries.get(entry_id)
         if entry is None or entry.state is not State.IN_PROGRESS or not still(entry):
             return None
-        rows = serving_rows(ctx, table, seen.ideal.maps)
-        decision = replacement.revert(seen.lineage, entry_id, force=True, ideal=rows, now_ms=ctx.clock())
+        decision = replacement.revert(seen.lineage, entry_id, force=True, ideal=seen.served, now_ms=ctx.clock())
         return switch_of(decision, force=True)
 
     actor = Actor(SYSTEM.name, why)
-    done = ctx.engine.lineage.switch(ctx, table, decide, actor)
+    done = ctx.engine.lineage.switch(ctx, table, decide, actor, served=True)
     if done is None:
         return None
     detail = {"entry": entry_id, "why": why, "forceRevert": True, **switch_detail(done)}

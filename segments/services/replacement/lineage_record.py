@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement import lineage as lineages
@@ -13,6 +13,7 @@ from segments.domain.tables.table_config import TableConfig
 from segments.errors import Forbidden, NotFound, StateConflict
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Context
+from segments.services.segments.online import live_instance_names, served_by
 from segments.store import paths
 from segments.store.base import Check, Create, Delete, Replace, Versioned, Write
 from segments.store.update import update_record
@@ -35,6 +36,9 @@ class Observed:
     more: Sequence[Versioned | None] = ()
     notes_node: Versioned | None = None
     is_pinot: bool = False
+    #: {segment of the ideal state: does a live instance serve it?}; only where that was wanted.
+    served: Mapping[str, bool] = field(default_factory=dict)
+    live: Collection[str] = ()
 
     @property
     def table(self) -> TableName:
@@ -104,6 +108,16 @@ def observe(ctx: Context, table: TableName, *more: str) -> Observed:
     lineage = _parsed(table, node, notes)
     config_record = config.record if config else None
     return Observed(lineage, node, ideal.record, ideal.version, config_record, others, notes, is_pinot=bool(ours))
+
+
+def observe_served(ctx: Context, table: TableName) -> Observed:
+    """As ``observe``, with which segments are served and by which instances."""
+    return with_served(live_instance_names(ctx), observe(ctx, table, paths.external_view(table.typed)))
+
+
+def with_served(live: Collection[str], seen: Observed) -> Observed:
+    """``seen``, read with the table's external view, and the instances that are there."""
+    return replace(seen, served=served_by(live, seen.more[0], seen.ideal.maps), live=live)
 
 
 def _notes_path(ctx: Context, table: TableName) -> list[str]:

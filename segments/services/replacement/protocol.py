@@ -24,8 +24,7 @@ from segments.services.replacement.lineage_record import Observed, read_lineage
 from segments.services.replacement.loading import once_loaded
 from segments.services.replacement.lost_links import newer_strangers
 from segments.services.replacement.rollback_preview import preview_revert
-from segments.services.segments.online import Progress, live_instance_names, served_by
-from segments.store import paths
+from segments.services.segments.online import Progress
 
 __all__ = ["end_replace", "preview_revert", "read_lineage", "revert_replace", "start_replace"]
 
@@ -168,13 +167,12 @@ def revert(
     """
 
     def decide(seen: Observed) -> Switch:
-        rows = served_by(live_instance_names(ctx), seen.more[0], seen.ideal.maps)
         strangers = [] if force else newer_strangers(ctx, table, seen, entry_id)
         decision = replacement.revert(
             seen.lineage,
             entry_id,
             force=force,
-            ideal=rows,
+            ideal=seen.served,
             now_ms=ctx.clock(),
             strangers=strangers,
             rollback=rollback,
@@ -185,8 +183,8 @@ def revert(
 
 
 def require_switched(ctx: Context, table: TableName, decide: Decide, actor: Actor) -> Switched:
-    """One switch that is never nothing to do, with the table's external view as read in ``Observed.more``."""
-    done = ctx.engine.lineage.switch(ctx, table, decide, actor, reads=[paths.external_view(table.typed)])
+    """One switch that is never nothing to do; ``decide`` gets which segments are served."""
+    done = ctx.engine.lineage.switch(ctx, table, decide, actor, served=True)
     assert done is not None
     return done
 

@@ -11,9 +11,8 @@ from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.kept_times import undo_until_ms
-from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.replacement.lineage_record import Observed, observe, observe_served
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
-from segments.services.segments.online import serving_rows
 from segments.services.segments.segments import read_records
 
 
@@ -76,20 +75,19 @@ class RollbackDone:
         return {"table": self.table, **lists, "undoPossibleUntilMs": self.undo_until_ms}
 
 
-def plan_of_rollback(ctx: Context, table: TableName, seen: Observed, target: str, *, force: bool) -> RollbackPlan:
+def plan_of_rollback(ctx: Context, seen: Observed, target: str, *, force: bool) -> RollbackPlan:
     """The plan by the lineage as read, with all that stands in its way on this kind of cluster. NotFound: no such
     entry.
     """
-    rows = serving_rows(ctx, table, seen.ideal.maps)
-    plan = rollback.plan_rollback(seen.lineage, target, rows, force=force, now_ms=ctx.clock())
-    return ctx.engine.lineage.limited(plan, rows)
+    plan = rollback.plan_rollback(seen.lineage, target, seen.served, force=force, now_ms=ctx.clock())
+    return ctx.engine.lineage.limited(plan, seen.served)
 
 
 def preview_rollback(ctx: Context, table: TableName, target: str, *, force: bool = False) -> RollbackPreview:
     """Changes nothing. NotFound when table or entry do not exist."""
-    seen = observe(ctx, table)
-    plan = plan_of_rollback(ctx, table, seen, target, force=force)
-    unforced, forced = (plan_of_rollback(ctx, table, seen, target, force=f) for f in (False, True))
+    seen = observe_served(ctx, table)
+    plan = plan_of_rollback(ctx, seen, target, force=force)
+    unforced, forced = (plan_of_rollback(ctx, seen, target, force=f) for f in (False, True))
     before, after = seen.lineage.visible(seen.ideal.maps), plan.after.visible(seen.ideal.maps)
     records = read_records(ctx, table, sorted({*before, *after}))
     hidden, pinned = plan.after.hidden(), plan.after.pinned()

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from segments.clusters.pinot.replacement.routing import wait_until_shown
+from segments.clusters.pinot.replacement.routing import Shown, expect, wait_until_shown
 from segments.domain.replacement.lineage import Entry, Lineage, State
-from segments.services.core.context import Limits
+from segments.services.core.context import Context, Limits
+from segments.services.replacement.lineage_record import observe
 from segments.store import paths
 from tests.pinot_cluster.fake_broker import FakeBroker
 from tests.pinot_cluster.fake_pinot import PinotCluster
@@ -20,6 +21,11 @@ pytestmark = pytest.mark.django_db
 
 BEFORE = Lineage(TABLE.typed, {"e": Entry("e", ("a",), ("b",), State.IN_PROGRESS, 1)})
 AFTER = Lineage(TABLE.typed, {"e": Entry("e", ("a",), ("b",), State.COMPLETED, 2)})
+
+
+def shown_by(ctx: Context, before: Lineage = BEFORE) -> Shown:
+    """What brokers show of the switch to ``AFTER``."""
+    return wait_until_shown(ctx, TABLE, expect(ctx, TABLE, before, AFTER, observe(ctx, TABLE)))
 
 
 class Named(FakeBroker):
@@ -51,14 +57,14 @@ def switched(pinot: PinotCluster) -> tuple[PinotCluster, Named]:
 def test_every_broker_that_says_who_it_is_is_heard_of(switched: tuple[PinotCluster, Named]) -> None:
     pinot, broker = switched
     broker.names = ("Broker_h1_1", "Broker_h2_1")
-    shown = wait_until_shown(pinot.ctx, TABLE, BEFORE, AFTER)
+    shown = shown_by(pinot.ctx)
     assert (shown.verified, shown.brokers, len(broker.asked)) == (True, ("Broker_h1_1", "Broker_h2_1"), 2)
 
 
 def test_a_broker_that_is_never_heard_of_is_told(switched: tuple[PinotCluster, Named]) -> None:
     pinot, broker = switched
     broker.names = ("Broker_h1_1",)
-    shown = wait_until_shown(pinot.ctx, TABLE, BEFORE, AFTER)
+    shown = shown_by(pinot.ctx)
     assert not shown.verified
     assert "1 of 2 brokers answer from it" in shown.sentence
 
@@ -66,7 +72,7 @@ def test_a_broker_that_is_never_heard_of_is_told(switched: tuple[PinotCluster, N
 def test_of_brokers_without_names_enough_answers_in_a_row_are_wanted(switched: tuple[PinotCluster, Named]) -> None:
     pinot, broker = switched
     broker.old, broker.late = ["a"], 3
-    shown = wait_until_shown(pinot.ctx, TABLE, BEFORE, AFTER)
+    shown = shown_by(pinot.ctx)
     assert shown.verified
     assert len(broker.asked) == 3 + 10
 
@@ -74,16 +80,18 @@ def test_of_brokers_without_names_enough_answers_in_a_row_are_wanted(switched: t
 def test_a_query_that_fails_is_asked_again(switched: tuple[PinotCluster, Named]) -> None:
     pinot, broker = switched
     broker.failing = 1
-    assert wait_until_shown(pinot.ctx, TABLE, BEFORE, AFTER).verified
+    assert wait_until_shown(
+        pinot.ctx, TABLE, expect(pinot.ctx, TABLE, BEFORE, AFTER, observe(pinot.ctx, TABLE))
+    ).verified
 
 
 def test_nothing_is_asked_where_nothing_changes(switched: tuple[PinotCluster, Named]) -> None:
     pinot, broker = switched
-    assert wait_until_shown(pinot.ctx, TABLE, AFTER, AFTER).verified
+    assert shown_by(pinot.ctx, AFTER).verified
     assert broker.asked == []
 
 
 def test_without_a_broker_it_is_said_that_nobody_looked(switched: tuple[PinotCluster, Named]) -> None:
     pinot, _ = switched
-    shown = wait_until_shown(replace(pinot.ctx, engine=replace(pinot.ctx.engine, broker=None)), TABLE, BEFORE, AFTER)
+    shown = shown_by(replace(pinot.ctx, engine=replace(pinot.ctx.engine, broker=None)))
     assert (shown.verified, "No broker can be asked" in shown.sentence) == (False, True)

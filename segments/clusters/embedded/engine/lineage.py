@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from segments.clusters.embedded.replacement import rollback, start, switch_back, switching, undo
 from segments.domain.replacement.lineage import Entry, State
@@ -27,9 +27,9 @@ class EmbeddedLineageEngine:
         return start.start(ctx, table, asked)
 
     def switch(
-        self, ctx: Context, table: TableName, decide: Decide, actor: Actor, *, reads: Sequence[str] = ()
+        self, ctx: Context, table: TableName, decide: Decide, actor: Actor, *, served: bool = False
     ) -> Switched | None:
-        return switching.switch(ctx, table, decide, reads=reads)
+        return switching.switch(ctx, table, decide, served=served)
 
     def watch(self, ctx: Context) -> Callable[[], None]:
         return lambda: None

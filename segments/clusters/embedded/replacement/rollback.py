@@ -19,12 +19,12 @@ def roll_back(ctx: Context, table: TableName, target: str, *, force: bool, actor
     decided: list[RollbackPlan] = []
 
     def decide(seen: Observed) -> Switch:
-        plan = plan_of_rollback(ctx, table, seen, target, force=force)
+        plan = plan_of_rollback(ctx, seen, target, force=force)
         rollback.require_possible(plan)
         decided[:] = [plan]
         return Switch(plan.after, plan.after.entry(target), delete=plan.delete)
 
-    done = once_loaded(ctx, table, lambda: switch(ctx, table, decide))
+    done = once_loaded(ctx, table, lambda: switch(ctx, table, decide, served=True))
     assert done is not None  # a rollback is never nothing to do
     steps = tuple(e.id for e in decided[0].steps)
     for step in steps[:-1]:

@@ -12,7 +12,7 @@ from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.engine.lineage import Decide, Switch, Switched
 from segments.services.replacement.acknowledgement import wait_for_brokers
-from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.replacement.lineage_record import Observed, observe, observe_served
 from segments.services.segments import deletion
 from segments.store import paths
 from segments.store.base import Check, Replace, Write
@@ -21,7 +21,7 @@ from segments.store.update import update_transaction
 log = logging.getLogger(__name__)
 
 
-def switch(ctx: Context, table: TableName, decide: Decide, *, reads: Sequence[str] = ()) -> Switched | None:
+def switch(ctx: Context, table: TableName, decide: Decide, *, served: bool = False) -> Switched | None:
     """As ``LineageEngine.switch``. Deletion that is left out, because a broker is behind or this process dies, is done
     by the retention pass: the new states of the entries say what is to go.
     """
@@ -29,7 +29,7 @@ def switch(ctx: Context, table: TableName, decide: Decide, *, reads: Sequence[st
 
     def attempt() -> Sequence[Write] | None:
         decided.clear()
-        seen = observe(ctx, table, *reads)
+        seen = observe_served(ctx, table) if served else observe(ctx, table)
         wanted = decide(seen)
         if wanted is None:
             return None

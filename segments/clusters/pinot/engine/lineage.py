@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from segments.clusters.pinot.calls import Answering, controller, version
 from segments.clusters.pinot.passes import tables_with_open_entries
@@ -29,9 +29,9 @@ class PinotLineageEngine:
         return start.start(ctx, table, asked)
 
     def switch(
-        self, ctx: Context, table: TableName, decide: Decide, actor: Actor, *, reads: Sequence[str] = ()
+        self, ctx: Context, table: TableName, decide: Decide, actor: Actor, *, served: bool = False
     ) -> Switched | None:
-        return switching.switch(ctx, table, decide, actor, reads=reads)
+        return switching.switch(ctx, table, decide, actor, served=served)
 
     def watch(self, ctx: Context) -> Callable[[], None]:
         return Answering(controller(ctx)).require

@@ -25,7 +25,7 @@ from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import RolledBack
 from segments.services.jobs.job_lock import sole_worker
 from segments.services.replacement import protocol
-from segments.services.replacement.lineage_record import observe
+from segments.services.replacement.lineage_record import observe, observe_served
 from segments.services.replacement.rollback import plan_of_rollback
 from segments.store import paths
 from segments.store.base import Versioned
@@ -138,7 +138,7 @@ def _roll_back(ctx: Context, table: TableName, target: str, force: bool, actor: 
                 rollback=begun.id,
             )
         return _advance(ctx, table, actor)
-    found = plan_of_rollback(ctx, table, observe(ctx, table), target, force=force)
+    found = plan_of_rollback(ctx, observe_served(ctx, table), target, force=force)
     rollback.require_possible(found)
     steps = tuple(e.id for e in found.steps)
     begun = PinotRollback(

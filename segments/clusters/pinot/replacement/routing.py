@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,8 +18,9 @@ from segments.errors import PinotAdminError
 from segments.gateways.pinot import PinotRefused
 from segments.names import TableName
 from segments.services.core.context import Context
+from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.segments.online import live_instance_names
 from segments.services.segments.segments import read_records
-from segments.store import paths
 
 log = logging.getLogger(__name__)
 
@@ -53,29 +54,47 @@ class Shown:
         }
 
 
-def wait_until_shown(ctx: Context, table: TableName, before: Lineage, after: Lineage) -> Shown:
+@dataclass(frozen=True)
+class Expected:
+    """A few segments that must not answer any more and some with rows that must, and the live brokers."""
+
+    hidden: Sequence[str]
+    visible: Sequence[str]
+    brokers: Sequence[str]
+
+
+def expect(ctx: Context, table: TableName, before: Lineage, after: Lineage, seen: Observed) -> Expected:
+    """What brokers answer once they read ``after``; ``seen`` is the state right before the switch."""
+    hidden, visible = _samples(ctx, table, before, after, seen.ideal.maps)
+    live = seen.live or live_instance_names(ctx)
+    return Expected(hidden, visible, [i for i in live if i.startswith("Broker_")])
+
+
+def wait_until_shown(ctx: Context, table: TableName, expected: Expected) -> Shown:
     """Wait at most ``limits.broker_ack_s``; never raises for what brokers answer."""
-    node, *_ = ctx.store.get_many([paths.ideal_state(table.typed)])
-    ideal = node.record.maps if node and node.record else {}
-    hidden, shown = _samples(ctx, table, before, after, ideal)
-    if not hidden and not shown:
+    if not expected.hidden and not expected.visible:
         return Shown(True, "Queries see the same segments as before.")
     if ctx.pinot_broker is None:
         return Shown(False, "No broker can be asked, so it was not verified what queries see.")
-    return _poll(ctx, table, hidden, shown)
+    return _poll(ctx, table, expected)
 
 
 def show(ctx: Context, table: TableName, before: Lineage, after: Lineage) -> Shown:
-    """As ``wait_until_shown``, after a switch that is done: that it can not be verified is told and logged, and is no
+    """``shown`` for these lineages, by the table's ideal state as it is now."""
+    return shown(ctx, table, lambda: expect(ctx, table, before, after, observe(ctx, table)))
+
+
+def shown(ctx: Context, table: TableName, expected: Callable[[], Expected]) -> Shown:
+    """Wait for the brokers after a switch that is done: that it can not be verified is reported and logged, and is no
     error.
     """
     try:
-        shown = wait_until_shown(ctx, table, before, after)
+        found = wait_until_shown(ctx, table, expected())
     except PinotAdminError as error:
-        shown = Shown(False, f"Whether brokers show it could not be verified: {error}")
-    if not shown.verified:
-        log.warning("Switch of %s: %s", table, shown.sentence)
-    return shown
+        found = Shown(False, f"Whether brokers show it could not be verified: {error}")
+    if not found.verified:
+        log.warning("Switch of %s: %s", table, found.sentence)
+    return found
 
 
 def _samples(
@@ -89,9 +108,9 @@ def _samples(
     return sorted(was - will)[:_SAMPLE], [s for s in fresh if s in records and records[s].total_docs]
 
 
-def _poll(ctx: Context, table: TableName, hidden: Sequence[str], shown: Sequence[str]) -> Shown:
+def _poll(ctx: Context, table: TableName, expected: Expected) -> Shown:
     assert ctx.pinot_broker is not None
-    live = [i for i in ctx.store.children(paths.LIVE_INSTANCES) if i.startswith("Broker_")]
+    hidden, shown, live = expected.hidden, expected.visible, expected.brokers
     right, asked, seen, is_told = 0, 0, set[str](), False
     nudge_at = time.monotonic() + _LOST * ctx.limits.broker_ack_s
     deadline, last = time.monotonic() + ctx.limits.broker_ack_s, "no answer yet"

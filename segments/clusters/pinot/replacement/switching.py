@@ -4,13 +4,13 @@ by its brokers (rule `unknown-outcomes-are-read`, rule `acknowledged-switch`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from segments.clusters.pinot.calls import Doubt, controller, quoted, settled
 from segments.clusters.pinot.replacement.lineage import lineage_now
-from segments.clusters.pinot.replacement.routing import show
+from segments.clusters.pinot.replacement.routing import expect, show, shown
 from segments.clusters.pinot.segments import deletion as pinot_deletion
 from segments.clusters.pinot.segments import kept_copies
 from segments.domain.pinot import cleanup as pinot_cleanup
@@ -19,21 +19,21 @@ from segments.errors import StateConflict
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import Decide, Switch, Switched
-from segments.services.replacement.lineage_record import Observed, observe
+from segments.services.replacement.lineage_record import Observed, observe, with_served
 from segments.services.replacement.undo.past_entries import keep_entries
+from segments.services.segments.online import live_instance_names
+from segments.store import paths
 
 #: Seconds for Pinot's part: what it waits for is there before it is sent.
 _ANSWER_S: Final = 60.0
 _CALLS: Final = {State.COMPLETED: "endReplaceSegments", State.REVERTED: "revertReplaceSegments"}
 
 
-def switch(
-    ctx: Context, table: TableName, decide: Decide, actor: Actor, *, reads: Sequence[str] = ()
-) -> Switched | None:
+def switch(ctx: Context, table: TableName, decide: Decide, actor: Actor, *, served: bool = False) -> Switched | None:
     """As ``LineageEngine.switch``. What was switched before is shown again: the message to the brokers may have been
     lost with the answer that the caller misses.
     """
-    change = _Change(ctx, table, decide, tuple(reads))
+    change = _Change(ctx, table, decide, served)
     try:
         wanted = change.decide()
     except StateConflict as error:
@@ -41,14 +41,14 @@ def switch(
         raise
     if wanted is None:
         return None
-    deleted: list[str] = []
-    before = change.seen.lineage.having(replace(wanted.entry, state=State.IN_PROGRESS))
-    if wanted.changed:
-        deleted = change.prepare(actor)
-        settled(change.send, change.find)
-        before, wanted = change.seen.lineage, change.wanted
-    shown = show(ctx, table, before, wanted.lineage)
-    return Switched(wanted, deleted, shown.detail())
+    deleted = change.prepare(actor) if wanted.changed else []
+    with ThreadPoolExecutor(1, thread_name_prefix="switch") as pool:  # what to ask brokers for is read meanwhile
+        expected = pool.submit(expect, ctx, table, change.before, wanted.lineage, change.seen)
+        if wanted.changed:
+            settled(change.send, change.find)
+    if change.wanted is not wanted:  # others changed the lineage before it could be sent
+        return Switched(change.wanted, deleted, show(ctx, table, change.before, change.wanted.lineage).detail())
+    return Switched(wanted, deleted, shown(ctx, table, expected.result).detail())
 
 
 @dataclass
@@ -58,13 +58,19 @@ class _Change:
     ctx: Context
     table: TableName
     decision: Decide
-    reads: tuple[str, ...]
+    served: bool
     seen: Observed = field(init=False)
     wanted: Switch = field(init=False)
 
+    @property
+    def before(self) -> Lineage:
+        """The lineage before the switch, also where it was made earlier."""
+        lineage = self.seen.lineage
+        return lineage if self.wanted.changed else lineage.having(replace(self.wanted.entry, state=State.IN_PROGRESS))
+
     def decide(self) -> Switch | None:
         """What is wanted now, None: nothing. Raises why it can not be."""
-        seen = observe(self.ctx, self.table, *self.reads)
+        seen = _observe_served(self.ctx, self.table) if self.served else observe(self.ctx, self.table)
         wanted = self.decision(seen)
         if wanted is not None:
             if wanted.entry.state is State.REVERTED:
@@ -109,6 +115,14 @@ class _Change:
             text = f"Lineage entry '{entry.id}' changed while it was being switched."
             raise StateConflict(text, remedy="Check the entry, then try again.", entry=entry.id)
         return None
+
+
+def _observe_served(ctx: Context, table: TableName) -> Observed:
+    """As ``observe_served``, with both reads of the controller at once."""
+    with ThreadPoolExecutor(1, thread_name_prefix="live") as pool:
+        live = pool.submit(live_instance_names, ctx)
+        seen = observe(ctx, table, paths.external_view(table.typed))
+        return with_served(live.result(), seen)
 
 
 def _show_again(ctx: Context, table: TableName, entry_id: str) -> None:
