@@ -14,6 +14,7 @@ import pytest
 
 from bench.realtime_table import RedisFeed, Table
 from tests.background import Background
+from tests.chaos.outside_files import OutsideFiles
 from tests.integration.running import Client, Installation
 from tests.waiting import poll, wait_until
 
@@ -88,10 +89,14 @@ def a_round(client: Client, table: str, paused: Table) -> None:
 
 
 def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(
-    installation: Installation, store: HangingStore
+    installation: Installation, store: HangingStore, tmp_path: Path
 ) -> None:
+    """Consumption, pushes to other tables, ends in the background, planned resumes and the reaper."""
     client = Client(installation.endpoints)
     client.create("kept")
+    client.create("beside")
+    (tmp_path / "outside").mkdir()
+    outside, pushed = OutsideFiles(tmp_path / "outside", "beside"), list[str]()
     client.upload("kept", "a", "b")
     client.online("kept", "a", "b")
     feed = RedisFeed(installation.endpoints["redis"])
@@ -107,11 +112,14 @@ def test_what_does_not_need_the_deep_store_goes_on_while_it_hangs(
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
             sent = sum(table.sent.values())
+            outside.replace(client, pushed[-1:], f"s{len(pushed)}")
+            pushed.append(f"s{len(pushed)}")
             a_round(client, "kept", paused)
             table.wait_rows(sent, 30)
     finally:
         store.release()
         stream.stop()
+        outside.close()
     poll(table.whole, 90, "every row exactly once")
     deleted = installation.folder / "deepstore" / "Deleted_Segments" / "kept"
     poll(
