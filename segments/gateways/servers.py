@@ -237,15 +237,11 @@ class HttpServers:
             except _BROKEN as error:
                 connection.close()
                 if not is_reused:
-                    raise Unavailable(
-                        f"Server {url} broke the connection: {error}.", remedy="Check that it runs.", is_dead=True
-                    ) from error
+                    raise _dead(f"Server {url} broke the connection: {error}.") from error
                 continue
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                raise Unavailable(
-                    f"Server {url} does not answer: {error}.", remedy="Check that it runs.", is_dead=True
-                ) from error
+                raise _dead(f"Server {url} does not answer: {error}.") from error
             if status == http.client.UNAUTHORIZED and not signature:
                 raise _not_authenticated(url, content)
             check_answer(asked.call, f"Server {url}", signature, status, content)
@@ -316,6 +312,10 @@ def _document(url: str, body: bytes) -> dict[str, Any]:
             f"Server {url} sent no JSON.", remedy="Check that another program has not taken its port.", url=url
         ) from error
     return found
+
+
+def _dead(text: str) -> Unavailable:
+    return Unavailable(text, remedy="Check that it runs.", is_dead=True)
 
 
 def _not_authenticated(url: str, body: bytes) -> NotAuthenticated:

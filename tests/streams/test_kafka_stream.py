@@ -77,7 +77,7 @@ def test_an_offset_beyond_the_end_is_told_and_not_moved_back(kafka: KafkaBroker,
     for _ in range(5):
         beyond = beyond.after()
     consumer = stream.consumer(0)
-    with pytest.raises(Unavailable, match="made anew"):
+    with pytest.raises(Unavailable, match="created again"):
         for _ in range(10):
             consumer.fetch(beyond, max_messages=10, timeout_s=1)
     consumer.close()

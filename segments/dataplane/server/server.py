@@ -12,8 +12,7 @@ from pathlib import Path
 
 from segments.dataplane.query import warm_up_soon as warm_queries_soon
 from segments.dataplane.realtime.decoder_warm_up import warm_up_soon as warm_decoding_soon
-from segments.dataplane.server.consuming import Consumers, ConsumingSettings, StreamPool, Uploader
-from segments.dataplane.server.consuming import SharedResources as ConsumingParts
+from segments.dataplane.server.consuming import Consumers, ConsumingSettings, SharedResources, StreamPool, Uploader
 from segments.dataplane.server.consuming.stream_pool import OpenStream
 from segments.dataplane.server.consuming_info import ConsumingInfo
 from segments.dataplane.server.dirty import Dirty
@@ -28,7 +27,7 @@ from segments.dataplane.server.held.segment_uploads import SegmentUploads
 from segments.dataplane.server.held.slots import Slots
 from segments.dataplane.server.http.app import build_app
 from segments.dataplane.server.http.authorization import Authorization, People
-from segments.dataplane.server.http.endpoints import SharedResources
+from segments.dataplane.server.http.endpoints import ServerParts
 from segments.dataplane.server.http.http_endpoint import HttpEndpoint
 from segments.dataplane.server.query_runner import QueryRunner
 from segments.dataplane.server.reconciler import Reconciler
@@ -116,52 +115,21 @@ class Server:
         controllers = settings.controller_url.split(",")
         signer = CallSigner(settings.secret)
         downloader = Downloader(deep_store, ClusterFiles(controllers[0], signer), settings.elsewhere)
-        loader = Loader(
-            store,
-            folders,
-            downloader,
-            Peers(store, self.instance, settings.peer_scheme),
-            cache,
-            settings.max_segment_bytes,
-        )
+        peers = Peers(store, self.instance, settings.peer_scheme)
+        loader = Loader(store, folders, downloader, peers, cache, settings.max_segment_bytes)
         self.reporter = Reporter(store, self.instance, self.slots)
         self._http_controller = HttpController(controllers, signer, upload_s=settings.consuming.upload_s)
-        root = _upload_root(deep_store, settings)
-        uploader = Uploader(
-            root,
-            controller or self._http_controller,
-            settings.consuming.upload_s,
-            folders.workspace,
-            known_as=deep_store.url,
-        )
-        streams = StreamPool(
-            opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries
-        )
-        self._set_aside = Outbox(
-            settings.data_dir / ".set-aside", self.instance, reports or HttpReports(controllers, signer)
-        )
+        reports = reports or HttpReports(controllers, signer)
+        self._set_aside = Outbox(settings.data_dir / ".set-aside", self.instance, reports)
         dirty = Dirty()
-        parts = ConsumingParts(
-            store,
-            self.instance,
-            controller or self._http_controller,
-            uploader,
-            streams,
-            folders,
-            cache,
-            settings.consuming,
-            threading.BoundedSemaphore(settings.consuming.builds),
-            self._set_aside,
-        )
-        self.consumers = Consumers(
-            parts, self.slots, self.reporter.mark, lambda table, segment: dirty.mark(table, segment)
-        )
+        shared = self._shared(deep_store, cache, controller or self._http_controller, opener)
+        self.consumers = Consumers(shared, self.slots, self.reporter.mark, dirty.mark)
         self.reconciler = Reconciler(
             store, self.instance, self.slots, loader, folders, self.reporter, self.consumers, dirty,
             loads=settings.loads, grace_s=settings.drop_grace_s,
         )  # fmt: skip
-        self._consuming_info = ConsumingInfo(self.slots, streams)
-        self._uploads = SegmentUploads(store, self.instance, self.slots, folders, uploader)
+        self._consuming_info = ConsumingInfo(self.slots, shared.streams)
+        self._uploads = SegmentUploads(store, self.instance, self.slots, folders, shared.uploader)
         self.runner = QueryRunner(
             settings.host, self.slots, SchemaCache(store), self.consumers.tails.of, lambda: cache.size_bytes
         )
@@ -169,6 +137,34 @@ class Server:
         self._http = HttpEndpoint(settings.host, settings.admin_port)
         self._membership: Membership | None = None
         self._is_stopped = False
+
+    def _shared(
+        self, deep_store: DeepStore, cache: ColumnCache, controller: Controller, opener: OpenStream | None
+    ) -> SharedResources:
+        """What all consuming segments of this server use."""
+        settings = self._settings
+        uploader = Uploader(
+            _upload_root(deep_store, settings),
+            controller,
+            settings.consuming.upload_s,
+            self._folders.workspace,
+            known_as=deep_store.url,
+        )
+        streams = StreamPool(
+            opener or (lambda config: open_stream(config, settings.streams)), settings.streams.registries
+        )
+        return SharedResources(
+            self._store,
+            self.instance,
+            controller,
+            uploader,
+            streams,
+            self._folders,
+            cache,
+            settings.consuming,
+            threading.BoundedSemaphore(settings.consuming.builds),
+            self._set_aside,
+        )
 
     @property
     def admin_url(self) -> str:
@@ -190,7 +186,7 @@ class Server:
         authorization = Authorization(
             CallVerifier(self._settings.secret, address_of(self.admin_url)), self._settings.people
         )
-        parts = SharedResources(
+        parts = ServerParts(
             self.instance,
             self.slots,
             self.runner,

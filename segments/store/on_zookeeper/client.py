@@ -84,8 +84,7 @@ class ZooKeeperStore:
         self._connected = threading.Event()
         self._lost_at = time.monotonic()
         self._is_closed = False
-        # Who watches, and what is asked of the server, must change in the same order. Never held while waiting for a
-        # reply.
+        # Who watches, and what is asked of the server, change in the same order. Never held while waiting for a reply.
         self._watch_lock = threading.Lock()
         self._client = KazooClient(
             hosts=hosts,
@@ -96,15 +95,18 @@ class ZooKeeperStore:
         )
         report_events(self._client, self._on_event, login.sasl_options())
         self._client.add_listener(self._on_state)
+        self._connect(hosts)
+
+    def _connect(self, hosts: str) -> None:
         try:
-            self._client.start(timeout=connect_timeout)
-            if login.scheme == SASL:
+            self._client.start(timeout=self._patience)
+            if self._login.scheme == SASL:
                 self._client.exists("/")  # kazoo counts itself as connected before the server has answered the login
         except (KazooTimeoutError, KazooException) as error:
             self._client.stop()
             self._client.close()
             self._dispatcher.close()
-            raise self._login.explain(hosts, connect_timeout) from error
+            raise self._login.explain(hosts, self._patience) from error
 
     # Reads: repeated on a lost connection until the patience is over
 
@@ -344,10 +346,8 @@ class ZooKeeperStore:
         # Callers that come late in a long outage fail at once.
         left = self._patience - (time.monotonic() - self._lost_at)
         if not self._connected.wait(max(left, _LAST_CHECK_S)):
-            away = time.monotonic() - self._lost_at
-            raise Unavailable(
-                f"ZooKeeper did not answer for {away:.1f} s.", remedy="Check that it runs; then try again."
-            )
+            text = f"ZooKeeper did not answer for {time.monotonic() - self._lost_at:.1f} s."
+            raise Unavailable(text, remedy="Check that it runs; then try again.")
 
     def _wait(self, result: Any) -> Any:
         return result.get(timeout=self._patience)

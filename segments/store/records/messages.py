@@ -45,6 +45,10 @@ class Message:
         return self.session in (ANY_SESSION, session)
 
 
+#: What every message that is sent says.
+_CONSTANT_FIELDS = {"MSG_STATE": "NEW", "SRC_INSTANCE_TYPE": "PARTICIPANT", "TIMEOUT": "-1", "RETRY_COUNT": "0"}
+
+
 def send(
     store: Store,
     instance: str,
@@ -71,17 +75,14 @@ def send(
         "MSG_ID": message_id,
         "MSG_TYPE": message_type,
         "MSG_SUBTYPE": subtype,
-        "MSG_STATE": "NEW",
         "CREATE_TIMESTAMP": str(now_ms),
         "SRC_NAME": source,
-        "SRC_INSTANCE_TYPE": "PARTICIPANT",
         "SRC_CLUSTER": cluster,
         "TGT_NAME": instance,
         "TGT_SESSION_ID": session,
         "RESOURCE_NAME": resource,
         "PARTITION_NAME": partition,
-        "TIMEOUT": "-1",
-        "RETRY_COUNT": "0",
+        **_CONSTANT_FIELDS,
         **(fields or {}),
     }
     record = ZNRecord(message_id, simple, lists={key: list(values) for key, values in (lists or {}).items()})

@@ -34,14 +34,14 @@ _EARLY_S: Final = 30.0
 class Consumers:
     """Called by the reconcile thread, and by workers with their results (``Host``).
 
-    ``report(table)`` has the states written; ``look(table, segment)`` has the segment compared with its wanted state
+    ``report(table)`` has the states written; ``check(table, segment)`` has the segment compared with its wanted state
     again.
     """
 
     def __init__(
-        self, parts: SharedResources, slots: Slots, report: Callable[[str], None], look: Callable[[str, str], None]
+        self, parts: SharedResources, slots: Slots, report: Callable[[str], None], check: Callable[[str, str], None]
     ) -> None:
-        self._parts, self._slots, self._report, self._look = parts, slots, report, look
+        self._parts, self._slots, self._report, self._check = parts, slots, report, check
         self._lock = threading.Lock()
         self._running: set[Worker] = set()
         self._ahead: dict[tuple[str, int], ReadAhead] = {}
@@ -146,7 +146,7 @@ class Consumers:
         self.tails.ended(worker.table, *_place(worker.segment))
         if not self._is_stopped:
             self._let_next_in(worker)
-            self._look(worker.table, worker.segment)
+            self._check(worker.table, worker.segment)
 
     def install(self, worker: Worker, held: HeldSegment) -> bool:
         """The committed file takes the buffer's place, for every query that begins from now on."""
@@ -162,11 +162,11 @@ class Consumers:
             self._running.discard(worker)
         self._report(worker.table)
         self._let_next_in(worker)
-        self._look(worker.table, worker.segment)
+        self._check(worker.table, worker.segment)
         return True
 
     def failed(self, worker: Worker, error: str) -> None:
-        """ERROR, until somebody resets it or the segment is committed elsewhere; without an error it is begun anew at
+        """ERROR, until somebody resets it or the segment is committed elsewhere; without an error it begins again at
         once.
         """
         with self._slots.locked() as tables:

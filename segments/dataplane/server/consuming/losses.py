@@ -13,14 +13,14 @@ log = logging.getLogger(__name__)
 
 
 class Losses:
-    """Those of one segment; each is told once, later when ZooKeeper does not answer."""
+    """Those of one segment; each is reported once, later when ZooKeeper does not answer."""
 
     def __init__(self, parts: SharedResources, table: str, segment: str) -> None:
         self._parts, self._table, self._segment = parts, table, segment
         self._reported = 0
 
     def note(self, intake: PartitionReader) -> None:
-        """Tell those that came since the last call."""
+        """Report those that came since the last call."""
         fresh = intake.lost[self._reported :]
         if not fresh:
             return

@@ -1,4 +1,4 @@
-"""Reads one partition from an offset on into a columnar buffer; one thread reads, any may look."""
+"""Reads one partition from an offset on into a columnar buffer; one thread reads the stream, any may read the rows."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ log = logging.getLogger(__name__)
 
 #: Seconds for which a restarted replica is kept out of queries while it reads again what another one has.
 _BEHIND_S: Final = 30.0
-#: Seconds between two looks whether that other one still answers.
+#: Seconds between two checks that the other one still answers.
 _POLL_S: Final = 1.0
 #: Seconds that a segment waits for the one before it to show no more than was committed.
 _BEFORE_S: Final = 2.0
 
 
 class QueryReadiness:
-    """One segment's. ``is_before_settled`` tells whether this server's segment before it can show no row that this one
+    """One segment's. ``is_before_settled`` says whether this server's segment before it can show no row that this one
     has too.
     """
 

@@ -21,7 +21,7 @@ from segments.errors import PinotAdminError
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two tries when the stream does not answer, doubling up to the longest, and between two looks for free
+#: Seconds between two attempts when the stream does not answer, doubling up to the longest, and between two checks for free
 #: memory.
 _FIRST_RETRY_S: Final = 0.2
 _LONGEST_RETRY_S: Final = 5.0
@@ -112,7 +112,7 @@ class ReadAhead:
         try:
             while not self._stopped.is_set():
                 self._step()
-        except Exception:  # the next segment reads these rows itself and tells what is wrong
+        except Exception:  # the next segment reads these rows itself and reports what is wrong
             log.exception("Reading ahead ends")
             self._stopped.set()
             with self._lock:

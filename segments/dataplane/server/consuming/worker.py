@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Final, Protocol
+from typing import Final
 
 from segments.dataplane.server.consuming import decisions
 from segments.dataplane.server.consuming.commit.commit import BeginAgain, Commit
@@ -22,7 +22,7 @@ from segments.dataplane.server.consuming.query_readiness import QueryReadiness
 from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.consuming.source import Source, read_committed, read_source
 from segments.dataplane.server.consuming.view import View
-from segments.dataplane.server.held.held_segment import HeldSegment
+from segments.dataplane.server.consuming.worker_host import Host
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import InvalidInput, PinotAdminError
 from segments.gateways import controller_protocol as protocol
@@ -33,41 +33,16 @@ log = logging.getLogger(__name__)
 #: Seconds between two tries when ZooKeeper or the stream does not answer: doubling up to the longest.
 _FIRST_RETRY_S: Final = 0.05
 _LONGEST_RETRY_S: Final = 2.0
-#: Seconds between two tries to tell the controller that this replica stopped.
-_TELL_AGAIN_S: Final = 10.0
-
-
-class Host(Protocol):
-    """Where a worker's results go; called on the worker's thread."""
-
-    def changed(self, worker: Worker) -> None:
-        """Its reported state changed."""
-
-    def ended(self, worker: Worker) -> None:
-        """It will do nothing more; somebody may have to download the segment."""
-
-    def install(self, worker: Worker, held: HeldSegment) -> bool:
-        """The committed file answers from now on; False: nobody wants it any more."""
-
-    def failed(self, worker: Worker, error: str) -> None:
-        """It can not go on; ``error`` says why. Without one: the segment is to be begun anew."""
-
-    def read_ahead(self, intake: PartitionReader) -> None:
-        """The segment is full: its successor's rows may be read."""
-
-    def take_ahead(self, source: Source) -> PartitionReader | None:
-        """Rows that were read ahead for this segment."""
-
-    def is_before_settled(self, worker: Worker) -> bool:
-        """Is this server's segment before it, if it has one, sure to show no row that the next one has too?"""
+#: Seconds between two attempts to report to the controller that this replica stopped.
+_REPORT_AGAIN_S: Final = 10.0
 
 
 class _Stopped(Exception):
-    """The worker was told to stop; never leaves this module."""
+    """The worker was stopped; never leaves this module."""
 
 
 class Worker:
-    """The consuming segment ``segment`` of typed ``table``. ``problem`` tells why nothing is read just now, empty when
+    """The consuming segment ``segment`` of typed ``table``. ``problem`` says why nothing is read just now, empty when
     all is well.
     """
 
@@ -162,7 +137,7 @@ class Worker:
         except _Stopped:
             log.info("Segment %s of %s is not consumed here any more", self.segment, self.table)
         except BeginAgain:
-            log.warning("Segment %s of %s begins anew with the row limit on record", self.segment, self.table)
+            log.warning("Segment %s of %s begins again with the row limit on record", self.segment, self.table)
             self._set(State.ERROR)
             self._host.failed(self, "")
         except Exception as error:
@@ -331,7 +306,7 @@ class Worker:
         return to is None or intake.offset >= to
 
     def _fail(self, error: Exception) -> None:
-        """ERROR here; the controller is told until it has heard it, so that the others do not wait for this replica."""
+        """ERROR here, reported to the controller until it answers, so that the others do not wait for this replica."""
         self._set(State.ERROR)
         text = str(error) if isinstance(error, PinotAdminError) else f"{type(error).__name__}: {error}"
         self._host.failed(self, text)
@@ -340,7 +315,7 @@ class Worker:
         while not (self._is_stopped or self._is_online):
             if self._parts.controller.stopped(self.report(type(error).__name__)).status == protocol.PROCESSED:
                 return
-            self._pause(_TELL_AGAIN_S)
+            self._pause(_REPORT_AGAIN_S)
 
     # Steps
 

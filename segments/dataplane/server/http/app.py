@@ -6,12 +6,12 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from segments.dataplane.server.http.authorization import Authorization
-from segments.dataplane.server.http.endpoints import Endpoints, SharedResources
+from segments.dataplane.server.http.endpoints import Endpoints, ServerParts
 from segments.dataplane.server.http.guard import guarded
 from segments.dataplane.server.http.routes import ROUTES
 
 
-def build_app(parts: SharedResources, authorization: Authorization) -> Starlette:
+def build_app(parts: ServerParts, authorization: Authorization) -> Starlette:
     """The ASGI application."""
     endpoints = Endpoints(parts)
     routes = [

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class SharedResources:
+class ServerParts:
     """What the endpoints show. ``is_ready``: joined, and everything assigned at the start was loaded or has failed."""
 
     instance: str
@@ -49,7 +49,7 @@ class SharedResources:
 class Endpoints:
     """One method for each ``endpoint`` of the routes; who may call it was decided before."""
 
-    def __init__(self, parts: SharedResources) -> None:
+    def __init__(self, parts: ServerParts) -> None:
         self._parts = parts
         self._slots = parts.slots
 

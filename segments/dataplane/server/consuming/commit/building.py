@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Built:
-    """A segment directory, complete. ``size_bytes`` of its files; ``build_ms`` and ``wait_ms`` (for a free place) tell
+    """A segment directory, complete. ``size_bytes`` of its files; ``build_ms`` and ``wait_ms`` (for a free place) say
     what it took.
 
     ``work`` is where files beside it may be made; it goes when the builder is closed.

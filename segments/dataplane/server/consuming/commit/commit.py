@@ -19,7 +19,7 @@ from segments.gateways.controller_protocol import Report
 
 log = logging.getLogger(__name__)
 
-#: The two files that tell the controller what was built.
+#: The two files that show the controller what was built.
 METADATA_FILES = ("metadata.properties", "creation.meta")
 
 
@@ -28,7 +28,7 @@ class BuildFailed(Exception):
 
 
 class BeginAgain(Exception):
-    """The controller lowered the segment's row limit: it is to be consumed anew, from its start."""
+    """The controller lowered the segment's row limit: it has to be consumed again, from its start."""
 
 
 class Commit:
@@ -105,7 +105,7 @@ class Commit:
         return None
 
     def _build(self) -> Built | None:
-        """None when it fails and the controller, who was told, does not lower the row limit: somebody else is
+        """None when it fails and the controller, after the report, does not lower the row limit: somebody else is
         committing.
         """
         try:

@@ -1,0 +1,37 @@
+"""What a worker of a consuming segment asks of the server that runs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from segments.dataplane.server.consuming.partition_reader import PartitionReader
+from segments.dataplane.server.consuming.source import Source
+from segments.dataplane.server.held.held_segment import HeldSegment
+
+if TYPE_CHECKING:
+    from segments.dataplane.server.consuming.worker import Worker
+
+
+class Host(Protocol):
+    """Where a worker's results go; called on the worker's thread."""
+
+    def changed(self, worker: Worker) -> None:
+        """Its reported state changed."""
+
+    def ended(self, worker: Worker) -> None:
+        """It will do nothing more; somebody may have to download the segment."""
+
+    def install(self, worker: Worker, held: HeldSegment) -> bool:
+        """The committed file answers from now on; False: nobody wants it any more."""
+
+    def failed(self, worker: Worker, error: str) -> None:
+        """It can not go on; ``error`` says why. Without one: the segment has to begin again."""
+
+    def read_ahead(self, intake: PartitionReader) -> None:
+        """The segment is full: its successor's rows may be read."""
+
+    def take_ahead(self, source: Source) -> PartitionReader | None:
+        """Rows that were read ahead for this segment."""
+
+    def is_before_settled(self, worker: Worker) -> bool:
+        """Is this server's segment before it, if it has one, sure to show no row that the next one has too?"""
