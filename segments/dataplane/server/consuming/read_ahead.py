@@ -21,8 +21,8 @@ from segments.errors import PinotAdminError
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two attempts when the stream does not answer, doubling up to the longest, and between two checks for free
-#: memory.
+#: Seconds between two attempts when the stream does not answer, doubling up to the longest, and between two checks for
+#: free memory.
 _FIRST_RETRY_S: Final = 0.2
 _LONGEST_RETRY_S: Final = 5.0
 _NO_ROOM_S: Final = 0.2
