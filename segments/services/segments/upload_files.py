@@ -10,21 +10,21 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from segments.domain.access.outgoing import is_of_this_machine
-from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments.admission import another_upload
 from segments.domain.segments.archive import RECORDS
-from segments.errors import Conflict, Forbidden, NotFound, OutcomeUnknown, PayloadTooLarge, PinotAdminError
+from segments.errors import Forbidden, NotFound, OutcomeUnknown, PayloadTooLarge
 from segments.gateways.deep_store.deepstore import DELETED, STAGING, encode
 from segments.gateways.outgoing import fetch
 from segments.gateways.outgoing.fetch import FetchRules
 from segments.names import TABLE_TYPES, TableName
 from segments.services.core.context import Context
+from segments.services.jobs.job_lock import locked
 from segments.services.segments import deletion_queue
 from segments.store import paths
 
@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 
 #: Seconds to wait for another upload of the same segment.
 _LOCK_WAIT_S: Final = 10.0
-_LOOK_S: Final = 0.02
 
 
 def download_url(ctx: Context, table: TableName, segment: str, crc: int) -> str:
@@ -124,42 +123,13 @@ def sole_writer(ctx: Context, table: TableName, *segments: str) -> Iterator[None
     """
     with ExitStack() as held:
         for segment in sorted(set(segments)):
-            held.enter_context(_lock(ctx, table, segment))
+            lock = locked(
+                ctx, paths.upload_lock(table.typed, segment), wait_s=_LOCK_WAIT_S, void_after_s=ctx.limits.upload_lock_s
+            )
+            if not held.enter_context(lock):
+                raise another_upload(table.typed, segment)
         release_names(ctx, table, segments)
         yield
-
-
-@contextmanager
-def _lock(ctx: Context, table: TableName, segment: str) -> Iterator[None]:
-    """An ephemeral node: it goes with the process that holds it. One that outlived its time is taken over."""
-    path, deadline = paths.upload_lock(table.typed, segment), ctx.timer.seconds() + _LOCK_WAIT_S
-    mine = ZNRecord(segment, {"token": ctx.new_id(), "sinceMs": str(ctx.clock())})
-    while not _try_lock(ctx, path, mine):
-        if ctx.timer.seconds() > deadline:
-            raise another_upload(table.typed, segment)
-        ctx.timer.pause(_LOOK_S)
-    try:
-        yield
-    finally:
-        try:
-            ctx.store.delete(path)
-        except PinotAdminError:
-            log.warning("The upload lock of %s in %s could not be removed; it is void after a while.", segment, table)
-
-
-def _try_lock(ctx: Context, path: str, mine: ZNRecord) -> bool:
-    try:
-        ctx.store.create(path, mine, ephemeral=True)
-        return True
-    except (Conflict, OutcomeUnknown):
-        found = ctx.store.get(path)
-    if found is None or found.record is None:
-        return False
-    since = int(found.record.simple.get("sinceMs", "0"))
-    if ctx.clock() - since > ctx.limits.upload_lock_s * 1000:
-        with suppress(Conflict):
-            ctx.store.delete(path, found.version)
-    return found.record == mine
 
 
 def release_names(ctx: Context, table: TableName, segments: tuple[str, ...] | list[str]) -> None:
