@@ -6,29 +6,18 @@ function calls, comparisons, arithmetic, AND, OR, NOT, IS [NOT] NULL, [NOT] IN, 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
-from segments.domain.formats.whole_number import whole_number
-from segments.errors import InvalidInput
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>'(?:[^']|'')*')|(?P<quoted>\"(?:[^\"]|\"\")*\")"
-    r"|(?P<name>[A-Za-z_$][\w$.]*)|(?P<mark><>|!=|<=|>=|[-+*/%(),=<>]))"
-)
-_WORDS: Final = frozenset({"and", "or", "not", "is", "null", "in", "between", "true", "false"})
-_COMPARISONS: Final = {
-    "=": "equals", "!=": "notEquals", "<>": "notEquals", "<": "lessThan", "<=": "lessThanOrEqual", ">": "greaterThan",
-    ">=": "greaterThanOrEqual",
-}  # fmt: skip
-_SUMS: Final = {"+": "plus", "-": "minus"}
-_PRODUCTS: Final = {"*": "times", "/": "divide", "%": "mod"}
-_MAX_LENGTH: Final = 10_000
-_MAX_DEPTH: Final = 100
-#: Of a whole number; what is longer is no LONG and is read as a DOUBLE.
-_MOST_DIGITS: Final = 40
+from segments.errors import InvalidInput
+from segments.expressions.ingestion_tokens import Leaf, read_expression, too_deep
+from segments.expressions.operators import ARITHMETIC, COMPARISONS
+from segments.expressions.rejected import QueryRejected
+from segments.expressions.sql import PinotSql
 
 
 @dataclass(frozen=True)
@@ -56,15 +45,19 @@ class Call:
 Expression = Column | Literal | Call
 
 
+@lru_cache(maxsize=256)
 def parse_expression(text: str) -> Expression:
     """The tree of an expression. Raises InvalidInput naming the place that does not parse; a Groovy script is refused
     by its name.
     """
-    if re.match(r"\s*groovy\s*\(", text, re.IGNORECASE):
-        raise InvalidInput(f"Function 'Groovy' is not supported: {text[:120]}", remedy="Use Pinot's own functions.")
-    if len(text) > _MAX_LENGTH:
-        raise InvalidInput(f"The expression has {len(text)} characters; at most {_MAX_LENGTH} are allowed.")
-    return _Parser(text).whole()
+    tokens, leaves = read_expression(text)
+    try:
+        found = _IngestionSql().parser().parse_into(exp.Condition, tokens, text)[0]
+        return _Trees(text, leaves).tree(found or exp.Null())
+    except RecursionError as error:
+        raise too_deep(text) from error
+    except (SqlglotError, QueryRejected) as error:
+        raise InvalidInput(f"The expression '{text[:120]}' can not be read.") from error
 
 
 def columns_of(expression: Expression) -> frozenset[str]:
@@ -83,166 +76,76 @@ def functions_of(expression: Expression) -> frozenset[str]:
     return frozenset({expression.function}).union(*map(functions_of, expression.arguments))
 
 
-class _Parser:
-    """Recursive descent, one method per level of precedence."""
+class _IngestionSql(PinotSql):
+    """Keeps ``NOT a IS NULL`` and ``a IS NOT NULL`` apart."""
 
-    def __init__(self, text: str) -> None:
+    NORMALIZE_NOT_NULL = False
+
+
+class _Trees:
+    """Makes our trees of the parser's; ``leaves`` are what the texts of its names and constants stand for."""
+
+    def __init__(self, text: str, leaves: list[Leaf]) -> None:
         self._text = text
-        self._tokens: list[tuple[str, str, int]] = []
-        place, end = 0, len(text.rstrip())
-        while place < end:
-            match = _TOKEN.match(text, place)
-            if match is None:
-                raise self._bad(place)
-            kind = str(match.lastgroup)
-            self._tokens.append((kind, match[kind], match.start(kind)))
-            place = match.end()
-        self._next = 0
+        self._leaves = leaves
         self._depth = 0
 
-    def whole(self) -> Expression:
-        found = self._or()
-        if self._next < len(self._tokens):
-            raise self._bad(self._tokens[self._next][2])
-        return found
-
-    def _deeper(self, parse: Callable[[], Expression]) -> Expression:
+    def tree(self, node: exp.Expr) -> Expression:
+        """The tree of a node and all below it. Raises InvalidInput for one that is too deep to be evaluated."""
         self._depth += 1
-        if self._depth > _MAX_DEPTH:
-            raise InvalidInput(f"The expression '{self._text[:120]}' is nested too deeply.")
-        found = parse()
+        if self._depth > _MAX_LEVELS:
+            raise too_deep(self._text)
+        name = _OPERATORS.get(type(node))
+        found = self._other(node) if name is None else Call(name, (self.tree(node.this), self.tree(node.expression)))
         self._depth -= 1
         return found
 
-    def _or(self) -> Expression:
-        found = [self._deeper(self._and)]
-        while self._word("or"):
-            found.append(self._and())
-        return found[0] if len(found) == 1 else Call("or", tuple(found))
+    def _other(self, node: exp.Expr) -> Expression:
+        match node:
+            case exp.Paren():
+                return self.tree(node.this)
+            case exp.Column():
+                return Column(str(self._leaf(node.this.this)))
+            case exp.Literal():
+                return Literal(self._leaf(node.this))
+            case exp.Null():
+                return Literal(None)
+            case exp.Anonymous():
+                return self._call(str(self._leaf(node.this)), *node.expressions)
+            case exp.And() | exp.Or():
+                return self._chain(node)
+            case exp.Not():
+                return self._call("not", node.this)
+            case exp.Neg():
+                return self._negative(self.tree(node.this))
+            case exp.Is():
+                return self._call("isNotNull" if node.args.get("negate") else "isNull", node.this)
+            case exp.In():
+                return self._call("in", node.this, *node.expressions)
+            case exp.Between():
+                return self._call("between", node.this, node.args["low"], node.args["high"])
+        raise SqlglotError(f"{node.key} is no part of an expression")
 
-    def _and(self) -> Expression:
-        found = [self._not()]
-        while self._word("and"):
-            found.append(self._not())
-        return found[0] if len(found) == 1 else Call("and", tuple(found))
+    def _call(self, function: str, *arguments: exp.Expr) -> Call:
+        return Call(function, tuple(map(self.tree, arguments)))
 
-    def _not(self) -> Expression:
-        negations = 0
-        while self._word("not"):
-            negations += 1
-        found = self._comparison()
-        return Call("not", (found,)) if negations % 2 else found
+    def _leaf(self, position: str) -> Leaf:
+        return self._leaves[int(position)]
 
-    def _comparison(self) -> Expression:
-        left = self._sum()
-        mark = self._mark(*_COMPARISONS)
-        if mark:
-            return Call(_COMPARISONS[mark], (left, self._sum()))
-        if self._word("is"):
-            negated = self._word("not")
-            self._need(self._word("null"))
-            return Call("isNotNull" if negated else "isNull", (left,))
-        negated = self._word("not")
-        found = self._in_or_between(left)
-        if negated:
-            self._need(found is not left)
-            return Call("not", (found,))
-        return found
+    def _chain(self, node: exp.Expr) -> Call:
+        """AND or OR of all terms that no bracket holds together; in a loop, because generated ones have thousands."""
+        kind, terms, at = type(node), list[exp.Expr](), node
+        while isinstance(at, kind):
+            terms.append(at.expression)
+            at = at.this
+        return self._call("and" if kind is exp.And else "or", at, *reversed(terms))
 
-    def _in_or_between(self, left: Expression) -> Expression:
-        if self._word("in"):
-            self._need(self._mark("("))
-            return Call("in", (left, *self._arguments()))
-        if self._word("between"):
-            low = self._sum()
-            self._need(self._word("and"))
-            return Call("between", (left, low, self._sum()))
-        return left
+    def _negative(self, value: Expression) -> Expression:
+        if isinstance(value, Literal) and isinstance(value.value, int | float) and not isinstance(value.value, bool):
+            return Literal(-value.value)
+        return Call("minus", (Literal(0), value))
 
-    def _sum(self) -> Expression:
-        found = self._product()
-        while mark := self._mark(*_SUMS):
-            found = Call(_SUMS[mark], (found, self._product()))
-        return found
 
-    def _product(self) -> Expression:
-        found = self._value()
-        while mark := self._mark(*_PRODUCTS):
-            found = Call(_PRODUCTS[mark], (found, self._value()))
-        return found
-
-    def _value(self) -> Expression:
-        kind, text, place = self._tokens[self._next] if self._next < len(self._tokens) else ("", "", len(self._text))
-        self._next += 1
-        match kind:
-            case "number":
-                whole = whole_number(text)
-                return Literal(float(text) if whole is None else whole)
-            case "text":
-                return Literal(text[1:-1].replace("''", "'"))
-            case "quoted":
-                return Column(text[1:-1].replace('""', '"'))
-            case "name" if text.lower() in ("true", "false", "null"):
-                return Literal({"true": True, "false": False, "null": None}[text.lower()])
-            case "name" if text.lower() == "cast" and self._mark("("):
-                return self._cast()
-            case "name" if text.lower() not in _WORDS:
-                return Call(text, self._arguments()) if self._mark("(") else Column(text)
-            case "mark" if text == "(":
-                found = self._or()
-                self._need(self._mark(")"))
-                return found
-            case "mark" if text == "-":
-                value = self._deeper(self._value)
-                if (
-                    isinstance(value, Literal)
-                    and isinstance(value.value, int | float)
-                    and not isinstance(value.value, bool)
-                ):
-                    return Literal(-value.value)
-                return Call("minus", (Literal(0), value))
-        raise self._bad(place)
-
-    def _cast(self) -> Expression:
-        found = self._or()
-        self._need(self._word("as"))
-        kind = self._value()
-        self._need(isinstance(kind, Column) and self._mark(")"))
-        return Call("cast", (found, Literal(kind.name if isinstance(kind, Column) else None)))
-
-    def _arguments(self) -> tuple[Expression, ...]:
-        found: list[Expression] = []
-        if self._mark(")"):
-            return ()
-        while True:
-            found.append(self._or())
-            if self._mark(")"):
-                return tuple(found)
-            self._need(self._mark(","))
-
-    def _word(self, word: str) -> bool:
-        is_next = (
-            self._next < len(self._tokens)
-            and self._tokens[self._next][0] == "name"
-            and self._tokens[self._next][1].lower() == word
-        )
-        self._next += is_next
-        return is_next
-
-    def _mark(self, *marks: str) -> str | None:
-        if (
-            self._next < len(self._tokens)
-            and self._tokens[self._next][0] == "mark"
-            and self._tokens[self._next][1] in marks
-        ):
-            self._next += 1
-            return self._tokens[self._next - 1][1]
-        return None
-
-    def _need(self, holds: object) -> None:
-        if not holds:
-            raise self._bad(self._tokens[self._next][2] if self._next < len(self._tokens) else len(self._text))
-
-    def _bad(self, place: int) -> InvalidInput:
-        shown = self._text[place : place + 40] or "its end"
-        return InvalidInput(f"The expression '{self._text[:120]}' can not be read at position {place}: {shown}")
+#: Calls within calls; a long sum is as deep as it has terms.
+_MAX_LEVELS: Final = 480
+_OPERATORS: Final[dict[type, str]] = {kind: name for kind, (_, name) in (ARITHMETIC | COMPARISONS).items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -36,7 +37,7 @@ def evaluate(tree: Expression, table: pa.Table) -> Any:
     if isinstance(tree, Literal):
         return pa.nulls(table.num_rows) if tree.value is None else pa.repeat(pa.scalar(tree.value), table.num_rows)
     run = _function(tree.function).arrow
-    return run(*(evaluate(a, table) for a in tree.arguments)) if run else None
+    return run(*map(evaluate, tree.arguments, repeat(table))) if run else None
 
 
 def _function(name: str) -> Function:

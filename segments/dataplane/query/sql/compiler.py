@@ -25,25 +25,13 @@ from segments.expressions.duckdb.compiled import (
     parse_number,
     quote,
 )
+from segments.expressions.function import canonical
+from segments.expressions.operators import ARITHMETIC, COMPARISONS
 from segments.expressions.rejected import SQL_PARSING, UNKNOWN_COLUMN, QueryRejected
 
 #: Virtual columns and their types; a server knows their values without reading the segment.
 VIRTUAL: Final[dict[str, str]] = {"$segmentName": "STRING", "$docId": "INT", "$hostName": "STRING"}
-_ARITHMETIC: Final[dict[type, tuple[str, str]]] = {
-    exp.Add: ("+", "plus"),
-    exp.Sub: ("-", "minus"),
-    exp.Mul: ("*", "times"),
-    exp.Div: ("/", "divide"),
-    exp.Mod: ("%", "mod"),
-}
-_COMPARE: Final[dict[type, tuple[str, str]]] = {
-    exp.EQ: ("=", "equals"),
-    exp.NEQ: ("<>", "notequals"),
-    exp.GT: (">", "greaterthan"),
-    exp.GTE: (">=", "greaterthanorequal"),
-    exp.LT: ("<", "lessthan"),
-    exp.LTE: ("<=", "lessthanorequal"),
-}
+_OPERATORS: Final = {kind: (mark, canonical(name)) for kind, (mark, name) in (ARITHMETIC | COMPARISONS).items()}
 _FLIPPED: Final = {"=": "=", "<>": "<>", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
 _CASTS: Final[dict[str, str]] = {
     "INT": "INT",
@@ -149,12 +137,11 @@ class Compiler:
         """An expression. Raises QueryRejected that names the part which is not supported."""
         check_parts(node)
         kind: type = type(node)
-        if kind in _ARITHMETIC or kind in _COMPARE:
-            operator, name = _ARITHMETIC.get(kind) or _COMPARE[kind]
+        if kind in _OPERATORS:
+            operator, name = _OPERATORS[kind]
             left, right = self.compile(node.this), self.compile(node.expression)
-            made = (
-                functions.arithmetic(operator, left, right) if kind in _ARITHMETIC else compare(operator, left, right)
-            )
+            make = functions.arithmetic if kind in ARITHMETIC else compare
+            made = make(operator, left, right)
             return self.size.add(made.named(f"{name}({left.name},{right.name})"))
         handler = _HANDLERS.get(kind)
         if handler is None:

@@ -6,8 +6,9 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from segments.dataplane.query.plan import DEFAULT_LIMIT
-from segments.dataplane.query.sql.tokens import PinotSql, read_tokens
+from segments.dataplane.query.sql.tokens import read_tokens
 from segments.expressions.rejected import QueryRejected
+from segments.expressions.sql import PinotSql
 
 
 def may_be_cut(sql: str, rows: int) -> bool:

@@ -11,8 +11,9 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from segments.dataplane.query.sql.tokens import PinotSql, read_tokens
+from segments.dataplane.query.sql.tokens import read_tokens
 from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.sql import PinotSql
 
 #: Comments, options and escapes, which Pinot's parsers read in other ways than ours, old ones even within texts: what
 #: is hidden from us there may not be hidden from them.

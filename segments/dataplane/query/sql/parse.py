@@ -13,8 +13,9 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
 from segments.dataplane.query.sql.text_growth import check_growth
-from segments.dataplane.query.sql.tokens import PinotSql, QueryText, read_tokens
+from segments.dataplane.query.sql.tokens import QueryText, read_tokens
 from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.sql import PinotSql
 
 #: Longer texts are kept only while one query is answered, which asks for its statement several times.
 _CACHED_LENGTH: Final = 4_096

@@ -5,76 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlglot import parser, tokens
-from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.sql import tokenize
 
-MAX_SQL_LENGTH: Final = 1_000_000
-#: Words, marks and constants. A text with as many is parsed in about half a second, during which nothing else of the
-#: process runs.
-MAX_TOKENS: Final = 30_000
-#: Brackets within brackets.
-MAX_DEPTH: Final = 40
-#: Tokens that the parser may read a second time, beside one for each. It reads names of types twice per level, and so 2
-#: ** levels times.
-_MORE_READ_AGAIN: Final = 5_000
-_OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
-_CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 _SET_REMEDY: Final = "Write SET name = value; with a text in single quotes, a number or a word, before the SELECT."
-
-
-class _LimitedCore(TokenizerCore):
-    """Stops at a number of tokens, not after making them all."""
-
-    __slots__ = ()
-
-    def _add(self, token_type: TokenType, text: str | None = None) -> None:
-        if len(self.tokens) >= MAX_TOKENS:
-            raise QueryRejected(
-                f"The query has more than {MAX_TOKENS} words, marks and constants.",
-                error_code=SQL_PARSING, remedy="Shorten its lists of constants, or split it into several queries.",
-            )  # fmt: skip
-        super()._add(token_type, text)
-
-
-class PinotSql(Dialect):
-    """Pinot's reading of SQL: double quotes and backticks are identifiers, functions stay as written."""
-
-    class Tokenizer(tokens.Tokenizer):
-        """Quotes of Pinot; ``$`` may begin the name of a virtual column."""
-
-        IDENTIFIERS = ['"', "`"]
-        QUOTES = ["'"]
-        VAR_SINGLE_TOKENS = {"$"}
-        COMMANDS = set()
-
-        def _init_core(self) -> TokenizerCore:
-            core = super()._init_core()
-            core.__class__ = _LimitedCore
-            return core
-
-    class Parser(parser.Parser):
-        """Knows no function by name, so the allow list is the only place that decides about functions."""
-
-        FUNCTIONS = {}
-        NO_PAREN_FUNCTIONS = {}
-        FUNCTION_PARSERS = {k: v for k, v in parser.Parser.FUNCTION_PARSERS.items() if k in ("CAST", "EXTRACT")}
-        _read_again = 0
-
-        def _retreat(self, index: int) -> None:
-            """Go back to try another reading, as often as a query that means something needs. Raises QueryRejected."""
-            if index < self._index:
-                self._read_again += self._index - index
-                if self._read_again > self._tokens_size + _MORE_READ_AGAIN:
-                    raise QueryRejected(
-                        "The query can not be parsed in reasonable time: names of data types are nested in brackets.",
-                        error_code=SQL_PARSING,
-                        remedy="Put double quotes around columns that are named like a data type.",
-                    )
-            super()._retreat(index)
 
 
 @dataclass(frozen=True)
@@ -90,33 +26,10 @@ def read_tokens(sql: str) -> QueryText:
     """Split a text and take its options. Raises QueryRejected for one that is too long, too deep, or can
     not be split.
     """
-    if len(sql) > MAX_SQL_LENGTH:
-        raise QueryRejected(
-            f"The query has {len(sql)} characters, more than {MAX_SQL_LENGTH}.",
-            error_code=SQL_PARSING,
-            remedy="Split it into several.",
-        )
-    try:
-        found = PinotSql().tokenize(sql)
-    except SqlglotError as error:
-        if isinstance(error.__cause__, QueryRejected):
-            raise error.__cause__ from None
-        raise QueryRejected(f"The SQL can not be read: {str(error)[:200]}", error_code=SQL_PARSING) from error
-    _check_depth(found)
+    found = tokenize(sql)
     begin, first = _settings(sql, found)
     end, last = _trailing(sql, found, begin)
     return QueryText(sql, found[begin:end], {**last, **first})
-
-
-def _check_depth(found: list[Token]) -> None:
-    depth = 0
-    for token in found:
-        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
-        if depth > MAX_DEPTH:
-            raise QueryRejected(
-                f"The query is nested too deeply: at most {MAX_DEPTH} brackets within one another are allowed.",
-                error_code=SQL_PARSING,
-            )
 
 
 def _settings(sql: str, found: list[Token]) -> tuple[int, dict[str, str]]:
