@@ -11,7 +11,7 @@ import enum
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,7 @@ from urllib.parse import unquote
 import httpx
 
 from segments.clusters.pinot.engine import pinot_engine
-from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.realtime.pause import consuming_segments, pause_of, status_json, with_pause
+from segments.domain.realtime.force_commit import BatchSettings
 from segments.domain.replacement.lineage import empty
 from segments.domain.segments import ideal_state
 from segments.domain.segments.segment_metadata import SegmentMetadata
@@ -33,6 +32,9 @@ from segments.gateways.deep_store.deepstore import DeepStore
 from segments.names import TableName
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core.context import Actor, Context, Limits
+from segments.services.realtime import consumption, force_commit
+from segments.services.realtime.consuming_segments import StartFrom
+from segments.services.realtime.force_commit import Wanted
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.segments import segments as segment_lists
@@ -147,7 +149,10 @@ class PinotRest(FakePinot):
             (r"/schemas/([^/]+)", self._schema_now),
         ):
             if (found := re.fullmatch(pattern, path)) is not None:
-                return handler(request, found)
+                try:
+                    return handler(request, found)
+                except PinotAdminError as error:
+                    return _error(error.status, error.message)
         return None
 
     def _lineage(self, request: httpx.Request, found: Match) -> httpx.Response:
@@ -182,19 +187,15 @@ class PinotRest(FakePinot):
         return _error(404, "Segment not found") if data is None else httpx.Response(200, content=data)
 
     def _pause_status(self, request: httpx.Request, found: Match) -> httpx.Response:
-        node = self.store.get(paths.ideal_state(_realtime(found)))
-        if node is None or node.record is None:
-            return _error(404, f"Table {_realtime(found)} not found!")
-        return httpx.Response(200, json=self._pause_told(node.record))
-
-    def _pause_told(self, ideal: ZNRecord) -> dict[str, Any]:
-        told = status_json(pause_of(ideal), consuming_segments(ideal))
-        return {k: told[k] for k in ("pauseFlag", "consumingSegments")} if self.version.startswith("0.") else told
+        status = consumption.pause_status(self.world.ctx, _realtime(found))
+        is_old = self.version.startswith("0.")
+        status.pop("actor", None)
+        return httpx.Response(
+            200, json={k: status[k] for k in ("pauseFlag", "consumingSegments")} if is_old else status
+        )
 
     def _job(self, request: httpx.Request, found: Match) -> httpx.Response:
-        return httpx.Response(
-            200, json={"jobId": found[1], "numberOfSegmentsYetToBeCommitted": 0, "segmentsYetToBeCommitted": []}
-        )
+        return httpx.Response(200, json=force_commit.job_status(self.world.ctx, unquote(found[1])))
 
     def _config(self, request: httpx.Request, found: Match) -> httpx.Response:
         kind = request.url.params.get("type", "offline").upper()
@@ -218,6 +219,7 @@ class PinotRest(FakePinot):
             (r"(?:/v2)?/segments", self._upload),
             (r"/tables/([^/]+)/pauseConsumption", self._pause),
             (r"/tables/([^/]+)/resumeConsumption", self._resume),
+            (r"/tables/([^/]+)/(pause|resume)TopicConsumption", self._topics),
             (r"/tables/([^/]+)/forceCommit", self._force_commit),
             (r"/schemas", self._schema),
             (r"/schemas/([^/]+)", self._schema),
@@ -312,27 +314,28 @@ class PinotRest(FakePinot):
         return httpx.Response(200, json={"status": f"Successfully uploaded segment: {info.name}"})
 
     def _pause(self, request: httpx.Request, found: Match) -> httpx.Response:
-        return self._paused(found, request.url.params, is_paused=True)
+        comment = request.url.params.get("comment")
+        consumption.pause_table(self.world.ctx, _realtime(found), comment=comment, actor=PINOT)
+        return self._pause_status(request, found)
 
     def _resume(self, request: httpx.Request, found: Match) -> httpx.Response:
-        return self._paused(found, request.url.params, is_paused=False)
+        params = request.url.params
+        start = StartFrom(params.get("consumeFrom", "lastConsumed"))  # type: ignore[arg-type]
+        consumption.resume_table(
+            self.world.ctx, _realtime(found), start=start, comment=params.get("comment"), actor=PINOT
+        )
+        return self._pause_status(request, found)
 
-    def _paused(self, found: Match, params: Mapping[str, str], *, is_paused: bool) -> httpx.Response:
-        def decide(node: Versioned | None) -> Any:
-            if node is None or node.record is None:
-                raise NotFound(f"Table {_realtime(found)} not found!")
-            state = pause_of(node.record)
-            after = type(state)(**{**state.__dict__, "paused": is_paused, "comment": params.get("comment")})
-            return with_pause(node.record, after, legacy_flag=True)
-
-        after = update_record(self.store, paths.ideal_state(_realtime(found)), decide).after
-        assert after is not None
-        assert after.record is not None
-        return httpx.Response(200, json=self._pause_told(after.record))
+    def _topics(self, request: httpx.Request, found: Match) -> httpx.Response:
+        change = consumption.pause_topics if found[2] == "pause" else consumption.resume_topics
+        indices = [int(i) for i in request.url.params["topicIndices"].split(",")]
+        return httpx.Response(200, json=change(self.world.ctx, _realtime(found), indices, actor=PINOT))
 
     def _force_commit(self, request: httpx.Request, found: Match) -> httpx.Response:
-        job = {"forceCommitJobId": "job-1", "jobMetaZKWriteStatus": "SUCCESS"} if self.has_jobs else {}
-        return httpx.Response(200, json={"forceCommitStatus": "SUCCESS", **job})
+        chosen = request.url.params.get("partitions")
+        wanted = Wanted(partitions=[int(p) for p in chosen.split(",")] if chosen is not None else None)
+        answer = force_commit.force_commit(self.world.ctx, _realtime(found), wanted, BatchSettings(), actor=PINOT)
+        return httpx.Response(200, json=answer if self.has_jobs else {"forceCommitStatus": "SUCCESS"})
 
     def _schema(self, request: httpx.Request, found: Match) -> httpx.Response:
         if request.method == "DELETE":
@@ -415,8 +418,8 @@ def _with_row(node: Versioned | None, segment: str) -> Any:
     return ideal_state.with_rows(node.record, {segment: {"Server_a_1": "ONLINE"}})
 
 
-def _realtime(found: Match) -> str:
-    return unquote(found[1]).removesuffix("_REALTIME") + "_REALTIME"
+def _realtime(found: Match) -> TableName:
+    return TableName(unquote(found[1]).removesuffix("_REALTIME"), "REALTIME")
 
 
 def _json(request: httpx.Request) -> Any:

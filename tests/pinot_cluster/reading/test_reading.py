@@ -23,7 +23,7 @@ from segments.store import paths
 from tests.pinot_cluster.fake_pinot import PinotCluster
 from tests.pinot_cluster.replacement.test_replacement import replaced, started
 from tests.pinot_cluster.test_realtime import SEGMENT, made
-from tests.pinot_cluster.test_realtime import TABLE as REALTIME_TABLE
+from tests.services.realtime_world import TABLE as REALTIME_TABLE
 from tests.services.world import TABLE
 
 pytestmark = pytest.mark.django_db

@@ -90,16 +90,6 @@ def test_a_pause_that_reaches_no_server_is_set_all_the_same_and_says_so(tmp_path
     assert world.pause.paused
 
 
-def test_the_message_is_sent_again_until_nothing_consumes(tmp_path: Path) -> None:
-    world = RealtimeWorld(tmp_path)
-    pause(world)
-    messages.delete(world.memory, world.messages()[0])
-    assert any("still consume" in s for s in keep_consumption(world.ctx))
-    assert len(world.messages()) == 1
-    world.commit()
-    assert keep_consumption(world.ctx) == []
-
-
 @pytest.mark.parametrize("name", ["u", "u_REALTIME"])
 def test_an_unknown_table_is_not_found_by_its_typed_name(tmp_path: Path, name: str) -> None:
     world = RealtimeWorld(tmp_path)
@@ -109,14 +99,6 @@ def test_an_unknown_table_is_not_found_by_its_typed_name(tmp_path: Path, name: s
 
 def test_an_offline_name_means_a_realtime_table_of_that_name(tmp_path: Path) -> None:
     assert realtime_table("t_OFFLINE") == TableName("t_OFFLINE", REALTIME)
-
-
-def test_a_disabled_table_can_not_be_paused_or_resumed(tmp_path: Path) -> None:
-    world = RealtimeWorld(tmp_path).change_ideal(HELIX_ENABLED="false")
-    with pytest.raises(InvalidInput, match="Table t_REALTIME is disabled!"):
-        pause(world)
-    with pytest.raises(InvalidInput, match="is disabled"):
-        resume(world)
 
 
 # -- resume
@@ -138,15 +120,6 @@ def test_a_resume_goes_on_where_each_partition_stopped_in_one_write(tmp_path: Pa
     assert world.ideal.simple["isTablePaused"] == "false"
     assert all(set(world.ideal.maps[s].values()) == {"ONLINE"} for s in old)
     assert read_data_loss(world.memory, TABLE.typed) == []
-
-
-@pytest.mark.parametrize(("word", "offset"), [("smallest", "100"), ("largest", "500"), ("lastConsumed", "150")])
-def test_a_resume_starts_where_it_is_told(tmp_path: Path, word: str, offset: str) -> None:
-    world = RealtimeWorld(tmp_path, partitions=1)
-    pause(world)
-    world.commit("150").streams.topics["a"] = {0: [100, 500]}
-    resume(world, StartFrom(word))  # type: ignore[arg-type]
-    assert starts(world) == {0: offset}
 
 
 def test_offsets_that_left_the_stream_are_a_loss_on_record(tmp_path: Path) -> None:
@@ -274,14 +247,6 @@ def test_the_only_topic_of_a_table_stays_paused_too(tmp_path: Path) -> None:
     assert world.consuming == []
 
 
-@pytest.mark.parametrize("index", [-1, 1])
-def test_a_topic_that_is_not_there_is_refused_and_nothing_is_written(tmp_path: Path, index: int) -> None:
-    world = RealtimeWorld(tmp_path)
-    with pytest.raises(InvalidInput, match="there is no topic"):
-        consumption.pause_topics(world.ctx, TABLE, [index], actor=ANN)
-    assert "pauseState" not in world.ideal.simple
-
-
 def test_a_single_partition_pauses_and_resumes(tmp_path: Path) -> None:
     world = RealtimeWorld(tmp_path)
     answer = consumption.pause_partitions(world.ctx, TABLE, [1], comment="slow", actor=ANN)
@@ -293,28 +258,6 @@ def test_a_single_partition_pauses_and_resumes(tmp_path: Path) -> None:
     assert starts(world) == {0: "5", 1: "5"}
     with pytest.raises(InvalidInput, match="no partition 7"):
         consumption.pause_partitions(world.ctx, TABLE, [7], actor=ANN)
-
-
-# -- planned end
-
-
-def test_a_pause_with_a_planned_end_ends_by_itself(tmp_path: Path) -> None:
-    world = RealtimeWorld(tmp_path)
-    pause(world, resume_at_ms=world.now + 60_000)
-    world.commit("5")
-    assert keep_consumption(world.ctx) == []
-    world.now += 60_000
-    assert any("planned end" in s for s in keep_consumption(world.ctx))
-    assert starts(world) == {0: "5", 1: "5"}
-    assert world.pause.resume_at_ms is None
-    assert keep_consumption(world.ctx) == []
-
-
-def test_a_planned_end_in_the_past_is_refused(tmp_path: Path) -> None:
-    world = RealtimeWorld(tmp_path)
-    with pytest.raises(InvalidInput, match="past"):
-        pause(world, resume_at_ms=world.now)
-    assert not world.pause.paused
 
 
 # -- races

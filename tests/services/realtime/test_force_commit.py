@@ -9,7 +9,7 @@ import pytest
 
 from segments.clusters.embedded.realtime.force_commit import keep_jobs
 from segments.domain.realtime.force_commit import BatchSettings, ForceCommitJob, in_rounds, job_of
-from segments.errors import InvalidInput, NotFound
+from segments.errors import InvalidInput
 from segments.services.realtime.force_commit import Wanted, force_commit, job_status, read_jobs
 from segments.services.tables.tables import set_table_enabled
 from segments.store import paths
@@ -78,11 +78,6 @@ def test_a_segment_that_is_not_there_makes_an_empty_job(tmp_path: Path) -> None:
     assert asked(world) == []
 
 
-def test_a_partition_that_does_not_consume_is_refused_by_its_number(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="partitions: 7"):
-        commit(RealtimeWorld(tmp_path), Wanted(partitions=[0, 7]))
-
-
 def test_partitions_and_segments_do_not_go_together() -> None:
     with pytest.raises(InvalidInput, match="not both"):
         Wanted(partitions=[0], segments=["s"])
@@ -92,11 +87,6 @@ def test_partitions_and_segments_do_not_go_together() -> None:
 def test_batch_values_are_above_zero(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidInput, match="Invalid batch config"):
         BatchSettings(**wrong)
-
-
-def test_an_unknown_job_is_not_found(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="Failed to find controller job id: nobody"):
-        job_status(RealtimeWorld(tmp_path).ctx, "nobody")
 
 
 def test_the_servers_are_asked_again_until_the_job_is_done(tmp_path: Path) -> None:
