@@ -99,7 +99,7 @@ class Clients(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def upload_a_part(self, data: st.DataObject) -> None:
-        """Only into running entries, as fenced uploads do (B8)."""
+        """Only into running entries, as fenced uploads do (rule `fenced-uploads`)."""
         entry = self.one_of(data, State.IN_PROGRESS)
         if entry is not None and entry.segments_to:
             self.main.upload(data.draw(st.sampled_from(entry.segments_to)))

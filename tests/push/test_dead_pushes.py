@@ -1,5 +1,5 @@
 """A push of ours whose worker died: what the schedules make of it, with the default limits, on a clock of the test
-(B5).
+(rule `entry-lease`).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def wait_as_the_schedules_do(world: PushWorld, push: Push) -> int:
 
 
 @pytest.mark.parametrize("while_at", [Push.Stage.BUILD, Push.Stage.END])
-def test_b5_pinot_leaves_the_push_of_a_dead_driver_unfinished_until_somebody_pushes_again(
+def test_pinot_leaves_the_push_of_a_dead_driver_unfinished_until_somebody_pushes_again(
     world: PushWorld, while_at: Push.Stage
 ) -> None:
     push = died(world, while_at)
@@ -88,7 +88,7 @@ def test_b5_pinot_leaves_the_push_of_a_dead_driver_unfinished_until_somebody_pus
     )
 
 
-def test_b5_pinot_keeps_the_entry_of_a_push_that_can_not_go_on_for_a_day(world: PushWorld) -> None:
+def test_pinot_keeps_the_entry_of_a_push_that_can_not_go_on_for_a_day(world: PushWorld) -> None:
     """The worker died after it started the replacement, and what it built is lost."""
     push = died(world, Push.Stage.END)
     assert world.state(push.entry_id) == "IN_PROGRESS"

@@ -104,13 +104,30 @@ STORAGE = {
 }
 
 
-#: Rows B1 to B11 of the table of weak spots: each has a test whose name says what Pinot does wrong.
-BETTER = range(1, 12)
+#: Rules of replacements that Pinot does not keep, each with a test whose name says what Pinot does instead.
+BETTER = {
+    "conditional-writes": "test_pinots_very_first_entry_overwrites_that_of_another_controller",
+    "decide-again-after-conflict": "test_pinot_deletes_what_an_attempt_decided_that_was_never_written",
+    "no-mutual-hiding": "test_pinot_lets_two_snapshots_swap_until_both_are_hidden",
+    "refusals-are-4xx": "test_pinot_answers_500_where_cause_entry_and_remedy_are_known",
+    "previous-snapshots-kept": "test_pinot_deletes_the_rollback_target_when_the_third_push_starts",
+    "entry-lease": "test_pinot_keeps_what_a_dead_client_began_for_a_day",
+    "all-replicas-first": "test_pinot_switches_while_a_replica_is_still_loading",
+    "acknowledged-switch": "test_pinot_takes_segments_away_while_a_broker_still_routes_to_them",
+    "preview-first": "test_pinot_reverts_without_telling_what_queries_see_then_and_what_goes",
+    "fenced-uploads": "test_pinot_takes_a_late_upload_for_new_data_once_the_reverted_entry_is_gone",
+    "dropped-segments-go": "test_pinot_shows_what_a_narrower_end_dropped_beside_what_it_kept",
+    "deletion-last": "test_pinot_forgets_pending_deletions_when_its_controller_restarts",
+    "declared-size-fits": "test_pinot_finds_out_half_way_through_a_push_that_its_quota_is_used_up",
+    "checked-before-switch": "test_pinot_switches_to_half_of_the_rows_without_a_word",
+}
 
 
 def test_every_weak_spot_of_replacements_has_a_test_that_names_it() -> None:
     names = {name for path in TESTS.rglob("test_*.py") for name in _names_in(path)}
-    assert [f"B{n}" for n in BETTER if not any(name.startswith(f"test_b{n}_pinot_") for name in names)] == []
+    assert {rule: test for rule, test in BETTER.items() if test not in names} == {}
+    rules = (TESTS.parent / "docs/rules.md").read_text()
+    assert [rule for rule in BETTER if f"**`{rule}`**" not in rules] == []
 
 
 @cache

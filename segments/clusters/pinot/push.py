@@ -3,7 +3,7 @@ fill.
 
 What differs from our own cluster: Pinot names the lineage entry when it makes it, staged files stay until the push is
 over, and forceCleanup is only given when a start needs it, since with it Pinot deletes the snapshot before the present
-one at once (B4).
+one at once (rule `previous-snapshots-kept`).
 """
 
 from __future__ import annotations

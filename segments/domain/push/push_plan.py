@@ -1,7 +1,6 @@
 """A push's frozen plan: input files with fingerprints, parts (one segment each), and which steps are still to do.
 
-Nothing in a plan depends on who carries it out or how often: names, order and cuts are fixed when it is made
-(batch-push.md 5).
+Nothing in a plan depends on who carries it out or how often: names, order and cuts are fixed when it is made.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What one commit writes: the committed segment's record, its ideal-state row, and the segment that follows
-(completion.md 9, 10).
+"""What one commit writes: the committed segment's record, its ideal-state row, and the segment that follows.
 
-Invariant: all of it is one transaction (B12); afterwards the partition has exactly one latest segment, and that one
-starts at the committed end, or none is consuming because the partition is paused or has ended.
+Invariant: all of it is one transaction (rule `one-transaction`); afterwards the partition has exactly one latest
+segment, and that one starts at the committed end, or none is consuming because the partition is paused or has ended.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ def consuming_record(
     partition_metadata: str | None = None,
     custom: Mapping[str, str] | None = None,
 ) -> ZNRecord:
-    """The record of a segment that is about to consume (completion.md 2, IN_PROGRESS). ``start_offset`` is an offset's
+    """The record of a segment that is about to consume. ``start_offset`` is an offset's
     text, verbatim.
 
     ``partition_metadata`` is the JSON of ``domain.partition_metadata.stream_partition_metadata``.
@@ -244,7 +243,9 @@ def _assigned(name: LLCName, table: RealtimeTable, row: Mapping[str, str]) -> di
 
 
 def check_built(name: LLCName, built_name: str, built_table: str, end_offset: str, built_end: str | None) -> None:
-    """The committer's files must be those of the segment that is committed (B14). Raises InvalidInput."""
+    """The committer's files must be those of the segment that is committed (rule `winner-only`). Raises
+    InvalidInput.
+    """
     if built_name != name.text:
         raise InvalidInput(f"The metadata is that of segment '{built_name}', not of '{name}'.")
     if built_table not in ("", name.raw, f"{name.raw}_REALTIME"):

@@ -1,6 +1,4 @@
-"""How many rows a consuming segment may take: fixed, shared by a server's partitions, or tuned to a wished size
-(completion.md 10).
-"""
+"""How many rows a consuming segment may take: fixed, shared by a server's partitions, or tuned to a wished size."""
 
 from __future__ import annotations
 

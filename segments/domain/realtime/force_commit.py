@@ -1,4 +1,4 @@
-"""A force-commit job: which segments, in which batches, what of it is done (realtime-ops.md 6)."""
+"""A force-commit job: which segments, in which batches, what of it is done."""
 
 from __future__ import annotations
 

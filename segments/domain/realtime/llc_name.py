@@ -1,4 +1,4 @@
-"""Names of consuming segments: ``table__partition__sequence__20260801T1000Z`` (completion.md 1)."""
+"""Names of consuming segments: ``table__partition__sequence__20260801T1000Z``."""
 
 from __future__ import annotations
 
@@ -82,9 +82,7 @@ def partition_of(segment: str) -> int | None:
 
 
 def check_llc_table(raw: str) -> str:
-    """The raw table name, or InvalidInput when names of its consuming segments could not be read back (completion.md 1,
-    trap).
-    """
+    """The raw table name, or InvalidInput when names of its consuming segments could not be read back."""
     if not raw or "__" in raw or raw.endswith("_"):
         raise InvalidInput(
             f"Table '{raw}' can not have consuming segments.",

@@ -1,4 +1,4 @@
-"""``segment.partition.metadata`` of a consuming segment: which values its rows can have (completion.md 10)."""
+"""``segment.partition.metadata`` of a consuming segment: which values its rows can have."""
 
 from __future__ import annotations
 

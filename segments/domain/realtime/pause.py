@@ -1,8 +1,7 @@
-"""What of a realtime table is paused, why and until when: the value in the ideal state's ``pauseState``
-(realtime-ops.md 1).
+"""What of a realtime table is paused, why and until when: the value in the ideal state's ``pauseState``.
 
 Pinot knows table and topic pause. Ours in the same JSON, which Pinot's readers ignore: ``pausedPartitions``, ``actor``,
-``resumeAtMs``.
+``resumeAtMs``. Rule `pauses-hold`.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class PauseState:
         return self.paused and self.resume_at_ms is not None and now_ms >= self.resume_at_ms
 
     def with_topics(self, indices: Iterable[int], *, is_paused: bool) -> PauseState:
-        """These topics paused, or running again; time and comment stay (realtime-ops.md 5)."""
+        """These topics paused, or running again; time and comment stay."""
         return replace(self, inactive_topics=_changed(self.inactive_topics, indices, is_paused))
 
     def with_partitions(self, ids: Iterable[int], *, is_paused: bool) -> PauseState:
@@ -94,7 +93,7 @@ def with_pause(ideal: ZNRecord, state: PauseState, *, legacy_flag: bool = True) 
 
 
 def topic_of(partition: int, topics: int) -> int:
-    """Index of the partition's topic; ids of a table with a single topic are not translated (completion.md 1)."""
+    """Index of the partition's topic; ids of a table with a single topic are not translated."""
     return partition // PARTITIONS_PER_TOPIC if topics > 1 else 0
 
 
@@ -121,7 +120,7 @@ def time_text(now_ms: int) -> str:
 
 
 def status_json(state: PauseState, consuming: Collection[str]) -> dict[str, Any]:
-    """Pinot's PauseStatusDetails (realtime-ops.md 1); ours (``pausedPartitions``, ``actor``, ``resumeAtMs``) only where
+    """Pinot's PauseStatusDetails; ours (``pausedPartitions``, ``actor``, ``resumeAtMs``) only where
     set.
     """
     default = PAUSED_TEXT if state.paused else UNPAUSED_TEXT

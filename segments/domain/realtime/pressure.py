@@ -1,6 +1,4 @@
-"""When a full disk or quota pauses a table by itself, and when it goes on: two marks with a margin between
-(realtime-ops.md 9, 16).
-"""
+"""When a full disk or quota pauses a table by itself, and when it goes on: two marks with a margin between."""
 
 from __future__ import annotations
 

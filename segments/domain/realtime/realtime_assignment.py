@@ -1,4 +1,4 @@
-"""Which servers consume a partition: Pinot's fixed rule over the servers of the table's tenant (completion.md 10)."""
+"""Which servers consume a partition: Pinot's fixed rule over the servers of the table's tenant."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ def consuming_row_of(table: str, partition: int, replicas: int, instances: Seque
 
 
 def most_partitions_per_server(partitions: int, replicas: int, servers: int) -> int:
-    """ceil(P * R / n): by this ``realtime.segment.flush.threshold.rows`` is divided (completion.md 10)."""
+    """ceil(P * R / n): by this ``realtime.segment.flush.threshold.rows`` is divided."""
     return max(1, -(-partitions * replicas // max(servers, 1)))

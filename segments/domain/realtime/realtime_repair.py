@@ -1,5 +1,4 @@
-"""What is wrong with the consumption of a realtime table, partition by partition (realtime-ops.md 10; completion.md
-11).
+"""What is wrong with the consumption of a realtime table, partition by partition.
 
 Invariant that is restored: every partition that may consume has exactly one latest segment, and that one is consuming.
 """
@@ -32,7 +31,7 @@ START_OFFSET: Final = "segment.realtime.startOffset"
 
 
 class Kind(StrEnum):
-    """What a partition needs; the number is the row of realtime-ops.md 10."""
+    """What a partition needs; numbered as the cases of the tests."""
 
     FIRST = "12: the stream's partition has no segment"
     NEXT = "7: the latest segment is committed and nothing consumes"

@@ -1,4 +1,4 @@
-"""What a REALTIME table's config must fulfil: streams, names, replicas (realtime-ops.md 14)."""
+"""What a REALTIME table's config must fulfil: streams, names, replicas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_realtime(config: TableConfig) -> tuple[StreamConfig, ...]:
 def _check_pauseless(config: TableConfig, streams: tuple[StreamConfig, ...]) -> None:
     """What Pinot asks of a pauseless table. It commits by the standard protocol here: servers read on behind a segment
     that is being committed and answer queries with those rows, so nothing pauses either way; the COMMITTING state of
-    seed 003 comes with its repair.
+    pauseless commits come with their repair.
     """
     if not config.is_pauseless:
         return

@@ -1,4 +1,5 @@
-"""Checks of a new snapshot before queries switch to it: their kinds, what a measured value means, and the report (B11).
+"""Checks of a new snapshot before queries switch to it: their kinds, what a measured value means, and the report (rule
+`checked-before-switch`).
 
 How they are written down in a table config is in ``check_document``; nothing is measured here.
 """

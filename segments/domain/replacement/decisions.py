@@ -1,8 +1,8 @@
 """The decisions of the replacement protocol: start, end and revert, as pure functions of what was observed.
 
-Safe order of writes (DESIGN section 4, rule 8): lineage first, then brokers acknowledge it, then segments that nobody
-can see any more leave the ideal state, then their files go. Rules: lineage.md 4 to 6; B2, B3, B4 and B8 of DESIGN
-section 8 say where we differ from Pinot.
+Safe order of writes (rule `deletion-last`): lineage first, then brokers acknowledge it, then segments that nobody can
+see any more leave the ideal state, then their files go. We differ from Pinot by the rules `no-mutual-hiding`,
+`refusals-are-4xx`, `previous-snapshots-kept` and `dropped-segments-go`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def check_request(segments_from: Sequence[str], segments_to: Sequence[str]) -> N
 
 
 def start(lineage: Lineage, wanted: Replacement, *, entry_id: str, ideal: Collection[str], now_ms: int) -> Decision:
-    """Open a replacement (lineage.md 4). ``ideal`` are the names in the ideal state. Raises NotFound or StateConflict.
+    """Open a replacement. ``ideal`` are the names in the ideal state. Raises NotFound or StateConflict.
 
     ``force_cleanup`` takes over from IN_PROGRESS entries that name the same segments (4.2): what is left of them goes.
     A name of a reverted push may be used again: the reverted entry gives it up, or it would hide the new segment for
@@ -111,11 +111,11 @@ def end(
     now_ms: int,
     settings: ReplacementSettings = DEFAULT_SETTINGS,
 ) -> Decision:
-    """Switch to the new side (lineage.md 5). ``segments_to`` (may be empty) narrows the entry's list.
+    """Switch to the new side. ``segments_to`` (may be empty) narrows the entry's list.
 
     Ending a COMPLETED entry again changes nothing. The caller waits for replicas before, for brokers after. Deleted
-    afterwards: segments dropped by a narrower list (B8) and, for a REFRESH table whose start asked for cleanup,
-    snapshots beyond those the table keeps (B4).
+    afterwards: segments dropped by a narrower list (rule `dropped-segments-go`) and, for a REFRESH table whose start
+    asked for cleanup, snapshots beyond those the table keeps (rule `previous-snapshots-kept`).
     """
     entry = lineage.entry(entry_id)
     if entry.state is State.COMPLETED:
@@ -175,7 +175,7 @@ def revert(
 def revert_blockers(
     lineage: Lineage, entry: Entry, ideal: Mapping[str, bool]
 ) -> list[StateConflict | PreconditionFailed]:
-    """Why this entry can not be reverted now, apart from its state; empty when it can."""
+    """Why this entry can not be reverted now, apart from its state; empty when it can (rule `newest-link-first`)."""
     found: list[StateConflict | PreconditionFailed] = []
     new = set(entry.segments_to)
     later = [
@@ -251,7 +251,7 @@ def _check_visible(lineage: Lineage, wanted: Replacement, ideal: Collection[str]
 
 
 def _check_no_cycle(lineage: Lineage, wanted: Replacement) -> None:
-    """B2: a new name that a live entry hides as its old side would hide both sides."""
+    """Rule `no-mutual-hiding`: a new name that a live entry hides as its old side would hide both sides."""
     new = set(wanted.segments_to)
     for entry in lineage.in_order():
         circular = sorted(new.intersection(entry.segments_from)) if entry.state in LIVE else []
@@ -317,9 +317,9 @@ def superseded_by(lineage: Lineage, done: Entry, keep: int = 1) -> list[Entry]:
     """Completed entries whose old side lies more than ``keep`` snapshots before ``done``'s new side, if its start asked
     for cleanup.
 
-    Of a REFRESH table their old side goes (lineage.md 4.3: only whole snapshots count, so each entry's new side must be
-    exactly what the next one replaced). B4 says when: after the end, not at the start. With ``keep`` 0 the side that
-    ``done`` itself replaced goes too.
+    Of a REFRESH table their old side goes (rule `whole-snapshots-only`: each entry's new side must be exactly what the
+    next one replaced). They go after the end, not at the start (rule `previous-snapshots-kept`). With ``keep`` 0 the
+    side that ``done`` itself replaced goes too.
     """
     if done.state is not State.COMPLETED or done.notes.get(FORCED_CLEANUP) != "true":
         return []
@@ -339,7 +339,8 @@ def rollback_targets(lineage: Lineage, keep: int) -> set[str]:
     chain.
 
     An entry stands as many steps back as the longest chain of completed entries that replaced its new side again.
-    Retention must not remove these, whatever their age, while the table asks for ``keep`` previous snapshots (B4).
+    Retention must not remove these, whatever their age, while the table asks for ``keep`` previous snapshots (rule
+    `previous-snapshots-kept`).
     """
     if keep <= 0:
         return set()

@@ -1,4 +1,6 @@
-"""An end that is carried out in the background: its record in ZooKeeper and what may become of it (B6)."""
+"""An end that is carried out in the background: its record in ZooKeeper and what may become of it (rule
+`all-replicas-first`).
+"""
 
 from __future__ import annotations
 

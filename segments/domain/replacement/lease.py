@@ -1,10 +1,10 @@
 """When an unfinished replacement counts as given up: the lease of clients that send heartbeats, Pinot's period for all
-others (B5).
+others (rule `entry-lease`).
 
 A client that ever sent a heartbeat must be heard of (heartbeat or upload) every ``lease_ms``. Silence alone does not
 end it: the same silence has to be seen twice, ``grace_ms`` apart, so that a clock that jumps, or differs between two
 machines, ends nobody's work. Clients that never sent one keep lineageEntryCleanupRetentionPeriod, counted from their
-last upload (lineage.md 7).
+last upload (rule `entry-lease`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Segment lineage: the entries of a table's replacements, what each hides and locks, and the znode that holds them.
 
 Invariant: a query that filters by one version of the lineage sees exactly one side of every replacement. The decisions
-start, end and revert are in ``segments.domain.replacement.decisions``. Rules: seed 000, lineage.md 1 and 2.
+start, end and revert are in ``segments.domain.replacement.decisions``. Rules `one-side-visible` and `pinot-layout`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOTES_PREFIX: Final = "pinotadmin.entry."
 #: Names of notes. Times are epoch milliseconds as text, flags "true" or absent. A note never changes Pinot's timestamp.
 ACTOR: Final = "actor"
 FORCED_CLEANUP: Final = "forceCleanup"
-#: Last renewal by the client, and "true" once it ever sent one (B5); last upload into the entry.
+#: Last renewal by the client, and "true" once it ever sent one (rule `entry-lease`); last upload into the entry.
 HEARTBEAT: Final = "heartbeat"
 LEASE: Final = "lease"
 UPLOAD: Final = "upload"
@@ -81,12 +81,12 @@ class Entry:
 
     @property
     def hides(self) -> tuple[str, ...]:
-        """Segments that no query sees because of this entry (lineage.md 2)."""
+        """Segments that no query sees because of this entry (rule `one-side-visible`)."""
         return self.segments_from if self.state is State.COMPLETED else self.segments_to
 
     @property
     def locks(self) -> tuple[str, ...]:
-        """Segments that may not be deleted by hand (lineage.md 2)."""
+        """Segments that may not be deleted by hand (rule `locked-by-lineage`)."""
         match self.state:
             case State.IN_PROGRESS:
                 return self.segments_from + self.segments_to
@@ -150,7 +150,7 @@ class Lineage:
         return replace(self, entries={**entries, **{e.id: e for e in changed}})
 
     def to_json(self) -> dict[str, Any]:
-        """The document of GET /segments/{table}/lineage (lineage.md 1)."""
+        """The document of GET /segments/{table}/lineage."""
         body: dict[str, Any] = {
             "tableNameWithType": self.table,
             "lineageEntries": {e.id: _entry_json(e) for e in self.in_order()},
@@ -165,7 +165,9 @@ def empty(table: str) -> Lineage:
 
 
 def from_record(record: ZNRecord) -> Lineage:
-    """Parse a znode. RecordCorrupt for an entry that can not be read: it is never dropped silently (lineage.md 1)."""
+    """Parse a znode. RecordCorrupt for an entry that can not be read: it is never dropped silently (rule
+    `corrupt-is-not-missing`).
+    """
     entries = {}
     for entry_id, items in record.lists.items():
         if len(items) < 4:

@@ -21,9 +21,10 @@ _MOST_SNAPSHOTS: Final = 100
 @dataclass(frozen=True)
 class ReplacementSettings:
     """``snapshots_kept``: previous snapshots that a forced push leaves; None: not set, then it is 1, as in Pinot
-    (lineage.md 4.3).
+    (rule `whole-snapshots-only`).
 
-    ``replicas_required``: replicas of every new segment that an end waits for, None: every live one (B6).
+    ``replicas_required``: replicas of every new segment that an end waits for, None: every live one (rule
+    `all-replicas-first`).
     """
 
     snapshots_kept: int | None = None

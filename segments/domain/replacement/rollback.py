@@ -1,10 +1,10 @@
-"""Going back several replacements at once: which entries that takes, what queries see then, what stands in the way (B4,
-B7).
+"""Going back several replacements at once: which entries that takes, what queries see then, what stands in the way
+(rules `steps-back-in-one-switch` and `preview-first`).
 
 Invariant: all entries change in one write of the lineage, so that queries go from the present snapshot to the wanted
 one and see none of those between. Only entries that were built on the wanted one are taken back; parallel replacements
-of other segments stay as they are. Rules for each entry as in lineage.md 6, except that a snapshot between need not
-exist any more: nobody will see it.
+of other segments stay as they are. Each entry is checked as in a revert of its own, except that a snapshot between need
+not exist any more: nobody will see it.
 """
 
 from __future__ import annotations

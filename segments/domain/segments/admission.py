@@ -1,4 +1,4 @@
-"""May this upload come in? Each rule of the upload's check order as one function (storage-zk.md 3.2)."""
+"""May this upload come in? Each rule of the upload's check order as one function (rule `upload-checks`)."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def another_upload(table: str, segment: str) -> StateConflict:
 
 
 def check_offsets(config: TableConfig, segment: UploadedSegment) -> None:
-    """A new segment of a REALTIME table named like a consumed one must know its offsets (storage-zk.md 3.2). Raises
+    """A new segment of a REALTIME table named like a consumed one must know its offsets (rule `upload-checks`). Raises
     InvalidInput.
     """
     if config.table.type != REALTIME or not is_llc_name(segment.name):
@@ -125,8 +125,8 @@ def check_offsets(config: TableConfig, segment: UploadedSegment) -> None:
 def check_not_hidden(
     lineage: Lineage, segments: Iterable[str], new: Collection[str], *, began_ms: int, is_strict: bool
 ) -> list[str]:
-    """An upload that names no lineage entry may not bring what no query would ever see (B8). Returns warnings; raises
-    StateConflict.
+    """An upload that names no lineage entry may not bring what no query would ever see (rule `fenced-uploads`). Returns
+    warnings; raises StateConflict.
 
     Refused: a name of a push that was reverted while the upload ran, and a new segment under a name that was replaced.
     One that begins after the revert is let in, as Pinot does, hidden and with a warning; a table that sets
@@ -171,7 +171,8 @@ def is_fence_strict(config: TableConfig) -> bool:
 
 
 def check_fence(lineage: Lineage, entry_id: str | None, segments: Iterable[str]) -> None:
-    """An upload that names its lineage entry comes in only while that entry runs and lists the segment (B8).
+    """An upload that names its lineage entry comes in only while that entry runs and lists the segment (rule
+    `fenced-uploads`).
 
     Raises StateConflict; NotFound when there is no such entry.
     """
@@ -208,8 +209,8 @@ def quota_bytes(config: TableConfig) -> int | None:
 
 
 def check_quota(config: TableConfig, kept_bytes: int, incoming_bytes: int) -> None:
-    """``kept_bytes`` is what stays beside the incoming segments, hidden snapshots included (lineage.md 11). Raises
-    Forbidden.
+    """``kept_bytes`` is what stays beside the incoming segments, hidden snapshots included (rule `declared-size-fits`).
+    Raises Forbidden.
     """
     allowed = quota_bytes(config)
     if allowed is not None and kept_bytes + incoming_bytes > allowed:
@@ -222,8 +223,8 @@ def check_quota(config: TableConfig, kept_bytes: int, incoming_bytes: int) -> No
 
 
 def check_projected(config: TableConfig, stored_bytes: int, promised_bytes: int, declared_bytes: int) -> None:
-    """At the start of a replacement (B10): bytes stored, promised to other pushes and declared now, of one copy each.
-    Raises Forbidden.
+    """At the start of a replacement (rule `declared-size-fits`): bytes stored, promised to other pushes and declared
+    now, of one copy each. Raises Forbidden.
     """
     allowed = quota_bytes(config)
     projected = stored_bytes + promised_bytes + declared_bytes

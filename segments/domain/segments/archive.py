@@ -2,8 +2,8 @@
 until when.
 
 The tar is kept where Pinot keeps it, ``Deleted_Segments/<raw table>/<file>``; the rest beside it as one small JSON
-document under the same file name in ``Deleted_Records/<raw table>/``. Both age by the file's name or time (lineage.md
-8, storage-zk.md 2.1).
+document under the same file name in ``Deleted_Records/<raw table>/``. Both age by the file's name or time (rule
+`pinot-layout`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ideal state and external view of a table: ask and edit by copy (storage-zk.md 1.4)."""
+"""Ideal state and external view of a table: ask and edit by copy (rule `pinot-layout`)."""
 
 from __future__ import annotations
 

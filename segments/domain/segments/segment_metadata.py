@@ -1,4 +1,4 @@
-"""One segment's record in ZooKeeper: SegmentZKMetadata (storage-zk.md 1.5)."""
+"""One segment's record in ZooKeeper: SegmentZKMetadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of pushed segments, as Pinot's name generators make them (batch-push.md 7), without clock or chance."""
+"""Names of pushed segments, as Pinot's name generators make them, without clock or chance."""
 
 from __future__ import annotations
 

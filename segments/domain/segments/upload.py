@@ -1,4 +1,4 @@
-"""What an upload writes: a new segment's record, or the record of a refresh by CRC (storage-zk.md 1.5, 3.3, 3.4)."""
+"""What an upload writes: a new segment's record, or the record of a refresh by CRC."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def new_metadata(
 
 
 def _stream_fields(uploaded: UploadedSegment) -> dict[str, str | int | None]:
-    """Of a REALTIME table; offsets that the file does not know stay as they are (storage-zk.md 1.5)."""
+    """Of a REALTIME table; offsets that the file does not know stay as they are."""
     offsets = {"segment.realtime.startOffset": uploaded.start_offset, "segment.realtime.endOffset": uploaded.end_offset}
     return {"segment.realtime.status": UPLOADED, **{k: v for k, v in offsets.items() if v is not None}}
 

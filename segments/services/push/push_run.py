@@ -3,7 +3,7 @@ rest.
 
 Truth per stage: the plan in the database (LIST), notes in the deep store (BUILD), the lineage (START, END), segment
 records (UPLOAD); so an attempt may stop anywhere and the next repeats nothing. Only this driver starts, ends and
-reverts (batch-push.md 5).
+reverts.
 """
 
 from __future__ import annotations

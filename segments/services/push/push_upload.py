@@ -1,5 +1,5 @@
 """Registers a push's staged segments: tars to their places, then records and ideal state, fenced by the push's lineage
-entry (B8).
+entry (rule `fenced-uploads`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What consumes where, as servers and records tell: consumingSegmentsInfo and watermarks (realtime-ops.md 7)."""
+"""What consumes where, as servers and records tell: consumingSegmentsInfo and watermarks."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Make and repair consuming segments: creation of a table, resume and validation all do it here, in one transaction
 each.
 
-Ideal state, records of new segments and the pause flag change together or not at all (DESIGN section 4, rule 4; B16).
+Ideal state, records of new segments and the pause flag change together or not at all (rule `one-transaction`).
 """
 
 from __future__ import annotations
@@ -289,8 +289,8 @@ def start_of(facts: StreamFacts, case: Case, start: StartFrom, ideal: ZNRecord) 
     """Where the new segment of a case begins: the caller's offset or word, else the end of what is committed, else the
     offset noted when the table was created, else (a partition that the stream got later) the smallest.
 
-    Rows between that end and the first offset the stream still has are a loss (realtime-ops.md 5). While the stream
-    does not answer, the end of what is committed is taken as it is.
+    Rows between that end and the first offset the stream still has are a loss (rule `lost-rows-are-reported`). While
+    the stream does not answer, the end of what is committed is taken as it is.
     """
     partition = case.partition
     if partition in start.offsets:

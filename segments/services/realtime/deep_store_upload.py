@@ -1,6 +1,4 @@
-"""Segments that only servers have are put into the deep store, and their records say so (seed 002;
-storage-zk.md 2.8).
-"""
+"""Segments that only servers have are put into the deep store, and their records say so."""
 
 from __future__ import annotations
 

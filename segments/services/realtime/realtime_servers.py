@@ -43,8 +43,8 @@ def send_force_commit(ctx: Context, ideal: ZNRecord, segments: Collection[str]) 
     """Ask the live servers to commit these segments where they are; returns the segments that at least one was told of.
 
     Nothing is owed to the message: servers see a pause in the ideal state by themselves, and who watches over a pause
-    or a job sends again while a segment still consumes (B16). A server that has not read the last message yet gets no
-    second one.
+    or a job sends again while a segment still consumes (rule `resent-until-done`). A server that has not read the last
+    message yet gets no second one.
     """
     wanted = consuming_by_server(ideal, segments)
     if not wanted:

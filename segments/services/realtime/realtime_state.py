@@ -51,15 +51,13 @@ class RealtimeState:
 
 
 def realtime_table(name: str) -> TableName:
-    """The REALTIME table that a path's name means; ``x_OFFLINE`` is taken as a raw name (realtime-ops.md 2)."""
+    """The REALTIME table that a path's name means; ``x_OFFLINE`` is taken as a raw name."""
     raw, suffix = split_table_name(name)
     return TableName(name if suffix == OFFLINE else raw, REALTIME)
 
 
 def read_ideal(ctx: Context, table: TableName) -> Versioned:
-    """The table's ideal state. NotFound when there is no such table, InvalidInput when it is disabled (realtime-ops.md
-    2).
-    """
+    """The table's ideal state. NotFound when there is no such table, InvalidInput when it is disabled."""
     return checked_ideal(ctx.store.get(paths.ideal_state(table.typed)), table)
 
 

@@ -1,5 +1,4 @@
-"""Pause a table by itself when its servers' disks or its quota are full, and let it go on when there is room again
-(realtime-ops.md 9).
+"""Pause a table by itself when its servers' disks or its quota are full, and let it go on when there is room again.
 
 Between "full" and "room again" lies a margin, so that a table at the limit is not paused and resumed by turns. What a
 person paused is never touched.

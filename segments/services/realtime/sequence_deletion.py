@@ -1,4 +1,4 @@
-"""Delete the newest segments of partitions, so that a resume reads their rows again (realtime-ops.md 8)."""
+"""Delete the newest segments of partitions, so that a resume reads their rows again."""
 
 from __future__ import annotations
 

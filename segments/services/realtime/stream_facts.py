@@ -18,7 +18,7 @@ from segments.services.core.context import Context
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-#: Between attempts to learn an offset (Pinot tries three times; completion.md 10).
+#: Between attempts to learn an offset (Pinot tries three times).
 _PAUSES_S: Final = (0.1, 0.3, 0.6)
 
 

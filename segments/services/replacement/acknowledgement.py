@@ -1,5 +1,5 @@
-"""Wait until live brokers serve a given lineage (B6, B7): the switch is done when they say so, not when
-it was written.
+"""Wait until live brokers serve a given lineage (rule `acknowledged-switch`): the switch is done when they say so, not
+when it was written.
 """
 
 from __future__ import annotations

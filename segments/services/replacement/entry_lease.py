@@ -1,5 +1,5 @@
-"""Signs of life of the client of an unfinished replacement: heartbeats, uploads, and an end that waits (B5, rules in
-domain.lease).
+"""Signs of life of the client of an unfinished replacement: heartbeats, uploads, and an end that waits (rule
+`entry-lease`, decided in domain.lease).
 """
 
 from __future__ import annotations

@@ -47,7 +47,8 @@ class Observed:
         return TableName(raw, kind or OFFLINE)
 
     def write_lineage(self, after: Lineage) -> Write:
-        """The conditional write that makes ``after`` the lineage: create-only for the very first entry (B1).
+        """The conditional write that makes ``after`` the lineage: create-only for the very first entry (rule
+        `conditional-writes`).
 
         Of a Pinot cluster's lineage only our notes can be changed so; Forbidden for anything else.
         """

@@ -1,5 +1,5 @@
 """Segments that may have replaced the new side of an entry though the lineage no longer says so: a revert would show
-both (B7).
+both (rule `preview-first`).
 
 Our own retention keeps such links (``domain.retention``); other programs that clean the same lineage do not.
 """

@@ -1,5 +1,5 @@
-"""May this replacement start? The table's quota against what the client says it will upload (B10), before anything is
-uploaded.
+"""May this replacement start? The table's quota against what the client says it will upload (rule
+`declared-size-fits`), before anything is uploaded.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def admit(ctx: Context, config: TableConfig, lineage: Lineage, declared: Declare
     """Forbidden, with numbers, when stored, promised and declared bytes together exceed the table's quota.
 
     A client that declares nothing is refused on a table that is over its quota already: each of its uploads would be.
-    Stored is every segment with a record, hidden snapshots too, as Pinot counts (lineage.md 11), without those that
-    ``leaving`` takes out with this start. Promised is what other open entries declared and have not uploaded yet, so
-    that two pushes do not share one room.
+    Stored is every segment with a record, hidden snapshots too, as Pinot counts (rule `declared-size-fits`), without
+    those that ``leaving`` takes out with this start. Promised is what other open entries declared and have not uploaded
+    yet, so that two pushes do not share one room.
     """
     if admission.quota_bytes(config) is None:
         return

@@ -1,8 +1,8 @@
-"""Deletion is last and durable (DESIGN section 4, rule 8): out of the ideal state into a queue in ZooKeeper, then file
+"""Deletion is last and durable (rule `deletion-last`): out of the ideal state into a queue in ZooKeeper, then file
 and record.
 
-Nothing is lost by a restart (B9), a name that is uploaded again leaves the queue before its new file is written
-(``release_name``), and what was deleted is kept with its record, so that it can come back
+Nothing is lost by a restart (rule `deletion-last`), a name that is uploaded again leaves the queue before its new file
+is written (``release_name``), and what was deleted is kept with its record, so that it can come back
 (``segments.services.segments.restore``).
 """
 

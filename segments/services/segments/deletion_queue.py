@@ -1,5 +1,5 @@
-"""The durable queue of a table's deletions (B9): one record in ZooKeeper, ``{segment: what is to be done and who is
-doing it}``.
+"""The durable queue of a table's deletions (rule `deletion-last`): one record in ZooKeeper, ``{segment: what is to be
+done and who is doing it}``.
 
 A name in the queue belongs to whoever claimed it: uploads of that name wait (``release_name``), and a claim that
 outlived its process is taken over. The same claims guard a restore while it moves a file back, so a restore that dies

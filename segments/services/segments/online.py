@@ -56,7 +56,7 @@ def wait_until_online(
     is_worth_it: Callable[[], None] | None = None,
 ) -> None:
     """Wait until live replicas of these segments serve the file on record: all of them, or ``required`` of each; always
-    at least one (B6).
+    at least one (rule `all-replicas-first`).
 
     A replica that still serves an older file of that name (a refresh under way) is waited for too. ``progress`` is told
     whenever the number of online replicas changes. ``is_worth_it`` is asked before every further look, and raises when

@@ -1,4 +1,4 @@
-"""Replica by replica: which of some segments are served, which are not, and why (B6)."""
+"""Replica by replica: which of some segments are served, which are not, and why (rule `all-replicas-first`)."""
 
 from __future__ import annotations
 

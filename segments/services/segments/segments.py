@@ -36,7 +36,7 @@ class TimeWindow:
         return self.start_ms is None and self.end_ms is None
 
     def takes(self, segment: SegmentMetadata) -> bool:
-        """Is the segment chosen? One without times is; a consuming one is not when an end is given (lineage.md 10)."""
+        """Is the segment chosen? One without times is; a consuming one is not when an end is given."""
         if segment.status not in COMPLETED_STATUSES:
             return self.end_ms is None
         first, last = segment.start_ms, segment.end_ms

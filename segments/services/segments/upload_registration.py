@@ -208,7 +208,7 @@ class Registration:
         return Create(path, record) if node is None else Replace(path, record, node.version)
 
     def _fence(self, parts: Sequence[UploadedSegment], new: set[str], node: Versioned | None) -> list[Write]:
-        """The lineage must let these segments in, and still do so when the transaction lands (B8).
+        """The lineage must let these segments in, and still do so when the transaction lands (rule `fenced-uploads`).
 
         With a lineage entry: it runs and lists them. Without: no entry hides them for ever.
         """

@@ -1,5 +1,5 @@
 """Take segments in: a tar, the address of a tar, or only its metadata; one or many, new or refreshed
-(storage-zk.md 3).
+(rule `upload-checks`).
 """
 
 from __future__ import annotations
@@ -171,8 +171,9 @@ def upload_metadata(
 ) -> UploadResult:
     """Register segments whose tars are elsewhere; all are admitted before the first is written.
 
-    ``lineage_entry`` fences the upload: StateConflict unless that entry is IN_PROGRESS and lists every segment (B8).
-    Raises as ``upload_tar``. Repeating it with the same segments changes nothing but their refresh times.
+    ``lineage_entry`` fences the upload: StateConflict unless that entry is IN_PROGRESS and lists every segment (rule
+    `fenced-uploads`). Raises as ``upload_tar``. Repeating it with the same segments changes nothing but their refresh
+    times.
     """
     chosen = options or UploadOptions()
     names = [info.name for info, _, _ in parts]

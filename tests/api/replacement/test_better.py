@@ -1,4 +1,6 @@
-"""B5 to B10 of the design as clients see them: what Pinot does wrong there. The others are in the tests of services."""
+"""What Pinot does wrong in replacements, and how clients see it done right here. The others are in the tests of
+services.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def states(cluster: ApiCluster) -> dict[str, str]:
     return {e: body["state"] for e, body in entries.items()}
 
 
-def test_b5_pinot_drops_a_push_that_takes_longer_than_a_day_while_its_client_uploads(table: ApiCluster) -> None:
+def test_pinot_drops_a_push_that_takes_longer_than_a_day_while_its_client_uploads(table: ApiCluster) -> None:
     new = [f"n{i}" for i in range(4)]
     entry = start(table, ["a"], new)
     for segment in new:
@@ -49,7 +51,7 @@ def test_b5_pinot_drops_a_push_that_takes_longer_than_a_day_while_its_client_upl
     assert visible(table) == new
 
 
-def test_b5_pinot_keeps_what_a_dead_client_began_for_a_day(table: ApiCluster) -> None:
+def test_pinot_keeps_what_a_dead_client_began_for_a_day(table: ApiCluster) -> None:
     """A client that sent heartbeats and fell silent, with the default lease and the default schedule."""
     ctx = replace(table.ctx, limits=Limits())
     entry = start(table, ["a"], ["b"])
@@ -64,7 +66,7 @@ def test_b5_pinot_keeps_what_a_dead_client_began_for_a_day(table: ApiCluster) ->
     assert 40_000 < table.now - died <= 90_000
 
 
-def test_b7_pinot_reverts_without_telling_what_queries_see_then_and_what_goes(table: ApiCluster) -> None:
+def test_pinot_reverts_without_telling_what_queries_see_then_and_what_goes(table: ApiCluster) -> None:
     entry = replaced(table, ["a"], ["b", "c"])
     address = f"/segments/t/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}"
     told = table.http.post(f"{address}&dryRun=true").json()
@@ -79,7 +81,7 @@ def test_b7_pinot_reverts_without_telling_what_queries_see_then_and_what_goes(ta
     assert (visible(table), sorted(table.ideal)) == (["a"], ["a"])
 
 
-def test_b8_pinot_takes_a_late_upload_for_new_data_once_the_reverted_entry_is_gone(table: ApiCluster) -> None:
+def test_pinot_takes_a_late_upload_for_new_data_once_the_reverted_entry_is_gone(table: ApiCluster) -> None:
     """The upload names its replacement; it is refused before and after the entry was cleaned up."""
     entry = start(table, ["a"], ["b"])
     assert (
@@ -99,7 +101,7 @@ def test_b8_pinot_takes_a_late_upload_for_new_data_once_the_reverted_entry_is_go
     assert (visible(table), table.files) == (["a"], ["a"])
 
 
-def test_b9_pinot_forgets_pending_deletions_when_its_controller_restarts(table: ApiCluster) -> None:
+def test_pinot_forgets_pending_deletions_when_its_controller_restarts(table: ApiCluster) -> None:
     table.push("b")
     assert table.http.delete("/segments/t_OFFLINE/b?retention=0d").status_code == 200
     assert (sorted(table.ideal), list(read_queue(table.ctx, TABLE).items), table.files) == (["a"], ["b"], ["a", "b"])
@@ -112,7 +114,7 @@ def test_b9_pinot_forgets_pending_deletions_when_its_controller_restarts(table: 
     )
 
 
-def test_b10_pinot_finds_out_half_way_through_a_push_that_its_quota_is_used_up(cluster: ApiCluster) -> None:
+def test_pinot_finds_out_half_way_through_a_push_that_its_quota_is_used_up(cluster: ApiCluster) -> None:
     cluster.create(quota={"storage": "1M"}).push("a")
     body = {"segmentsFrom": ["a"], "segmentsTo": ["b", "c"], "customMap": {"pinotadmin.declaredBytes": str(1 << 20)}}
     refused = cluster.http.post("/segments/t/startReplaceSegments?type=OFFLINE", body, JSON)

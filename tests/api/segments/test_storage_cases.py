@@ -290,7 +290,7 @@ def test_case_75_nobody_uploads_over_a_consuming_segment(cluster: ApiCluster, st
     assert cluster.record(paths.segment(RT.typed, name)) == consuming
 
 
-# -- fencing over REST (B8)
+# -- fencing over REST (rule `fenced-uploads`)
 
 
 def started(table: ApiCluster, *new: str) -> str:
@@ -321,7 +321,7 @@ def test_an_upload_that_names_its_entry_is_fenced(
 def test_an_upload_that_a_revert_overtakes_is_refused_without_any_header(
     table: ApiCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The original takes it in and revives reverted data (B8)."""
+    """The original takes it in and revives reverted data (rule `fenced-uploads`)."""
     monkeypatch.setattr("segments.clusters.embedded.replacement.switching.wait_for_brokers", lambda *_, **__: [])
     entry = started(table, "s0")
     table.now += 1

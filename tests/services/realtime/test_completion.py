@@ -82,7 +82,7 @@ def test_a_whole_commit(world: RealtimeWorld, talk: Spoken) -> None:
 
 
 def test_any_process_answers_any_message(world: RealtimeWorld, talk: Spoken) -> None:
-    """B13: each message meets a process that has never heard of the segment."""
+    """Each message meets a process that has never heard of the segment."""
 
     def fresh() -> Spoken:
         return Spoken(world.over(MemoryStore(world.memory.tree)), talk.segment)
@@ -210,7 +210,7 @@ def test_a_build_that_can_never_succeed_halves_the_limit_once(world: RealtimeWor
 
 
 def test_a_dead_committer_is_replaced_at_once(world: RealtimeWorld, talk: Spoken) -> None:
-    """B15: its live node is gone; the next that reports commits."""
+    """Its live node is gone; the next that reports commits."""
     talk.uploading(1, 40)
     assert talk.consumed(2, 40)[0] == "HOLD"
     world.memory.delete(paths.live_instance(instance(1)))

@@ -1,5 +1,5 @@
-"""An entry that its checks refused keeps the documented period, though its client stops its heartbeats (B5 and B11
-together).
+"""An entry that its checks refused keeps the documented period, though its client stops its heartbeats (rules
+`entry-lease` and `checked-before-switch` together).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Ends in the background: asked for once, finished by whoever looks, whatever died in between (B6)."""
+"""Ends in the background: asked for once, finished by whoever looks, whatever died in between (rule
+`all-replicas-first`).
+"""
 
 from __future__ import annotations
 

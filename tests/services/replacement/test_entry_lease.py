@@ -1,4 +1,6 @@
-"""Signs of life keep a replacement open; the reaper takes back what its client left, and nothing else (B5)."""
+"""Signs of life keep a replacement open; the reaper takes back what its client left, and nothing else (rule
+`entry-lease`).
+"""
 
 from __future__ import annotations
 

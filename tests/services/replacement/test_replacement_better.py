@@ -1,7 +1,7 @@
-"""Where Pinot's protocol loses data, tells nothing or shows both sides, this one does not: B1 to B8 of the design, each
+"""Where Pinot's protocol loses data, tells nothing or shows both sides, this one does not, each
 as a test.
 
-Leases (B5) are in ``test_entry_lease.py``, several steps back in ``test_rollback.py``, fenced uploads (B8) in
+Leases are in ``test_entry_lease.py``, several steps back in ``test_rollback.py``, fenced uploads in
 ``test_uploads.py``.
 """
 
@@ -60,16 +60,16 @@ def acknowledge(table: Controller) -> None:
     table.store.create(path, record) if old is None else table.store.replace(path, record, old.version)
 
 
-# B1: writes that nobody checks
+# Rule `conditional-writes`: writes that nobody checks
 
 
-def test_b1_pinots_very_first_entry_overwrites_that_of_another_controller(table: Controller) -> None:
+def test_pinots_very_first_entry_overwrites_that_of_another_controller(table: Controller) -> None:
     faulty = FaultyStore(table.store, Plan(before={1: lambda: table.start([], ["theirs"], entry="theirs")}))
     table.on(faulty).start([], ["mine"], entry="mine")
     assert set(table.look().lineage.entries) == {"mine", "theirs"}
 
 
-def test_b1_pinot_deletes_what_an_attempt_decided_that_was_never_written(table: Controller) -> None:
+def test_pinot_deletes_what_an_attempt_decided_that_was_never_written(table: Controller) -> None:
     table.act([step("upload", "a"), *pushed("b", "a", force=True)])
     faulty = FaultyStore(table.store, Plan(before={1: lambda: table.revert("e1")}))
     with pytest.raises(PinotAdminError):
@@ -78,16 +78,16 @@ def test_b1_pinot_deletes_what_an_attempt_decided_that_was_never_written(table: 
 
 
 @pytest.mark.parametrize("fault", [Fault.LOST_AFTER, Fault.LOST_BEFORE, Fault.CONFLICT])
-def test_b1_a_reply_that_is_lost_starts_nothing_twice(table: Controller, fault: Fault) -> None:
+def test_a_reply_that_is_lost_starts_nothing_twice(table: Controller, fault: Fault) -> None:
     table.on(FaultyStore(table.store, Plan({1: fault}))).start([], ["n"], entry="e1")
     node = table.store.get(paths.lineage(table.table.typed))
     assert (node and node.version, list(table.look().lineage.entries)) == (0, ["e1"])
 
 
-# B2: entries that hide everything, or can not be read back
+# Rule `no-mutual-hiding`: entries that hide everything, or can not be read back
 
 
-def test_b2_pinot_lets_two_snapshots_swap_until_both_are_hidden(table: Controller) -> None:
+def test_pinot_lets_two_snapshots_swap_until_both_are_hidden(table: Controller) -> None:
     table.act([step("upload", "a"), *pushed("b", "a")])
     with pytest.raises(StateConflict, match="old side of lineage entry 'e1'"):
         table.start(["b"], ["a"])
@@ -95,7 +95,7 @@ def test_b2_pinot_lets_two_snapshots_swap_until_both_are_hidden(table: Controlle
 
 
 @pytest.mark.parametrize("new", [["b,c"], ["b", "b"], ["a"], [""]])
-def test_b2_pinot_takes_names_with_commas_doubles_and_segments_that_replace_themselves(
+def test_pinot_takes_names_with_commas_doubles_and_segments_that_replace_themselves(
     table: Controller, new: list[str]
 ) -> None:
     table.upload("a")
@@ -104,7 +104,7 @@ def test_b2_pinot_takes_names_with_commas_doubles_and_segments_that_replace_them
     assert table.store.get(paths.lineage(table.table.typed)) is None
 
 
-# B3: every refusal is a 500 without a cause, which clients repeat for minutes
+# Rule `refusals-are-4xx`: every refusal is a 500 without a cause, which clients repeat for minutes
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_b2_pinot_takes_names_with_commas_doubles_and_segments_that_replace_them
         (step("revert", "taken"), 409, "already"),
     ],
 )
-def test_b3_pinot_answers_500_where_cause_entry_and_remedy_are_known(
+def test_pinot_answers_500_where_cause_entry_and_remedy_are_known(
     table: Controller, call: tuple, status: int, said: str
 ) -> None:
     before = [step("upload", "a"), *pushed("b", "a"), step("start", ["b"], ["late"], entry="open")]
@@ -131,10 +131,10 @@ def test_b3_pinot_answers_500_where_cause_entry_and_remedy_are_known(
     assert caught.value.remedy or caught.value.data
 
 
-# B4: the rollback target goes before its successor is proven, and only one is kept
+# Rule `previous-snapshots-kept`: the rollback target goes before its successor is proven, and only one is kept
 
 
-def test_b4_pinot_deletes_the_rollback_target_when_the_third_push_starts(table: Controller) -> None:
+def test_pinot_deletes_the_rollback_target_when_the_third_push_starts(table: Controller) -> None:
     push(table, "p1", "p2")
     table.start(["p2"], ["p3"], force=True, entry="e3")
     assert set(table.look().ideal.maps) == {"p1", "p2"}
@@ -146,14 +146,14 @@ def test_b4_pinot_deletes_the_rollback_target_when_the_third_push_starts(table: 
 @pytest.mark.parametrize(
     ("kept", "left"), [(None, "p3 p4"), ("0", "p4"), ("1", "p3 p4"), ("2", "p2 p3 p4"), ("9", "p1 p2 p3 p4")]
 )
-def test_b4_pinot_keeps_one_snapshot_however_many_the_table_needs(tmp_path: Path, kept: str | None, left: str) -> None:
+def test_pinot_keeps_one_snapshot_however_many_the_table_needs(tmp_path: Path, kept: str | None, left: str) -> None:
     table = keeping(tmp_path, kept)
     push(table, "p1", "p2", "p3", "p4")
     assert sorted(table.look().ideal.maps) == left.split()
 
 
 @pytest.mark.parametrize(("kept", "left"), [(None, "p3"), ("1", "p2 p3"), ("2", "p1 p2 p3")])
-def test_b4_snapshots_that_the_table_asks_for_outlive_the_retention_of_replaced_ones(
+def test_snapshots_that_the_table_asks_for_outlive_the_retention_of_replaced_ones(
     tmp_path: Path, kept: str | None, left: str
 ) -> None:
     table = keeping(tmp_path, kept, replacedSegmentsRetentionPeriod="0s")
@@ -167,7 +167,7 @@ def test_b4_snapshots_that_the_table_asks_for_outlive_the_retention_of_replaced_
     assert sorted(table.look().ideal.maps) == left.split()
 
 
-def test_b4_a_setting_that_is_no_number_is_refused_with_the_table(table: Controller) -> None:
+def test_a_setting_that_is_no_number_is_refused_with_the_table(table: Controller) -> None:
     body = {
         "tableName": "t",
         "tableType": "OFFLINE",
@@ -178,7 +178,7 @@ def test_b4_a_setting_that_is_no_number_is_refused_with_the_table(table: Control
         update_table(table.ctx, "t", body, actor=BOB)
 
 
-# B6: one replica is enough, and the answer comes before any broker switched
+# Rule `all-replicas-first`: one replica is enough, and the answer comes before any broker switched
 
 
 def with_replicas(table: Controller, online: str) -> None:
@@ -199,20 +199,20 @@ def half_loaded(folder: Path, custom: dict[str, str] | None = None) -> Controlle
     return table
 
 
-def test_b6_pinot_switches_while_a_replica_is_still_loading(tmp_path: Path) -> None:
+def test_pinot_switches_while_a_replica_is_still_loading(tmp_path: Path) -> None:
     table, told = half_loaded(tmp_path), list[tuple[int, int]]()
     with pytest.raises(PreconditionFailed, match="not online"):
         replacement.end_replace(table.ctx, table.table, "e1", actor=BOB, progress=lambda *n: told.append(n))
     assert (table.visible, told) == ({"a"}, [(1, 2)])
 
 
-def test_b6_a_table_may_ask_for_fewer_replicas(tmp_path: Path) -> None:
+def test_a_table_may_ask_for_fewer_replicas(tmp_path: Path) -> None:
     table = half_loaded(tmp_path, {"pinotadmin.replacement.replicasRequired": "1"})
     table.end("e1")
     assert table.visible == {"b"}
 
 
-def test_b6_pinot_answers_before_any_broker_switched(table: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pinot_answers_before_any_broker_switched(table: Controller, monkeypatch: pytest.MonkeyPatch) -> None:
     table.act([step("upload", "a"), step("start", ["a"], ["b"], entry="e1"), step("upload", "b")])
     table.store.create(paths.live_instance(BROKER), ZNRecord(BROKER))
     acknowledge(table)
@@ -230,10 +230,10 @@ def test_b6_pinot_answers_before_any_broker_switched(table: Controller, monkeypa
     assert not ended.is_alive()
 
 
-# B7: segments vanish under brokers that still answer from them
+# Rule `acknowledged-switch`: segments vanish under brokers that still answer from them
 
 
-def test_b7_pinot_takes_segments_away_while_a_broker_still_routes_to_them(table: Controller) -> None:
+def test_pinot_takes_segments_away_while_a_broker_still_routes_to_them(table: Controller) -> None:
     table.act([step("upload", "a"), *pushed("b", "a")])
     table.store.create(paths.live_instance(BROKER), ZNRecord(BROKER))
     acknowledge(table)
@@ -249,16 +249,16 @@ def test_b7_pinot_takes_segments_away_while_a_broker_still_routes_to_them(table:
     assert "b" not in table.look().ideal.maps
 
 
-# B8: a narrower end shows what it dropped
+# Rule `dropped-segments-go`: a narrower end shows what it dropped
 
 
-def test_b8_pinot_shows_what_a_narrower_end_dropped_beside_what_it_kept(table: Controller) -> None:
+def test_pinot_shows_what_a_narrower_end_dropped_beside_what_it_kept(table: Controller) -> None:
     table.act([step("upload", "a"), step("start", ["a"], ["b", "c"], entry="e1"), step("upload", "b", "c")])
     table.end("e1", ["b"])
     assert (table.visible, set(table.look().ideal.maps)) == ({"b"}, {"a", "b"})
 
 
-def test_b6_a_long_wait_looks_only_at_what_is_missing_and_at_all_of_it_once_more(
+def test_a_long_wait_looks_only_at_what_is_missing_and_at_all_of_it_once_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = Controller(MemoryStore(), tmp_path).create()

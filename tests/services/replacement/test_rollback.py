@@ -1,4 +1,6 @@
-"""Rollback over several entries: one switch, previewed, resumable; pins keep what clean-up would remove (B4, B7)."""
+"""Rollback over several entries: one switch, previewed, resumable; pins keep what clean-up would remove (rule
+`steps-back-in-one-switch`).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Write-audit-publish: checks on the hidden new side decide whether an end may switch (B11). Real segments, servers and
-queries.
+"""Write-audit-publish: checks on the hidden new side decide whether an end may switch (rule `checked-before-switch`).
+Real segments, servers and queries.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def state(ctx: Context, entry: str) -> str:
 HALF = {"kind": "rowCount", "minRatio": 0.8}
 
 
-def test_b11_pinot_switches_to_half_of_the_rows_without_a_word(world: World, ctx: Context) -> None:
+def test_pinot_switches_to_half_of_the_rows_without_a_word(world: World, ctx: Context) -> None:
     """Fails on the original's behaviour: there end checks nothing and switches."""
     require(ctx, HALF)
     entry = open_entry(world, ctx, rows=5)
@@ -251,7 +251,7 @@ class Sneaking:
         self.world.store.transaction(writes)
 
 
-def test_b11_a_file_that_comes_in_between_check_and_switch_is_checked_too(world: World, ctx: Context) -> None:
+def test_a_file_that_comes_in_between_check_and_switch_is_checked_too(world: World, ctx: Context) -> None:
     """Five rows were checked; the one row that came in since must not be switched to."""
     require(ctx, {"kind": "rowCount", "min": 5})
     entry = open_entry(world, ctx, rows=5)

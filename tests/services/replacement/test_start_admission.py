@@ -1,4 +1,4 @@
-"""The quota is looked at when a push starts, against all that it says it will bring (B10)."""
+"""The quota is looked at when a push starts, against all that it says it will bring (rule `declared-size-fits`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Pinot's RealtimeSegmentValidationManager: find what is wrong with consumption, repair what is safe, say both
-(realtime-ops.md 9-12).
+"""Pinot's RealtimeSegmentValidationManager: find what is wrong with consumption, repair what is safe, say both.
 
 Each step is tried on its own: a stream that does not answer does not keep replicas from being reset.
 """
@@ -153,7 +152,7 @@ def resume_if_due(ctx: Context, table: TableName, ideal: ZNRecord) -> list[str]:
 
 
 def reset_bad_replicas(ctx: Context, table: TableName) -> list[str]:
-    """Reset the replicas in ERROR, and only those, on servers that are alive (B19)."""
+    """Reset the replicas in ERROR, and only those, on servers that are alive (rule `repair-only-what-is-broken`)."""
     if read_settings(ctx).get(AUTO_RESET_KEY, "true").lower() == "false":
         return []
     ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])

@@ -145,7 +145,7 @@ def _poll(ctx: Context, table: TableName, expected: Expected) -> Shown:
 
 def _rebuild(ctx: Context, table: TableName) -> None:
     """Pinot tells its brokers once, in a message that is lost when the controller ends at that moment
-    (lineage.md 7).
+    (rule `lineage-clean-up`).
     """
     assert ctx.pinot_broker is not None
     try:

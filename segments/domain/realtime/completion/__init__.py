@@ -1,6 +1,4 @@
-"""The segment completion protocol, pure: which replica commits a consuming segment, at which offset (completion.md 4 to
-7).
-"""
+"""The segment completion protocol, pure: which replica commits a consuming segment, at which offset."""
 
 from segments.domain.realtime.completion.machine import Machine, State, committed_machine, from_record, open_machine
 from segments.domain.realtime.completion.message import Action, Answer, Kind, Message, Status

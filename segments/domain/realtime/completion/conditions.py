@@ -1,6 +1,4 @@
-"""What rules of the completion protocol ask of a message that has come in, and what they change (completion.md 5 and
-7).
-"""
+"""What rules of the completion protocol ask of a message that has come in, and what they change."""
 
 from __future__ import annotations
 
@@ -134,7 +132,7 @@ def extends_past_cap(seen: Seen) -> bool:
 
 
 def is_repeated_end(seen: Seen) -> bool:
-    """The commit end of what is committed: its answer was lost (B14)."""
+    """The commit end of what is committed: its answer was lost (rule `repeats-are-harmless`)."""
     return seen.message.is_same_content and seen.offset == seen.winning
 
 

@@ -1,5 +1,5 @@
 """The completion machine of one segment as a value: who reported which offset, who commits, until when; durable as a
-ZNRecord (B13).
+ZNRecord (rule `any-process-answers`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.streams.stream_offset import Offset, parse_offset
 from segments.errors import RecordCorrupt
 
-#: How long a server that hears HOLD sleeps (completion.md 5).
+#: How long a server that hears HOLD sleeps.
 HOLD_MS: Final = 3_000
 #: From the round's start until a winner is picked without the missing replicas, and until a picked winner must have
 #: come back.
@@ -30,7 +30,7 @@ STANDARD: Final = "standard"
 
 class State(StrEnum):
     """Pinot's states. ABORTED is no machine at all; COMMITTING takes no time, since a commit is one
-    transaction (B12).
+    transaction (rule `one-transaction`).
     """
 
     PARTIAL_CONSUMING = "PARTIAL_CONSUMING"
@@ -74,7 +74,7 @@ class Machine:
 
     @property
     def build_time_s(self) -> int:
-        """``buildTimeSec`` of the committer's answer: from the round's start to the deadline (completion.md 4)."""
+        """``buildTimeSec`` of the committer's answer: from the round's start to the deadline."""
         return (self.deadline_ms - self.start_ms) // 1000
 
     def moved(self, now_ms: int) -> Machine:
@@ -119,9 +119,7 @@ def open_machine(
     remembered_ms: int = 0,
     is_first_stop: bool = False,
 ) -> Machine:
-    """A new round. ``remembered_ms``: how long a commit of this table once took, when that was longer than allowed
-    (completion.md 5).
-    """
+    """A new round. ``remembered_ms``: how long a commit of this table once took, when that was longer than allowed."""
     return Machine(
         stream_type=stream_type,
         replicas=replicas,

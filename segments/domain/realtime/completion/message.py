@@ -1,4 +1,4 @@
-"""What servers say in the completion protocol and what they are answered (completion.md 3 and 4)."""
+"""What servers say in the completion protocol and what they are answered."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The completion protocol as a table: per message and state the first rule that fits (completion.md 7, with B14 and
-B15).
+"""The completion protocol as a table: per message and state the first rule that fits (rules `completion-table`,
+`repeats-are-harmless` and `winner-only`).
 
 Where this differs from Pinot, on purpose and without the wire showing it to a server that behaves:
 - Only the committer, at the winning offset, starts and ends a commit and extends its time. Everybody else is refused

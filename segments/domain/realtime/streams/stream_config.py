@@ -17,7 +17,7 @@ from segments.errors import InvalidInput
 T = TypeVar("T")
 DecoderKind = Literal["json", "avro", "confluent-avro", "csv"]
 
-#: Partition p of the i-th stream of a table is known as i * 10000 + p (realtime-ops.md 1).
+#: Partition p of the i-th stream of a table is known as i * 10000 + p.
 PARTITIONS_PER_STREAM: Final = 10_000
 DEFAULT_FLUSH_ROWS: Final = 5_000_000
 DEFAULT_FLUSH_TIME_MS: Final = 6 * 3_600_000
@@ -50,8 +50,7 @@ class DecoderConfig:
 
 @dataclass(frozen=True)
 class FlushThresholds:
-    """When a consuming segment is committed; keys ``realtime.segment.flush.*`` and their older spellings (completion.md
-    10).
+    """When a consuming segment is committed; keys ``realtime.segment.flush.*`` and their older spellings.
 
     ``rows``: rows on one server, divided by its partitions; 0 means autotune. ``segment_rows``: exactly that many per
     segment. ``segment_bytes``: wished size of a committed segment. None: not given. ``variance``: random share added to
@@ -111,7 +110,7 @@ def stream_maps(config: TableConfig) -> list[dict[str, str]]:
     """The maps as text, from ``ingestionConfig.streamIngestionConfig.streamConfigMaps`` or
     ``tableIndexConfig.streamConfigs``.
 
-    Raises InvalidInput when there is none, or both places have some (realtime-ops.md 14).
+    Raises InvalidInput when there is none, or both places have some.
     """
     listed, single = config.streaming.stream_config_maps, config.index.stream_configs
     if listed and single:

@@ -1,4 +1,4 @@
-"""Offsets of a stream's partition: ordered values, never assumed to be integers (DESIGN section 6, Streams)."""
+"""Offsets of a stream's partition: ordered values, never assumed to be integers (rule `offsets-are-opaque`)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""The file of a commit: where the committer put it, and its way to the segment's final name (completion.md 9; B14).
+"""The file of a commit: where the committer put it, and its way to the segment's final name (rule
+`file-after-decision`).
 
-Nothing is moved over a committed segment's file before the commit is decided (completion.md 14.3). A local deep store:
-the upload is renamed to a name with its CRC, then the records are written, then it gets its final name; who downloads
-in between finds it by the CRC on record. A remote one is read by servers directly: there the name with the CRC is the
-final one, so no later commit changes what a record's address leads to.
+Nothing is moved over a committed segment's file before the commit is decided (rule `file-after-decision`). A local deep
+store: the upload is renamed to a name with its CRC, then the records are written, then it gets its final name; who
+downloads in between finds it by the CRC on record. A remote one is read by servers directly: there the name with the
+CRC is the final one, so no later commit changes what a record's address leads to.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from segments.store.base import Create, Replace, Versioned, Write
 
 
 def built_of(name: LLCName, end_offset: str, info: SegmentInfo, size_bytes: int) -> Built:
-    """What the committer's two small files say, checked against the segment that is committed (B14). Raises
-    InvalidInput.
+    """What the committer's two small files say, checked against the segment that is committed (rule `winner-only`).
+    Raises InvalidInput.
     """
     if info.crc == NO_CRC:
         raise InvalidInput(
@@ -74,7 +74,7 @@ def commit_writes(ctx: Context, seen: Observed, commit: Commit, *, is_repeated: 
 
 
 def stop_writes(ctx: Context, seen: Observed, instance: str) -> list[Write]:
-    """The replica's CONSUMING becomes OFFLINE; nothing when it is not CONSUMING (completion.md 7)."""
+    """The replica's CONSUMING becomes OFFLINE; nothing when it is not CONSUMING."""
     ideal = ctx.store.get(paths.ideal_state(seen.table.typed))
     row = ideal.record.maps.get(seen.name.text, {}) if ideal and ideal.record else {}
     if ideal is None or ideal.record is None or row.get(instance) != CONSUMING:

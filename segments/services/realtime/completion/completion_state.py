@@ -1,5 +1,5 @@
 """A segment's completion machine in ZooKeeper: read with what belongs to it, write only if its segment is as it was
-read (B13).
+read (rule `any-process-answers`).
 """
 
 from __future__ import annotations
@@ -95,8 +95,8 @@ def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int)
     """The machine that this message meets: of the round under way, of a new one, or of the segment that is committed
     already.
 
-    A committer whose session ended since it was chosen is taken out first (B15). A machine that can not be read counts
-    as none: replicas agree anew. Raises StateConflict when the record allows no commit.
+    A committer whose session ended since it was chosen is taken out first (rule `winner-only`). A machine that can not
+    be read counts as none: replicas agree anew. Raises StateConflict when the record allows no commit.
     """
     metadata, kind = seen.metadata, seen.stream.type
     if metadata.status in COMPLETED_STATUSES:
@@ -169,7 +169,7 @@ def removal(seen: Observed) -> list[Write]:
 
 
 def remember(ctx: Context, table: TableName, took_ms: int) -> None:
-    """Later commits of this table get at least so much time (completion.md 5)."""
+    """Later commits of this table get at least so much time."""
 
     def decide(found: Versioned | None) -> ZNRecord:
         record = (found.record if found else None) or ZNRecord(table.typed)

@@ -1,9 +1,8 @@
-"""The controller's side of the segment completion protocol: load the machine, take one step, write, answer
-(completion.md 3 to 9).
+"""The controller's side of the segment completion protocol: load the machine, take one step, write, answer.
 
-Every message is one compare-and-set over what it was decided from, so any web process may answer any message (B13). A
-commit is one transaction: both segments' records, the ideal state and the machine's end (B12). A repeated message finds
-its own trace (B14).
+Every message is one compare-and-set over what it was decided from, so any web process may answer any message (rule
+`any-process-answers`). A commit is one transaction: both segments' records, the ideal state and the machine's end (rule
+`one-transaction`). A repeated message finds its own trace (rule `repeats-are-harmless`).
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ def read_parts(parts: dict[str, bytes]) -> SegmentInfo | None:
 
 
 def upload(ctx: Context, segment: str, tar: Path, offset: str | None) -> Answer:
-    """Keep the tar of a segment that is about to be committed; the answer says where (storage-zk.md 2.4). FAILED for
+    """Keep the tar of a segment that is about to be committed; the answer says where. FAILED for
     anything wrong.
     """
     try:

@@ -1,5 +1,5 @@
-"""Checks on the hidden new segments right before the switch (write-audit-publish, B11): run, kept on record, blocking
-or passed over.
+"""Checks on the hidden new segments right before the switch (write-audit-publish; rule `checked-before-switch`): run,
+kept on record, blocking or passed over.
 """
 
 from __future__ import annotations

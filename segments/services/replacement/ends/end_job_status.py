@@ -1,4 +1,6 @@
-"""What can be told about a background end: its state, how many replicas are online, which are not and why (B6)."""
+"""What can be told about a background end: its state, how many replicas are online, which are not and why (rule
+`all-replicas-first`).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Ends in the background: asked for once, then carried on by whoever looks next, until queries see the new side or it
-failed (B6).
+failed (rule `all-replicas-first`).
 
 Truth is a record per job in ZooKeeper, made in one transaction with a note on the lineage entry. ``advance`` is one
 look: it can be cut anywhere and repeated anywhere; ending an entry that is COMPLETED changes nothing.
