@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from django import forms
 from django.utils.html import format_html
@@ -36,51 +36,6 @@ def reason_field(help_text: str) -> forms.CharField:
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         error_messages={"required": "Say why: the reason goes into the audit record."},
     )
-
-
-class RollbackForm(PlainForm):
-    """Reason, the table's name typed, and which preview was confirmed."""
-
-    reason = reason_field("Goes into the audit record, for whoever asks later.")
-    confirm = forms.CharField(
-        label="Type the table's name to confirm",
-        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-    )
-    force = forms.BooleanField(required=False, label="Take back a replacement that has not ended; its push will fail")
-    seen = forms.CharField(required=False, widget=forms.HiddenInput)
-
-    def __init__(
-        self, *args: Any, table: str, needs_force: bool, is_open: bool, fingerprint: str, **kwargs: Any
-    ) -> None:
-        super().__init__(*args, **kwargs)
-        self.table, self.needs_force, self.is_open, self.fingerprint = table, needs_force, is_open, fingerprint
-        if not is_open:
-            self.fields["force"].label = "Go on though new segments are gone; old and new rows may be seen together"
-        self.fields["seen"].initial = fingerprint
-        self.fields["confirm"].help_text = format_html("It is <code>{}</code>.", table)
-        if not needs_force:
-            del self.fields["force"]
-
-    def clean_confirm(self) -> str:
-        typed: str = self.cleaned_data["confirm"].strip()
-        if typed != self.table:
-            raise forms.ValidationError(f"This is not the table's name. Type {self.table} to confirm.")
-        return typed
-
-    def clean(self) -> dict[str, Any]:
-        if self.needs_force and not self.cleaned_data.get("force") and "force" not in self.errors:
-            why = (
-                "The replacement is still IN_PROGRESS."
-                if self.is_open
-                else "New segments are gone that no replacement took away."
-            )
-            self.add_error("force", f"{why} Tick this to take it back all the same.")
-        if self.cleaned_data.get("seen") != self.fingerprint:
-            self.data = {**dict(self.data.items()), "seen": self.fingerprint}
-            raise forms.ValidationError(
-                "The table changed since you saw the preview. Check the new preview below and confirm again."
-            )
-        return self.cleaned_data
 
 
 class PushForm(PlainForm):
@@ -125,26 +80,55 @@ class ReasonForm(PlainForm):
     reason = reason_field("Goes into the audit record.")
 
 
-class OperationForm(PlainForm):
-    """A reason, further fields of the operation, and a text to type where the operation asks for one."""
+class Pressed(Protocol):
+    """What the form of a button is made from: its own fields, a text to type and what that is, the preview that is
+    confirmed.
+    """
 
-    def __init__(self, *args: Any, confirm: str, more: Mapping[str, forms.Field], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.expected = confirm
-        self.fields.update(more)
+    @property
+    def fields(self) -> Mapping[str, forms.Field]: ...
+    @property
+    def confirm(self) -> str: ...
+    @property
+    def confirm_what(self) -> str: ...
+    @property
+    def seen(self) -> str: ...
+
+
+class OperationForm(PlainForm):
+    """A reason, further fields of the operation, a text to type where the operation wants one, and which preview was
+    confirmed.
+    """
+
+    def __init__(self, operation: Pressed, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data)
+        self.expected, self.what, self.fingerprint = operation.confirm, operation.confirm_what, operation.seen
+        self.fields.update(operation.fields)
         self.fields["reason"] = reason_field("Goes into the audit record, for whoever asks later.")
-        if confirm:
+        if self.expected:
+            help_text = "It is <code>{}</code>." if self.what else "Type <code>{}</code>."
             self.fields["confirm"] = forms.CharField(
-                label="Type to confirm",
-                help_text=format_html("Type <code>{}</code>.", confirm),
+                label=f"Type {self.what} to confirm" if self.what else "Type to confirm",
+                help_text=format_html(help_text, self.expected),
                 widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
             )
+        if self.fingerprint:
+            self.fields["seen"] = forms.CharField(required=False, widget=forms.HiddenInput, initial=self.fingerprint)
 
     def clean_confirm(self) -> str:
         typed: str = self.cleaned_data["confirm"].strip()
         if typed != self.expected:
-            raise forms.ValidationError(f"This does not match. Type {self.expected} to confirm.")
+            wrong = f"This is not {self.what}." if self.what else "This does not match."
+            raise forms.ValidationError(f"{wrong} Type {self.expected} to confirm.")
         return typed
+
+    def clean(self) -> dict[str, Any]:
+        if self.fingerprint and self.cleaned_data.get("seen") != self.fingerprint:
+            self.data = {**dict(self.data.items()), "seen": self.fingerprint}
+            raise forms.ValidationError(
+                "The table changed since you saw the preview. Check the new preview and confirm again."
+            )
+        return self.cleaned_data
 
 
 class ChecksForm(PlainForm):

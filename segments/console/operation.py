@@ -1,24 +1,36 @@
 """One page for every button that changes something: what will happen, a reason, perhaps a typed confirmation, the
 outcome, the way back.
 
-A view describes an ``Operation`` and calls ``perform``; rights, CSRF, refusals, messages and the redirect are the same
-for all.
+A button is an ``Operation``, declared as data; ``operation_page`` makes its view. Rights, CSRF, refusals, messages and
+the redirect are the same for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.html import format_html
+from django.views.decorators.http import require_http_methods
 
-from segments.console.access import OPERATE, actor_of, may, refusal, shown_status
+from segments.console.access import (
+    OPERATE,
+    actor_of,
+    find_table,
+    may,
+    may_administer_all,
+    page,
+    refused,
+    shown_status,
+)
 from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
 from segments.console.lacking import away_here, lacking_here
@@ -26,13 +38,81 @@ from segments.console.mirror_wait import wait_for_mirror
 from segments.console.views.tables.tables import head
 from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table
+from segments.names import TableName
 from segments.services.core.context import Actor, Context
 
-#: Where an operation of a cluster stands in the navigation, and the page above it.
+#: What stands above an operation that concerns no table: (its place in the navigation, page, words of the link).
 _PLACES: Final = {
-    "servers": {"here": "servers", "above": "console:servers", "above_text": "Servers"},
-    "tasks": {"here": "passes", "above": "console:tasks", "above_text": "Minion tasks"},
+    "servers": ("servers", "servers", "Servers"),
+    "tasks": ("passes", "tasks", "Minion tasks"),
+    "clusters": ("clusters", "clusters", "Clusters"),
+    "tokens": ("tokens", "tokens", "API tokens"),
+    "alerts": ("findings", "alerts", "Alerts"),
 }
+
+
+@dataclass
+class Target:
+    """What a button is pressed on. ``arguments``: what its address names. ``row`` and ``name``: the table, where it
+    concerns one.
+    """
+
+    request: HttpRequest
+    arguments: Mapping[str, Any]
+    row: Table | None = None
+
+    @cached_property
+    def ctx(self) -> Context:
+        """The parts of the page's cluster."""
+        return ctx_of(self.request)
+
+    @property
+    def table(self) -> Table:
+        """The table; only for operations that concern one."""
+        if self.row is None:
+            raise LookupError("This operation concerns no table.")
+        return self.row
+
+    @cached_property
+    def name(self) -> TableName:
+        """The table's name."""
+        return find_table(self.request, self.table.name)[1]
+
+    @property
+    def is_post(self) -> bool:
+        """Is the button pressed, or is its page only shown?"""
+        return self.request.method == "POST"
+
+    def values(self, key: str) -> list[str]:
+        """What the form or the address carries under this name, each once."""
+        return list(dict.fromkeys((self.request.POST if self.is_post else self.request.GET).getlist(key)))
+
+    def value(self, key: str) -> str:
+        """The last of them, or nothing."""
+        return (self.request.POST if self.is_post else self.request.GET).get(key, "")
+
+    def address(self, page_name: str, *names: Any) -> str:
+        """The address of a page of the table."""
+        return reverse(f"console:{page_name}", args=[self.table.name, *names])
+
+
+def table_of(target: Target) -> None:
+    """The table that the address names, which the person may read."""
+    target.row = find_table(target.request, str(target.arguments["typed"]))[0]
+
+
+def no_table(_: Target) -> None:
+    """It concerns the cluster, or the installation."""
+
+
+def back_to(page_name: str, *names: str) -> Callable[[Target], str]:
+    """The address of a page, made from the table and from what the operation's own address names so."""
+
+    def address(target: Target) -> str:
+        table = [target.row.name] if target.row else []
+        return reverse(f"console:{page_name}", args=[*table, *(target.arguments[n] for n in names)])
+
+    return address
 
 
 @dataclass(frozen=True)
@@ -49,97 +129,160 @@ class Outcome:
     answer: HttpResponse | None = None
 
 
+class Run(Protocol):
+    """What a button does. Gets the form's cleaned values; raises PinotAdminError for what is refused."""
+
+    def __call__(self, target: Target, values: Mapping[str, Any], actor: Actor, /) -> Outcome: ...
+
+
 @dataclass(frozen=True)
 class Operation:
     """One button. ``action`` is its name in the audit; ``explain`` says in sentences what will happen and how it is
-    taken back.
+    taken back; ``back``: where "Do nothing" leads, and success unless ``then`` says otherwise.
 
-    ``run`` gets the context, the form's cleaned values and the actor. ``confirm``: a text that must be typed.
-    ``fields``: further form fields by name; ``initial``: their first values. ``back``: where a refusal of mind and
-    success lead. ``why_not``: why it can not be done now (the button is shown disabled with it). ``items``: names that
-    it concerns, listed on the page. ``hold``: values that the form carries along unseen. ``needs``: what the cluster's
-    version must be able to do (a name of ``pinot_version``). ``asks``: what it needs of a Pinot cluster that may be
-    away: changing it, only reading it, or nothing. ``place``: which page of the cluster it belongs to when it concerns
-    no table.
+    ``preview`` fills in what is only known of a certain target, and may replace any of the rest. ``find`` finds the
+    table, or raises.
+
+    Shown beforehand: ``about``: a template under the title; ``lines``: what queries see before and after;
+    ``warnings``; ``notes``: what Pinot itself does; ``lists``: (title, names) of what it concerns; ``partial``: a
+    template of its own, with ``extra``; ``instead``: such a template in place of all of this, for what is done already.
+    ``why_not``: why it can not be done now (the button is shown disabled with it), under ``why_not_title``.
+
+    The form: ``fields`` by name; ``confirm``: a text that must be typed, ``confirm_what`` says what it is; ``hold``:
+    values that it carries along unseen; ``seen``: stands for the preview, where a confirmation of another one is to be
+    noticed.
+
+    Who and when: ``right``, for the table or (``everywhere``) the whole installation; empty: ``find`` decided;
+    ``is_hidden``: who lacks it may not even see the page.
+    ``needs``: what the cluster's version must be able to do (a name of ``pinot_version``). ``asks``: what it needs of a
+    Pinot cluster that may be down: changing it, only reading it, or nothing. ``tab`` of the table, or ``place``: where
+    it stands.
     """
 
     action: str
     title: str
     button: str
-    explain: Sequence[str]
-    back: str
-    run: Callable[[Context, Mapping[str, Any], Actor], Outcome]
-    confirm: str = ""
-    fields: Mapping[str, forms.Field] = field(default_factory=dict)
-    initial: Mapping[str, Any] = field(default_factory=dict)
+    run: Run
+    back: Callable[[Target], str]
+    then: Callable[[Target], str] | None = None
+    explain: Sequence[str] = ()
+    find: Callable[[Target], None] = table_of
+    preview: Callable[[Target, Operation], Operation] | None = None
+    about: str = ""
+    lines: Sequence[Any] = ()
+    warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    lists: Sequence[tuple[str, Sequence[str]]] = ()
+    partial: str = ""
+    instead: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
     why_not: str = ""
-    items: Sequence[str] = ()
-    items_title: str = "Concerned"
+    why_not_title: str = "This can not be done now."
+    fields: Mapping[str, forms.Field] = field(default_factory=dict)
+    confirm: str = ""
+    confirm_what: str = ""
     hold: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    right: str = OPERATE
-    needs: str = ""
-    tab: str = "overview"
+    seen: str = ""
     is_danger: bool = False
+    symbol: str = ""
+    right: str = OPERATE
+    everywhere: bool = False
+    is_hidden: bool = False
+    needs: str = ""
     asks: Literal["change", "reading", "nothing"] = "change"
-    place: Literal["servers", "tasks"] = "servers"
+    tab: str = "overview"
+    place: str = "servers"
 
 
-def perform(
-    request: HttpRequest, table: Table | None, operation: Operation, extra: Mapping[str, Any] | None = None
-) -> HttpResponse:
-    """GET shows the page; POST does it and redirects with a message that carries the way back. Nothing is done without
-    a right, a reason and, where asked, the typed confirmation. Without a ``table`` it concerns the cluster: a server,
-    named by ``items``.
+def operation_page(operation: Operation) -> Callable[..., Any]:
+    """The view of a button: GET shows the page; POST does it and redirects with a message that carries the way back.
+    Nothing is done without a right, a reason and, where wanted, the typed confirmation.
     """
-    if operation.needs:
-        operation = replace(operation, why_not=operation.why_not or lacking_here(request, operation.needs))
-    form = OperationForm(
-        request.POST if request.method == "POST" else None,
-        confirm=operation.confirm,
-        more=operation.fields,
-        initial=dict(operation.initial),
-    )
-    if request.method != "POST":
-        # Only shown: who presses all the same is answered by the cluster, which may be back meanwhile.
-        away = away_here(request, is_reading=operation.asks == "reading") if operation.asks != "nothing" else ""
-        return _page(request, table, replace(operation, why_not=operation.why_not or away), form, HTTPStatus.OK, extra)
-    name = table.name if table else None
-    refused = refusal(request, operation.action, name or ",".join(operation.items), operation.right, table=name)
-    if refused:
-        return refused
+
+    @page
+    @require_http_methods(["GET", "HEAD", "POST"])
+    def view(request: HttpRequest, /, **arguments: Any) -> HttpResponse:
+        target = Target(request, arguments)
+        operation.find(target)
+        if (operation.is_hidden or (target.is_post and target.row)) and not _may(target, operation):
+            return _refused(target, operation)
+        shown = _shown(target, operation)
+        return _press(target, operation, shown) if target.is_post else _show(target, shown)
+
+    return view
+
+
+def _shown(target: Target, operation: Operation) -> Operation:
+    """The operation as it is on this target now."""
+    shown = operation.preview(target, operation) if operation.preview else operation
+    if shown.needs:
+        return replace(shown, why_not=shown.why_not or lacking_here(target.request, shown.needs))
+    return shown
+
+
+def _show(target: Target, shown: Operation) -> HttpResponse:
+    # Only shown: who presses all the same is answered by the cluster, which may be back meanwhile.
+    is_reading = shown.asks == "reading"
+    down = away_here(target.request, is_reading=is_reading) if shown.asks != "nothing" else ""
+    return _page(target, replace(shown, why_not=shown.why_not or down), OperationForm(shown))
+
+
+def _press(target: Target, declared: Operation, shown: Operation) -> HttpResponse:
+    request = target.request
+    if not _may(target, shown):
+        return _refused(target, shown)
+    form = OperationForm(shown, request.POST)
     if not form.is_valid():
-        return _page(request, table, operation, form, HTTPStatus.UNPROCESSABLE_ENTITY, extra)
-    if operation.needs and operation.why_not:
-        form.refuse(StateConflict(operation.why_not))
-        return _page(request, table, operation, form, HTTPStatus.CONFLICT, extra)
+        return _page(target, shown, form, HTTPStatus.UNPROCESSABLE_ENTITY)
+    if shown.needs and shown.why_not:
+        form.refuse(StateConflict(shown.why_not))
+        return _page(target, shown, form, HTTPStatus.CONFLICT)
     try:
-        outcome = operation.run(ctx_of(request), form.cleaned_data, actor_of(request, form.cleaned_data["reason"]))
+        outcome = shown.run(target, form.cleaned_data, actor_of(request, form.cleaned_data["reason"]))
     except PinotAdminError as error:
         form.refuse(error)
-        return _page(request, table, operation, form, shown_status(request, error), extra)
+        # What was confirmed may have changed meanwhile: it is shown as it is now.
+        now = _shown(target, declared) if shown.seen else shown
+        return _page(target, now, form, shown_status(request, error))
     if outcome.answer is not None:
         return outcome.answer
-    if table is not None and operation.tab == "lineage":
-        wait_for_mirror(ctx_of(request), table)
+    if target.row and shown.tab == "lineage":
+        wait_for_mirror(target.ctx, target.row)
     undo = format_html(' <a href="{}">{}</a>', outcome.undo, outcome.undo_text) if outcome.undo else ""
     messages.success(request, format_html("{}{}", outcome.sentence, undo))
-    return redirect(operation.back)
+    return redirect((shown.then or shown.back)(target))
 
 
-def _page(
-    request: HttpRequest,
-    table: Table | None,
-    operation: Operation,
-    form: OperationForm,
-    status: int,
-    extra: Mapping[str, Any] | None,
-) -> HttpResponse:
+def _may(target: Target, operation: Operation) -> bool:
+    if operation.everywhere:
+        return may_administer_all(target.request)
+    return not operation.right or may(target.request, operation.right, target.row.name if target.row else None)
+
+
+def _named(target: Target, operation: Operation) -> str:
+    """What the audit record of a refusal names: the table, what is listed, or what the address names."""
+    if target.row:
+        return target.row.name
+    listed = ",".join(name for _, names in operation.lists for name in names)
+    return listed or ",".join(str(v) for v in target.arguments.values())
+
+
+def _refused(target: Target, operation: Operation) -> HttpResponse:
+    table = target.row.name if target.row else None
+    return refused(target.request, operation.action, _named(target, operation), operation.right, table=table)
+
+
+def _page(target: Target, shown: Operation, form: OperationForm, status: int = HTTPStatus.OK) -> HttpResponse:
+    here, above, above_text = _PLACES[shown.place]
+    frame = head(target.request, target.row, shown.tab) if target.row else {"here": here, "above": f"console:{above}"}
     context = {
-        "operation": operation,
+        **frame,
+        "base": "console/table_base.html" if target.row else "console/base.html",
+        "above_text": above_text,
+        "operation": shown,
+        "back": shown.back(target),
         "form": form,
-        "may_do": may(request, operation.right, table.name if table else None),
-        **(extra or {}),
+        "may_do": _may(target, shown),
+        **shown.extra,
     }
-    if table is None:
-        return render(request, "console/cluster_operation.html", {**context, **_PLACES[operation.place]}, status=status)
-    return render(request, "console/operation.html", {**head(request, table, operation.tab), **context}, status=status)
+    return render(target.request, "console/operation.html", context, status=status)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from segments.console.access import actor_of, may_administer_all, page
-from segments.console.forms import ReasonForm
+from segments.console.operation import Operation, Outcome, Target
 from segments.console.presenters.badges import Mark
 from segments.console.token_form import TokenForm
 from segments.errors import PinotAdminError
 from segments.models import ApiToken
 from segments.services.access.api_tokens import create_token, find_token, revoke_token, state_of, visible_tokens
+from segments.services.core.context import Actor
 
 _MARKS = {
     "valid": Mark("valid", "ok", "check"),
@@ -47,25 +50,48 @@ def token_list(request: HttpRequest) -> HttpResponse:
     return _page(request, TokenForm(), made=row, secret=secret)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def revoke(request: HttpRequest, token: int) -> HttpResponse:
-    """Revoke a token, with a reason."""
-    row = find_token(request.user, token)
-    form = ReasonForm(request.POST or None)
-    if request.method != "POST" or not form.is_valid():
-        status = HTTPStatus.OK if request.method != "POST" else HTTPStatus.UNPROCESSABLE_ENTITY
-        context = {
-            "row": row,
-            "form": form,
-            "mark": _MARKS[state_of(row)],
-            "is_valid": state_of(row) in ("valid", "disabled"),
-        }
-        return render(request, "console/token_revoke.html", context, status=status)
-    revoked = revoke_token(request.user, token, actor_of(request, form.cleaned_data["reason"]))
+def _own_token(target: Target) -> None:
+    find_token(target.request.user, target.arguments["token"])
+
+
+def _to_revoke(target: Target, plain: Operation) -> Operation:
+    row = find_token(target.request.user, target.arguments["token"])
+    used = f"{row.last_used_at:%Y-%m-%d %H:%M} UTC" if row.last_used_at else "never"
+    where = f", from {row.last_used_from}" if row.last_used_at and row.last_used_from else ""
+    return replace(
+        plain,
+        title=f"Revoke {row.name}",
+        explain=[
+            f"Every request with this token of {row.owner.get_username()} is refused from now on; so is every one with "
+            "a token that was made with it.",
+            *plain.explain,
+            f"It is {_MARKS[state_of(row)].text}, and was used last: {used}{where}.",
+        ],
+    )
+
+
+def _run_revoke(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    row = find_token(target.request.user, target.arguments["token"])
+    revoked = revoke_token(target.request.user, row.pk, actor)
     others = f", with {len(revoked) - 1} that were made with it" if len(revoked) > 1 else ""
-    messages.success(request, f"The token {row.name} is revoked{others}. Requests with it are refused from now on.")
-    return redirect("console:tokens")
+    return Outcome(f"The token {row.name} is revoked{others}. Requests with it are refused from now on.")
+
+
+#: ``find_token`` finds only what the person may revoke.
+REVOKE: Final = Operation(
+    action="revokeToken",
+    title="Revoke a token",
+    button="Revoke",
+    right="",
+    asks="nothing",
+    is_danger=True,
+    place="tokens",
+    find=_own_token,
+    explain=["What was done with it stays done and on record. It can not be taken back: make another token instead."],
+    preview=_to_revoke,
+    run=_run_revoke,
+    back=lambda _: reverse("console:tokens"),
+)
 
 
 def _page(request: HttpRequest, form: TokenForm, status: int = HTTPStatus.OK, **made: Any) -> HttpResponse:

@@ -4,19 +4,22 @@ removing a Pinot.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from segments.console.access import ADMINISTER, actor_of, may_administer_all, page, refused
 from segments.console.cluster_address import cluster_of
 from segments.console.cluster_form import ClusterForm
-from segments.console.forms import OperationForm
 from segments.console.listing import asked
+from segments.console.operation import Operation, Outcome, Target
 from segments.console.presenters.clusters import cluster_frame
 from segments.errors import PinotAdminError
 from segments.models import Cluster, Table
@@ -24,6 +27,7 @@ from segments.services.access.reading import readable_rows
 from segments.services.clusters import clusters
 from segments.services.clusters.cluster_asker import check_asker
 from segments.services.clusters.clusters import ClusterCheck
+from segments.services.core.context import Actor
 from segments.services.core.page_addresses import address_in
 
 
@@ -51,7 +55,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 @page
 @require_safe
 def banner(request: HttpRequest) -> HttpResponse:
-    """The fragment that tells on every page of a Pinot that it is down; 204 while there is nothing new to tell
+    """The fragment that says on every page of a Pinot that it is down; 204 while there is nothing new to say
     (``seen``).
     """
     frame = cluster_frame(request)
@@ -87,33 +91,41 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     return _edit(request, ClusterForm(request.POST or None, row=row), row)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def remove(request: HttpRequest, name: str) -> HttpResponse:
-    """Forget a Pinot cluster, after its name was typed. Pinot itself is not touched."""
-    row = get_object_or_404(Cluster, name=name, kind=Cluster.Kind.PINOT)
-    form = OperationForm(request.POST or None, confirm=name, more={})
-    context = {
-        "row": row,
-        "form": form,
-        "back": address_in(name, "console:cluster"),
-        "may_administer": may_administer_all(request),
-    }
-    if request.method != "POST":
-        return render(request, "console/cluster_remove.html", context)
-    if not may_administer_all(request):
-        return refused(request, "removeCluster", name, ADMINISTER)
-    status: int = HTTPStatus.UNPROCESSABLE_ENTITY
-    if form.is_valid():
-        try:
-            clusters.remove_cluster(name, actor_of(request, form.cleaned_data["reason"]))
-        except PinotAdminError as error:
-            form.refuse(error)
-            status = error.status
-        else:
-            messages.success(request, f"Cluster {name} is forgotten here. Pinot itself was not touched.")
-            return redirect("console:clusters")
-    return render(request, "console/cluster_remove.html", context, status=status)
+def _a_pinot(target: Target) -> None:
+    get_object_or_404(Cluster, name=target.arguments["name"], kind=Cluster.Kind.PINOT)
+
+
+def _to_remove(target: Target, plain: Operation) -> Operation:
+    name = target.arguments["name"]
+    return replace(plain, title=f"Remove {name}", confirm=name)
+
+
+def _run_remove(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    clusters.remove_cluster(target.arguments["name"], actor)
+    return Outcome(f"Cluster {target.arguments['name']} is forgotten here. Pinot itself was not touched.")
+
+
+REMOVE: Final = Operation(
+    action="removeCluster",
+    title="Remove a cluster",
+    button="Remove",
+    right=ADMINISTER,
+    everywhere=True,
+    asks="nothing",
+    is_danger=True,
+    place="clusters",
+    find=_a_pinot,
+    explain=[
+        "Its pages go, with the mirror, the stored secret, pins, leases and results of checks that are kept here.",
+        "Pinot itself is not touched: its tables, segments and lineage stay as they are. Replacements that are open "
+        "there stay open.",
+        "The audit record stays. To undo it, add the cluster again; pins and results of checks do not come back.",
+    ],
+    preview=_to_remove,
+    run=_run_remove,
+    back=lambda target: address_in(target.arguments["name"], "console:cluster"),
+    then=lambda _: reverse("console:clusters"),
+)
 
 
 def _edit(request: HttpRequest, form: ClusterForm, row: Cluster | None) -> HttpResponse:

@@ -7,14 +7,15 @@ page asks by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from segments.clusters.pinot.tasks import changes as pinot_task_changes
 from segments.clusters.pinot.tasks import listing as pinot_task_list
@@ -23,7 +24,7 @@ from segments.clusters.pinot.tasks.queues import PinotTasks
 from segments.console.access import ADMINISTER, find_table, may, page, reads
 from segments.console.cluster_address import ctx_of
 from segments.console.listing import asked, page_number
-from segments.console.operation import Operation, Outcome, perform
+from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import minion_tasks as presenter
 from segments.console.presenters.badges import mark
 from segments.domain.pinot.minion_tasks import STOPPED
@@ -32,16 +33,14 @@ from segments.services.core.context import Actor, Context
 
 #: Sub-tasks that a task's page lists; failed ones come first.
 _SHOWN: Final = 200
-_FINISHED: Final = (
-    "Pinot forgets finished tasks by itself about a day after their end; their results stay where they are."
-)
+_FINISHED: Final = "Pinot forgets finished tasks about a day after their end; their results stay where they are."
 
 
 @page
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """Types, schedules and periodic tasks as the controller tells them now; what it does not tell is said with the
-    reason.
+    """Types, schedules and periodic tasks as the controller reports them now; what it does not report is stated with
+    the reason.
     """
     ctx, problem, found, status = _pinot(request), None, PinotTasks(), HTTPStatus.OK
     try:
@@ -98,155 +97,155 @@ def one(request: HttpRequest, task_type: str, name: str) -> HttpResponse:
     return render(request, "console/minion_task.html", context)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def schedule(request: HttpRequest) -> HttpResponse:
-    """Have Pinot look for work of a type in a table now."""
-    _pinot(request)
-    values = request.POST if request.method == "POST" else request.GET
-    task_type, typed = values.get("type", ""), values.get("table", "")
+def _has_minions(target: Target) -> None:
+    _pinot(target.request)
+
+
+def _to_schedule(target: Target, plain: Operation) -> Operation:
+    task_type, typed = target.value("type"), target.value("table")
     if not task_type or not typed:
         raise InvalidInput(
             "Which type of task, and for which table?", remedy="Use the buttons of the page Minion tasks."
         )
-    table, _ = find_table(request, typed)
-    back = reverse("console:task_type", args=[task_type])
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        made = pinot_task_changes.schedule_now(ctx, task_type, table.name, actor=actor)
-        if not made:
-            return Outcome(
-                f"Pinot found nothing to do for {task_type} in {table.name}, or it is still at it: no task was made."
-            )
-        link = reverse("console:task", args=[task_type, made[0]])
-        return Outcome(
-            f"Pinot made {len(made)} task{'' if len(made) == 1 else 's'} of type {task_type} for {table.name}.",
-            link,
-            "Look at it",
-        )
-
-    operation = Operation(
-        action="scheduleTask",
+    table, _ = find_table(target.request, typed)
+    return replace(
+        plain,
         title=f"Schedule {task_type} now",
-        button="Schedule now",
-        back=back,
-        run=run,
-        items=[table.name],
-        items_title="Table",
+        lists=[("Table", [table.name])],
         hold={"type": [task_type], "table": [table.name]},
-        right=ADMINISTER,
-        place="tasks",
-        explain=[
-            "Pinot looks at the table's segments as it does on its schedule, and makes a task only if there is "
-            "something to do.",
-            "The task's minions read segments and, as its config says, replace them by new ones. What it has "
-            "replaced is not undone by "
-            "stopping it.",
-        ],
     )
-    return perform(request, None, operation)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def stop(request: HttpRequest, task_type: str) -> HttpResponse:
-    """Stop a type's queue."""
-    undo = reverse("console:resume_tasks", args=[task_type])
+def _run_schedule(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    task_type, table = target.value("type"), find_table(target.request, target.value("table"))[0].name
+    made = pinot_task_changes.schedule_now(target.ctx, task_type, table, actor=actor)
+    if not made:
+        return Outcome(f"Pinot found nothing to do for {task_type} in {table}, or it is still at it: no task was made.")
+    return Outcome(
+        f"Pinot made {len(made)} task{'' if len(made) == 1 else 's'} of type {task_type} for {table}.",
+        reverse("console:task", args=[task_type, made[0]]),
+        "The task",
+    )
 
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        pinot_task_changes.stop_queue(ctx, task_type, actor=actor)
-        return Outcome(f"The queue of {task_type} was told to stop; it may take a moment to show.", undo, "Resume it")
 
-    explain = [
-        f"All running tasks of type {task_type}, of every table, are stopped, and none begins until the queue is "
-        "resumed.",
+#: Pinot looks for work of a type in a table now.
+SCHEDULE: Final = Operation(
+    action="scheduleTask",
+    title="Schedule a task now",
+    button="Schedule now",
+    right=ADMINISTER,
+    place="tasks",
+    find=_has_minions,
+    explain=[
+        "Pinot searches the table's segments as it does on its schedule, and makes a task only if there is "
+        "something to do.",
+        "The task's minions read segments and, as its config says, replace them by new ones. What it has replaced "
+        "is not undone by stopping it.",
+    ],
+    preview=_to_schedule,
+    run=_run_schedule,
+    back=lambda target: reverse("console:task_type", args=[target.value("type")]),
+)
+
+
+def _of_type(target: Target, plain: Operation) -> Operation:
+    """The texts of a queue's button, with the type of task in them."""
+    task_type = target.arguments["task_type"]
+    return replace(
+        plain,
+        title=plain.title.format(task_type),
+        explain=[sentence.format(task_type) for sentence in plain.explain],
+        lists=[("Type of task", [task_type])],
+    )
+
+
+def _run_stop(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    task_type = target.arguments["task_type"]
+    pinot_task_changes.stop_queue(target.ctx, task_type, actor=actor)
+    resume = reverse("console:resume_tasks", args=[task_type])
+    return Outcome(f"The queue of {task_type} is stopping; it may take a moment to show.", resume, "Resume it")
+
+
+STOP: Final = Operation(
+    action="stopTaskQueue",
+    title="Stop {}",
+    button="Stop the queue",
+    right=ADMINISTER,
+    place="tasks",
+    find=_has_minions,
+    explain=[
+        "All running tasks of type {}, of every table, are stopped, and none begins until the queue is resumed.",
         "Schedules go on making tasks, which wait. Undo: resume, which lets stopped tasks go on.",
-    ]
-    return _of_queue(request, task_type, "stopTaskQueue", f"Stop {task_type}", "Stop the queue", explain, run)
+    ],
+    preview=_of_type,
+    run=_run_stop,
+    back=back_to("task_type", "task_type"),
+)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def resume(request: HttpRequest, task_type: str) -> HttpResponse:
-    """Let it go on."""
-    undo = reverse("console:stop_tasks", args=[task_type])
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        pinot_task_changes.resume_queue(ctx, task_type, actor=actor)
-        return Outcome(f"The queue of {task_type} goes on.", undo, "Stop it again")
-
-    explain = [
-        f"The queue takes tasks of type {task_type} again, and those that were stopped go on.",
-        "Undo: stop it again.",
-    ]
-    return _of_queue(request, task_type, "resumeTaskQueue", f"Resume {task_type}", "Resume the queue", explain, run)
+def _run_resume(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    task_type = target.arguments["task_type"]
+    pinot_task_changes.resume_queue(target.ctx, task_type, actor=actor)
+    stop = reverse("console:stop_tasks", args=[task_type])
+    return Outcome(f"The queue of {task_type} goes on.", stop, "Stop it again")
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def clean_up(request: HttpRequest, task_type: str) -> HttpResponse:
-    """Forget its finished tasks."""
+RESUME: Final = replace(
+    STOP,
+    action="resumeTaskQueue",
+    title="Resume {}",
+    button="Resume the queue",
+    explain=["The queue takes tasks of type {} again, and those that were stopped go on.", "Undo: stop it again."],
+    run=_run_resume,
+)
 
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        pinot_task_changes.clean_up(ctx, task_type, actor=actor)
-        return Outcome(f"The finished tasks of type {task_type} are cleared away.")
 
-    explain = [
-        f"Pinot forgets all finished tasks of type {task_type}, with what their sub-tasks said. It can not be undone.",
+def _run_clean_up(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    task_type = target.arguments["task_type"]
+    pinot_task_changes.clean_up(target.ctx, task_type, actor=actor)
+    return Outcome(f"The finished tasks of type {task_type} are cleared away.")
+
+
+CLEAN_UP: Final = replace(
+    STOP,
+    action="cleanUpTasks",
+    title="Clear finished tasks of {} away",
+    button="Clear away",
+    explain=[
+        "Pinot forgets all finished tasks of type {}, with what their sub-tasks said. It can not be undone.",
         _FINISHED,
-    ]
-    return _of_queue(
-        request, task_type, "cleanUpTasks", f"Clear finished tasks of {task_type} away", "Clear away", explain, run
-    )
+    ],
+    run=_run_clean_up,
+)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def delete(request: HttpRequest, task_type: str, name: str) -> HttpResponse:
-    """Forget one finished task."""
-    ctx = _pinot(request)
-    state = pinot_tasks.task_states(ctx, task_type).get(name)
+def _to_delete(target: Target, plain: Operation) -> Operation:
+    task_type, name = target.arguments["task_type"], target.arguments["name"]
+    state = pinot_tasks.task_states(target.ctx, task_type).get(name)
     if state is None:
         raise NotFound(f"There is no task '{name}' of type '{task_type}'.", remedy="It is gone already.")
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        pinot_task_changes.delete_task(ctx, task_type, name, actor=actor)
-        return Outcome(f"{name} is deleted.")
-
-    operation = Operation(
-        action="deleteTask",
-        title="Delete a task",
-        button="Delete it",
-        back=reverse("console:task_type", args=[task_type]),
-        run=run,
-        explain=["Pinot forgets this task, with what its sub-tasks said. It can not be undone.", _FINISHED],
-        items=[name],
-        items_title="Task",
-        right=ADMINISTER,
-        place="tasks",
-        why_not=pinot_task_changes.why_not_deleted(state, pinot_tasks.queue_state(ctx, task_type)),
-    )
-    return perform(request, None, operation)
+    why_not = pinot_task_changes.why_not_deleted(state, pinot_tasks.queue_state(target.ctx, task_type))
+    return replace(plain, lists=[("Task", [name])], why_not=why_not)
 
 
-def _of_queue(
-    request: HttpRequest, task_type: str, action: str, title: str, button: str, explain: Sequence[str],
-    run: Callable[[Context, Mapping[str, Any], Actor], Outcome],
-) -> HttpResponse:  # fmt: skip
-    _pinot(request)
-    operation = Operation(
-        action=action,
-        title=title,
-        button=button,
-        explain=explain,
-        back=reverse("console:task_type", args=[task_type]),
-        run=run,
-        items=[task_type],
-        items_title="Type of task",
-        right=ADMINISTER,
-        place="tasks",
-    )
-    return perform(request, None, operation)
+def _run_delete(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    task_type, name = target.arguments["task_type"], target.arguments["name"]
+    pinot_task_changes.delete_task(target.ctx, task_type, name, actor=actor)
+    return Outcome(f"{name} is deleted.")
+
+
+DELETE: Final = Operation(
+    action="deleteTask",
+    title="Delete a task",
+    button="Delete it",
+    right=ADMINISTER,
+    place="tasks",
+    find=_has_minions,
+    explain=["Pinot forgets this task, with what its sub-tasks said. It can not be undone.", _FINISHED],
+    preview=_to_delete,
+    run=_run_delete,
+    back=back_to("task_type", "task_type"),
+)
 
 
 def _pinot(request: HttpRequest) -> Context:
@@ -254,6 +253,6 @@ def _pinot(request: HttpRequest) -> Context:
     ctx = ctx_of(request)
     if not ctx.engine.offers.minion_tasks:
         raise NotFound(
-            "The installation's own cluster has no minions.", remedy="What it does by itself is on the page Passes."
+            "The installation's own cluster has no minions.", remedy="What it does instead is on the page Passes."
         )
     return ctx

@@ -5,20 +5,21 @@ serve again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from segments.console.access import OPERATE, may, page
 from segments.console.cluster_address import cluster_of, ctx_of
-from segments.console.operation import Operation, Outcome, perform
+from segments.console.operation import Operation, Outcome, Target, no_table
 from segments.console.presenters.servers import instance_rows
 from segments.services.access.reading import readable
 from segments.services.clusters import instances
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import Actor
 
 
 @page
@@ -35,20 +36,6 @@ def server_list(request: HttpRequest) -> HttpResponse:
     )
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def drain(request: HttpRequest, instance: str) -> HttpResponse:
-    """Turn queries and new segments away from a server."""
-    return perform(request, None, _operation(request, instance, is_enabled=False))
-
-
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def enable(request: HttpRequest, instance: str) -> HttpResponse:
-    """Let a drained server serve again."""
-    return perform(request, None, _operation(request, instance, is_enabled=True))
-
-
 #: What a real Pinot does is harder: Helix takes every replica of a disabled server offline (tried on 0.11.0).
 _DISABLED: Final = [
     "Pinot takes all its segments offline: queries go to other replicas, and miss the rows of segments that only "
@@ -63,29 +50,65 @@ _DRAINED: Final = [
 ]
 
 
-def _operation(request: HttpRequest, instance: str, *, is_enabled: bool) -> Operation:
-    drains = ctx_of(request).engine.offers.own_processes
-    enable, disable = ("Let it serve again", "Drain") if drains else ("Enable", "Disable")
-    other = reverse("console:drain_server" if is_enabled else "console:enable_server", args=[instance])
+def _drains(target: Target) -> bool:
+    """Does a disabled server go on with what it holds? Else it is taken offline."""
+    return target.ctx.engine.offers.own_processes
 
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        instances.set_instance_state(ctx, instance, is_enabled=is_enabled, actor=actor)
-        done = f"{instance} serves again." if is_enabled else f"{instance} is {'drained' if drains else 'disabled'}."
-        return Outcome(done, other, f"{disable} it" if is_enabled else enable)
 
-    back = ["Queries and new segments go to it again.", f"Undo: {disable.lower()} it."]
-    gone = _DRAINED if drains else _DISABLED
-    return Operation(
-        action="enableInstance" if is_enabled else "disableInstance",
-        button=enable if is_enabled else disable,
-        title=f"{disable} {instance}"
-        if not is_enabled
-        else f"Let {instance} serve again"
-        if drains
-        else f"Enable {instance}",
-        explain=back if is_enabled else gone,
-        back=reverse("console:servers"),
-        run=run,
-        items=[instance],
-        is_danger=not drains and not is_enabled,
+def _words(target: Target) -> tuple[str, str]:
+    """What letting it serve and taking it out are called on this kind of cluster."""
+    return ("Let it serve again", "Drain") if _drains(target) else ("Enable", "Disable")
+
+
+def _to_drain(target: Target, plain: Operation) -> Operation:
+    instance, drains, (_, disable) = target.arguments["instance"], _drains(target), _words(target)
+    return replace(
+        plain,
+        title=f"{disable} {instance}",
+        button=disable,
+        explain=_DRAINED if drains else _DISABLED,
+        lists=[("Concerned", [instance])],
+        is_danger=not drains,
     )
+
+
+def _run_drain(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    instance = target.arguments["instance"]
+    instances.set_instance_state(target.ctx, instance, is_enabled=False, actor=actor)
+    done = "drained" if _drains(target) else "disabled"
+    back = reverse("console:enable_server", args=[instance])
+    return Outcome(f"{instance} is {done}.", back, _words(target)[0])
+
+
+#: Turns queries and new segments away from a server.
+DRAIN: Final = Operation(
+    action="disableInstance",
+    title="Drain",
+    button="Drain",
+    find=no_table,
+    preview=_to_drain,
+    run=_run_drain,
+    back=lambda _: reverse("console:servers"),
+)
+
+
+def _to_enable(target: Target, plain: Operation) -> Operation:
+    instance, (enable, disable) = target.arguments["instance"], _words(target)
+    return replace(
+        plain,
+        title=f"Let {instance} serve again" if _drains(target) else f"Enable {instance}",
+        button=enable,
+        explain=["Queries and new segments go to it again.", f"Undo: {disable.lower()} it."],
+        lists=[("Concerned", [instance])],
+    )
+
+
+def _run_enable(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    instance = target.arguments["instance"]
+    instances.set_instance_state(target.ctx, instance, is_enabled=True, actor=actor)
+    back = reverse("console:drain_server", args=[instance])
+    return Outcome(f"{instance} serves again.", back, f"{_words(target)[1]} it")
+
+
+#: Lets a drained server serve again.
+ENABLE: Final = replace(DRAIN, action="enableInstance", preview=_to_enable, run=_run_enable)

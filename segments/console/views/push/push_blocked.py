@@ -1,61 +1,84 @@
-"""A push that its table's checks stopped: switch all the same with a reason, or have the checks decide anew."""
+"""A push that its table's checks stopped: switch all the same with a reason, or have the checks decide again."""
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
-from segments import wiring
-from segments.console.access import page
 from segments.console.cluster_address import cluster_of
-from segments.console.operation import Operation, Outcome, perform
+from segments.console.operation import Operation, Outcome, Target
 from segments.console.presenters.checks import entry_report, failures
 from segments.models import Push, Table
 from segments.names import OFFLINE, TableName
 from segments.services.access.reading import readable_pushes
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import Actor
 from segments.services.jobs import queue
 from segments.services.push import push_blocked
 
-_LATER: Final = " The task queue does not answer now; it begins by itself once Redis is back."
+_LATER: Final = " The task queue does not answer now; it begins as soon as Redis is back."
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def finish(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
-    """The checks run again and decide: for when they, or the data they compare with, were changed."""
-    return _finish(request, push_id, _AGAIN)
+def _push(target: Target) -> Push:
+    found: Push = get_object_or_404(
+        readable_pushes(Push.objects.all(), target.request.user),
+        pk=target.arguments["push_id"],
+        cluster=cluster_of(target.request),
+    )
+    return found
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def override(request: HttpRequest, push_id: uuid.UUID) -> HttpResponse:
-    """The switch happens although checks failed; the reason is on record."""
-    return _finish(request, push_id, _OVERRIDE)
+def _table_of_push(target: Target) -> None:
+    push = _push(target)
+    typed = TableName(push.table_name, OFFLINE).typed
+    target.row = get_object_or_404(Table.objects.select_related("cluster"), cluster__name=push.cluster, name=typed)
 
 
-_AGAIN: Final = Operation(
+def _failed(target: Target, push: Push) -> list[str]:
+    return failures(entry_report(target.ctx, target.name, push.entry_id))
+
+
+def _to_check(target: Target, plain: Operation) -> Operation:
+    push = _push(target)
+    return replace(plain, lists=[("Failed checks", _failed(target, push))], why_not=_why_not(push, None))
+
+
+def _to_override(target: Target, plain: Operation) -> Operation:
+    push = _push(target)
+    failed = _failed(target, push)
+    shown = _to_check(target, plain)
+    return replace(shown, confirm=target.table.name, why_not=_why_not(push, failed))
+
+
+def _run(target: Target, _: Mapping[str, Any], actor: Actor, *, override: str = "") -> Outcome:
+    push = _push(target)
+    push_blocked.finish_push(target.ctx, str(push.pk), override, actor)
+    later = "" if queue.enqueue_push(target.ctx, str(push.pk)) else _LATER
+    return Outcome(f"The switch is tried again.{later}", target.address("rollback", push.entry_id), "Take it back")
+
+
+#: The checks run again and decide: for when they, or the data they compare with, were changed.
+FINISH: Final = Operation(
     action="finishPush",
     title="Check again and finish",
     button="Check again",
-    back="",
     tab="lineage",
-    run=lambda *_: Outcome(""),
+    find=_table_of_push,
     explain=[
         "The table's checks run again on the uploaded segments, which queries do not see.",
         "If none of them blocks now, queries switch to the new snapshot; else the push stays blocked and nothing "
         "changes.",
     ],
+    preview=_to_check,
+    run=_run,
+    back=lambda target: reverse("console:push", args=[target.arguments["push_id"]]),
 )
-_OVERRIDE: Final = replace(
-    _AGAIN,
+#: The switch happens although checks failed; the reason is on record.
+OVERRIDE: Final = replace(
+    FINISH,
     title="Finish in spite of failed checks",
     button="Switch all the same",
     is_danger=True,
@@ -64,29 +87,9 @@ _OVERRIDE: Final = replace(
         "Your reason stays with the result of the checks and in the audit record. The way back is a rollback of "
         "the entry.",
     ],
+    preview=_to_override,
+    run=lambda target, values, actor: _run(target, values, actor, override=actor.reason),
 )
-
-
-def _finish(request: HttpRequest, push_id: uuid.UUID, operation: Operation) -> HttpResponse:
-    push = get_object_or_404(readable_pushes(Push.objects.all(), request.user), pk=push_id, cluster=cluster_of(request))
-    name = TableName(push.table_name, OFFLINE)
-    table = Table.objects.select_related("cluster").filter(cluster__name=push.cluster, name=name.typed).first()
-    if table is None:
-        raise Http404
-    is_override = operation is _OVERRIDE
-    failed = failures(entry_report(wiring.context(push.cluster), name, push.entry_id))
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        push_blocked.finish_push(ctx, str(push.pk), actor.reason if is_override else "", actor)
-        is_queued = queue.enqueue_push(ctx, str(push.pk))
-        undo = reverse("console:rollback", args=[name.typed, push.entry_id])
-        return Outcome(f"The switch is tried again.{'' if is_queued else _LATER}", undo, "Take it back")
-
-    shown = replace(
-        operation, run=run, back=reverse("console:push", args=[push.pk]), items=failed, items_title="Failed checks",
-        confirm=name.typed if is_override else "", why_not=_why_not(push, failed if is_override else None),
-    )  # fmt: skip
-    return perform(request, table, shown)
 
 
 def _why_not(push: Push, failed: Sequence[str] | None) -> str:

@@ -1,27 +1,23 @@
-"""One lineage entry: why it is where it is, its checks, its background end; and its buttons: end, check, pin, roll back
-to before it.
-"""
+"""One lineage entry: why it is where it is, its checks, its background end; the buttons end, cancel and check."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from segments import wiring
 from segments.console.access import OPERATE, find_table, may, page
-from segments.console.operation import Operation, Outcome, perform
+from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
 from segments.console.presenters.badges import mark
 from segments.console.presenters.checks import entry_report
-from segments.console.views.replacement.lineage_pins import pin_explained
 from segments.console.views.replacement.undo.rollback import still_possible
 from segments.console.views.tables.tables import head
 from segments.domain.replacement.end_job import EndJob, JobState
@@ -31,7 +27,6 @@ from segments.models import LineageEntry, Table
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.jobs import queue
-from segments.services.replacement import pins, rollback
 from segments.services.replacement.checks import snapshot_checks
 from segments.services.replacement.ends import end_jobs
 from segments.services.replacement.ends.end_job_record import job_of_entry
@@ -85,225 +80,80 @@ def job_progress(request: HttpRequest, typed: str, entry_id: str) -> HttpRespons
     return render(request, "console/partials/end_job.html", {**context, "table": table, "entry_id": entry_id})
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """Switch queries to the new side, in the background, after checks."""
-    table, name = find_table(request, typed)
-
-    def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
-        job = end_jobs.request_end(ctx, name, entry_id, override=str(values.get("override") or ""), actor=actor)
-        queue.enqueue_end(ctx, job.id)
-        undo = reverse("console:rollback", args=[table.name, entry_id])
-        return Outcome(
-            "The switch is on its way: it happens as soon as all replicas are online and the checks pass.",
-            undo,
-            "Take it back",
-        )
-
-    return perform(
-        request,
-        table,
-        Operation(
-            action="endReplaceSegments",
-            title="End this replacement",
-            button="End it",
-            tab="lineage",
-            back=_address(table, entry_id),
-            run=run,
-            explain=[
-                "As soon as every live replica of the new segments is online, the table's checks run on them.",
-                "If none of them blocks, queries switch to the new side at once; brokers confirm it.",
-                "It goes on in the background and survives restarts. Afterwards it can be taken back by a rollback.",
-            ],
-            fields={
-                "override": forms.CharField(required=False, label="Override failed checks", help_text=_OVERRIDE_HELP)
-            },
-        ),
+def _run_end(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
+    entry_id, override = target.arguments["entry_id"], str(values.get("override") or "")
+    job = end_jobs.request_end(target.ctx, target.name, entry_id, override=override, actor=actor)
+    queue.enqueue_end(target.ctx, job.id)
+    return Outcome(
+        "The switch is on its way: it happens as soon as all replicas are online and the checks pass.",
+        target.address("rollback", entry_id),
+        "Take it back",
     )
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def cancel_end(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """Give up a background end that has not switched."""
-    table, name = find_table(request, typed)
-    _, job = _entry_and_job(wiring.context(table.cluster.name), name, entry_id)
+END: Final = Operation(
+    action="endReplaceSegments",
+    title="End this replacement",
+    button="End it",
+    tab="lineage",
+    explain=[
+        "As soon as every live replica of the new segments is online, the table's checks run on them.",
+        "If none of them blocks, queries switch to the new side at once; brokers confirm it.",
+        "It goes on in the background and survives restarts. Afterwards it can be taken back by a rollback.",
+    ],
+    fields={"override": forms.CharField(required=False, label="Override failed checks", help_text=_OVERRIDE_HELP)},
+    run=_run_end,
+    back=back_to("entry", "entry_id"),
+)
+
+
+def _job_of(target: Target) -> EndJob:
+    entry_id = target.arguments["entry_id"]
+    _, job = _entry_and_job(target.ctx, target.name, entry_id)
     if job is None:
-        raise NotFound(f"Entry '{entry_id}' has no background end.", remedy="Look at its page.")
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        end_jobs.cancel_job(ctx, job.id, actor)
-        return Outcome(
-            "The switch is cancelled; the entry stays open.",
-            reverse("console:end_entry", args=[table.name, entry_id]),
-            "End it",
-        )
-
-    operation = Operation(
-        action="cancelEnd",
-        title="Cancel the switch",
-        button="Cancel the switch",
-        back=_address(table, entry_id),
-        run=run,
-        tab="lineage",
-        asks="nothing",
-        explain=["Queries stay on the old side. The entry stays IN_PROGRESS and can be ended or reverted later."],
-    )
-    return perform(request, table, operation)
+        raise NotFound(f"Entry '{entry_id}' has no background end.", remedy="See its page.")
+    return job
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def check(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """Run the table's checks now, without switching."""
-    table, name = find_table(request, typed)
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        report = snapshot_checks.run_checks(ctx, name, entry_id, actor=actor)
-        failed = len(report.blocking) + len(report.warnings)
-        return Outcome(f"{len(report.outcomes)} checks ran, {failed} failed. Nothing was switched.")
-
-    operation = Operation(
-        action="runChecks",
-        title="Run the checks now",
-        button="Run the checks",
-        back=_address(table, entry_id),
-        run=run,
-        tab="lineage",
-        explain=["The table's checks read the new segments, which queries do not see yet. Nothing is switched."],
-    )
-    return perform(request, table, operation)
+def _to_cancel(target: Target, plain: Operation) -> Operation:
+    _job_of(target)
+    return plain
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def pin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """Keep the entry and both its sides."""
-    table, name = find_table(request, typed)
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        pins.pin_entry(ctx, name, entry_id, actor)
-        return Outcome("The entry is pinned.", reverse("console:unpin_entry", args=[table.name, entry_id]), "Unpin it")
-
-    operation = Operation(
-        action="pinEntry",
-        title="Pin this replacement",
-        button="Pin",
-        back=_address(table, entry_id),
-        run=run,
-        tab="lineage",
-        asks="reading",
-        explain=pin_explained(request, "its", "it is"),
-    )
-    return perform(request, table, operation)
+def _run_cancel(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    end_jobs.cancel_job(target.ctx, _job_of(target).id, actor)
+    again = target.address("end_entry", target.arguments["entry_id"])
+    return Outcome("The switch is cancelled; the entry stays open.", again, "End it")
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def unpin(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """Let clean-up have it."""
-    table, name = find_table(request, typed)
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        pins.unpin_entry(ctx, name, entry_id, actor)
-        return Outcome(
-            "The entry is no longer pinned.", reverse("console:pin_entry", args=[table.name, entry_id]), "Pin it again"
-        )
-
-    operation = Operation(
-        action="unpinEntry",
-        title="Unpin this replacement",
-        button="Unpin",
-        back=_address(table, entry_id),
-        run=run,
-        tab="lineage",
-        asks="reading",
-        explain=["The next clean-up may delete segments of it that no query sees and no kept snapshot needs."],
-    )
-    return perform(request, table, operation)
+CANCEL_END: Final = Operation(
+    action="cancelEnd",
+    title="Cancel the switch",
+    button="Cancel the switch",
+    tab="lineage",
+    asks="nothing",
+    explain=["Queries stay on the old side. The entry stays IN_PROGRESS and can be ended or reverted later."],
+    preview=_to_cancel,
+    run=_run_cancel,
+    back=back_to("entry", "entry_id"),
+)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def roll_back_to(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """Take back this entry and all that was built on it: in one switch, or on a real Pinot one by one."""
-    table, name = find_table(request, typed)
-    force = request.POST.get("force") == "on"
-    preview = rollback.preview_rollback(wiring.context(table.cluster.name), name, entry_id, force=force)
-    possible = (
-        preview
-        if preview.allowed or force
-        else rollback.preview_rollback(wiring.context(table.cluster.name), name, entry_id, force=True)
-    )
-
-    def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
-        done = rollback.roll_back(ctx, name, entry_id, force=bool(values.get("force")), actor=actor)
-        if len(done.reverted) < len(preview.steps):
-            return Outcome(
-                f"{len(done.reverted)} of {len(preview.steps)} replacements are taken back. Look at the lineage."
-            )
-        undo = reverse("console:undo_rollback", args=[table.name, entry_id]) if done.undo_until_ms else ""
-        return Outcome(
-            f"Rolled back {len(done.reverted)} replacements. Queries on {table.name} see the snapshot before "
-            "them again.",
-            undo,
-        )
-
-    operation = Operation(
-        action="rollback",
-        title=f"Roll back {len(preview.steps)} replacements",
-        button=f"Roll back {table.name}",
-        tab="lineage",
-        back=reverse("console:lineage", args=[table.name]),
-        run=run,
-        confirm=table.name,
-        is_danger=True,
-        explain=[
-            *(_one_by_one(preview) if preview.notes else _in_one_switch(preview)),
-            *(
-                [f"{len(preview.kept_segments)} hidden segments stay because they are pinned."]
-                if preview.kept_segments
-                else []
-            ),
-        ],
-        fields={"force": forms.BooleanField(required=True, label=_what_is_forced(preview))}
-        if preview.needs_force
-        else {},
-        why_not="" if possible.allowed else " ".join(possible.blockers),
-        items=[s.entry_id for s in preview.steps],
-        items_title="Entries taken back",
-    )
-    told = {"lines": presenter.comparison(preview), "warnings": presenter.warnings(preview), "notes": preview.notes}
-    return perform(request, table, operation, told)
+def _run_check(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    report = snapshot_checks.run_checks(target.ctx, target.name, target.arguments["entry_id"], actor=actor)
+    failed = len(report.blocking) + len(report.warnings)
+    return Outcome(f"{len(report.outcomes)} checks ran, {failed} failed. Nothing was switched.")
 
 
-def _what_is_forced(preview: rollback.RollbackPreview) -> str:
-    """What the tick goes past: a replacement that has not ended is one refusal each, what is more are segments that are
-    gone.
-    """
-    opened = sum(s.state == State.IN_PROGRESS for s in preview.steps)
-    words = ["take back replacements that have not ended; their pushes will fail"] if opened else []
-    if len(preview.blockers) > opened:
-        words.append(
-            "go on though new segments are gone that no replacement took away; old and new rows may be seen together"
-        )
-    return " and ".join(words).capitalize()
-
-
-def _in_one_switch(preview: rollback.RollbackPreview) -> list[str]:
-    return [
-        f"{len(preview.steps)} replacements are taken back, newest first, in one switch: no query sees a "
-        "snapshot between.",
-        f"{len(preview.deleted_segments)} segments of them are deleted afterwards.",
-    ]
-
-
-def _one_by_one(preview: rollback.RollbackPreview) -> list[str]:
-    return [
-        f"{len(preview.steps)} replacements are taken back, newest first; {len(preview.deleted_segments)} "
-        "segments of them are deleted."
-    ]
+CHECK: Final = Operation(
+    action="runChecks",
+    title="Run the checks now",
+    button="Run the checks",
+    tab="lineage",
+    explain=["The table's checks read the new segments, which queries do not see yet. Nothing is switched."],
+    run=_run_check,
+    back=back_to("entry", "entry_id"),
+)
 
 
 @page
@@ -358,7 +208,7 @@ def _ending(ctx: Context, entry: Entry | None, job: EndJob | None, state: State 
     """What the fragment of the background end shows of an entry that was seen in this state.
 
     Entry and job are read one after the other: where a job is DONE by then and its entry was still IN_PROGRESS, what
-    was seen ``is_behind`` and is to be looked at again. On a Pinot cluster that may take a while, so the page follows
+    was seen ``is_behind`` and is to be read again. On a Pinot cluster that may take a while, so the page follows
     it.
     """
     if job is None:
@@ -366,7 +216,3 @@ def _ending(ctx: Context, entry: Entry | None, job: EndJob | None, state: State 
     is_behind = job.state is JobState.DONE and state is State.IN_PROGRESS
     status = status_of(ctx, job, entry, wiring.replica_errors(ctx))
     return {"job": status, "is_behind": is_behind, "is_followed": is_behind or job.is_open}
-
-
-def _address(table: Table, entry_id: str) -> str:
-    return reverse("console:entry", args=[table.name, entry_id])

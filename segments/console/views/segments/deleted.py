@@ -5,20 +5,21 @@ restore.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from segments import wiring
 from segments.clusters.pinot.segments import kept_copies as pinot_kept
 from segments.console.access import ADMINISTER, find_table, may, page
 from segments.console.listing import PAGE_SIZE, Listing, asked, page_number
-from segments.console.operation import Operation, Outcome, perform
+from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.replacement.undo.restore_switch import as_switch
 from segments.console.views.tables.tables import filtered_segments, head
 from segments.domain.segments.archive import Outcome as SegmentOutcome
@@ -58,140 +59,147 @@ def deleted(request: HttpRequest, typed: str) -> HttpResponse:
     return render(request, "console/table_deleted.html", context)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def delete(request: HttpRequest, typed: str) -> HttpResponse:
-    """Delete the chosen segments, or all that match a filter, after their number was typed."""
-    table, name = find_table(request, typed)
-    names = chosen_segments(request, table)
-    back = reverse("console:segments", args=[table.name])
-    ctx = wiring.context(table.cluster.name)
-    outcomes = deletion.delete_segments(ctx, name, names, dry_run=True, actor=Actor(""))
-    possible = [o.segment for o in outcomes if o.outcome == "done"]
-    rows = sum(
-        n or 0 for n in Segment.objects.filter(table=table, name__in=possible).values_list("total_docs", flat=True)
-    )
-    can_return = _can_return(ctx, table)
-    lonely = last_copies.only_on_servers(ctx, name, possible)
-    final = (
-        {"force": forms.BooleanField(required=False, label="Delete for good what can not be copied")} if lonely else {}
-    )
-    leaving = [
-        f"{len(possible)} of {len(names)} chosen segments leave {table.name}; queries stop seeing their {rows:,} rows.",
-        _RETURNS if can_return else _GONE,
-        *(
-            [f"Only servers hold {len(lonely)} of them, e.g. {lonely[0]}: they are copied to the deep store first."]
-            if lonely
-            else []
-        ),
-    ]
-    explain = [*(leaving if possible else ["Nothing: what was chosen stays as it is."]), *_refusals(outcomes)]
-
-    def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
-        term = str(values.get("retention") or "") or None
-        force = bool(values.get("force"))
-        found = deletion.delete_segments(ctx, name, names, retention=term, force=force, actor=actor)
-        done = [o.segment for o in found if o.outcome == "done"]
-        if not done and possible:
-            raise StateConflict(" ".join(_refusals(found)) or "Nothing was deleted.")
-        undo = f"{reverse('console:restore', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
-        return Outcome(
-            " ".join([f"{len(done)} segments are deleted.", *_refusals(found)]),
-            undo if done and can_return else "",
-            "Restore them",
-        )
-
-    operation = Operation(
-        action="deleteSegments",
-        title="Delete segments",
-        button=f"Delete {len(possible)} segments",
-        explain=explain,
-        back=back,
-        run=run,
-        confirm=f"delete {len(possible)}",
-        hold={"s": names},
-        items=possible,
-        items_title="Segments that are deleted",
-        tab="segments",
-        fields={
-            "retention": forms.CharField(required=False, label="Keep the files for", help_text=_TERM_HELP),
-            **final,
-        },
-        why_not="" if possible else "None of the chosen segments can be deleted.",
-        right=ADMINISTER,
-        is_danger=True,
-    )
-    return perform(request, table, operation)
-
-
 _TERM_HELP: Final = (
     "For example 3d or 12h; 0d deletes them at once and for good. Empty: what the table or the cluster says."
 )
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def restore_chosen(request: HttpRequest, typed: str) -> HttpResponse:
-    """Bring deleted segments back."""
-    table, name = find_table(request, typed)
-    names, files = _names_and_files(request)
-    ctx = wiring.context(table.cluster.name)
-    outcomes = restore.restore_segments(ctx, name, names, dry_run=True, actor=Actor(""), overwrite=True, files=files)
+def _to_delete(target: Target, plain: Operation) -> Operation:
+    """The chosen segments, or all that match a filter."""
+    names = chosen_segments(target)
+    outcomes = deletion.delete_segments(target.ctx, target.name, names, dry_run=True, actor=Actor(""))
     possible = [o.segment for o in outcomes if o.outcome == "done"]
-    if not possible and (switch := as_switch(request, table, name, names)) is not None:
+    lonely = last_copies.only_on_servers(target.ctx, target.name, possible)
+    force = forms.BooleanField(required=False, label="Delete for good what can not be copied")
+    leaving = _leaving(target, possible, names, lonely) if possible else ["Nothing: what was chosen stays as it is."]
+    return replace(
+        plain,
+        button=f"Delete {len(possible)} segments",
+        explain=[*leaving, *_refusals(outcomes)],
+        lists=[("Segments that are deleted", possible)],
+        why_not="" if possible else "None of the chosen segments can be deleted.",
+        fields={**plain.fields, **({"force": force} if lonely else {})},
+        confirm=f"delete {len(possible)}",
+        hold={"s": names},
+        run=partial(_run_delete, names, possible),
+    )
+
+
+def _leaving(target: Target, possible: list[str], names: list[str], lonely: Sequence[str]) -> list[str]:
+    found = Segment.objects.filter(table=target.table, name__in=possible)
+    rows = sum(n or 0 for n in found.values_list("total_docs", flat=True))
+    copied = [
+        f"Only servers hold {len(lonely)} of them, e.g. {s}: they are copied to the deep store first." for s in lonely
+    ]
+    return [
+        f"{len(possible)} of {len(names)} chosen segments leave {target.table.name}; queries stop seeing their "
+        f"{rows:,} rows.",
+        _RETURNS if _can_return(target.ctx, target.table) else _GONE,
+        *copied[:1],
+    ]
+
+
+def _run_delete(
+    names: list[str], possible: list[str], target: Target, values: Mapping[str, Any], actor: Actor
+) -> Outcome:
+    term, force = str(values.get("retention") or "") or None, bool(values.get("force"))
+    found = deletion.delete_segments(target.ctx, target.name, names, retention=term, force=force, actor=actor)
+    done = [o.segment for o in found if o.outcome == "done"]
+    if not done and possible:
+        raise StateConflict(" ".join(_refusals(found)) or "Nothing was deleted.")
+    can_return = done and _can_return(target.ctx, target.table)
+    undo = _with_segments(target, "restore", done) if can_return else ""
+    return Outcome(" ".join([f"{len(done)} segments are deleted.", *_refusals(found)]), undo, "Restore them")
+
+
+def _with_segments(target: Target, page_name: str, names: Sequence[str]) -> str:
+    return f"{target.address(page_name)}?{urlencode({'s': names[:PAGE_SIZE]}, doseq=True)}"
+
+
+DELETE: Final = Operation(
+    action="deleteSegments",
+    title="Delete segments",
+    button="Delete",
+    tab="segments",
+    right=ADMINISTER,
+    is_danger=True,
+    fields={"retention": forms.CharField(required=False, label="Keep the files for", help_text=_TERM_HELP)},
+    preview=_to_delete,
+    run=partial(_run_delete, [], []),
+    back=back_to("segments"),
+)
+
+
+def _to_restore(target: Target, plain: Operation) -> Operation:
+    names, files = _names_and_files(target)
+    outcomes = restore.restore_segments(
+        target.ctx, target.name, names, dry_run=True, actor=Actor(""), overwrite=True, files=files
+    )
+    possible = [o.segment for o in outcomes if o.outcome == "done"]
+    if not possible and (switch := as_switch(target, names)) is not None:
         return switch
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        found = restore.restore_segments(ctx, name, names, actor=actor, overwrite=True, files=files)
-        done = [o.segment for o in found if o.outcome == "done"]
-        if not done and possible:
-            raise StateConflict(" ".join(_refusals(found)))
-        told = " ".join([f"{len(done)} segments are back.", *_refusals(found)])
-        if any(o.replaces for o in found):
-            return Outcome(told, reverse("console:deleted", args=[table.name]), "What they replaced is kept there")
-        undo = (
-            f"{reverse('console:delete_segments', args=[table.name])}?{urlencode({'s': done[:PAGE_SIZE]}, doseq=True)}"
-        )
-        return Outcome(told, undo if done else "", "Delete them again")
-
-    operation = Operation(
-        action="restoreSegments",
-        title="Restore segments",
+    of_files = {archive.segment_of(f) for f in files}
+    return replace(
+        plain,
         button=f"Restore {len(possible)} segments",
         explain=_restoring(outcomes),
-        back=reverse("console:deleted", args=[table.name]),
-        run=run,
-        confirm=f"restore {len(possible)}",
-        hold={"s": [s for s in names if s not in {archive.segment_of(f) for f in files}], "f": files},
-        items=possible,
-        items_title="Segments that come back",
-        tab="deleted",
-        right=ADMINISTER,
+        lists=[("Segments that come back", possible)],
         why_not="" if possible else "None of the chosen segments can come back.",
+        confirm=f"restore {len(possible)}",
+        hold={"s": [s for s in names if s not in of_files], "f": files},
+        run=partial(_run_restore, names, files, possible),
     )
-    return perform(request, table, operation)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def cancel(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
-    """Take one segment off the deletion queue."""
-    table, name = find_table(request, typed)
+def _run_restore(
+    names: list[str], files: list[str], possible: list[str], target: Target, _: Mapping[str, Any], actor: Actor
+) -> Outcome:
+    found = restore.restore_segments(target.ctx, target.name, names, actor=actor, overwrite=True, files=files)
+    done = [o.segment for o in found if o.outcome == "done"]
+    if not done and possible:
+        raise StateConflict(" ".join(_refusals(found)))
+    sentence = " ".join([f"{len(done)} segments are back.", *_refusals(found)])
+    if any(o.replaces for o in found):
+        return Outcome(sentence, target.address("deleted"), "What they replaced is kept there")
+    return Outcome(sentence, _with_segments(target, "delete_segments", done) if done else "", "Delete them again")
 
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        said = restore.cancel_deletion(ctx, name, segment, actor=actor).message
-        return Outcome(
-            said,
-            f"{reverse('console:delete_segments', args=[table.name])}?{urlencode({'s': segment})}",
-            "Delete it again",
-        )
 
-    operation = Operation(
-        action="cancelDeletion", title="Cancel a deletion", button="Put it back", tab="deleted", right=ADMINISTER,
+RESTORE: Final = Operation(
+    action="restoreSegments",
+    title="Restore segments",
+    button="Restore",
+    tab="deleted",
+    right=ADMINISTER,
+    preview=_to_restore,
+    run=partial(_run_restore, [], [], []),
+    back=back_to("deleted"),
+)
+
+
+def _to_cancel(target: Target, plain: Operation) -> Operation:
+    segment = target.arguments["segment"]
+    return replace(
+        plain,
         explain=[f"Segment {segment} leaves the deletion queue and is served again.", "To undo it, delete it again."],
-        back=reverse("console:deleted", args=[table.name]), run=run,
-    )  # fmt: skip
-    return perform(request, table, operation)
+    )
+
+
+def _run_cancel(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    segment = target.arguments["segment"]
+    sentence = restore.cancel_deletion(target.ctx, target.name, segment, actor=actor).message
+    return Outcome(sentence, _with_segments(target, "delete_segments", [segment]), "Delete it again")
+
+
+CANCEL: Final = Operation(
+    action="cancelDeletion",
+    title="Cancel a deletion",
+    button="Put it back",
+    tab="deleted",
+    right=ADMINISTER,
+    preview=_to_cancel,
+    run=_run_cancel,
+    back=back_to("deleted"),
+)
 
 
 _RETURNS: Final = "Their files are kept for a while, and they can be restored from the tab Deleted."
@@ -217,24 +225,24 @@ def _restoring(outcomes: Sequence[SegmentOutcome]) -> list[str]:
     """What a restore would do, in sentences; each segment that is replaced by its kept version by name."""
     replacing = [o for o in outcomes if o.outcome == "done" and o.replaces]
     back = sum(o.outcome == "done" for o in outcomes) - len(replacing)
-    told = [o.message for o in replacing[:_SHOWN]]
+    named = [o.message for o in replacing[:_SHOWN]]
     more = [f"{len(replacing) - _SHOWN} more go back to their kept versions."] if len(replacing) > _SHOWN else []
     plain = [
         f"{back} of {len(outcomes)} chosen segments come back with the same file, record and checksum; queries "
         "see their rows again.",
         "To undo it, delete them again.",
     ]
-    return [*(plain if back or not replacing else []), *told, *more, *_refusals(outcomes)]
+    return [*(plain if back or not replacing else []), *named, *more, *_refusals(outcomes)]
 
 
-def _names_and_files(request: HttpRequest) -> tuple[list[str], list[str]]:
+def _names_and_files(target: Target) -> tuple[list[str], list[str]]:
     """Chosen segments, and kept files where a certain version was chosen; the files' segments are among the names."""
-    files = list(dict.fromkeys((request.POST if request.method == "POST" else request.GET).getlist("f")))[: MOST + 1]
-    return _named(request, *map(archive.segment_of, files)), files
+    files = target.values("f")[: MOST + 1]
+    return _named(target, *map(archive.segment_of, files)), files
 
 
-def _named(request: HttpRequest, *more: str) -> list[str]:
-    names = list(dict.fromkeys((request.POST if request.method == "POST" else request.GET).getlist("s") + list(more)))
+def _named(target: Target, *more: str) -> list[str]:
+    names = list(dict.fromkeys([*target.values("s"), *more]))
     if not names:
         raise InvalidInput("No segment was chosen.", remedy="Tick segments in the list first.")
     if len(names) > MOST:
@@ -244,12 +252,12 @@ def _named(request: HttpRequest, *more: str) -> list[str]:
     return names
 
 
-def chosen_segments(request: HttpRequest, table: Table) -> list[str]:
+def chosen_segments(target: Target) -> list[str]:
     """The ticked names, or with ``all`` everything that the list's filter matches."""
-    if request.method == "POST" or not request.GET.get("all"):
-        return _named(request)
-    wanted = asked(request, "q", "status", "seen", "replicas")
-    names = list(filtered_segments(table, wanted).order_by("name").values_list("name", flat=True)[: MOST + 1])
+    if target.is_post or not target.request.GET.get("all"):
+        return _named(target)
+    wanted = asked(target.request, "q", "status", "seen", "replicas")
+    names = list(filtered_segments(target.table, wanted).order_by("name").values_list("name", flat=True)[: MOST + 1])
     if not names:
         raise NotFound("No segment matches this filter.", remedy="Change the filter.")
     if len(names) > MOST:
@@ -261,5 +269,5 @@ def chosen_segments(request: HttpRequest, table: Table) -> list[str]:
 
 def _refusals(outcomes: Sequence[SegmentOutcome]) -> list[str]:
     left = [o for o in outcomes if o.outcome != "done"]
-    told = [f"{o.message} {o.remedy}".strip() for o in left[:_SHOWN]]
-    return [*told, *([f"{len(left) - _SHOWN} more stay as they are."] if len(left) > _SHOWN else [])]
+    named = [f"{o.message} {o.remedy}".strip() for o in left[:_SHOWN]]
+    return [*named, *([f"{len(left) - _SHOWN} more stay as they are."] if len(left) > _SHOWN else [])]

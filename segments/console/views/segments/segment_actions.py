@@ -1,116 +1,100 @@
-"""Buttons that ask servers to begin with a segment anew or to load it again: of one segment, or of many chosen in the
-list.
-"""
+"""Buttons that have servers start a segment over or load it again: one segment, or many that are chosen in the list."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
 
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
-from django.views.decorators.http import require_http_methods
-
-from segments.console.access import find_table, page
-from segments.console.operation import Operation, Outcome, perform
+from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.segments.deleted import chosen_segments
-from segments.models import Table
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import Actor
 from segments.services.segments import segment_reset
 
-_RESET = (
-    "Its replicas are unloaded and begin anew: a stored segment is loaded, a consuming one reads again from its start."
+_NO_UNDO: Final = "Data does not change, so there is nothing to take back."
+
+
+def _one(target: Target, plain: Operation) -> Operation:
+    return replace(plain, lists=[("Concerned", [target.arguments["segment"]])])
+
+
+def _many(target: Target, plain: Operation) -> Operation:
+    names = chosen_segments(target)
+    title = f"{plain.button} {len(names)} segments"
+    return replace(plain, title=title, button=title, lists=[("Concerned", names)], hold={"s": names})
+
+
+def _run_reset(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    segment = target.arguments["segment"]
+    count = segment_reset.reset_segment(target.ctx, target.name, segment, actor=actor)
+    return Outcome(f"{count} replica{'' if count == 1 else 's'} of {segment} start{'s' if count == 1 else ''} over.")
+
+
+RESET: Final = Operation(
+    action="resetSegment",
+    title="Reset a segment",
+    button="Reset",
+    tab="segments",
+    explain=[
+        "Its replicas are unloaded and start over: a stored segment is loaded, a consuming one reads again from its "
+        "start.",
+        _NO_UNDO,
+    ],
+    preview=_one,
+    run=_run_reset,
+    back=back_to("segment", "segment"),
 )
-_RESET_MANY = "Their replicas are unloaded and begin anew. Until they are back queries miss their rows."
-_RELOAD = "Its servers fetch the file again and swap it in; queries go on meanwhile."
-_RELOAD_MANY = (
-    "Their servers fetch the files again and swap them in; queries go on meanwhile. What still consumes has no "
-    "file and is left out."
+
+
+def _run_reload(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    segment = target.arguments["segment"]
+    segment_reset.reload_segments(target.ctx, target.name, segments=[segment], force_download=True, actor=actor)
+    return Outcome(f"The servers were asked to load {segment} again.")
+
+
+RELOAD: Final = Operation(
+    action="reloadSegment",
+    title="Reload a segment",
+    button="Reload",
+    tab="segments",
+    explain=["Its servers fetch the file again and swap it in; queries go on meanwhile.", _NO_UNDO],
+    preview=_one,
+    run=_run_reload,
+    back=back_to("segment", "segment"),
 )
-_NO_UNDO = "Data does not change, so there is nothing to take back."
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def reset(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
-    """Let servers begin a segment anew."""
-    table, name = find_table(request, typed)
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        count = segment_reset.reset_segment(ctx, name, segment, actor=actor)
-        return Outcome(
-            f"{count} replica{'' if count == 1 else 's'} of {segment} begin{'s' if count == 1 else ''} anew."
-        )
-
-    return perform(
-        request, table, _of_one(table, segment, "resetSegment", "Reset a segment", "Reset", [_RESET, _NO_UNDO], run)
-    )
+def _run_reset_many(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    names = chosen_segments(target)
+    count = sum(segment_reset.reset_segment(target.ctx, target.name, segment, actor=actor) for segment in names)
+    return Outcome(f"{count} replicas of {len(names)} segments start over.")
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def reload(request: HttpRequest, typed: str, segment: str) -> HttpResponse:
-    """Let servers load a segment again."""
-    table, name = find_table(request, typed)
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        segment_reset.reload_segments(ctx, name, segments=[segment], force_download=True, actor=actor)
-        return Outcome(f"The servers were asked to load {segment} again.")
-
-    return perform(
-        request, table, _of_one(table, segment, "reloadSegment", "Reload a segment", "Reload", [_RELOAD, _NO_UNDO], run)
-    )
+RESET_MANY: Final = replace(
+    RESET,
+    action="resetSegments",
+    explain=["Their replicas are unloaded and start over. Until they are back queries miss their rows.", _NO_UNDO],
+    preview=_many,
+    run=_run_reset_many,
+    back=back_to("segments"),
+)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def reset_many(request: HttpRequest, typed: str) -> HttpResponse:
-    """The same for all that were chosen."""
-    table, name = find_table(request, typed)
-    names = chosen_segments(request, table)
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        count = sum(segment_reset.reset_segment(ctx, name, segment, actor=actor) for segment in names)
-        return Outcome(f"{count} replicas of {len(names)} segments begin anew.")
-
-    operation = _of_many(table, names, "resetSegments", f"Reset {len(names)} segments", [_RESET_MANY, _NO_UNDO], run)
-    return perform(request, table, operation)
+def _run_reload_many(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    names = chosen_segments(target)
+    segment_reset.reload_segments(target.ctx, target.name, segments=names, force_download=True, actor=actor)
+    return Outcome(f"The servers were asked to load {len(names)} segments again.")
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def reload_many(request: HttpRequest, typed: str) -> HttpResponse:
-    """The same for all that were chosen."""
-    table, name = find_table(request, typed)
-    names = chosen_segments(request, table)
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        segment_reset.reload_segments(ctx, name, segments=names, force_download=True, actor=actor)
-        return Outcome(f"The servers were asked to load {len(names)} segments again.")
-
-    operation = _of_many(table, names, "reloadSegments", f"Reload {len(names)} segments", [_RELOAD_MANY, _NO_UNDO], run)
-    return perform(request, table, operation)
-
-
-def _of_one(
-    table: Table, segment: str, action: str, title: str, button: str, explain: list[str], run: Any
-) -> Operation:
-    back = reverse("console:segment", args=[table.name, segment])
-    return Operation(
-        action=action, title=title, button=button, explain=explain, back=back, run=run, items=[segment], tab="segments"
-    )
-
-
-def _of_many(table: Table, names: Sequence[str], action: str, title: str, explain: list[str], run: Any) -> Operation:
-    back = reverse("console:segments", args=[table.name])
-    return Operation(
-        action=action,
-        title=title,
-        button=title,
-        explain=explain,
-        back=back,
-        run=run,
-        items=names,
-        hold={"s": names},
-        tab="segments",
-    )
+RELOAD_MANY: Final = replace(
+    RELOAD,
+    action="reloadSegments",
+    explain=[
+        "Their servers fetch the files again and swap them in; queries go on meanwhile. What still consumes has no "
+        "file and is left out.",
+        _NO_UNDO,
+    ],
+    preview=_many,
+    run=_run_reload_many,
+    back=back_to("segments"),
+)

@@ -3,52 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
-from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
-from segments.console.access import ADMINISTER, find_table, page
-from segments.console.operation import Operation, Outcome, perform
+from segments.console.access import ADMINISTER
+from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.tables.tables import head
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import Actor
 from segments.services.tables.table_secrets import reveal_secrets
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def reveal(request: HttpRequest, typed: str) -> HttpResponse:
-    """GET asks for the reason; POST shows the secrets on a page that is kept nowhere."""
-    table, name = find_table(request, typed)
+def _of_table(target: Target, plain: Operation) -> Operation:
+    return replace(plain, title=f"{plain.title} of {target.table.name}", confirm=target.table.name)
 
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        found = reveal_secrets(ctx, name, actor=actor)
-        return Outcome(
-            "", answer=render(request, "console/table_secrets.html", {**head(request, table, "config"), "found": found})
-        )
 
-    return perform(
-        request,
-        table,
-        Operation(
-            action="revealSecrets",
-            title=f"Show the secrets of {table.name}",
-            button="Show them",
-            right=ADMINISTER,
-            run=run,
-            tab="config",
-            asks="reading",
-            is_danger=True,
-            back=reverse("console:config", args=[table.name]),
-            confirm=table.name,
-            explain=[
-                "The page that follows shows passwords and keys of the table's config in full. Look around who else "
-                "sees your screen.",
-                "Your name, the reason and the time go into the audit record, with the settings shown but not their "
-                "values.",
-                "What was seen can not be taken back; only new secrets at the stream or store itself help then.",
-            ],
-        ),
-    )
+def _run(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    found = reveal_secrets(target.ctx, target.name, actor=actor)
+    context = {**head(target.request, target.table, "config"), "found": found}
+    return Outcome("", answer=render(target.request, "console/table_secrets.html", context))
+
+
+#: What it shows is on a page that is kept nowhere.
+REVEAL: Final = Operation(
+    action="revealSecrets",
+    title="Show the secrets",
+    button="Show them",
+    tab="config",
+    right=ADMINISTER,
+    asks="reading",
+    is_danger=True,
+    explain=[
+        "The page that follows shows passwords and keys of the table's config in full. Check who else sees your "
+        "screen.",
+        "Your name, the reason and the time go into the audit record, with the settings shown but not their values.",
+        "What was seen can not be taken back; only new secrets at the stream or store itself help then.",
+    ],
+    preview=_of_table,
+    run=_run,
+    back=back_to("config"),
+)

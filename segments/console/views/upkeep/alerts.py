@@ -4,6 +4,8 @@ the installation.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -11,17 +13,19 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from segments import wiring
-from segments.console.access import actor_of, may_administer_all, page, refused
-from segments.console.forms import ReasonForm
+from segments.console.access import ADMINISTER, actor_of, may_administer_all, page, refused
+from segments.console.operation import Operation, Outcome, Target, no_table
 from segments.console.presenters.badges import Mark
 from segments.console.webhook_form import WebhookForm
 from segments.errors import PinotAdminError
 from segments.models import AlertDelivery, Webhook
 from segments.services.alerts import delivery, webhooks
+from segments.services.core.context import Actor
 
 _MARKS: Final = {
     AlertDelivery.State.SENT: Mark("taken", "ok", "check"),
@@ -36,7 +40,7 @@ _SHOWN: Final = 100
 def alert_list(request: HttpRequest) -> HttpResponse:
     """Receivers, the form of a new webhook, and the newest messages."""
     if not may_administer_all(request):
-        return refused(request, "addWebhook", "", "segments.administer")
+        return refused(request, "addWebhook", "", ADMINISTER)
     form = WebhookForm(request.POST if request.method == "POST" else None)
     if request.method != "POST":
         return _page(request, form)
@@ -56,7 +60,7 @@ def alert_list(request: HttpRequest) -> HttpResponse:
 def change(request: HttpRequest, hook: int) -> HttpResponse:
     """One webhook: change it, and what became of its messages."""
     if not may_administer_all(request):
-        return refused(request, "changeWebhook", str(hook), "segments.administer")
+        return refused(request, "changeWebhook", str(hook), ADMINISTER)
     row = webhooks.find_webhook(hook)
     form = WebhookForm(request.POST) if request.method == "POST" else WebhookForm.of(row)
     if request.method != "POST":
@@ -76,7 +80,7 @@ def change(request: HttpRequest, hook: int) -> HttpResponse:
 def test(request: HttpRequest, hook: int) -> HttpResponse:
     """Send a test now, and say what became of it."""
     if not may_administer_all(request):
-        return refused(request, "testWebhook", str(hook), "segments.administer")
+        return refused(request, "testWebhook", str(hook), ADMINISTER)
     message = webhooks.prepare_test(hook, actor_of(request, "test button"), timezone.now())
     delivery.send_test(message, wiring.outgoing_alerts(), timezone.now)
     if message.state == AlertDelivery.State.SENT:
@@ -86,20 +90,36 @@ def test(request: HttpRequest, hook: int) -> HttpResponse:
     return redirect("console:webhook", hook)
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def remove(request: HttpRequest, hook: int) -> HttpResponse:
-    """Remove a webhook, with a reason."""
-    if not may_administer_all(request):
-        return refused(request, "removeWebhook", str(hook), "segments.administer")
-    row = webhooks.find_webhook(hook)
-    form = ReasonForm(request.POST or None)
-    if request.method != "POST" or not form.is_valid():
-        status = HTTPStatus.OK if request.method != "POST" else HTTPStatus.UNPROCESSABLE_ENTITY
-        return render(request, "console/webhook_remove.html", {"row": row, "form": form}, status=status)
-    webhooks.remove_webhook(wiring.webhooks(), hook, actor_of(request, form.cleaned_data["reason"]))
-    messages.success(request, f"The webhook {row.name} is removed.")
-    return redirect("console:alerts")
+def _to_remove(target: Target, plain: Operation) -> Operation:
+    return replace(plain, title=f"Remove webhook {webhooks.find_webhook(target.arguments['hook']).name}")
+
+
+def _run_remove(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    row = webhooks.find_webhook(target.arguments["hook"])
+    webhooks.remove_webhook(wiring.webhooks(), row.pk, actor)
+    return Outcome(f"The webhook {row.name} is removed.")
+
+
+REMOVE: Final = Operation(
+    action="removeWebhook",
+    title="Remove a webhook",
+    button="Remove it",
+    right=ADMINISTER,
+    everywhere=True,
+    is_hidden=True,
+    asks="nothing",
+    is_danger=True,
+    place="alerts",
+    find=no_table,
+    explain=[
+        "Nothing is sent to it any more, messages that still wait included, and its delivery log is deleted.",
+        "To undo this, add it again; it then has a new secret.",
+    ],
+    preview=_to_remove,
+    run=_run_remove,
+    back=lambda target: reverse("console:webhook", args=[target.arguments["hook"]]),
+    then=lambda _: reverse("console:alerts"),
+)
 
 
 def _with_error(form: WebhookForm, error: PinotAdminError) -> WebhookForm:

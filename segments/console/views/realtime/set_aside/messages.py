@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.handlers.asgi import ASGIRequest
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.http import content_disposition_header, urlencode
 from django.views.decorators.http import require_safe
 
 from segments import wiring
-from segments.console.access import ADMINISTER, OPERATE, find_table, may, page
+from segments.console.access import ADMINISTER, OPERATE, may, page
 from segments.console.listing import PAGE_SIZE, Listing, page_number
+from segments.console.views.realtime.realtime_table import realtime
 from segments.console.views.tables.tables import head
 from segments.domain.formats.whole_number import whole_number
 from segments.domain.set_aside import Shown, shown_payload
-from segments.models import SetAsideMessage, Table
-from segments.names import REALTIME, TableName
+from segments.models import SetAsideMessage
 from segments.services.core.streaming import in_threads
 from segments.services.set_aside import export, listing
 from segments.services.set_aside.listing import Which
@@ -76,14 +76,6 @@ def download(request: HttpRequest, typed: str) -> HttpResponseBase:
         content_disposition_header(as_attachment=True, filename=f"{table.name}-set-aside.{kind}")
     )
     return answer
-
-
-def realtime(request: HttpRequest, typed: str) -> tuple[Table, TableName]:
-    """The REALTIME table of an address; 404 for any other."""
-    table, name = find_table(request, typed)
-    if name.type != REALTIME:
-        raise Http404
-    return table, name
 
 
 def read_which(request: HttpRequest, values: QueryDict | None = None) -> tuple[Which, dict[str, str]]:

@@ -1,60 +1,62 @@
-"""The page on which deleted segments that a replacement took away come back: as a switch with what
-stands for them now.
-"""
+"""Deleted segments that a replacement took away come back: as a switch with what stands for them now."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
 
 from segments.console.access import ADMINISTER
-from segments.console.cluster_address import ctx_of
-from segments.console.operation import Operation, Outcome, perform
+from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
 from segments.errors import PinotAdminError
-from segments.models import Table
-from segments.names import TableName
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import Actor
 from segments.services.replacement.undo.restore_switch import preview_switch, restore_switch
 
 
-def as_switch(request: HttpRequest, table: Table, name: TableName, segments: Sequence[str]) -> HttpResponse | None:
-    """The page that offers it, or does it; None where it can not be a switch either."""
+def as_switch(target: Target, segments: Sequence[str]) -> Operation | None:
+    """The button that does it; None where it can not be a switch either."""
     try:
-        preview = preview_switch(ctx_of(request), name, segments)
+        preview = preview_switch(target.ctx, target.name, segments)
     except PinotAdminError:
         return None
-
-    def run(ctx: Context, _: Mapping[str, Any], actor: Actor) -> Outcome:
-        done = restore_switch(ctx, name, segments, actor=actor)
-        said = (
-            f"Queries on {table.name} see {len(done.returning_segments)} restored segments instead of "
-            f"{len(done.hidden_segments)}."
-        )
-        return Outcome(said, reverse("console:rollback", args=[table.name, done.entry_id]), "Roll it back")
-
-    operation = Operation(
-        action="restoreSwitch",
-        title="Restore segments instead of what is shown",
-        tab="deleted",
-        right=ADMINISTER,
-        run=run,
-        button=f"Show {len(preview.returning_segments)} instead of {len(preview.hidden_segments)}",
-        hold={"s": list(segments)},
-        back=reverse("console:deleted", args=[table.name]),
-        confirm=f"restore {len(preview.returning_segments)}",
-        is_danger=True,
-        items=preview.hidden_segments,
-        items_title="Segments that queries see no longer",
+    returning, hidden = len(preview.returning_segments), len(preview.hidden_segments)
+    return replace(
+        _SWITCH,
+        button=f"Show {returning} instead of {hidden}",
         explain=[
             "A replacement took these segments away: beside what stands for them now, queries would see old and "
             "new rows together.",
-            f"So they come back hidden, and then queries switch: {len(preview.returning_segments)} segments come back,"
-            f" {len(preview.hidden_segments)} are hidden, in one step.",
+            f"So they come back hidden, and then queries switch: {returning} segments come back, {hidden} are hidden, "
+            "in one step.",
             "It is a replacement of its own: it can be rolled back like any other.",
         ],
+        lines=presenter.sides(preview.before, preview.after),
+        lists=[("Segments that queries see no longer", preview.hidden_segments)],
+        hold={"s": list(segments)},
+        confirm=f"restore {returning}",
+        run=partial(_run, segments),
     )
-    return perform(request, table, operation, {"lines": presenter.sides(preview.before, preview.after)})
+
+
+def _run(segments: Sequence[str], target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    done = restore_switch(target.ctx, target.name, segments, actor=actor)
+    return Outcome(
+        f"Queries on {target.table.name} see {len(done.returning_segments)} restored segments instead of "
+        f"{len(done.hidden_segments)}.",
+        target.address("rollback", done.entry_id),
+        "Roll it back",
+    )
+
+
+_SWITCH: Final = Operation(
+    action="restoreSwitch",
+    title="Restore segments instead of what is shown",
+    button="Show them",
+    tab="deleted",
+    right=ADMINISTER,
+    is_danger=True,
+    run=partial(_run, ()),
+    back=back_to("deleted"),
+)

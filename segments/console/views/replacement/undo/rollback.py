@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.http import HttpRequest
 
-from segments.console.access import find_table, page, refusal
 from segments.console.cluster_address import ctx_of
-from segments.console.operation import Operation, Outcome, perform
+from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
 from segments.errors import PinotAdminError
 from segments.names import TableName
@@ -32,41 +29,40 @@ class Undo:
     why_not: str = ""
 
 
-@page
-@require_http_methods(["GET", "HEAD", "POST"])
-def undo(request: HttpRequest, typed: str, entry_id: str) -> HttpResponse:
-    """Bring back what a rollback took away."""
-    table, name = find_table(request, typed)
-    refused = refusal(request, ACTION, table.name, table=table.name) if request.method == "POST" else None
-    if refused:
-        return refused
-    force = request.POST.get("force") == "on"
-    preview = preview_undo(ctx_of(request), name, entry_id, force=force)
-
-    def run(ctx: Context, values: Mapping[str, Any], actor: Actor) -> Outcome:
-        done = undo_rollback(ctx, name, entry_id, force=bool(values.get("force")), actor=actor)
-        said = (
-            f"The rollback is undone. Queries on {table.name} see {len(done.returned)} segments again that it had "
-            "taken away."
-        )
-        return Outcome(said, reverse("console:rollback", args=[table.name, done.entry]), "Roll it back again")
-
-    operation = Operation(
-        action=ACTION,
-        title="Undo the rollback",
-        button="Undo the rollback",
-        tab="lineage",
+def _preview(target: Target, plain: Operation) -> Operation:
+    force = target.request.POST.get("force") == "on"
+    preview = preview_undo(target.ctx, target.name, target.arguments["entry_id"], force=force)
+    return replace(
+        plain,
         explain=explained(preview),
-        run=run,
-        back=reverse("console:lineage", args=[table.name]),
-        items=preview.returning_segments,
-        items_title="Segments that come back",
-        fields={"force": forms.BooleanField(required=True, label=_FORCE)} if preview.needs_force or force else {},
+        lines=presenter.sides(preview.before, preview.after),
+        warnings=preview.blockers if preview.needs_force else [],
+        lists=[("Segments that come back", preview.returning_segments)],
+        fields={"force": forms.BooleanField(label=_FORCE)} if preview.needs_force or force else {},
         why_not="" if preview.allowed or preview.needs_force else " ".join(preview.blockers),
     )
-    warned = preview.blockers if preview.needs_force else []
-    told = {"lines": presenter.sides(preview.before, preview.after), "warnings": warned}
-    return perform(request, table, operation, told)
+
+
+def _run(target: Target, values: Mapping[str, Any], actor: Actor) -> Outcome:
+    entry_id, force = target.arguments["entry_id"], bool(values.get("force"))
+    done = undo_rollback(target.ctx, target.name, entry_id, force=force, actor=actor)
+    return Outcome(
+        f"The rollback is undone. Queries on {target.table.name} see {len(done.returned)} segments again that it had "
+        "taken away.",
+        target.address("rollback", done.entry),
+        "Roll it back again",
+    )
+
+
+UNDO: Final = Operation(
+    action=ACTION,
+    title="Undo the rollback",
+    button="Undo the rollback",
+    tab="lineage",
+    preview=_preview,
+    run=_run,
+    back=back_to("lineage"),
+)
 
 
 def explained(preview: UndoPreview) -> list[str]:

@@ -1,0 +1,114 @@
+"""Pin and unpin replacements: one on its page, or several that are chosen in the lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from django.utils.http import urlencode
+
+from segments.console.operation import Operation, Outcome, Target, back_to
+from segments.errors import InvalidInput
+from segments.services.core.context import Actor
+from segments.services.replacement import pins
+
+#: A page of the lineage has fewer.
+_MOST: Final = 100
+
+
+def _pin_explained(target: Target, whose: str, until: str) -> list[str]:
+    """What a pin does: everything on the own cluster, on a real Pinot only what goes through us."""
+    if target.ctx.engine.offers.own_upkeep:
+        return [
+            f"Neither a clean-up nor a later push deletes {whose} segments, old or new, until {until} unpinned.",
+            "They go on using space.",
+        ]
+    return [
+        f"Nothing that goes through here deletes {whose} segments, old or new, or reverts the replacement, until "
+        f"{until} unpinned.",
+        "Pinot does not know pins: its own retention, and pushes that do not come through here, delete the old "
+        "side all the same.",
+    ]
+
+
+def _run_pin(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    entry_id = target.arguments["entry_id"]
+    pins.pin_entry(target.ctx, target.name, entry_id, actor)
+    return Outcome("The entry is pinned.", target.address("unpin_entry", entry_id), "Unpin it")
+
+
+PIN: Final = Operation(
+    action="pinEntry",
+    title="Pin this replacement",
+    button="Pin",
+    tab="lineage",
+    asks="reading",
+    preview=lambda target, plain: replace(plain, explain=_pin_explained(target, "its", "it is")),
+    run=_run_pin,
+    back=back_to("entry", "entry_id"),
+)
+
+
+def _run_unpin(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    entry_id = target.arguments["entry_id"]
+    pins.unpin_entry(target.ctx, target.name, entry_id, actor)
+    return Outcome("The entry is no longer pinned.", target.address("pin_entry", entry_id), "Pin it again")
+
+
+UNPIN: Final = Operation(
+    action="unpinEntry",
+    title="Unpin this replacement",
+    button="Unpin",
+    tab="lineage",
+    asks="reading",
+    explain=["The next clean-up may delete segments of it that no query sees and no kept snapshot needs."],
+    run=_run_unpin,
+    back=back_to("entry", "entry_id"),
+)
+
+
+def _chosen(target: Target, plain: Operation) -> Operation:
+    entries = target.values("e")
+    if not 0 < len(entries) <= _MOST:
+        raise InvalidInput(
+            f"{len(entries)} replacements are chosen.", remedy=f"Tick 1 to {_MOST} of them on the lineage page."
+        )
+    title = f"{plain.button} {len(entries)} replacement{'' if len(entries) == 1 else 's'}"
+    lists = [("Lineage entries", entries)]
+    return replace(plain, title=title, button=title, hold={"e": entries}, lists=lists)
+
+
+def _chosen_to_pin(target: Target, plain: Operation) -> Operation:
+    return replace(_chosen(target, plain), explain=_pin_explained(target, "their", "they are"))
+
+
+def _are(target: Target) -> str:
+    count = len(target.values("e"))
+    return f"{count} replacement{' is' if count == 1 else 's are'}"
+
+
+def _way_back(target: Target, page_name: str) -> str:
+    return f"{target.address(page_name)}?{urlencode({'e': target.values('e')}, doseq=True)}"
+
+
+def _run_pin_many(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    for entry_id in target.values("e"):
+        pins.pin_entry(target.ctx, target.name, entry_id, actor)
+    return Outcome(f"{_are(target)} pinned.", _way_back(target, "unpin_entries"), "Unpin again")
+
+
+def _run_unpin_many(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
+    for entry_id in target.values("e"):
+        pins.unpin_entry(target.ctx, target.name, entry_id, actor)
+    return Outcome(f"{_are(target)} no longer pinned.", _way_back(target, "pin_entries"), "Pin again")
+
+
+PIN_MANY: Final = replace(PIN, preview=_chosen_to_pin, run=_run_pin_many, back=back_to("lineage"))
+UNPIN_MANY: Final = replace(
+    UNPIN,
+    explain=["The next clean-up may delete segments of theirs that no query sees and no kept snapshot needs."],
+    preview=_chosen,
+    run=_run_unpin_many,
+    back=back_to("lineage"),
+)
