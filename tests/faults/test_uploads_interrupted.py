@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.segments import registration as upload_registration
 from segments.errors import PinotAdminError
 from segments.segmentfile.format.info import SegmentInfo
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.replacement.protocol import end_replace, start_replace
-from segments.services.segments import upload_registration
 from segments.services.segments.uploads import upload_metadata
 from segments.store import paths
 from tests.api.cluster import ANN, TABLE, ApiCluster

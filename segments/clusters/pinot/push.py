@@ -27,10 +27,11 @@ from segments.models import Cluster, PushSegment
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.engine.segments import Upload
 from segments.services.push.push_session import Session
 from segments.services.replacement.lineage_record import read_lineage
 from segments.services.segments.replaced.by_push import check_names
-from segments.services.segments.upload_registration import UploadOptions
+from segments.services.segments.upload_options import UploadOptions
 from segments.spark.build_part import Built, tar_path
 
 #: Segments that are sent at once, and after which progress is written down.
@@ -94,20 +95,21 @@ def _send(session: Session, table: TableName, one: Built, entry: str | None, act
     before = crc_of(ctx, table, one.name)
     if before == one.crc:
         return
-    options = _conditions(session, one, before) if entry is None else None
+    options = _conditions(session, one, before) if entry is None else UploadOptions()
+    upload = Upload(table, options, entry, actor)
     place = ctx.deep_store.segment_path(table.raw, one.name)
     if before is not None:  # before the new file takes the place of the old one
         pinot_kept.keep_replaced(ctx, parse_table_config(session.push.plan["config"]), one.name, one.crc, actor)
     if is_shared and (ctx.deep_store.move(staged, place) or ctx.deep_store.size(place) == one.size_bytes):
         part = Described(one.info, one.metadata.encode(), bytes.fromhex(one.creation), ctx.deep_store.uri(place))
-        upload_described(ctx, table, part, options=options, lineage_entry=entry, actor=actor)
+        upload_described(ctx, upload, part)
         return
     if ctx.deep_store.size(staged) is None:
         raise Unavailable(f"The staged file of segment '{one.name}' is gone.", remedy="The push builds it again.")
     with tempfile.TemporaryDirectory(prefix="push-") as folder:
         tar = Path(folder) / "segment.tar.gz"
         ctx.deep_store.fetch(staged, tar)
-        upload_tar(ctx, table, tar, options, entry, actor=actor)
+        upload_tar(ctx, upload, tar)
 
 
 def _conditions(session: Session, one: Built, before: int | None) -> UploadOptions:

@@ -20,6 +20,8 @@ from segments.errors import RecordCorrupt
 
 #: Folder of the documents in the deep store, beside Pinot's ``Deleted_Segments``.
 RECORDS: Final = "Deleted_Records"
+#: Key of a table's ``customConfigs``: copies of a Pinot's segments are kept before they are deleted through us.
+KEEP_COPIES: Final = "pinotadmin.deletion.keepCopies"
 #: Between the encoded name of a segment, which never holds it, and the CRC that tells its kept versions apart.
 VERSION: Final = "!"
 

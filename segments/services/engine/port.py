@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from segments.services.engine.consumption import ConsumptionEngine
     from segments.services.engine.instances import InstanceEngine
     from segments.services.engine.lineage import LineageEngine
+    from segments.services.engine.push import PushEngine
     from segments.services.engine.segments import SegmentEngine
     from segments.services.engine.snapshots import SnapshotEngine
     from segments.services.engine.tables import TableEngine
@@ -40,6 +41,7 @@ class Engine:
     lacks: Lacks
     lineage: LineageEngine
     segments: SegmentEngine
+    push: PushEngine
     consumption: ConsumptionEngine
     tables: TableEngine
     instances: InstanceEngine

@@ -16,7 +16,7 @@ from segments.models import Push
 from segments.names import OFFLINE, TableName
 from segments.services.core import audit
 from segments.services.core.context import SYSTEM, Actor, Context
-from segments.services.push.push_revert import remove_files
+from segments.services.push.push_files import remove_files
 from segments.services.push.push_session import Session, find_push, now
 from segments.services.replacement.protocol import read_lineage
 

@@ -15,7 +15,6 @@ from typing import Any, Final, Protocol
 
 from django.db import transaction
 
-from segments.clusters.pinot import push as pinot_push
 from segments.domain.push.push_plan import (
     InputFile,
     Part,
@@ -34,9 +33,9 @@ from segments.models import Push, PushSegment
 from segments.names import OFFLINE, TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.push.push_files import is_there
 from segments.services.push.push_revert import take_back
 from segments.services.push.push_session import Session, acquire, now
-from segments.services.push.push_upload import is_there, register
 from segments.services.push.reports.gather import InputReports
 from segments.services.replacement.checks.snapshot_checks import ChecksFailed
 from segments.services.replacement.protocol import end_replace, read_lineage, start_replace
@@ -284,8 +283,8 @@ class _Run:
             visible = (lineage.visible(present) if lineage else sorted(present)) if self.push.plan["covers_all"] else []
             names = [self.built[i].name for i in sorted(self.built)]
             force = self.push.plan["covers_all"]
-            if self.ctx.pinot is not None and force:
-                force = pinot_push.needs_cleanup(self.ctx, self.config, visible, names)
+            if force:
+                force = self.ctx.engine.push.start_forces_cleanup(self.ctx, self.config, visible, names)
             entry_id = start_replace(
                 self.ctx,
                 self.table,
@@ -305,7 +304,8 @@ class _Run:
     def upload(self) -> None:
         """Register all segments that are not registered yet."""
         if not self.push.plan["replaces"] or self._step() is Step.UPLOAD:
-            register(self.session, self.table, self.actor, [self.built[i] for i in sorted(self.built)])
+            built = [self.built[i] for i in sorted(self.built)]
+            self.ctx.engine.push.register(self.session, self.table, self.actor, built)
 
     def end(self) -> None:
         """Switch queries to the new segments, unless that is done; returns when they are queryable."""

@@ -34,8 +34,6 @@ log = logging.getLogger(__name__)
 A = TypeVar("A")
 B = TypeVar("B")
 
-#: Folder for copies of segments of Pinot clusters.
-_OURS: Final = "pinotadmin"
 #: Files are moved this many at a time: a remote store answers slowly, and each by itself.
 _THREADS: Final = 8
 
@@ -47,10 +45,8 @@ def in_parallel(run: Callable[[A], B], items: Iterable[A]) -> list[B]:
 
 
 def kept_context(ctx: Context) -> Context:
-    """The context whose deep store holds what is kept: on a Pinot cluster a folder of our own, apart from what Pinot
-    keeps itself.
-    """
-    return ctx if ctx.pinot is None else replace(ctx, deep_store=ctx.deep_store.below(_OURS))
+    """The context whose deep store is the one that holds what is kept."""
+    return replace(ctx, deep_store=ctx.engine.segments.kept_store(ctx))
 
 
 def kept_path(table: TableName, file: str) -> str:

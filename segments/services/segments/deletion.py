@@ -1,40 +1,34 @@
-"""Deletion is last and durable (rule `deletion-last`): out of the ideal state into a queue in ZooKeeper, then file
-and record.
+"""Deletion is last and durable (rule `deletion-last`): checks and audit here, the deletion itself by the engine.
 
-Nothing is lost by a restart (rule `deletion-last`), a name that is uploaded again leaves the queue before its new file
-is written (``release_name``), and what was deleted is kept with its record, so that it can come back
-(``segments.services.segments.restore``).
+What no query sees and what has a record without a row is taken out here, too, for the clean-up of replacements and the
+retention pass.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
 
-from segments.clusters.pinot.segments import deletion as pinot_deletion
-from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import ideal_state
 from segments.domain.segments.archive import Outcome
 from segments.domain.upkeep import retention as rules
-from segments.errors import NotFound, PinotAdminError, StateConflict
+from segments.errors import PinotAdminError
 from segments.names import TableName, split_table_name
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import Observed, observe
-from segments.services.segments import archive, last_copies, restore
-from segments.services.segments.deletion_guard import blocked, decide, guarded, is_exclusive
-from segments.services.segments.deletion_queue import CLAIM_MS, Pending, claim_due, forget, queue_write, release_name
-from segments.services.tables.table_record import read_table_config
+from segments.services.segments import last_copies
+from segments.services.segments.deletion_queue import queue_write, release_name
 from segments.store import paths
-from segments.store.base import Check, Replace, Versioned, Write
+from segments.store.base import Check, Replace, Write
 from segments.store.update import update_transaction
 
 __all__ = [
     "delete_segments",
     "drain",
     "drain_all",
+    "leave",
     "queue_write",
     "reap_orphans",
     "release_name",
@@ -44,9 +38,9 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-#: Segments whose files are put away under one claim; a claim must not run out meanwhile.
-_BATCH: Final = 200
-_CLAIM_USED_S: Final = CLAIM_MS / 1000 / 2
+#: Names in an audit record.
+_SHOWN: Final = 100
+_CLEAN_UP: Final = Actor("system", "no query sees it any more")
 
 
 def remove_segments(
@@ -69,36 +63,13 @@ def remove_segments(
     """
     rules.check_retention(retention)
     last_copies.check_force(force, actor)
-    if ctx.pinot is not None:
-        pinot_deletion.remove_segments(ctx, table, segments, retention=retention, actor=actor, guard=guard)
-        return
-    failed, exclusive = last_copies.copy_to_store(ctx, table, segments), is_exclusive(ctx)
-
-    def attempt() -> Sequence[Write] | None:
-        seen = observe(ctx, table)
-        locked = sorted(set(segments) & guarded(seen, exclusive=exclusive)) if guard else []
-        if locked:
-            raise blocked(table, locked)
-        if lost := _lost(ctx, table, segments, failed, force):
-            raise last_copies.lost(table, lost)
-        return _leave(ctx, table, seen, [s for s in dict.fromkeys(segments) if s in seen.ideal.maps], retention, actor)
-
-    try:
-        update_transaction(ctx.store, attempt, turn=table.typed)
-    except StateConflict as error:
-        audit.record(
-            actor, "deleteSegments", cluster=ctx.cluster, target=table.typed, outcome="refused", error=str(error)
+    named = {"segments": list(segments)[:_SHOWN], "count": len(segments)}
+    with audit.recorded(ctx, actor, "deleteSegments", table.typed, **named) as detail:
+        lost = ctx.engine.segments.remove(
+            ctx, table, segments, retention=retention, actor=actor, guard=guard, force=force
         )
-        raise
-    audit.record(
-        actor,
-        "deleteSegments",
-        cluster=ctx.cluster,
-        target=table.typed,
-        segments=list(segments)[:100],
-        count=len(segments),
-        **_final(failed, segments),
-    )
+        if lost:
+            detail["lost"] = list(lost)[:_SHOWN]
 
 
 def delete_segments(
@@ -111,7 +82,7 @@ def delete_segments(
     force: bool = False,
     actor: Actor,
 ) -> list[Outcome]:
-    """Delete what may be deleted, in one transaction, and tell for each name what became of it; ``dry_run`` only tells.
+    """Delete what may be deleted, and report for each name what became of it; ``dry_run`` only reports.
 
     Outcomes: done, unchanged (no such segment), refused (part of a replacement, pinned, or only on servers and not to
     be copied into the deep store, unless ``force`` says that it may be lost). InvalidInput for a retention that is
@@ -119,52 +90,20 @@ def delete_segments(
     """
     rules.check_retention(retention)
     last_copies.check_force(force and not dry_run, actor)
-    if ctx.pinot is not None:
-        return pinot_deletion.delete_segments(ctx, table, segments, retention=retention, dry_run=dry_run, actor=actor)
-    outcomes: dict[str, Outcome] = {}
-    failed = {} if dry_run else last_copies.copy_to_store(ctx, table, segments)
-    exclusive = is_exclusive(ctx)
-
-    def attempt() -> Sequence[Write] | None:
-        seen = observe(ctx, table)
-        lost = {} if dry_run else _lost(ctx, table, segments, failed, force)
-        outcomes.update(decide(seen, segments, failed, exclusive=exclusive))
-        outcomes.update({s: last_copies.refusal(s, why) for s, why in lost.items() if outcomes[s].outcome == "done"})
-        leaving = [s for s, o in outcomes.items() if o.outcome == "done"]
-        return None if dry_run else _leave(ctx, table, seen, leaving, retention, actor)
-
-    update_transaction(ctx.store, attempt, turn=table.typed)
-    found = list(outcomes.values())
-    if not dry_run:
-        done = [o.segment for o in found if o.outcome == "done"]
-        not_done = [o.segment for o in found if o.outcome == "refused"]
-        audit.record(
-            actor,
-            "deleteSegments",
-            cluster=ctx.cluster,
-            target=table.typed,
-            outcome="done" if done or not not_done else "refused",
-            segments=done[:100],
-            count=len(done),
-            refused=not_done[:100],
-            **_final(failed, done),
-        )
-    return found
-
-
-def _lost(
-    ctx: Context, table: TableName, segments: Sequence[str], failed: Mapping[str, str], force: bool
-) -> dict[str, str]:
-    """{segment: why} of those that a deletion would lose: not copied, or on servers only since then."""
-    if force:
-        return {}
-    return {s: failed.get(s, "it was committed just now.") for s in last_copies.only_on_servers(ctx, table, segments)}
-
-
-def _final(failed: Mapping[str, str], done: Sequence[str]) -> dict[str, Any]:
-    """For the audit record: deleted segments of which no copy is left."""
-    lost = sorted(set(failed) & set(done))[:100]
-    return {"lost": lost} if lost else {}
+    engine = ctx.engine.segments
+    if dry_run:
+        preview = engine.delete(ctx, table, segments, retention=retention, dry_run=True, force=force, actor=actor)
+        return list(preview.outcomes)
+    with audit.recorded(ctx, actor, "deleteSegments", table.typed) as detail:
+        found = engine.delete(ctx, table, segments, retention=retention, dry_run=False, force=force, actor=actor)
+        done = [o.segment for o in found.outcomes if o.outcome == "done"]
+        refused = [o.segment for o in found.outcomes if o.outcome == "refused"]
+        detail.update(segments=done[:_SHOWN], count=len(done), refused=refused[:_SHOWN])
+        if refused and not done:
+            detail["outcome"] = "refused"
+        if found.lost:
+            detail["lost"] = list(found.lost)[:_SHOWN]
+    return list(found.outcomes)
 
 
 def remove_hidden(
@@ -191,13 +130,10 @@ def remove_hidden(
         removed[:] = [s for s in dict.fromkeys(segments) if s in doomed and s in seen.ideal.maps and s not in failed]
         if not removed or seen.lineage_node is None:
             return None
-        return _leave(ctx, table, seen, removed, None, _CLEAN_UP)
+        return leave(ctx, table, seen, removed, None, _CLEAN_UP)
 
     update_transaction(ctx.store, attempt, turn=table.typed)
     return removed
-
-
-_CLEAN_UP: Final = Actor("system", "no query sees it any more")
 
 
 def reap_orphans(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:
@@ -218,7 +154,7 @@ def reap_orphans(ctx: Context, table: TableName, segments: Sequence[str]) -> lis
     return orphans
 
 
-def _leave(
+def leave(
     ctx: Context, table: TableName, seen: Observed, leaving: Sequence[str], retention: str | None, actor: Actor
 ) -> Sequence[Write] | None:
     """Out of the ideal state and into the queue, if the lineage is still the one seen; None when nothing leaves."""
@@ -233,14 +169,7 @@ def _leave(
 
 def drain(ctx: Context, table: TableName) -> list[str]:
     """Finish what can be finished of the table's queue; returns plain sentences, one for each kind of thing done."""
-    fates: dict[str, list[str]] = defaultdict(list)
-    while claimed := claim_due(ctx, table, ctx.new_id(), _BATCH):
-        done = _settle(ctx, table, claimed, ctx.timer.seconds() + _CLAIM_USED_S)
-        for segment, fate in done.items():
-            fates[fate].append(segment)
-        if len(done) < len(claimed) or len(claimed) < _BATCH:
-            break
-    return [_sentence(table, fate, segments) for fate, segments in fates.items()]
+    return ctx.engine.segments.drain(ctx, table)
 
 
 def drain_all(ctx: Context) -> list[str]:
@@ -255,39 +184,3 @@ def drain_all(ctx: Context) -> list[str]:
         except PinotAdminError:
             log.exception("The deletions of %s could not be finished.", typed)
     return sentences
-
-
-def _settle(ctx: Context, table: TableName, claimed: Mapping[str, Pending], deadline: float) -> dict[str, str]:
-    """Files first, then records and queue items together; {segment: what was done}. Files are moved until ``deadline``
-    (monotonic).
-    """
-    nodes = dict(zip(claimed, ctx.store.get_many([paths.segment(table.typed, s) for s in claimed]), strict=True))
-    broken = {s: p for s, p in claimed.items() if p.restores}
-    fates = restore.settle(ctx, table, broken, nodes)
-    gone = [(p, _record(nodes[s])) for s, p in claimed.items() if s not in broken]
-    put_away = archive.keep_all(ctx, table, gone, _own_term(ctx, table), deadline) if gone else {}
-    token = next(iter(claimed.values())).claim
-    forget(ctx, table, token, [*fates, *put_away], with_records=set(put_away))
-    return {**fates, **put_away}
-
-
-def _record(node: Versioned | None) -> ZNRecord | None:
-    return node.record if node else None
-
-
-def _own_term(ctx: Context, table: TableName) -> str | None:
-    try:
-        return read_table_config(ctx, table).deleted_retention
-    except NotFound:
-        return None  # the table is just being dropped: the cluster's own time holds
-    except PinotAdminError:
-        log.exception(
-            "The config of %s can not be read; files of deleted segments are kept for the cluster's time.", table
-        )
-        return None
-
-
-def _sentence(table: TableName, fate: str, segments: Sequence[str]) -> str:
-    if len(segments) == 1:
-        return f"Segment {segments[0]} of {table}: {fate}."
-    return f"{len(segments)} segments of {table}, e.g. {segments[0]}: {fate}."

@@ -1,4 +1,4 @@
-"""Which segments nobody may delete by hand, because a replacement or a pin needs them, and how that is said.
+"""Which segments nobody may delete by hand, because a replacement or a pin needs them, and the refusal that says so.
 
 Pinot's cluster setting ``controller.lineage.exclusive.delete.enabled``, when it is ``false``, leaves only what is
 pinned guarded.
@@ -12,21 +12,16 @@ from typing import Final
 from segments.domain.segments.archive import Outcome, refused
 from segments.errors import StateConflict
 from segments.names import TableName
-from segments.services.clusters.cluster_settings import read_settings
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import Observed
 
-#: Pinot's key.
-EXCLUSIVE_KEY: Final = "controller.lineage.exclusive.delete.enabled"
 #: Names in the sentence of a refusal.
-_TOLD: Final = 100
+_SHOWN: Final = 100
 
 
 def is_exclusive(ctx: Context) -> bool:
-    """Do replacements guard their segments? Unless the setting says false; on a Pinot cluster always, its controller
-    keeps that setting.
-    """
-    return ctx.pinot is not None or read_settings(ctx).get(EXCLUSIVE_KEY, "true").strip().lower() != "false"
+    """Do replacements guard their segments?"""
+    return ctx.engine.segments.guards_lineage(ctx)
 
 
 def decide(
@@ -68,7 +63,7 @@ def guarded(seen: Observed, *, exclusive: bool = True) -> set[str]:
 
 def blocked(table: TableName, locked: Sequence[str]) -> StateConflict:
     """The refusal that names what is locked."""
-    shown = ", ".join(locked[:_TOLD]) + (f" and {len(locked) - _TOLD} more" if len(locked) > _TOLD else "")
+    shown = ", ".join(locked[:_SHOWN]) + (f" and {len(locked) - _SHOWN} more" if len(locked) > _SHOWN else "")
     return StateConflict(
         f"Segments of table '{table}' are part of a replacement and can not be deleted. Blocking segments: [{shown}].",
         remedy="End or revert the replacement first; its clean-up then removes them.",

@@ -21,9 +21,6 @@ Served = tuple[Rows, Rows, dict[str, dict[str, str]]]
 #: Told while waiting: replicas that are online, replicas that are waited for.
 Progress = Callable[[int, int], None]
 
-#: Seconds between two looks when no external view changed: a refreshed file or a dead server changes none at once.
-_LOOK_S = 0.05
-_LONGEST_LOOK_S = 2.0
 _GATHER_S = 0.02
 #: So many segments are worth looking at one part of them.
 _MANY = 1000
@@ -106,10 +103,8 @@ def wait_until_online(
 
 
 def look_again_s(ctx: Context, looks: int) -> float:
-    """Seconds until the next look after ``looks`` of them: on a Pinot cluster each is several requests, so they become
-    rarer.
-    """
-    return _LOOK_S if ctx.pinot is None else min(_LONGEST_LOOK_S, 2 * _LOOK_S * 1.4 ** min(looks, 20))
+    """Seconds until the next read after ``looks`` of them."""
+    return ctx.engine.segments.read_again_s(looks)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-from segments.domain.access.outgoing import is_of_this_machine
 from segments.domain.segments.admission import another_upload
 from segments.domain.segments.archive import RECORDS
 from segments.errors import Forbidden, NotFound, OutcomeUnknown, PayloadTooLarge
@@ -23,6 +22,8 @@ from segments.gateways.deep_store.deepstore import DELETED, STAGING, encode
 from segments.gateways.outgoing import fetch
 from segments.gateways.outgoing.fetch import FetchRules
 from segments.names import TABLE_TYPES, TableName
+from segments.segmentfile.format.info import SegmentInfo, read_info
+from segments.segmentfile.packed.tar import extract_tar
 from segments.services.core.context import Context
 from segments.services.jobs.job_lock import locked
 from segments.services.segments import deletion_queue
@@ -83,11 +84,9 @@ def check_place(ctx: Context, table: TableName, uri: str) -> None:
 def fetch_rules(ctx: Context) -> FetchRules:
     """What a client may have this cluster read.
 
-    A Pinot's controller reads by itself: this machine's own addresses are another machine's there, unless the
-    controller runs here.
+    This machine's own addresses are among it only where whoever reads them runs here, too.
     """
-    limits = ctx.limits
-    is_here = ctx.pinot is None or is_of_this_machine(urlsplit(ctx.controller_url).hostname or "")
+    limits, is_here = ctx.limits, ctx.engine.segments.reads_own_loopback(ctx)
     return FetchRules(limits.fetch_roots, limits.fetch_from_loopback and is_here, limits.upload_bytes, limits.fetch_s)
 
 
@@ -178,6 +177,14 @@ class StagedFiles:
             if segment not in self._on_record:
                 self._ctx.deep_store.delete(staged)
         self._moves.clear()
+
+
+def verified_info(ctx: Context, tar: Path) -> SegmentInfo:
+    """What a tar says of itself; it is unpacked whole once, so that a damaged one is refused before anything is
+    written. SegmentCorrupt.
+    """
+    with scratch() as folder:
+        return read_info(extract_tar(tar, folder, max_bytes=ctx.limits.unpacked_bytes))
 
 
 @contextmanager

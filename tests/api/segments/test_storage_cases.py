@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from segments.clusters.embedded.segments.registration import Registration
 from segments.domain.formats import znrecord
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import segment_metadata
@@ -26,7 +27,7 @@ from segments.segmentfile.format.info import SegmentInfo
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.replacement.protocol import revert_replace
 from segments.services.segments import archive, deletion
-from segments.services.segments.upload_registration import Registration, UploadOptions
+from segments.services.segments.upload_options import UploadOptions
 from segments.services.segments.uploads import upload_metadata, upload_tar
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths

@@ -86,7 +86,7 @@ def test_without_copies_it_is_refused_and_nothing_changes(cluster: PinotCluster,
     assert told.undo_until_ms is None
     revert_replace(cluster.ctx, TABLE, entry, actor=ANN)
     changes = len(cluster.rest.changes)
-    with pytest.raises(PreconditionFailed, match="not among the deleted segments"):
+    with pytest.raises(PreconditionFailed, match="No copy of segment 'b' was kept"):
         undo_rollback(cluster.ctx, TABLE, entry, actor=ANN)
     assert len(cluster.rest.changes) == changes
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from segments.clusters.pinot.segments import uploads as pinot_uploads
-from segments.clusters.pinot.segments.kept_copies import KEEP_COPIES
+from segments.domain.segments.archive import KEEP_COPIES
 from segments.domain.tables.schema import parse_schema
 from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PreconditionFailed, SegmentCorrupt, StateConflict

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from segments.clusters.pinot.replacement.rollback import DONE, read_rollback
-from segments.clusters.pinot.segments.kept_copies import KEEP_COPIES
+from segments.domain.segments.archive import KEEP_COPIES
 from segments.errors import PreconditionFailed
 from segments.names import TableName
 from segments.services.replacement.checks import check_settings

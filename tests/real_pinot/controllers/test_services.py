@@ -42,7 +42,7 @@ from segments.services.replacement.protocol import end_replace, preview_revert, 
 from segments.services.segments import deletion, uploads
 from segments.services.segments import segments as segment_lists
 from segments.services.segments.segment_reset import reset_table
-from segments.services.segments.upload_registration import UploadOptions
+from segments.services.segments.upload_options import UploadOptions
 from segments.services.tables import schemas, tables
 from tests.integration.running import DAY0, config_of, schema_of
 from tests.real_pinot.controllers.driven import ANN, Driven

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.segments import registration as upload_registration
 from segments.domain.replacement import lineage as lineages
 from segments.domain.replacement.lineage import Entry, State
 from segments.domain.segments.admission import Conditions
@@ -16,7 +17,7 @@ from segments.names import TableName
 from segments.segmentfile.format.info import SegmentInfo
 from segments.segmentfile.packed.tar import read_info_from_tar
 from segments.services.core.context import Context
-from segments.services.segments import deletion, downloads, upload_registration
+from segments.services.segments import deletion, downloads
 from segments.services.segments.uploads import UploadOptions, upload_metadata, upload_tar
 from segments.store import paths
 from segments.store.base import Store
@@ -127,9 +128,9 @@ def upload_config(cluster: ApiCluster) -> object:
 
 
 def described(one: tuple[SegmentInfo, str, int | None]) -> object:
-    from segments.services.segments.uploads import _described
+    from segments.clusters.embedded.segments.uploads import described
 
-    return _described(*one)
+    return described(*one)
 
 
 @pytest.mark.parametrize("count", [5, 300])

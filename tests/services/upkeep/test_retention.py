@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from segments.clusters.embedded.engine.segments import EXCLUSIVE_KEY
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import PinotAdminError, StateConflict
 from segments.models import PassRun
@@ -19,7 +20,6 @@ from segments.services.core.context import SYSTEM
 from segments.services.replacement.pins import pin_entry
 from segments.services.replacement.protocol import revert_replace, start_replace
 from segments.services.segments import deletion
-from segments.services.segments.deletion_guard import EXCLUSIVE_KEY
 from segments.services.segments.restore import restore_segments
 from segments.services.upkeep import passes, retention
 from segments.store import paths

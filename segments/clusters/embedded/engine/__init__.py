@@ -7,6 +7,7 @@ from typing import Final
 from segments.clusters.embedded.engine.consumption import EmbeddedConsumptionEngine
 from segments.clusters.embedded.engine.instances import EmbeddedInstanceEngine
 from segments.clusters.embedded.engine.lineage import EmbeddedLineageEngine
+from segments.clusters.embedded.engine.push import EmbeddedPushEngine
 from segments.clusters.embedded.engine.segments import EmbeddedSegmentEngine
 from segments.clusters.embedded.engine.snapshots import EmbeddedSnapshotEngine
 from segments.clusters.embedded.engine.tables import EmbeddedTableEngine
@@ -27,6 +28,7 @@ EMBEDDED: Final = Engine(
     lacks=_lacks,
     lineage=EmbeddedLineageEngine(),
     segments=EmbeddedSegmentEngine(),
+    push=EmbeddedPushEngine(),
     consumption=EmbeddedConsumptionEngine(),
     tables=EmbeddedTableEngine(),
     instances=EmbeddedInstanceEngine(),

@@ -10,6 +10,7 @@ from segments.clusters.pinot.calls import version
 from segments.clusters.pinot.engine.consumption import PinotConsumptionEngine
 from segments.clusters.pinot.engine.instances import PinotInstanceEngine
 from segments.clusters.pinot.engine.lineage import PinotLineageEngine
+from segments.clusters.pinot.engine.push import PinotPushEngine
 from segments.clusters.pinot.engine.segments import PinotSegmentEngine
 from segments.clusters.pinot.engine.snapshots import PinotSnapshotEngine
 from segments.clusters.pinot.engine.tables import PinotTableEngine
@@ -39,6 +40,7 @@ def pinot_engine(controller: PinotController, broker: PinotSqlBroker | None = No
         lacks=_lacks,
         lineage=PinotLineageEngine(),
         segments=PinotSegmentEngine(),
+        push=PinotPushEngine(),
         consumption=PinotConsumptionEngine(),
         tables=PinotTableEngine(),
         instances=PinotInstanceEngine(),

@@ -24,8 +24,9 @@ from segments.errors import PinotAdminError, PreconditionFailed, StateConflict
 from segments.names import TableName
 from segments.segmentfile.packed.rename import rename_tar
 from segments.services.core import audit
-from segments.services.core.context import Actor, Context
+from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.engine.lineage import Undone
+from segments.services.engine.segments import Upload
 from segments.services.replacement import protocol
 from segments.services.replacement.ends.waiting_ends import kept_alive
 from segments.services.replacement.lineage_record import note_entry, observe
@@ -33,6 +34,7 @@ from segments.services.replacement.undo.opening import held
 from segments.services.replacement.undo.planning import blockers, plan_of
 from segments.services.segments import archive
 from segments.services.segments.archive import document_path, kept_path
+from segments.services.segments.upload_options import UploadOptions
 
 _SUFFIX: Final = "_undo"
 
@@ -119,7 +121,8 @@ def _bring(ctx: Context, table: TableName, segment: str, entry_id: str) -> None:
         tar, work = Path(folder) / "kept.tar.gz", Path(folder) / "work"
         work.mkdir()
         archive.kept_context(ctx).deep_store.fetch(kept_path(table, kept.file), tar)
-        pinot_uploads.upload_tar(ctx, table, rename_tar(tar, segment, work), lineage_entry=entry_id)
+        upload = Upload(table, UploadOptions(), entry_id, SYSTEM)
+        pinot_uploads.upload_tar(ctx, upload, rename_tar(tar, segment, work))
 
 
 def _give_up(ctx: Context, table: TableName, entry_id: str, actor: Actor, why: str) -> None:

@@ -14,10 +14,10 @@ from typing import Final
 from segments.clusters.pinot.calls import Doubt, controller, quoted, settled
 from segments.clusters.pinot.segments import kept_copies as pinot_kept
 from segments.domain.segments.archive import Outcome
-from segments.errors import PinotAdminError, StateConflict
+from segments.errors import StateConflict
 from segments.names import TableName
-from segments.services.core import audit
 from segments.services.core.context import Actor, Context
+from segments.services.engine.segments import Deletion
 from segments.services.replacement.lineage_record import observe
 from segments.services.segments.deletion_guard import blocked, decide, guarded
 from segments.store import paths
@@ -28,52 +28,31 @@ _BATCH: Final = 500
 _ANSWER_S: Final = 60.0
 
 
-def remove_segments(
+def remove(
     ctx: Context, table: TableName, segments: Sequence[str], *, retention: str | None, actor: Actor, guard: bool
 ) -> None:
-    """As ``deletion.remove_segments``: all or, when any is locked or pinned, none."""
-    try:
-        seen = observe(ctx, table)
-        locked = sorted(set(segments) & guarded(seen)) if guard else []
-        if locked:
-            raise blocked(table, locked)
-        present = [s for s in dict.fromkeys(segments) if s in seen.ideal.maps]
-        pinot_kept.keep_before(ctx, table, present, actor, config=seen.config)
-        _delete(ctx, table, present, retention)
-    except PinotAdminError as error:
-        outcome = "refused" if error.permanent else "failed"
-        audit.record(
-            actor,
-            "deleteSegments",
-            cluster=ctx.cluster,
-            target=table.typed,
-            outcome=outcome,
-            error=str(error),
-            count=len(segments),
-        )
-        raise
-    audit.record(
-        actor,
-        "deleteSegments",
-        cluster=ctx.cluster,
-        target=table.typed,
-        segments=list(segments)[:100],
-        count=len(segments),
-    )
+    """As ``SegmentEngine.remove``: all or, when any is locked or pinned, none."""
+    seen = observe(ctx, table)
+    locked = sorted(set(segments) & guarded(seen)) if guard else []
+    if locked:
+        raise blocked(table, locked)
+    present = [s for s in dict.fromkeys(segments) if s in seen.ideal.maps]
+    pinot_kept.keep_before(ctx, table, present, actor, config=seen.config)
+    _delete(ctx, table, present, retention)
 
 
-def delete_segments(
+def delete(
     ctx: Context, table: TableName, segments: Sequence[str], *, retention: str | None, dry_run: bool, actor: Actor
-) -> list[Outcome]:
-    """As ``deletion.delete_segments``: what may be deleted is, and each name has its outcome."""
+) -> Deletion:
+    """As ``SegmentEngine.delete``: what may be deleted is, and each name has its outcome."""
     seen = observe(ctx, table)
     outcomes = decide(seen, segments)
     doomed = [s for s, o in outcomes.items() if o.outcome == "done"]
     if not dry_run and doomed:
-        remove_segments(ctx, table, doomed, retention=retention, actor=actor, guard=True)
+        remove(ctx, table, doomed, retention=retention, actor=actor, guard=True)
     note = pinot_kept.fate(seen.config, retention)
-    told = {s: Outcome(s, "done", f"Segment '{s}' is deleted. {note}") for s in doomed}
-    return [told.get(o.segment, o) for o in outcomes.values()]
+    outcomes.update({s: Outcome(s, "done", f"Segment '{s}' is deleted. {note}") for s in doomed})
+    return Deletion(list(outcomes.values()))
 
 
 def delete_hidden(ctx: Context, table: TableName, segments: Sequence[str]) -> list[str]:
@@ -100,9 +79,9 @@ def _delete(ctx: Context, table: TableName, segments: Sequence[str], retention: 
             controller(ctx).send("POST", path, {"retention": retention}, names, timeout=_ANSWER_S)
             return True
 
-        def look(doubt: Doubt, names: list[str] = batch) -> bool | None:
+        def find(doubt: Doubt, names: list[str] = batch) -> bool | None:
             node = ctx.store.get(paths.ideal_state(table.typed))
             rows = node.record.maps if node and node.record else {}
             return None if any(s in rows for s in names) else True
 
-        settled(send, look)
+        settled(send, find)

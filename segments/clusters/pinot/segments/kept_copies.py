@@ -16,7 +16,7 @@ from typing import Final
 from segments.clusters.pinot.segments.files import fetch_segment
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.segments import archive as documents
-from segments.domain.segments.archive import ArchivedSegment
+from segments.domain.segments.archive import KEEP_COPIES, ArchivedSegment
 from segments.domain.segments.segment_metadata import COMPLETED_STATUSES, from_record
 from segments.domain.tables.table_config import TableConfig
 from segments.domain.upkeep import retention as rules
@@ -27,10 +27,15 @@ from segments.services.segments import archive
 from segments.services.segments.archive import document_path, kept_path
 from segments.store import paths
 
-KEEP_COPIES: Final = "pinotadmin.deletion.keepCopies"
 _PINOT_KEEPS: Final = (
     "Pinot moves its file to Deleted_Segments and keeps it there for {term}; from there it can be uploaded again "
     "by hand."
+)
+_RESTORABLE: Final = "Their files are kept for a while, and they can be restored from the tab Deleted."
+_GONE: Final = (
+    "They can not be restored from here, and there is no undo: Pinot keeps their files in Deleted_Segments for a "
+    f"while. With {KEEP_COPIES} = true in the table's metadata.customConfigs, copies are kept before segments are "
+    "deleted from here."
 )
 
 
@@ -45,6 +50,11 @@ def fate(config: TableConfig, retention: str | None) -> str:
         return "A copy is kept for a restore."
     term = retention or config.deleted_retention
     return _PINOT_KEEPS.format(term=term or "the cluster's time, 7 days by default")
+
+
+def notice(config: TableConfig) -> str:
+    """What becomes of the files of deleted segments, for who is about to delete some."""
+    return _RESTORABLE if keeps_copies(config) else _GONE
 
 
 def keep_before(ctx: Context, table: TableName, segments: Sequence[str], actor: Actor, *, config: TableConfig) -> None:

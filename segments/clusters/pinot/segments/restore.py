@@ -1,5 +1,5 @@
 """Bringing back segments of a real Pinot that were deleted through us, from the copies that were kept
-(``pinot_kept``).
+(``kept_copies``).
 """
 
 from __future__ import annotations
@@ -8,53 +8,32 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from segments.clusters.pinot.segments import uploads as pinot_uploads
-from segments.clusters.pinot.segments.kept_copies import KEEP_COPIES, fate
+from segments.clusters.pinot.segments.kept_copies import fate
+from segments.clusters.pinot.segments.uploads import upload_tar
 from segments.domain.replacement.undo.return_rule import ReturnRule
-from segments.domain.segments import archive as documents
-from segments.domain.segments.archive import Outcome, refused
+from segments.domain.segments.archive import KEEP_COPIES, Outcome, refused
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import NotFound, PinotAdminError
-from segments.names import TableName
-from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.replacement.lineage_record import observe
-from segments.services.replacement.undo.beside import counted
-from segments.services.replacement.undo.past_entries import read_past
+from segments.services.engine.segments import Upload
 from segments.services.segments import archive
 from segments.services.segments.archive import KeptFile, document_path, kept_path
-from segments.services.segments.replaced import in_place
+from segments.services.segments.restore import Found
+from segments.services.segments.upload_options import UploadOptions
 
 
-def restore_segments(
-    ctx: Context, table: TableName, segments: Sequence[str], *, dry_run: bool, include_hidden: bool, actor: Actor,
-    overwrite: bool = False, files: Sequence[str] = (), force: bool = False,
-) -> list[Outcome]:  # fmt: skip
+def find_kept(ctx: Context, config: TableConfig, names: Sequence[str], files: Sequence[str]) -> dict[str, Found]:
+    """As ``SegmentEngine.find_kept``: the copies that we made."""
+    kept = archive.find(ctx, config.table, names, files)
+    return {name: Found(_possible(config, name, kept.get(name)), kept.get(name)) for name in names}
+
+
+def bring_back(
+    ctx: Context, config: TableConfig, found: Sequence[Found], rule: ReturnRule, actor: Actor
+) -> dict[str, Outcome]:
     """Upload the kept copies again, one by one; what became of each. Pinot makes the record, with the same CRC."""
-    names = in_place.names_of(segments, files)
-    seen = observe(ctx, table)
-    kept = archive.find(ctx, table, names, files)
-    deleted = {} if force else {s: k.deleted_ms for s, k in kept.items()}
-    rule = ReturnRule(include_hidden, deleted=deleted, is_refresh=seen.config.is_refresh)
-    hidden = rule.obstacles(seen.lineage, read_past(ctx, table), seen.ideal.maps)
-    over = in_place.foreseen(ctx, seen, hidden, kept) if overwrite else {}
-    outcomes = []
-    for name in names:
-        if name in over:
-            is_wanted = over[name].outcome == "done" and not dry_run
-            outcomes.append(in_place.bring_back(ctx, table, kept[name], actor) if is_wanted else over[name])
-            continue
-        refusal = documents.name_refusal(name, table.typed, seen.ideal.maps, hidden)
-        refusal = refusal and counted(ctx, seen, {name: refusal}, hidden).get(name, refusal)
-        found = refusal or _possible(seen.config, name, kept.get(name))
-        outcomes.append(found if dry_run or found.outcome != "done" else _bring_back(ctx, table, kept[name], actor))
-    if not dry_run:
-        done = [o.segment for o in outcomes if o.outcome == "done"]
-        audit.record(
-            actor, "restoreSegments", cluster=ctx.cluster, target=table.typed, segments=done[:100], count=len(done),
-            notDone=[o.segment for o in outcomes if o.outcome != "done"][:100],
-        )  # fmt: skip
-    return outcomes
+    upload = Upload(config.table, UploadOptions(), rule.into or None, actor)
+    return {f.outcome.segment: _bring_back(ctx, upload, f.kept) for f in found if f.kept is not None}
 
 
 def _possible(config: TableConfig, segment: str, kept: KeptFile | None) -> Outcome:
@@ -69,13 +48,13 @@ def _possible(config: TableConfig, segment: str, kept: KeptFile | None) -> Outco
     return Outcome(segment, "done", f"Segment '{segment}' is back.", "", kept.bytes, crc)
 
 
-def _bring_back(ctx: Context, table: TableName, kept: KeptFile, actor: Actor) -> Outcome:
-    store = archive.kept_context(ctx).deep_store
+def _bring_back(ctx: Context, upload: Upload, kept: KeptFile) -> Outcome:
+    store, table = archive.kept_context(ctx).deep_store, upload.table
     try:
         with tempfile.TemporaryDirectory(prefix="restore-") as folder:
             tar = Path(folder) / "segment.tar.gz"
             store.fetch(kept_path(table, kept.file), tar)
-            pinot_uploads.upload_tar(ctx, table, tar, actor=actor)
+            upload_tar(ctx, upload, tar)
     except NotFound:
         return refused(kept.segment, f"The kept file of segment '{kept.segment}' is gone.", "Push the data again.")
     except PinotAdminError as error:

@@ -1,7 +1,7 @@
-"""Segments into a real Pinot: by tar, by address, by metadata; fenced by the lineage entry they belong to, and looked
-for by their CRC.
+"""Segments into a real Pinot: by tar, by address, by metadata; fenced by the lineage entry they belong to, and found
+by their CRC when an answer is lost.
 
-Pinot's upload paths know nothing of the lineage, so the fence is a look before and one after: what came in too late is
+Pinot's upload paths know nothing of the lineage, so the fence is a read before and one after: what came in too late is
 taken out again.
 """
 
@@ -12,11 +12,13 @@ import io
 import re
 import tarfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from segments.clusters.pinot.calls import Doubt, controller, quoted, read_object, refusals_told, settled, version
 from segments.clusters.pinot.replacement.lineage import lineage_now
@@ -27,40 +29,33 @@ from segments.domain.replacement.lineage import Lineage, State
 from segments.domain.segments import admission
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import NotFound, OutcomeUnknown, PreconditionFailed, StateConflict
+from segments.gateways.outgoing.fetch import check_address
 from segments.names import TableName
 from segments.segmentfile import SegmentInfo
 from segments.segmentfile.format.crc import CREATION_META
 from segments.segmentfile.format.info import METADATA, parse_info
 from segments.segmentfile.packed.tar import read_descriptions, read_info_from_tar
-from segments.services.core.context import SYSTEM, Actor, Context
+from segments.services.core.context import Context
+from segments.services.engine.segments import Upload
 from segments.services.replacement.entry_lease import renew_for_upload
 from segments.services.replacement.lineage_record import read_lineage
-from segments.services.segments.upload_registration import UploadOptions, table_missing
-from segments.services.tables.table_record import read_table_config
+from segments.services.segments.upload_files import fetch_rules, own_path
+from segments.services.segments.upload_options import MetadataPart, UploadOptions, UploadResult, target_config
 from segments.store import paths
 
 #: From here on an upload over the record of a deleted segment begins anew. Before, it is taken for a refresh: Pinot
 #: answers 200, and the deletion, which comes to the record about two seconds after the row, then takes record and file
 #: of the new one.
 _BEGINS_ANEW: Final = PinotVersion(1, 2)
-#: Seconds that an upload waits for such a deletion, and between two looks.
+#: Seconds that an upload waits for such a deletion, and between two reads.
 _DELETED_S: Final = 30.0
-_LOOK_S: Final = 0.25
+_AGAIN_S: Final = 0.25
 #: Seconds for the controller to take a tar in: it unpacks it, checks it and copies it into its deep store.
 _ANSWER_S: Final = 600.0
 _CRC: Final = "segment.crc"
 #: What Pinot says when it gave up reading an address.
 _UNREAD: Final = re.compile(r"Operation failed after \d+ attempts")
 _UPLOADED: Final = re.compile(r"uploaded segment: (\S+) of table")
-
-
-@dataclass(frozen=True)
-class Sent:
-    """What came in; ``changed``: it was there before with another CRC."""
-
-    name: str
-    changed: bool = False
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,10 +68,7 @@ class Described:
     uri: str
 
 
-def upload_tar(
-    ctx: Context, table: TableName, tar: Path, options: UploadOptions | None = None, lineage_entry: str | None = None,
-    *, actor: Actor = SYSTEM,
-) -> Sent:  # fmt: skip
+def upload_tar(ctx: Context, upload: Upload, tar: Path) -> UploadResult:
     """Send a segment's tar (``POST /v2/segments``). The caller has unpacked it: Pinot answers 200 to one that no server
     can load.
     """
@@ -84,49 +76,26 @@ def upload_tar(
 
     def send() -> None:
         with tar.open("rb") as file:
-            _post(
-                ctx,
-                table,
-                "SEGMENT",
-                {},
-                options,
-                files={info.name: (f"{info.name}.tar.gz", file, "application/octet-stream")},
-            )
+            part = (f"{info.name}.tar.gz", file, "application/octet-stream")
+            _post(ctx, upload, "SEGMENT", {}, files={info.name: part})
 
-    return _fenced(ctx, table, info, options, lineage_entry, send, actor)
+    return _fenced(ctx, upload, info, send)
 
 
-def upload_uri(
-    ctx: Context,
-    table: TableName,
-    uri: str,
-    *,
-    copy: bool,
-    options: UploadOptions | None = None,
-    lineage_entry: str | None = None,
-    info: SegmentInfo | None = None,
-    actor: Actor = SYSTEM,
-) -> Sent:
-    """Have the controller fetch a tar. Without ``info`` it is not known which segment comes, so it can be neither
-    fenced nor looked for.
+def upload_uri(ctx: Context, upload: Upload, uri: str) -> UploadResult:
+    """Have the controller fetch a tar. It is not known which segment comes, so it can be neither fenced nor looked for.
+    PreconditionFailed when the controller can not read the address.
     """
-
-    def send() -> Any:
-        return _post(
-            ctx, table, "URI", {"DOWNLOAD_URI": uri}, options, path="/v2/segments" if copy else "/segments", body={}
-        )
-
-    if info is not None:
-        return _fenced(ctx, table, info, options, lineage_entry, send, actor)
-    if lineage_entry is not None:
+    check_foreign(ctx, upload.table, uri)
+    if upload.lineage_entry is not None:
         raise StateConflict(
-            "An upload by address tells its segment only when it is there, so it can not be bound to a lineage "
+            "The segment of an upload by address is known only when it is there, so it can not be bound to a lineage "
             "entry on a Pinot cluster.",
             remedy="Upload the tar, or its metadata with the address.",
         )
     try:
         with refusals_told():
-            found = _UPLOADED.search(str(send()))
+            found = _UPLOADED.search(str(_send_address(ctx, upload, uri)))
     except OutcomeUnknown as error:
         if not _UNREAD.search(str(error.data.get("pinotMessage"))):
             raise
@@ -135,55 +104,57 @@ def upload_uri(
             remedy="Check that it can read the address.",
             **error.data,
         ) from error
-    return Sent(found.group(1) if found else uri.rpartition("/")[2].removesuffix(".tar.gz"))
+    return UploadResult(upload.table, (found.group(1) if found else uri.rpartition("/")[2].removesuffix(".tar.gz"),))
 
 
-def upload_metadata_tar(
-    ctx: Context,
-    table: TableName,
-    tar: Path,
-    uri: str,
-    *,
-    options: UploadOptions | None = None,
-    lineage_entry: str | None = None,
-    actor: Actor = SYSTEM,
-) -> Sent:
-    """Metadata push of one segment by the tar of its two files, which is packed anew: old controllers want their folder
-    first in it.
+def upload_metadata(ctx: Context, upload: Upload, parts: Sequence[MetadataPart]) -> UploadResult:
+    """A batch: the controller reads each tar where it is, which every version can, and leaves it there."""
+    for _, uri, _ in parts:
+        check_foreign(ctx, upload.table, uri)
+    sent = [_fenced(ctx, upload, info, partial(_send_address, ctx, upload, uri)) for info, uri, _ in parts]
+    return UploadResult(
+        upload.table,
+        tuple(name for one in sent for name in one.segments),
+        tuple(name for one in sent for name in one.changed),
+        tuple(warning for one in sent for warning in one.warnings),
+    )
+
+
+def upload_metadata_tar(ctx: Context, upload: Upload, tar: Path, uri: str) -> UploadResult:
+    """Metadata push of one segment by the tar of its two files, which is packed again: old controllers want their
+    folder first in it.
     """
+    check_foreign(ctx, upload.table, uri)
     files = read_descriptions(tar)
     info = parse_info(files[METADATA], files.get(CREATION_META, b""))
-    part = Described(info, files[METADATA], files.get(CREATION_META, b""), uri)
-    return upload_described(ctx, table, part, options=options, lineage_entry=lineage_entry, actor=actor)
+    return upload_described(ctx, upload, Described(info, files[METADATA], files.get(CREATION_META, b""), uri))
 
 
-def upload_described(
-    ctx: Context,
-    table: TableName,
-    part: Described,
-    *,
-    options: UploadOptions | None = None,
-    lineage_entry: str | None = None,
-    actor: Actor = SYSTEM,
-) -> Sent:
+def check_foreign(ctx: Context, table: TableName, uri: str) -> None:
+    """May Pinot's controller and servers be sent to this address? What lies in file stores that only they know is
+    theirs to refuse.
+    """
+    if urlsplit(uri).scheme.lower() in ("", "file", "http", "https") and own_path(ctx, table, uri) is None:
+        check_address(uri, fetch_rules(ctx))
+
+
+def upload_described(ctx: Context, upload: Upload, part: Described) -> UploadResult:
     """Metadata push of one segment that was built here."""
-    headers = {
-        "DOWNLOAD_URI": part.uri,
-        **({"COPY_SEGMENT_TO_DEEP_STORE": "true"} if options is not None and options.copy else {}),
-    }
+    headers = {"DOWNLOAD_URI": part.uri}
+    if upload.options.copy:
+        headers["COPY_SEGMENT_TO_DEEP_STORE"] = "true"
 
     def send() -> None:
         name = part.info.name
         _post(
             ctx,
-            table,
+            upload,
             "METADATA",
             headers,
-            options,
             files={name: (f"{name}.tar.gz", metadata_tar(part), "application/octet-stream")},
         )
 
-    return _fenced(ctx, table, part.info, options, lineage_entry, send, actor)
+    return _fenced(ctx, upload, part.info, send)
 
 
 def metadata_tar(part: Described) -> bytes:
@@ -212,22 +183,28 @@ def crc_of(ctx: Context, table: TableName, segment: str) -> int | None:
     return int(text) if text.lstrip("-").isdecimal() else None
 
 
+def _send_address(ctx: Context, upload: Upload, uri: str) -> Any:
+    path = "/v2/segments" if upload.options.copy else "/segments"
+    return _post(ctx, upload, "URI", {"DOWNLOAD_URI": uri}, path=path, body={})
+
+
 def _post(
     ctx: Context,
-    table: TableName,
+    upload: Upload,
     kind: str,
     headers: Mapping[str, str],
-    options: UploadOptions | None,
     *,
     path: str = "/v2/segments",
     files: Mapping[str, Any] | None = None,
     body: Any = None,
 ) -> Any:
-    conditions = (options or UploadOptions()).conditions
+    conditions = upload.options.conditions
     params = {
-        "tableName": table.raw, "tableType": table.type, "enableParallelPushProtection": conditions.is_protected,
+        "tableName": upload.table.raw,
+        "tableType": upload.table.type,
+        "enableParallelPushProtection": conditions.is_protected,
         "allowRefresh": conditions.allow_refresh,
-    }  # fmt: skip
+    }
     extra = {"UPLOAD_TYPE": kind, **headers}
     if conditions.refresh_only:
         extra["REFRESH_ONLY"] = "true"
@@ -236,54 +213,47 @@ def _post(
     return controller(ctx).send("POST", path, params, body, files, headers=extra, timeout=_ANSWER_S)
 
 
-def _fenced(
-    ctx: Context, table: TableName, info: SegmentInfo, options: UploadOptions | None, lineage_entry: str | None,
-    send: Callable[[], object], actor: Actor,
-) -> Sent:  # fmt: skip
-    config = _config(ctx, table)
+def _fenced(ctx: Context, upload: Upload, info: SegmentInfo, send: Callable[[], object]) -> UploadResult:
+    """Admit, send once, and check that the entry was still open when the segment was there."""
+    table, entry = upload.table, upload.lineage_entry
+    config = target_config(ctx, table)
     admission.check_name_form(config, info.name)
     lineage = read_lineage(ctx, table) or Lineage(table.typed)
     before = _not_being_deleted(ctx, table, info.name)
     warnings: list[str] = []
-    if lineage_entry is not None:
-        admission.check_fence(lineage, lineage_entry, [info.name])
+    if entry is not None:
+        admission.check_fence(lineage, entry, [info.name])
     else:
-        warnings = _check_not_hidden(ctx, config, lineage, info.name, options, is_there=before is not None)
+        warnings = _check_not_hidden(ctx, config, lineage, info.name, upload.options, is_there=before is not None)
     renew_for_upload(ctx, config, [info.name])
-    if before is not None and before != info.crc:
-        pinot_kept.keep_replaced(ctx, config, info.name, info.crc, actor)
+    changed = before is not None and before != info.crc
+    if changed:
+        pinot_kept.keep_replaced(ctx, config, info.name, info.crc, upload.actor)
 
     def once() -> bool:
         send()
         return True
 
-    def look(doubt: Doubt) -> bool | None:
+    def find(doubt: Doubt) -> bool | None:
         return True if crc_of(ctx, table, info.name) == info.crc else None
 
-    settled(once, look)
-    if lineage_entry is not None:
-        _check_still_open(ctx, table, lineage_entry, info.name)
-    return Sent(info.name, before is not None and before != info.crc, tuple(warnings))
-
-
-def _config(ctx: Context, table: TableName) -> TableConfig:
-    try:
-        return read_table_config(ctx, table)
-    except NotFound as error:
-        raise table_missing(table.typed) from error
+    settled(once, find)
+    if entry is not None:
+        _check_still_open(ctx, table, entry, info.name)
+    return UploadResult(table, (info.name,), (info.name,) if changed else (), tuple(warnings))
 
 
 def _check_not_hidden(
-    ctx: Context, config: TableConfig, lineage: Lineage, segment: str, options: UploadOptions | None, *, is_there: bool
+    ctx: Context, config: TableConfig, lineage: Lineage, segment: str, options: UploadOptions, *, is_there: bool
 ) -> list[str]:
-    """As on our own cluster; but what Pinot still has of a push that was reverted it is about to delete, and what comes
-    in now with it.
+    """As on the embedded cluster; but what Pinot still has of a push that was reverted it is about to delete, and what
+    comes in now with it.
     """
-    began_ms = options.began_ms if options is not None and options.began_ms is not None else ctx.clock()
-    new = [] if is_there else [segment]
+    began_ms = options.began_ms if options.began_ms is not None else ctx.clock()
+    is_strict = is_there or admission.is_fence_strict(config)
     return admission.check_not_hidden(
-        lineage, [segment], new, began_ms=began_ms, is_strict=is_there or admission.is_fence_strict(config)
-    )  # fmt: skip
+        lineage, [segment], [] if is_there else [segment], began_ms=began_ms, is_strict=is_strict
+    )
 
 
 def _not_being_deleted(ctx: Context, table: TableName, segment: str) -> int | None:
@@ -301,7 +271,7 @@ def _not_being_deleted(ctx: Context, table: TableName, segment: str) -> int | No
                 "with it."
             )
             raise StateConflict(text, remedy="Try again in a minute, or give the segment a new name.")
-        time.sleep(_LOOK_S)
+        time.sleep(_AGAIN_S)
         crc = crc_of(ctx, table, segment)
     return crc
 

@@ -16,12 +16,12 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from segments import wiring
-from segments.clusters.pinot.segments import kept_copies as pinot_kept
 from segments.console.access import ADMINISTER, find_table, may, page
 from segments.console.listing import PAGE_SIZE, Listing, asked, page_number
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.views.replacement.undo.restore_switch import as_switch
 from segments.console.views.tables.tables import filtered_segments, head
+from segments.domain.segments.archive import KEEP_COPIES
 from segments.domain.segments.archive import Outcome as SegmentOutcome
 from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, NotFound, PinotAdminError, StateConflict
@@ -54,7 +54,7 @@ def deleted(request: HttpRequest, typed: str) -> HttpResponse:
         "wanted": wanted,
         "may_administer": may(request, ADMINISTER, table.name),
         "keeps_copies": _can_return(ctx, table),
-        "keep_key": pinot_kept.KEEP_COPIES,
+        "keep_key": KEEP_COPIES,
     }
     return render(request, "console/table_deleted.html", context)
 
@@ -94,7 +94,7 @@ def _leaving(target: Target, possible: list[str], names: list[str], lonely: Sequ
     return [
         f"{len(possible)} of {len(names)} chosen segments leave {target.table.name}; queries stop seeing their "
         f"{rows:,} rows.",
-        _RETURNS if _can_return(target.ctx, target.table) else _GONE,
+        _notice(target.ctx, target.table),
         *copied[:1],
     ]
 
@@ -202,23 +202,20 @@ CANCEL: Final = Operation(
 )
 
 
-_RETURNS: Final = "Their files are kept for a while, and they can be restored from the tab Deleted."
-_GONE: Final = (
-    "They can not be restored from here, and there is no undo: Pinot keeps their files in Deleted_Segments for a "
-    "while. With "
-    f"{pinot_kept.KEEP_COPIES} = true in the table's metadata.customConfigs, copies are kept before segments are "
-    "deleted from here."
-)
-
-
 def _can_return(ctx: Context, table: Table) -> bool:
-    """Can what is deleted be restored? A real Pinot restores nothing: what comes back are copies of ours, where the
-    table asks for them.
-    """
+    """Can what is deleted be restored? Not promised of a table whose config can not be read."""
     try:
-        return ctx.pinot is None or pinot_kept.keeps_copies(parse_table_config(table.config))
+        return ctx.engine.segments.keeps_deleted(ctx, parse_table_config(table.config))
     except PinotAdminError:
         return False
+
+
+def _notice(ctx: Context, table: Table) -> str:
+    """What becomes of the files of deleted segments."""
+    try:
+        return ctx.engine.segments.deletion_notice(ctx, parse_table_config(table.config))
+    except PinotAdminError:
+        return "Whether they can be restored is not known: the table's config can not be read."
 
 
 def _restoring(outcomes: Sequence[SegmentOutcome]) -> list[str]:

@@ -72,9 +72,7 @@ def bring_back(ctx: Context, table: TableName, one: KeptFile, actor: Actor) -> O
         node = ctx.store.get(paths.segment(table.typed, name))
         present = from_record(node.record).crc if node and node.record else None
         conditions = Conditions(if_match=None if present is None else str(present))
-        options = UploadOptions(
-            conditions, modifier=CustomMapModifier("REPLACE", old.custom) if ctx.pinot is None else None
-        )
+        options = UploadOptions(conditions, modifier=CustomMapModifier("REPLACE", old.custom))
         with tempfile.TemporaryDirectory(prefix="restore-") as folder:
             tar = Path(folder) / "segment.tar.gz"
             store.fetch(kept_path(table, one.file), tar)

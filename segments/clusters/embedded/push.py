@@ -1,5 +1,5 @@
-"""Registers a push's staged segments: tars to their places, then records and ideal state, fenced by the push's lineage
-entry (rule `fenced-uploads`).
+"""Registers a push's staged segments on the embedded cluster: tars to their places, then records and rows, fenced
+by the push's lineage entry (rule `fenced-uploads`).
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from segments.clusters.pinot import push as pinot_push
+from segments.clusters.embedded.segments.replaced import Replaced, keep, take_back
 from segments.domain.segments.admission import Conditions
 from segments.domain.segments.archive import is_replaced_by
 from segments.domain.tables.table_config import parse_table_config
@@ -15,10 +15,10 @@ from segments.errors import PinotAdminError, Unavailable
 from segments.models import PushSegment
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
+from segments.services.push.push_files import is_there, staged_and_place
 from segments.services.push.push_session import Session
 from segments.services.segments.replaced.by_push import check_names
-from segments.services.segments.replaced.keep import Replaced, keep, take_back
-from segments.services.segments.upload_files import release_names, staged_path
+from segments.services.segments.upload_files import release_names
 from segments.services.segments.uploads import UploadOptions, upload_metadata
 from segments.spark.build_part import Built, tar_path
 from segments.store import paths
@@ -31,9 +31,6 @@ def register(session: Session, table: TableName, actor: Actor, built: Sequence[B
     """Register what is not registered yet with the same content. StateConflict when the lineage entry is no longer
     IN_PROGRESS.
     """
-    if session.ctx.pinot is not None:
-        pinot_push.register(session, table, actor, built)
-        return
     fenced = bool(session.push.plan["replaces"])
     size = _BATCH if fenced else max(len(built), 1)
     done = 0
@@ -77,32 +74,21 @@ def _register_batch(
                 take_back(ctx, table, [m for m in made if m.is_new])
             raise
     for one in batch:
-        staged, place = _staged_and_place(ctx, table, one)
+        staged, place = staged_and_place(ctx, table, one)
         if staged != place:
             ctx.deep_store.move(staged, place)
         PushSegment.objects.filter(push=session.push, name=one.name).update(uri=ctx.deep_store.uri(place))
-
-
-def _staged_and_place(ctx: Context, table: TableName, one: Built) -> tuple[str, str]:
-    """Where a built tar waits for its record, and where it is at rest: the same in a remote store."""
-    return staged_path(ctx, table, one.name, one.crc), ctx.deep_store.file_path(table.raw, one.name, one.crc)
 
 
 def _bring_in(ctx: Context, table: TableName, push_id: str, one: Built, *, is_refresh: bool) -> None:
     """Move the tar from staging to its place; beside its place while an older segment of that name is being served from
     there.
     """
-    staged, place = _staged_and_place(ctx, table, one)
+    staged, place = staged_and_place(ctx, table, one)
     if ctx.deep_store.move(tar_path(push_id, one.ordinal), staged if is_refresh else place):
         return
     if not is_there(ctx, table, push_id, one):
         raise Unavailable(f"The staged file of segment '{one.name}' is gone.", remedy="The push builds it again.")
-
-
-def is_there(ctx: Context, table: TableName, push_id: str, one: Built) -> bool:
-    """Whether a built segment's tar is in the deep store, whole: staged, or already at its place."""
-    places = (tar_path(push_id, one.ordinal), *_staged_and_place(ctx, table, one))
-    return any(ctx.deep_store.size(p) == one.size_bytes for p in places)
 
 
 def _on_record(ctx: Context, table: TableName, batch: Sequence[Built]) -> dict[str, Replaced | None]:

@@ -6,27 +6,27 @@ Invariant: a segment has a record if and only if it has a row; an upload that is
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
+from segments.clusters.embedded.segments.replaced import KeptNow, Replaced, keep, take_back
 from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.domain.push.same_name import SameName, would_replace
 from segments.domain.replacement import lineage as lineages
 from segments.domain.segments import admission, assignment, ideal_state, segment_metadata
 from segments.domain.segments import upload as uploads
-from segments.domain.segments.admission import Conditions
 from segments.domain.segments.archive import is_replaced_by
 from segments.domain.segments.segment_metadata import SegmentMetadata
-from segments.domain.segments.upload import CustomMapModifier, UploadedSegment
+from segments.domain.segments.upload import UploadedSegment
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import InvalidInput, OutcomeUnknown, PinotAdminError
+from segments.errors import OutcomeUnknown, PinotAdminError
 from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.replacement.entry_lease import renew_for_upload
 from segments.services.segments.placement.segment_servers import SegmentServers, segment_servers
-from segments.services.segments.replaced.keep import KeptNow, Replaced, keep, take_back
 from segments.services.segments.segments import read_segments
+from segments.services.segments.upload_options import UploadOptions, table_missing
 from segments.store import paths
 from segments.store.base import Check, Create, Replace, Versioned, Write
 from segments.store.records import messages
@@ -37,21 +37,6 @@ log = logging.getLogger(__name__)
 
 #: Bytes of segment records per transaction: with the ideal state it stays below ZooKeeper's limit of 1 MB.
 _CHUNK_BYTES = 400_000
-
-
-@dataclass(frozen=True)
-class UploadOptions:
-    """What the caller asks for. ``copy``: the file named by a download address is copied into the deep store.
-
-    ``began_ms``: when the request came in (epoch milliseconds), None: now; a push that was reverted since takes it no
-    more. ``kept``: {segment: CRC} of replaced content that the caller has kept already.
-    """
-
-    conditions: Conditions = field(default_factory=Conditions)
-    copy: bool = False
-    modifier: CustomMapModifier | None = None
-    began_ms: int | None = None
-    kept: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -125,7 +110,7 @@ class Registration:
             take_back(self.ctx, self.config.table, self._made)
             raise
 
-    def tell_servers(self) -> None:
+    def notify_servers(self) -> None:
         """Ask the servers that host a changed segment to load it anew."""
         for segment in sorted(self.changed):
             refresh_on_servers(self.ctx, self.config.table.typed, segment)
@@ -290,10 +275,3 @@ def refresh_on_servers(ctx: Context, typed: str, segment: str) -> None:
             )
         except PinotAdminError:
             log.exception("Instance %s could not be told to load %s of %s anew.", instance, segment, typed)
-
-
-def table_missing(typed: str) -> InvalidInput:
-    """The refusal of an upload to an unknown table: 400, as Pinot's."""
-    return InvalidInput(
-        f"Failed to find table: {typed}.", remedy="Create the table first, or check tableName and tableType."
-    )
