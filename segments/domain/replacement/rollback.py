@@ -127,20 +127,28 @@ def _blockers(
                 segments=lost,
             )
         )
+    return [*found, *_not_served(entry, steps, hidden, ideal)]
+
+
+def _not_served(
+    entry: Entry, steps: Collection[Entry], hidden: Collection[str], ideal: Mapping[str, bool]
+) -> list[PreconditionFailed]:
+    """The snapshot that queries would see is deleted, or no live server serves it."""
+    found: list[PreconditionFailed] = []
     wanted = dict.fromkeys(s for e in steps if e.state is State.COMPLETED for s in e.segments_from if s not in hidden)
     missing = [s for s in wanted if not ideal.get(s, False)]
-    deleted, away = [s for s in missing if s not in ideal], [s for s in missing if s in ideal]
+    deleted, down = [s for s in missing if s not in ideal], [s for s in missing if s in ideal]
     before = f"It can not be gone back to before lineage entry '{entry.id}': segment "
     if deleted:
         text = f"{before}{_named(deleted)} of that snapshot is deleted."
         remedy = "Go back fewer steps, restore the old segments, or push the old data again."
         found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=deleted))
-    if away:
-        text = f"{before}{_named(away)} of that snapshot is there, but no live server serves it."
+    if down:
+        text = f"{before}{_named(down)} of that snapshot is there, but no live server serves it."
         remedy = (
             "Wait until its servers are back and have loaded it; one in ERROR can be reset. Or go back fewer steps."
         )
-        found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=away))
+        found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=down))
     return found
 
 

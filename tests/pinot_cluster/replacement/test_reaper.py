@@ -9,8 +9,6 @@ import pytest
 from segments.clusters.pinot.replacement.start_records import all_intents
 from segments.domain.replacement.lineage import noted_entries
 from segments.services.replacement import entry_reaper
-from segments.services.replacement.ends import end_jobs
-from segments.services.replacement.ends.end_jobs import request_end
 from segments.services.replacement.entry_lease import heartbeat
 from segments.services.replacement.pins import pin_entry
 from segments.services.replacement.protocol import start_replace
@@ -24,20 +22,6 @@ from tests.services.world import ANN, TABLE
 pytestmark = pytest.mark.django_db
 
 MINUTE = 60_000
-
-
-def test_a_client_that_sends_heartbeats_and_falls_silent_is_reverted(pinot: PinotCluster) -> None:
-    entry = started(pinot, ["a"], ["b"])
-    heartbeat(pinot.ctx, TABLE, entry, ANN)
-    pinot.inside.now += 30_000
-    assert entry_reaper.run(pinot.ctx, TABLE) == []
-    for _ in range(3):
-        pinot.inside.now += 30_000
-        said = entry_reaper.run(pinot.ctx, TABLE)
-        if pinot.entries()[0][2] == "REVERTED":
-            break
-    assert "its client sent heartbeats and has been silent" in said[0]
-    assert pinot.entries() == [(("a",), ("b",), "REVERTED")]
 
 
 def test_a_heartbeat_writes_nothing_into_pinots_lineage(pinot: PinotCluster) -> None:
@@ -66,14 +50,3 @@ def test_records_of_entries_that_pinot_has_dropped_go(pinot: PinotCluster) -> No
     node = pinot.ctx.store.get(paths.entry_notes(TABLE.typed))
     assert noted_entries(node.record if node else None) == set()
     assert all_intents(pinot.ctx, TABLE) == []
-
-
-def test_an_end_in_the_background_is_carried_out_once_the_segments_are_there(pinot: PinotCluster) -> None:
-    entry = started(pinot, ["a"], ["b"])
-    pinot.inside.upload("b", online=False)
-    job = request_end(pinot.ctx, TABLE, entry, actor=ANN)
-    assert request_end(pinot.ctx, TABLE, entry, actor=ANN).id == job.id
-    assert end_jobs.advance_all(pinot.ctx) == []
-    pinot.inside.serve()
-    assert "DONE" in end_jobs.advance_all(pinot.ctx)[0]
-    assert pinot.visible == ["b"]

@@ -14,13 +14,12 @@ import pytest
 from segments.clusters.pinot.replacement import start as pinot_replacement
 from segments.domain.pinot.cleanup import rollback_until_ms
 from segments.domain.pinot.version import parse_version
-from segments.domain.replacement.lineage import ACTOR
 from segments.errors import NotFound, OutcomeUnknown, PreconditionFailed, StateConflict, Unavailable
 from segments.models import AuditEvent
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.pins import pin_entry
-from segments.services.replacement.protocol import end_replace, preview_revert, revert_replace, start_replace
+from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from tests.faults.faulty import Cut
 from tests.pinot_cluster.fake_pinot import Fault, Match, PinotCluster, PinotRest
 from tests.services.world import ANN, TABLE
@@ -50,20 +49,6 @@ def switch(pinot: PinotCluster) -> None:
     entry = start_replace(pinot.ctx, TABLE, ["a"], ["b"], actor=ANN, entry_id="push-1")
     pinot.inside.upload("b")
     end_replace(pinot.ctx, TABLE, entry, actor=ANN)
-
-
-def test_a_replacement_goes_through_and_back(pinot: PinotCluster) -> None:
-    entry = replaced(pinot, ["a"], ["b"])
-    assert pinot.visible == ["b"]
-    revert_replace(pinot.ctx, TABLE, entry, actor=ANN)
-    assert pinot.visible == ["a"]
-    assert pinot.entries() == [(("a",), ("b",), "REVERTED")]
-
-
-def test_who_started_it_is_known_though_pinot_has_no_place_for_it(pinot: PinotCluster) -> None:
-    entry = started(pinot, ["a"], ["b"])
-    assert observe(pinot.ctx, TABLE).lineage.entry(entry).notes[ACTOR] == "ann"
-    assert AuditEvent.objects.get(action="startReplaceSegments", cluster="prod").reason == "because"
 
 
 @pytest.mark.parametrize("fault", LOST)
@@ -260,14 +245,6 @@ def test_a_start_that_would_delete_a_pinned_snapshot_is_refused(pinot: PinotClus
     with pytest.raises(StateConflict, match="Pinot would delete segment 'a'"):
         started(pinot, ["b"], ["c"], force=True)
     assert started(pinot, ["b"], ["c"])
-
-
-def test_a_preview_reads_only(pinot: PinotCluster) -> None:
-    entry = replaced(pinot, ["a"], ["b"])
-    sent = len(pinot.rest.changes)
-    preview = preview_revert(pinot.ctx, TABLE, entry)
-    assert (preview.allowed, preview.after.segments, preview.deleted_segments) == (True, 1, ["b"])
-    assert len(pinot.rest.changes) == sent
 
 
 def test_until_when_a_rollback_is_possible_depends_on_the_version(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.store import paths
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
+from tests.services.replacement.either_cluster import EitherCluster
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -39,10 +40,13 @@ def prepare(folder: Path) -> World:
     return made.upload("b", online=False)
 
 
-def test_a_job_waits_for_replicas_tells_how_many_and_switches_when_they_are_online(world: World) -> None:
-    job = request_end(world.ctx, TABLE, "open", actor=ANN)
-    assert advance_all(world.ctx) == []
-    status = job_status(world.ctx, job.id).to_json()
+def test_a_job_waits_for_replicas_tells_how_many_and_switches_when_they_are_online(cluster: EitherCluster) -> None:
+    entry, ctx = cluster.upload("a").start(["a"], ["b"]), cluster.ctx
+    cluster.upload("b", online=False)
+    job = request_end(ctx, TABLE, entry, actor=ANN)
+    assert request_end(ctx, TABLE, entry, actor=ANN).id == job.id
+    assert advance_all(ctx) == []
+    status = job_status(ctx, job.id).to_json()
     assert (status["state"], status["replicasOnline"], status["replicasWanted"]) == ("RUNNING", 0, 1)
     assert status["missing"] == [
         {
@@ -53,11 +57,15 @@ def test_a_job_waits_for_replicas_tells_how_many_and_switches_when_they_are_onli
             "is_waited_for": True,
         }
     ]
-    assert world.visible == ["a"]
-    world.serve()
-    assert "DONE" in advance_all(world.ctx)[0]
-    assert (world.visible, find_job(world.ctx, job.id).state) == (["b"], JobState.DONE)
-    assert job_status(world.ctx, job.id).to_json()["message"] == "Queries see the new segments."
+    assert cluster.visible == ["a"]
+    cluster.world.serve()
+    assert "DONE" in advance_all(ctx)[0]
+    assert (cluster.visible, find_job(ctx, job.id).state) == (["b"], JobState.DONE)
+    assert job_status(ctx, job.id).to_json()["message"] == "Queries see the new segments."
+    assert [(e.action, e.outcome) for e in cluster.events[1:]] == [
+        ("requestEnd", "done"),
+        ("endReplaceSegments", "done"),
+    ]
 
 
 def test_asking_again_gives_the_same_job(world: World) -> None:

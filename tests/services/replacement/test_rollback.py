@@ -1,5 +1,5 @@
-"""Rollback over several entries: one switch, previewed, resumable; pins keep what clean-up would remove (rule
-`steps-back-in-one-switch`).
+"""Rollback over several entries, over both kinds of cluster: previewed, resumable, on record. On the embedded cluster
+it is one switch, and pins keep what clean-up would remove.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import pytest
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.tables.table_config import DAY_MS
 from segments.errors import InvalidInput, NotFound, PinotAdminError, PreconditionFailed, StateConflict
-from segments.models import AuditEvent
 from segments.services.replacement.pins import pin_entry, unpin_entry
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.replacement.rollback import preview_rollback, roll_back
@@ -20,6 +19,7 @@ from segments.services.segments import deletion
 from segments.services.upkeep import retention
 from segments.store import paths
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
+from tests.services.replacement.either_cluster import EitherCluster
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -51,19 +51,24 @@ def versions(world: World) -> int:
     return found
 
 
-def test_three_steps_back_are_one_write_and_one_switch(world: World) -> None:
-    before = versions(world)
-    done = roll_back(world.ctx, TABLE, "e1", actor=ANN)
-    assert versions(world) == before + 1
-    assert (done.reverted, sorted(done.deleted)) == (("e3", "e2", "e1"), ["b", "c", "d", "e"])
-    assert (world.visible, world.ideal) == (["a"], ["a"])
+@pytest.fixture
+def steps(cluster: EitherCluster) -> list[str]:
+    """Entries, oldest first: a was replaced by b, b by c, c by d and e; all are still there."""
+    cluster.upload("a")
+    return [cluster.replace(old, new) for old, new in ((["a"], ["b"]), (["b"], ["c"]), (["c"], ["d", "e"]))]
 
 
-def test_the_preview_tells_everything_and_changes_nothing(world: World) -> None:
-    before = versions(world)
-    preview = preview_rollback(world.ctx, TABLE, "e2")
-    assert versions(world) == before
-    assert [s.entry_id for s in preview.steps] == ["e3", "e2"]
+def test_three_steps_back_take_back_all_that_was_built_on_it(cluster: EitherCluster, steps: list[str]) -> None:
+    done = roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
+    assert (done.reverted, sorted(done.deleted)) == (tuple(reversed(steps)), ["b", "c", "d", "e"])
+    assert (cluster.visible, cluster.ideal) == (["a"], ["a"])
+
+
+def test_the_preview_tells_everything_and_changes_nothing(cluster: EitherCluster, steps: list[str]) -> None:
+    before = versions(cluster.world)
+    preview = preview_rollback(cluster.ctx, TABLE, steps[1])
+    assert versions(cluster.world) == before
+    assert [s.entry_id for s in preview.steps] == [steps[2], steps[1]]
     assert (preview.allowed, preview.before.rows, preview.before.segments, preview.after.rows, preview.after.bytes) == (
         True,
         20,
@@ -72,48 +77,72 @@ def test_the_preview_tells_everything_and_changes_nothing(world: World) -> None:
         100,
     )
     assert (preview.deleted_segments, preview.blockers, preview.needs_force) == (["c", "d", "e"], [], False)
-    done = roll_back(world.ctx, TABLE, "e2", actor=ANN)
+    done = roll_back(cluster.ctx, TABLE, steps[1], actor=ANN)
     assert sorted(done.deleted) == preview.deleted_segments
-    assert world.visible == ["b"]
+    assert cluster.visible == ["b"]
 
 
-def test_a_snapshot_that_is_gone_is_named_and_nothing_is_written(world: World) -> None:
-    deletion.remove_segments(world.ctx, TABLE, ["a"], actor=ANN, guard=False)
-    before, preview = versions(world), preview_rollback(world.ctx, TABLE, "e1")
+def test_a_snapshot_that_is_gone_is_named_and_nothing_is_written(cluster: EitherCluster, steps: list[str]) -> None:
+    deletion.remove_segments(cluster.ctx, TABLE, ["a"], actor=ANN, guard=False)
+    before, preview = versions(cluster.world), preview_rollback(cluster.ctx, TABLE, steps[0])
     assert not preview.allowed
     assert "'a'" in preview.blockers[0]
     with pytest.raises(PreconditionFailed, match="'a'"):
-        roll_back(world.ctx, TABLE, "e1", actor=ANN)
-    assert (versions(world), world.visible) == (before, ["d", "e"])
-    assert AuditEvent.objects.get(action="rollback").outcome == "refused"
+        roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
+    assert (versions(cluster.world), cluster.visible) == (before, ["d", "e"])
+    assert [e.outcome for e in cluster.events if e.action == "rollback"] == ["refused"]
 
 
-def test_a_push_under_way_is_taken_back_only_by_force(world: World) -> None:
-    start_replace(world.ctx, TABLE, ["d", "e"], ["f"], actor=ANN, entry_id="open")
-    world.upload("f")
-    preview = preview_rollback(world.ctx, TABLE, "e3")
+def test_a_push_under_way_is_taken_back_only_by_force(cluster: EitherCluster, steps: list[str]) -> None:
+    under_way = cluster.start(["d", "e"], ["f"])
+    cluster.upload("f")
+    preview = preview_rollback(cluster.ctx, TABLE, steps[2])
     assert (preview.allowed, preview.needs_force) == (False, True)
     with pytest.raises(StateConflict, match="IN_PROGRESS"):
-        roll_back(world.ctx, TABLE, "e3", actor=ANN)
-    assert preview_rollback(world.ctx, TABLE, "e3", force=True).allowed
-    roll_back(world.ctx, TABLE, "e3", force=True, actor=ANN)
-    assert (world.visible, world.state("open")) == (["c"], "REVERTED")
+        roll_back(cluster.ctx, TABLE, steps[2], actor=ANN)
+    assert preview_rollback(cluster.ctx, TABLE, steps[2], force=True).allowed
+    roll_back(cluster.ctx, TABLE, steps[2], force=True, actor=ANN)
+    assert (cluster.visible, cluster.state(under_way)) == (["c"], "REVERTED")
 
 
-def test_doing_it_again_says_that_nothing_is_left_to_do_and_an_unknown_entry_is_named(world: World) -> None:
-    roll_back(world.ctx, TABLE, "e1", actor=ANN)
+def test_doing_it_again_says_that_nothing_is_left_to_do_and_an_unknown_entry_is_named(
+    cluster: EitherCluster, steps: list[str]
+) -> None:
+    roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
     with pytest.raises(StateConflict, match="already REVERTED"):
-        roll_back(world.ctx, TABLE, "e1", actor=ANN)
+        roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
     with pytest.raises(NotFound, match="nope"):
-        preview_rollback(world.ctx, TABLE, "nope")
+        preview_rollback(cluster.ctx, TABLE, "nope")
 
 
-def test_every_reverted_entry_has_its_audit_record(world: World) -> None:
-    roll_back(world.ctx, TABLE, "e1", actor=ANN)
-    events = AuditEvent.objects.filter(action="rollback", outcome="done")
-    assert {(e.detail["entry"], e.actor, e.reason) for e in events} == {
-        (i, "ann", "because") for i in ("e1", "e2", "e3")
+def test_every_reverted_entry_has_one_audit_record(cluster: EitherCluster, steps: list[str]) -> None:
+    roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
+    events = [e for e in cluster.events if e.action == "rollback"]
+    assert sorted(e.detail["entry"] for e in events) == sorted(steps)
+    assert {(e.outcome, e.actor, e.reason) for e in events} == {("done", "ann", "because")}
+    assert {e.detail["entry"]: e.detail.get("to") for e in events} == {
+        steps[0]: None,
+        steps[1]: steps[0],
+        steps[2]: steps[0],
     }
+    assert events[-1].detail["entries"] == list(reversed(steps))
+
+
+def test_a_pin_needs_a_reason_and_says_what_was_gone_before(cluster: EitherCluster, steps: list[str]) -> None:
+    with pytest.raises(InvalidInput, match="reason"):
+        pin_entry(cluster.ctx, TABLE, steps[0], type(ANN)("ann"))
+    deletion.remove_segments(cluster.ctx, TABLE, ["b"], actor=ANN, guard=False)
+    pin = pin_entry(cluster.ctx, TABLE, steps[0], ANN)
+    assert (pin.is_pinned, pin.reason, pin.actor, pin.missing) == (True, "because", "ann", ("b",))
+    with pytest.raises(NotFound, match="nope"):
+        pin_entry(cluster.ctx, TABLE, "nope", ANN)
+
+
+def test_three_steps_back_are_one_write_and_one_switch(world: World) -> None:
+    before = versions(world)
+    roll_back(world.ctx, TABLE, "e1", actor=ANN)
+    assert versions(world) == before + 1
+    assert world.visible == ["a"]
 
 
 def test_nothing_is_deleted_before_brokers_serve_the_older_snapshot(world: World) -> None:
@@ -156,16 +185,6 @@ def test_cut_anywhere_and_done_again_the_end_is_the_same_whatever_the_clock_does
             world.serve()
             retention.run(world.ctx, TABLE)
         assert (world.visible, world.ideal) == (["a"], ["a"]), f"write {k}"
-
-
-def test_a_pin_needs_a_reason_and_says_what_was_gone_before(world: World) -> None:
-    with pytest.raises(InvalidInput, match="reason"):
-        pin_entry(world.ctx, TABLE, "e1", type(ANN)("ann"))
-    deletion.remove_segments(world.ctx, TABLE, ["b"], actor=ANN, guard=False)
-    pin = pin_entry(world.ctx, TABLE, "e1", ANN)
-    assert (pin.is_pinned, pin.reason, pin.actor, pin.missing) == (True, "because", "ann", ("b",))
-    with pytest.raises(NotFound, match="nope"):
-        pin_entry(world.ctx, TABLE, "nope", ANN)
 
 
 def clean_up(world: World) -> None:

@@ -102,12 +102,18 @@ def require_passed(
     if isinstance(plan, CheckPlan) and not plan.checks and not counted:
         return files
     report, measured = _run(ctx, config, entry, plan)
-    report, files = replace(report, actor=actor.name, outcomes=(*counted, *report.outcomes)), {**files, **measured}
+    report = replace(report, actor=actor.name, outcomes=(*counted, *report.outcomes))
     if report.blocking and override.strip():
         report = replace(report, override=override.strip()[:_LONGEST_REASON])
+    _judge(ctx, table, report, actor)
+    return {**files, **measured}
+
+
+def _judge(ctx: Context, table: TableName, report: CheckReport, actor: Actor) -> None:
+    """Keep the report; ChecksFailed when it blocks."""
     _store(ctx, table, report)
     for outcome in report.warnings:
-        log.warning("Check of lineage entry %s of %s: %s.", entry.id, table, outcome.sentence)
+        log.warning("Check of lineage entry %s of %s: %s.", report.entry, table, outcome.sentence)
     if report.status == "blocked":
         raise ChecksFailed(report)
     if report.status == "overridden":
@@ -116,10 +122,9 @@ def require_passed(
             "overrideChecks",
             cluster=ctx.cluster,
             target=table.typed,
-            entry=entry.id,
+            entry=report.entry,
             checks=[o.sentence for o in report.blocking],
         )
-    return files
 
 
 def same_files(ctx: Context, table: TableName, files: Files) -> list[Check]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from segments.domain.replacement import decisions as replacement
@@ -62,63 +62,63 @@ def request_end(
     What can be refused now is refused as by ``end_replace``: InvalidInput, NotFound, StateConflict or
     PreconditionFailed. An entry that is COMPLETED gives a job that is DONE.
     """
-    config, job_id = read_table_config(ctx, table), ctx.new_id()
-    found: list[EndJob] = []
-
-    def attempt() -> Sequence[Write] | None:
-        seen = observe(ctx, table)
-        entry = seen.lineage.entry(entry_id)
-        known = read_job(ctx, entry.notes[END_JOB]) if END_JOB in entry.notes else None
-        if known is not None and (known.is_open or known.state is JobState.DONE):
-            found[:] = [known]
-            return None
-        now = ctx.clock()
-        replacement.end(  # refuses what can be refused now
-            seen.lineage,
-            entry_id,
-            segments_to=segments_to,
-            ideal=seen.ideal.maps,
-            is_refresh=config.is_refresh,
-            now_ms=now,
-            settings=settings_or_default(config),
-        )
-        job = EndJob(
-            job_id,
-            table.typed,
-            entry_id,
-            now,
-            now + int(ctx.limits.end_job_s * 1000),
-            actor.name,
-            actor.reason,
-            actor.address,
-            tuple(segments_to),
-            override,
-            cleanup,
-        )
-        if entry.state is State.COMPLETED:
-            found[:] = [job.finished(JobState.DONE, "It was ended already.", now)]
-            return [Create(paths.job(job_id), found[0].to_record())]
-        found[:] = [job]
-        noted = entry.noted({END_JOB: job_id, END_LAST: None, END_REQUESTED: str(now), lease.WATCHED: None})
-        return [Create(paths.job(job_id), job.to_record()), seen.write_lineage(seen.lineage.having(noted))]
-
+    request = _Request(ctx, table, entry_id, tuple(segments_to), cleanup, override, actor, ctx.new_id())
+    target = {"cluster": ctx.cluster, "target": table.typed, "entry": entry_id}
     try:
-        committed = update_transaction(ctx.store, attempt)
+        committed = update_transaction(ctx.store, request.attempt)
     except PinotAdminError as error:
         outcome = "refused" if error.permanent else "failed"
-        audit.record(
-            actor,
-            "requestEnd",
-            cluster=ctx.cluster,
-            target=table.typed,
-            outcome=outcome,
-            entry=entry_id,
-            error=str(error),
-        )
+        audit.record(actor, "requestEnd", outcome=outcome, error=str(error), **target)
         raise
-    if committed.changed:
-        audit.record(actor, "requestEnd", cluster=ctx.cluster, target=table.typed, entry=entry_id, job=found[0].id)
-    return found[0]
+    if committed.changed:  # the same request again is no change
+        audit.record(actor, "requestEnd", job=request.found[0].id, **target)
+    return request.found[0]
+
+
+@dataclass
+class _Request:
+    """One request for an end; ``found`` is the job that answers it."""
+
+    ctx: Context
+    table: TableName
+    entry_id: str
+    segments_to: tuple[str, ...]
+    cleanup: bool
+    override: str
+    actor: Actor
+    job_id: str
+    found: list[EndJob] = field(default_factory=list)
+
+    def attempt(self) -> Sequence[Write] | None:
+        """The job and the note on its entry; None when one is there already."""
+        ctx, seen = self.ctx, observe(self.ctx, self.table)
+        entry, now = seen.lineage.entry(self.entry_id), ctx.clock()
+        known = read_job(ctx, entry.notes[END_JOB]) if END_JOB in entry.notes else None
+        if known is not None and (known.is_open or known.state is JobState.DONE):
+            self.found[:] = [known]
+            return None
+        replacement.end(  # refuses what can be refused now
+            seen.lineage,
+            self.entry_id,
+            segments_to=self.segments_to,
+            ideal=seen.ideal.maps,
+            is_refresh=seen.config.is_refresh,
+            now_ms=now,
+            settings=settings_or_default(seen.config),
+        )
+        job = self._job(now)
+        if entry.state is State.COMPLETED:
+            self.found[:] = [job.finished(JobState.DONE, "It was ended already.", now)]
+            return [Create(paths.job(job.id), self.found[0].to_record())]
+        self.found[:] = [job]
+        noted = entry.noted({END_JOB: job.id, END_LAST: None, END_REQUESTED: str(now), lease.WATCHED: None})
+        return [Create(paths.job(job.id), job.to_record()), seen.write_lineage(seen.lineage.having(noted))]
+
+    def _job(self, now: int) -> EndJob:
+        actor, until = self.actor, now + int(self.ctx.limits.end_job_s * 1000)
+        who = (actor.name, actor.reason, actor.address)
+        what = (self.segments_to, self.override, self.cleanup)
+        return EndJob(self.job_id, self.table.typed, self.entry_id, now, until, *who, *what)
 
 
 def cancel_job(ctx: Context, job_id: str, actor: Actor) -> EndJob:
