@@ -5,6 +5,7 @@ ours that is compared with the segments.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.clusters.pinot.calls import quoted, read_object, require, version
@@ -22,10 +23,26 @@ from segments.services.engine.consumption import Changed
 from segments.services.realtime.force_commit import Wanted, segments_to_commit
 from segments.services.realtime.realtime_state import read_ideal
 from segments.store import paths
-from segments.store.update import update_record
+from segments.store.records.document import Documents
 
-#: The field of a job that we keep for versions that keep none, and for answers that were lost.
-_FIELD: Final = "forceCommit"
+
+@dataclass(frozen=True)
+class _Job:
+    """A job that we keep for versions that keep none, and for answers that were lost. ``at_ms`` is epoch ms."""
+
+    id: str
+    table: str
+    segments: list[str]
+    at_ms: int
+
+
+_JOBS: Final = Documents(
+    "forceCommit",
+    "The record of force commit '{}'",
+    lambda job: job.id,
+    lambda job: {"table": job.table, "segments": job.segments, "at": job.at_ms},
+    lambda job_id, body: _Job(job_id, body["table"], body["segments"], int(body["at"])),
+)
 
 
 def force_commit(ctx: Context, table: TableName, wanted: Wanted, batch: BatchSettings) -> Changed:
@@ -50,9 +67,9 @@ def force_commit(ctx: Context, table: TableName, wanted: Wanted, batch: BatchSet
 
 def job_status(ctx: Context, job_id: str) -> dict[str, Any]:
     """How far a force commit is. NotFound when nobody knows it."""
-    kept = ctx.store.get(paths.commit_job(job_id))
-    if kept is not None and kept.record is not None:
-        return _progress(ctx, kept.record)
+    kept = _JOBS.read(ctx.store, paths.commit_job(job_id))
+    if kept is not None:
+        return _progress(ctx, kept)
     if not has(version(ctx), pinot_version.FORCE_COMMIT_STATUS):
         why = pinot_version.lacking(version(ctx), pinot_version.FORCE_COMMIT_STATUS)
         raise NotFound(f"Failed to find controller job id: {job_id}. {why}", remedy="The last 100 are kept here.")
@@ -80,38 +97,31 @@ def _ideal(ctx: Context, table: TableName) -> ZNRecord:
 
 
 def _remember(ctx: Context, table: TableName, targets: list[str]) -> str:
-    job_id = ctx.new_id()
-    body = {"table": table.typed, "segments": targets, "at": ctx.clock()}
-    record = ZNRecord(job_id, {_FIELD: json.dumps(body, separators=(",", ":"))})
-    update_record(ctx.store, paths.commit_job(job_id), lambda _: record)
-    for old in sorted(ctx.store.children(paths.COMMIT_JOBS), key=lambda name: _submitted(ctx, name))[:-100]:
-        ctx.store.delete(paths.commit_job(old))
-    return job_id
+    job = _Job(ctx.new_id(), table.typed, targets, ctx.clock())
+    _JOBS.write(ctx.store, paths.commit_job(job.id), job)
+    kept = _JOBS.read_many(ctx.store, [paths.commit_job(name) for name in ctx.store.children(paths.COMMIT_JOBS)])
+    for old in sorted(kept, key=lambda one: one.at_ms)[:-100]:
+        ctx.store.delete(paths.commit_job(old.id))
+    return job.id
 
 
-def _submitted(ctx: Context, job_id: str) -> int:
-    node = ctx.store.get(paths.commit_job(job_id))
-    return int(json.loads(node.record.simple[_FIELD])["at"]) if node and node.record else 0
-
-
-def _progress(ctx: Context, job: ZNRecord) -> dict[str, Any]:
+def _progress(ctx: Context, job: _Job) -> dict[str, Any]:
     """A segment is left until its record is done and the ideal state, which Pinot writes after it,
     consumes it no more.
     """
-    body = json.loads(job.simple[_FIELD])
     ideal, *nodes = ctx.store.get_many(
-        [paths.ideal_state(body["table"]), *(paths.segment(body["table"], s) for s in body["segments"])]
+        [paths.ideal_state(job.table), *(paths.segment(job.table, s) for s in job.segments)]
     )
     consuming = set(consuming_segments(ideal.record)) if ideal is not None and ideal.record is not None else set()
     left = [
         s
-        for s, n in zip(body["segments"], nodes, strict=True)
+        for s, n in zip(job.segments, nodes, strict=True)
         if n is not None
         and n.record is not None
         and (s in consuming or from_record(n.record).status not in COMPLETED_STATUSES)
     ]
     return {
-        "jobId": job.id, "tableName": body["table"], "jobType": "FORCE_COMMIT", "submissionTimeMs": str(body["at"]),
-        "segmentsForceCommitted": json.dumps(body["segments"]), "segmentsYetToBeCommitted": left,
+        "jobId": job.id, "tableName": job.table, "jobType": "FORCE_COMMIT", "submissionTimeMs": str(job.at_ms),
+        "segmentsForceCommitted": json.dumps(job.segments), "segmentsYetToBeCommitted": left,
         "numberOfSegmentsYetToBeCommitted": len(left),
     }  # fmt: skip

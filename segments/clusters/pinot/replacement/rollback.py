@@ -8,17 +8,15 @@ and nothing can be taken back: a rollback that was cut is continued by the next 
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement import rollback
 from segments.domain.replacement.lineage import LIVE, Entry, State
 from segments.domain.replacement.rollback import RollbackPlan
-from segments.errors import NotFound, PinotAdminError, PreconditionFailed, RecordCorrupt, StateConflict
+from segments.errors import NotFound, PinotAdminError, PreconditionFailed, StateConflict
 from segments.names import TableName, split_table_name
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -28,8 +26,7 @@ from segments.services.replacement import protocol
 from segments.services.replacement.lineage_record import observe, observe_served
 from segments.services.replacement.rollback import plan_of_rollback
 from segments.store import paths
-from segments.store.base import Versioned
-from segments.store.update import update_record
+from segments.store.records.document import Documents
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +34,6 @@ RUNNING: Final = "RUNNING"
 DONE: Final = "DONE"
 FAILED: Final = "FAILED"
 GIVEN_UP: Final = "GIVEN_UP"
-_FIELD: Final = "rollback"
 
 
 @dataclass(frozen=True)
@@ -59,10 +55,6 @@ class PinotRollback:
     deleted: tuple[str, ...] = field(default=())
     error: str = ""
 
-    def to_record(self) -> ZNRecord:
-        """For ZooKeeper."""
-        return ZNRecord(self.table, {_FIELD: json.dumps(self.__dict__, separators=(",", ":"))})
-
     def to_json(self) -> dict[str, Any]:
         """For the API."""
         return {
@@ -80,13 +72,22 @@ class PinotRollback:
         }
 
 
+def _from_json(_: str, body: dict[str, Any]) -> PinotRollback:
+    lists: dict[str, Sequence[str]] = {k: tuple(body[k]) for k in ("steps", "done", "deleted")}
+    return PinotRollback(**{**body, **lists})
+
+
+_ROLLBACKS: Final = Documents(
+    "rollback", "The record of the rollback of '{}'", lambda r: r.table, lambda r: r.__dict__, _from_json
+)
+
 #: The rollback as it stands, and for the audit record what its last step did.
 _Advanced = tuple[PinotRollback, dict[str, Any]]
 
 
 def read_rollback(ctx: Context, table: TableName) -> PinotRollback | None:
     """The rollback of the table that is, or was last, under way; None when there never was one."""
-    return _parsed(ctx.store.get(paths.rollback(table.typed)))
+    return _ROLLBACKS.read(ctx.store, paths.rollback(table.typed))
 
 
 def limited(plan: RollbackPlan, served: Mapping[str, bool]) -> RollbackPlan:
@@ -252,37 +253,22 @@ def _revert(ctx: Context, table: TableName, entry: Entry, job: PinotRollback, ac
 
 
 def _begin(ctx: Context, table: TableName, begun: PinotRollback) -> None:
-    def decide(node: Versioned | None) -> ZNRecord:
-        before = _parsed(node)
+    def decide(before: PinotRollback | None) -> PinotRollback:
         if before is not None and before.state == RUNNING and before.id != begun.id:
             raise StateConflict(f"Another rollback of table '{table}' has just begun.", remedy="Try again in a moment.")
-        return begun.to_record()
+        return begun
 
-    update_record(ctx.store, paths.rollback(table.typed), decide)
+    _ROLLBACKS.change(ctx.store, paths.rollback(table.typed), decide)
 
 
 def _write(ctx: Context, table: TableName, job_id: str, **changes: Any) -> PinotRollback:
-    found: list[PinotRollback] = []
-
-    def decide(node: Versioned | None) -> ZNRecord | None:
-        now = _parsed(node)
+    def decide(now: PinotRollback | None) -> PinotRollback:
         if now is None or now.id != job_id:
             raise StateConflict(
                 f"The rollback of table '{table}' is another one by now.", remedy="Check the table's lineage."
             )
-        found[:] = [now if now.state != RUNNING else replace(now, **changes)]
-        return found[0].to_record()
+        return now if now.state != RUNNING else replace(now, **changes)
 
-    update_record(ctx.store, paths.rollback(table.typed), decide)
-    return found[0]
-
-
-def _parsed(node: Versioned | None) -> PinotRollback | None:
-    if node is None or node.record is None:
-        return None
-    try:
-        body: dict[str, Any] = json.loads(node.record.simple[_FIELD])
-        lists: dict[str, Sequence[str]] = {k: tuple(body[k]) for k in ("steps", "done", "deleted")}
-        return PinotRollback(**{**body, **lists})
-    except (KeyError, TypeError, ValueError) as error:
-        raise RecordCorrupt(f"The record of the rollback of '{node.record.id}' can not be read: {error!r}.") from error
+    written = _ROLLBACKS.change(ctx.store, paths.rollback(table.typed), decide)
+    assert written is not None  # decide returns one or raises
+    return written

@@ -7,22 +7,16 @@ lists and which entries were there before; the entry that came since with just t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.lineage import FORCED_CLEANUP
-from segments.errors import RecordCorrupt
 from segments.names import TableName
 from segments.services.core.context import Context
 from segments.services.engine.lineage import Start
 from segments.store import paths
-from segments.store.base import Versioned
-from segments.store.update import update_record
-
-_FIELD: Final = "start"
+from segments.store.records.document import Documents
 
 
 @dataclass(frozen=True)
@@ -42,9 +36,9 @@ class StartIntent:
     notes: Mapping[str, str]
     entry: str = ""
 
-    def to_record(self) -> ZNRecord:
+    def to_json(self) -> dict[str, Any]:
         """For ZooKeeper."""
-        body = {
+        return {
             "from": self.segments_from,
             "to": self.segments_to,
             "force": self.force_cleanup,
@@ -55,19 +49,36 @@ class StartIntent:
             "notes": dict(self.notes),
             "entry": self.entry,
         }
-        return ZNRecord(self.id, {_FIELD: json.dumps(body, separators=(",", ":"))})
+
+
+def _from_json(intent_id: str, body: dict[str, Any]) -> StartIntent:
+    return StartIntent(
+        intent_id,
+        tuple(body["from"]),
+        tuple(body["to"]),
+        bool(body["force"]),
+        tuple(body["known"]),
+        body["actor"],
+        body["reason"],
+        int(body["at"]),
+        body["notes"],
+        body["entry"],
+    )
+
+
+_STARTS: Final = Documents("start", "The record of start '{}'", lambda i: i.id, StartIntent.to_json, _from_json)
 
 
 def find_intent(ctx: Context, table: TableName, intent_id: str) -> StartIntent | None:
     """The start of that id, None when it was never on record (or is forgotten)."""
-    return _parsed(ctx.store.get(paths.start(table.typed, intent_id)))
+    return _STARTS.read(ctx.store, paths.start(table.typed, intent_id))
 
 
 def all_intents(ctx: Context, table: TableName) -> list[StartIntent]:
     """Every start on record, oldest first."""
     names = ctx.store.children(paths.starts(table.typed))
-    found = [_parsed(n) for n in ctx.store.get_many([paths.start(table.typed, n) for n in names])]
-    return sorted((i for i in found if i is not None), key=lambda i: (i.at_ms, i.id))
+    found = _STARTS.read_many(ctx.store, [paths.start(table.typed, n) for n in names])
+    return sorted(found, key=lambda i: (i.at_ms, i.id))
 
 
 def keep_intent(ctx: Context, table: TableName, asked: Start, *, known: Sequence[str]) -> StartIntent:
@@ -86,41 +97,17 @@ def keep_intent(ctx: Context, table: TableName, asked: Start, *, known: Sequence
         notes,
     )
 
-    def decide(node: Versioned | None) -> ZNRecord | None:
-        return wanted.to_record() if node is None else None
-
-    after = update_record(ctx.store, paths.start(table.typed, intent_id), decide).after
-    return _parsed(after) or wanted
+    path = paths.start(table.typed, intent_id)
+    return _STARTS.change(ctx.store, path, lambda known: None if known else wanted) or wanted
 
 
 def note_started(ctx: Context, table: TableName, intent: StartIntent, entry_id: str) -> StartIntent:
     """The start is there, under this id of Pinot's."""
     done = replace(intent, entry=entry_id)
-    update_record(ctx.store, paths.start(table.typed, intent.id), lambda _: done.to_record())
+    _STARTS.write(ctx.store, paths.start(table.typed, intent.id), done)
     return done
 
 
 def forget_intent(ctx: Context, table: TableName, intent_id: str) -> None:
     """It was refused, or its entry is long over."""
     ctx.store.delete(paths.start(table.typed, intent_id))
-
-
-def _parsed(node: Versioned | None) -> StartIntent | None:
-    if node is None or node.record is None:
-        return None
-    try:
-        body: dict[str, Any] = json.loads(node.record.simple[_FIELD])
-        return StartIntent(
-            node.record.id,
-            tuple(body["from"]),
-            tuple(body["to"]),
-            bool(body["force"]),
-            tuple(body["known"]),
-            body["actor"],
-            body["reason"],
-            int(body["at"]),
-            body["notes"],
-            body["entry"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise RecordCorrupt(f"The record of start '{node.record.id}' can not be read: {error!r}.") from error

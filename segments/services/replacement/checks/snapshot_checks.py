@@ -4,7 +4,6 @@ kept on record, blocking or passed over.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,7 +12,6 @@ from functools import partial
 from typing import Final
 
 from segments.clusters.pinot.snapshots import PinotSnapshots
-from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.check_document import CHECKS, checks_of
 from segments.domain.replacement.checks import Check as TableCheck
 from segments.domain.replacement.checks import (
@@ -29,7 +27,7 @@ from segments.domain.replacement.lineage import Entry, State
 from segments.domain.segments.segment_metadata import from_record
 from segments.domain.tables import schema as schemas
 from segments.domain.tables.table_config import TableConfig
-from segments.errors import InvalidInput, NotFound, PreconditionFailed, RecordCorrupt, StateConflict, Unavailable
+from segments.errors import InvalidInput, NotFound, PreconditionFailed, StateConflict, Unavailable
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
@@ -39,11 +37,17 @@ from segments.services.replacement.start_admission import declared_rows
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
 from segments.store.base import Check, Versioned
-from segments.store.update import update_record
+from segments.store.records.document import Documents
 
 log = logging.getLogger(__name__)
 
-_REPORT: Final = "report"
+_REPORTS: Final = Documents(
+    "report",
+    "The check report of lineage entry '{}'",
+    lambda report: report.entry,
+    CheckReport.to_json,
+    lambda _, body: report_from_json(body),
+)
 #: How often the checks run again because the new segments were replaced while they were read.
 _ATTEMPTS: Final = 3
 _LONGEST_REASON: Final = 2000
@@ -179,15 +183,7 @@ def read_checks(ctx: Context, table: TableName, entry_id: str) -> CheckReport | 
     """What the checks of an entry found last, None when they never ran. RecordCorrupt when the record
     can not be read.
     """
-    node = ctx.store.get(paths.check_report(table.typed, entry_id))
-    if node is None or node.record is None:
-        return None
-    try:
-        return report_from_json(json.loads(node.record.simple[_REPORT]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise RecordCorrupt(
-            f"The check report of lineage entry '{entry_id}' of table '{table}' can not be read: {error!r}."
-        ) from error
+    return _REPORTS.read(ctx.store, paths.check_report(table.typed, entry_id))
 
 
 def is_blocked(ctx: Context, table: TableName, entry_id: str) -> bool:
@@ -264,12 +260,7 @@ def _crc(node: Versioned | None) -> str:
 
 def _store(ctx: Context, table: TableName, report: CheckReport) -> None:
     """Keep the result; results of entries that are no longer in the lineage go."""
-    record = ZNRecord(report.entry, {_REPORT: json.dumps(report.to_json(), separators=(",", ":"))})
-
-    def decide(_: Versioned | None) -> ZNRecord:
-        return record
-
-    update_record(ctx.store, paths.check_report(table.typed, report.entry), decide)
+    _REPORTS.write(ctx.store, paths.check_report(table.typed, report.entry), report)
     lineage = read_lineage(ctx, table)
     for stale in (
         set(ctx.store.children(paths.check_reports(table.typed)))
