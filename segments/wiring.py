@@ -50,9 +50,9 @@ from segments.services.clusters import installation
 from segments.services.clusters.installation import Installation
 from segments.services.core.context import Context, Limits
 from segments.services.engine import Offers
+from segments.services.engine.snapshots import ProfileReader
 from segments.services.jobs.queue import TaskQueue
 from segments.services.jobs.worker_health import pool_states
-from segments.services.replacement.snapshot_diff import ProfileReader
 from segments.services.segments.replica_report import ErrorReader
 from segments.spark.build_segments import SparkBuilder
 from segments.store.base import Store

@@ -1,7 +1,26 @@
-"""Snapshots: queries on exactly the named segments, hidden ones too, and queries of people, on a real Pinot."""
+"""Snapshots: queries on exactly the named segments and what their columns hold, on a real Pinot."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+from segments.clusters.pinot.columns import PinotColumns
+from segments.clusters.pinot.snapshots import PinotSnapshots
+from segments.names import TableName
+from segments.services.core.context import Context, SnapshotReader
+from segments.services.engine.snapshots import ProfileReader
 
 
 class PinotSnapshotEngine:
     """``segments.services.engine.snapshots.SnapshotEngine`` on a real Pinot."""
+
+    def open(self, ctx: Context, typed: str) -> AbstractContextManager[SnapshotReader] | None:
+        """Files are fetched through the controller and read here."""
+        return PinotSnapshots(ctx, typed)
+
+    def columns(
+        self, ctx: Context, table: TableName, wanted: Sequence[Sequence[str]], read_profile: ProfileReader | None
+    ) -> PinotColumns:
+        """The controller is asked."""
+        return PinotColumns(ctx, table, *wanted)

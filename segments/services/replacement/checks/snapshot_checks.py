@@ -8,10 +8,8 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
-from segments.clusters.pinot.snapshots import PinotSnapshots
 from segments.domain.replacement.check_document import CHECKS, checks_of
 from segments.domain.replacement.checks import Check as TableCheck
 from segments.domain.replacement.checks import (
@@ -231,13 +229,13 @@ def _measured(
     node = ctx.store.get(paths.schema(config.table.raw))
     if node is None or node.record is None:
         return [_failed(check, f"table '{config.table}' has no schema", now_ms) for check in plan.checks], {}
-    snapshots = ctx.snapshots or (partial(PinotSnapshots, ctx) if ctx.pinot is not None else None)
-    if snapshots is None:
-        return [_failed(check, "this process can not read segments", now_ms) for check in plan.checks], {}
     snapshot = Snapshot(config, schemas.from_record(node.record), entry.segments_to, entry.segments_from or None)
     for _ in range(_ATTEMPTS):
         before = _crcs(ctx, config.table, entry.segments_to)
-        with snapshots(config.table.typed) as reader:
+        opened = ctx.engine.snapshots.open(ctx, config.table.typed)
+        if opened is None:
+            return [_failed(check, "this process can not read segments", now_ms) for check in plan.checks], {}
+        with opened as reader:
             measuring = Measuring(reader, snapshot, plan)
             outcomes = [evaluate(check, measuring.measure(check), now_ms) for check in plan.checks]
         if before == _crcs(ctx, config.table, entry.segments_to):
