@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segments.domain.pinot import refusals as pinot_refusals
+from segments.domain.pinot.refusal_rules import RULES
 from segments.errors import (
     Forbidden,
     Gone,
@@ -180,5 +181,5 @@ def test_our_credentials_with_the_cluster_are_not_the_callers() -> None:
 
 
 def test_rules_have_names_of_their_own() -> None:
-    names = [r.name for r in pinot_refusals.RULES]
+    names = [r.name for r in RULES]
     assert len(set(names)) == len(names)

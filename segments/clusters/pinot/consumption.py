@@ -18,7 +18,7 @@ from segments.clusters.pinot.calls import quoted, read_object, require, version
 from segments.clusters.pinot.changes import Request, change, send_change
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.pinot import version as pinot_version
-from segments.domain.pinot.refusals import NO_SERVER_TOLD
+from segments.domain.pinot.refusal_rules import NO_SERVER_TOLD
 from segments.domain.pinot.version import has
 from segments.domain.realtime.pause import PauseState, pause_of, status_json, time_text
 from segments.errors import NotFound, OutcomeUnknown, PinotAdminError, StateConflict

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from segments.domain.pinot import refusals as pinot_refusals
+from segments.domain.pinot import refusal_rules as pinot_refusals
 from tests.security.growth.patterns import Found, all_patterns, faults, representatives
 from tests.security.growth.timing import grows_at_most_linearly, repeated
 
@@ -20,7 +20,7 @@ _ALLOWED = {
 }
 #: Patterns that are put together while the program runs: all are taken from there, and measured below.
 _MADE = {
-    "segments/domain/pinot/refusals.py pattern",
+    "segments/domain/pinot/refusal_rules.py pattern",
 }
 _TAKEN = [
     Found(f"refusal {rule.name}", rule.pattern, frozenset({"search"}))
