@@ -33,8 +33,8 @@ from segments.console.access import (
 )
 from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
-from segments.console.lacking import away_here, lacking_here
 from segments.console.mirror_wait import wait_for_mirror
+from segments.console.unavailable_operations import away_here, lacking_here
 from segments.console.views.tables.tables import head
 from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table

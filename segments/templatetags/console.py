@@ -11,10 +11,10 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from segments.console.lacking import AWAY, away_here, lacking_here, lacks_of, query_away_here
 from segments.console.presenters.badges import Mark, mark
 from segments.console.presenters.clusters import ClusterFrame
 from segments.console.presenters.clusters import cluster_frame as frame_of
+from segments.console.unavailable_operations import AWAY, away_here, lacking_here, lacks_of, query_away_here
 from segments.domain.pinot.version import parse_version
 from segments.services.core.page_addresses import address_in, default_cluster
 

@@ -21,7 +21,7 @@ from segments.services.core.context import Context
 from segments.services.replacement.ends.end_job_record import job_of_entry
 from segments.services.replacement.entry_lease import LeaseState, lease_state, lease_terms
 from segments.services.replacement.lineage_record import Observed, observe
-from segments.services.replacement.lost_links import newer_strangers
+from segments.services.replacement.unlinked_successors import newer_strangers
 from segments.services.segments.online import serving_rows
 from segments.services.segments.replica_report import ErrorReader, ReplicaGap, ReplicaReport, report_replicas
 from segments.services.tables.table_record import read_table_config

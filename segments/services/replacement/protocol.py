@@ -22,8 +22,8 @@ from segments.services.replacement.checks import snapshot_checks
 from segments.services.replacement.ends.end_readiness import EndRequest
 from segments.services.replacement.lineage_record import Observed, read_lineage
 from segments.services.replacement.loading import once_loaded
-from segments.services.replacement.lost_links import newer_strangers
 from segments.services.replacement.rollback_preview import preview_revert
+from segments.services.replacement.unlinked_successors import newer_strangers
 from segments.services.segments.online import Progress
 
 __all__ = ["end_replace", "preview_revert", "read_lineage", "revert_replace", "start_replace"]
