@@ -67,12 +67,12 @@ def to_epoch(unit: int, args: Sequence[Expr]) -> str:
 def to_epoch_rounded(unit: int, args: Sequence[Expr]) -> str:
     """``toEpochDaysRounded(ms, n)``: down to a multiple of n units, in units."""
     size = _positive(args[1])
-    return f"CAST(floor({as_long(args[0])} / ({unit} * {size})) AS BIGINT) * {size}"
+    return f"CAST(floor({as_long(args[0])} / {unit * size}) AS BIGINT) * {size}"
 
 
 def to_epoch_bucket(unit: int, args: Sequence[Expr]) -> str:
     """``toEpochDaysBucket(ms, n)``: the number of the bucket of n units."""
-    return f"CAST(floor({as_long(args[0])} / ({unit} * {_positive(args[1])})) AS BIGINT)"
+    return f"CAST(floor({as_long(args[0])} / {unit * _positive(args[1])}) AS BIGINT)"
 
 
 def from_epoch(unit: int, args: Sequence[Expr]) -> str:
