@@ -166,7 +166,7 @@ def _text_to_whole(values: Any, stored: str) -> Any:
         try:
             return values.cast(ARROW[stored])
         except pa.ArrowInvalid:
-            pass  # some text is padded, signed with + or wrong: look at each
+            pass  # some text is padded, signed with + or wrong: parse each
     return map_distinct(values, parse, ARROW[stored])
 
 

@@ -292,8 +292,8 @@ class _Planner:
             return self._unaliased(node)
         position = whole_number(str(node.this))
         if position is None or not 1 <= position <= len(self.items):
-            said = f"Position {shown(str(node.this))} is not in the SELECT list of {len(self.items)} items."
-            raise QueryRejected(said, error_code=SQL_PARSING)
+            message = f"Position {shown(str(node.this))} is not in the SELECT list of {len(self.items)} items."
+            raise QueryRejected(message, error_code=SQL_PARSING)
         return self.items[position - 1][0]
 
     def _unaliased(self, node: exp.Expression) -> exp.Expression:

@@ -45,5 +45,5 @@ def warm_up() -> None:
 
 
 def warm_up_soon() -> threading.Thread:
-    """The same beside whatever else the process does; a failure is logged, queries would tell it too."""
+    """The same beside whatever else the process does; a failure is logged, and queries would report it too."""
     return run_beside("query-warm-up", warm_up, "The query engine could not be warmed up.")

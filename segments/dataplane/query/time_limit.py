@@ -8,25 +8,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-_LOOK_S: Final = 0.1
+_INTERVAL_S: Final = 0.1
 _LOCAL: Final = threading.local()
 
 
 class _Watch:
-    """Looks at the running statements of this process from a thread of its own, which ends when there is nothing to
-    look at.
-    """
+    """Watches the running statements of this process from a thread of its own, which ends when none is left."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: dict[int, tuple[Any, float]] = {}
-        self._is_looking = False
+        self._is_watching = False
 
     def begin(self, cursor: Any, until: float) -> None:
         with self._lock:
             self._running[id(cursor)] = cursor, until
-            if not self._is_looking:
-                self._is_looking = True
+            if not self._is_watching:
+                self._is_watching = True
                 threading.Thread(target=self._look, name="query-time-limit", daemon=True).start()
 
     def end(self, cursor: Any) -> bool:
@@ -37,11 +35,11 @@ class _Watch:
     def _look(self) -> None:
         idle = 0
         while True:
-            time.sleep(_LOOK_S)
+            time.sleep(_INTERVAL_S)
             with self._lock:
                 idle = 0 if self._running else idle + 1
                 if idle > 100:
-                    self._is_looking = False
+                    self._is_watching = False
                     return
                 now = time.monotonic()
                 for key, (cursor, until) in list(self._running.items()):

@@ -79,7 +79,7 @@ def check_grown(text: Values, sizes: Any) -> None:
 
 def search(operation: Callable[..., Values], name: str) -> Callable[..., Values]:
     """A function that searches a text for a constant one."""
-    return lambda text, find: operation(convert(text, "STRING"), str(constant(find, f"text that {name} looks for")))
+    return lambda text, find: operation(convert(text, "STRING"), str(constant(find, f"text that {name} searches for")))
 
 
 def split(text: Values, mark: Values) -> Values:

@@ -320,8 +320,12 @@ def test_the_document_lists_every_function():
 
 @pytest.mark.parametrize(
     "level",
-    ["replace({}, 'a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')", "concat({0}, concat({0}, {0}))"],
-    ids=["replace", "concat"],
+    [
+        "replace({}, 'a', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')",
+        "concat({0}, concat({0}, {0}))",
+        "jsonFormat(jsonFormat(jsonFormat(jsonFormat(jsonFormat({})))))",
+    ],
+    ids=["replace", "concat", "jsonFormat"],
 )
 def test_texts_that_functions_make_longer_and_longer_are_refused_before_they_are_made(level):
     text = "s"

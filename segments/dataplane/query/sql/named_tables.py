@@ -33,7 +33,7 @@ class NamedTables:
 
 
 def named_tables(sql: str) -> NamedTables:
-    """Raises QueryRejected for a text of which it can not be said for sure."""
+    """Raises QueryRejected for a text that may read tables it does not name."""
     if _READ_OTHERWISE.search(sql):
         raise _unsure("it holds a comment, OPTION(...) or an escape; write options with SET")
     query = read_tokens(sql)
@@ -67,4 +67,4 @@ def _name(table: exp.Table) -> str:
 
 
 def _unsure(why: str) -> QueryRejected:
-    return QueryRejected(f"Which tables the query reads can not be told: {why}.", error_code=SQL_PARSING)
+    return QueryRejected(f"Which tables the query reads is not certain: {why}.", error_code=SQL_PARSING)
