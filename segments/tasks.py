@@ -72,8 +72,8 @@ def _run(one: Periodic) -> list[str]:
             if one.on_pinot:
                 _elsewhere(one.task)
             ctx = wiring.context()
-            turn = turn_of_task(ctx, PREFIX + one.task, one.rule, alone=not one.may_overlap)
-            sentences = _WORK[one.task](ctx) if held.enter_context(turn) else []
+            lock = turn_of_task(ctx, PREFIX + one.task, one.rule, alone=not one.may_overlap)
+            sentences = _WORK[one.task](ctx) if held.enter_context(lock) else []
     return _logged(one, sentences)
 
 
@@ -169,7 +169,7 @@ def _context_of(push_id: str) -> Context:
 
 @worker_ready.connect
 def _warm_spark(**_: Any) -> None:
-    """Start Spark in the background, so that a worker's first push finds it running; only where asked for."""
+    """Start Spark in the background, so that a worker's first push finds it running; only where it is wanted."""
     if os.environ.get("PINOTADMIN_WARM_SPARK") == "1":
         threading.Thread(target=_warm, name="warm-spark", daemon=True).start()
 
@@ -188,7 +188,7 @@ def _warm() -> None:
 
 @shared_task(name=FOLLOW_END, **_limits(ON_DEMAND["follow_end"]))
 def follow_end(job_id: str, cluster: str | None = None) -> str:
-    """Carry a background end on for a while; what takes longer is left to ``advance_ends``, which has its turn in any
+    """Carry a background end on for a while; what takes longer is left to ``advance_ends``, which runs in any
     case.
     """
     with (

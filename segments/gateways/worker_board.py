@@ -61,7 +61,7 @@ class WorkerBoard:
         """True for one caller at a time, for at most so many seconds; False for the others. Unavailable when
         Redis does not answer.
 
-        For what must go on while ZooKeeper is unreachable; everything else takes its turn there.
+        For what must go on while ZooKeeper is unreachable; everything else locks there.
         """
         lock = self._client.lock(f"{self._prefix}alone:{what}", timeout=seconds, blocking=False)
         with _reached():
@@ -70,7 +70,7 @@ class WorkerBoard:
             yield is_free
         finally:
             if is_free:
-                with suppress(LockError, RedisError):  # it has ended by itself
+                with suppress(LockError, RedisError):  # it ended when its time was over
                     lock.release()
 
     def read(self, pool: str) -> Seen:

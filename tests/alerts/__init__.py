@@ -1,1 +1,1 @@
-"""Somebody is told of findings: what is found, who hears of it, how it is signed and sent again, and who may say so."""
+"""Findings are reported: what is found, who hears of it, how it is signed and sent again, and who may say so."""

@@ -1,4 +1,4 @@
-"""The table of pools and tasks, and what is said of a pool that does not work."""
+"""The table of pools and tasks, and the problem of a pool that does not work."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ def test_the_document_for_operators_has_the_same_table() -> None:
 
 def document_rows() -> list[str]:
     """The table of tasks in docs/operations.md."""
-    told = {"run_push": RUN_PUSH, "run_periodic": "a pass that somebody asked for"} | {
+    does = {"run_push": RUN_PUSH, "run_periodic": "a pass that somebody started"} | {
         "follow_end": "one background end, right after it was requested",
         "on_cluster": "one of these on a Pinot cluster",
     }
-    rows = [(task, rule, "on demand", "", told[task]) for task, rule in ON_DEMAND.items()] + [
+    rows = [(task, rule, "on demand", "", does[task]) for task, rule in ON_DEMAND.items()] + [
         (one.task, one.rule, f"{one.every.number} {UNITS[one.every.unit]}", "yes" if one.on_pinot else "", one.does)
         for one in DECLARED
     ]

@@ -21,9 +21,9 @@ from segments.gateways.timer import TIMER, Timer
 from segments.models import AlertDelivery
 from segments.secret_texts import mask_text
 
-#: Seconds for one message, and after which a look begins no further one.
+#: Seconds for one message, and after which a run begins no further one.
 _SEND_S: Final = 10.0
-_LOOK_S: Final = 45.0
+_RUN_S: Final = 45.0
 _AT_ONCE: Final = 500
 
 
@@ -40,7 +40,7 @@ class Outgoing:
 
 def deliver(outgoing: Outgoing, clock: Callable[[], datetime], timer: Timer = TIMER) -> list[str]:
     """Send what is due; a sentence for each message that is given up."""
-    until, failed, said = timer.seconds() + _LOOK_S, set[int | None](), list[str]()
+    until, failed, sentences = timer.seconds() + _RUN_S, set[int | None](), list[str]()
     wanted = Q(webhook=None) | Q(webhook__is_enabled=True)
     due = AlertDelivery.objects.filter(wanted, state=AlertDelivery.State.WAITING, due_at__lte=clock()).select_related(
         "webhook"
@@ -53,8 +53,10 @@ def deliver(outgoing: Outgoing, clock: Callable[[], datetime], timer: Timer = TI
         if not send(message, outgoing, clock):
             failed.add(message.webhook_id)
             if message.state == AlertDelivery.State.FAILED:
-                said.append(f"Alert {message.event_id} to {message.webhook or 'mail'} is given up: {message.error}")
-    return said
+                sentences.append(
+                    f"Alert {message.event_id} to {message.webhook or 'mail'} is given up: {message.error}"
+                )
+    return sentences
 
 
 def send(message: AlertDelivery, outgoing: Outgoing, clock: Callable[[], datetime]) -> bool:

@@ -17,12 +17,12 @@ from segments.models import AlertDelivery, Finding, Webhook
 
 OPENED: Final = "opened"
 CLOSED: Final = "closed"
-#: Findings taken up in one look; the rest is for the next.
+#: Findings taken up in one run; the rest is for the next.
 _AT_ONCE: Final = 2000
 
 
 def announce(now: datetime, *, by_mail: Wish | None) -> int:
-    """Put a message for every receiver on its way about what was opened or closed since the last look; returns how many
+    """Put a message for every receiver on its way about what was opened or closed since the last run; returns how many
     events there are.
 
     ``by_mail``: what goes out by mail, None: nothing. A finding that closed before the first message about it is never

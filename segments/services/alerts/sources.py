@@ -37,7 +37,7 @@ _Where = tuple[str, str]
 
 @dataclass(frozen=True)
 class Watched:
-    """What is looked at: the board of the workers and what it says of the pools, the installation's own cluster, and
+    """What is examined: the board of the workers and what it says of the pools, the installation's own cluster, and
     after how long a pause is a finding.
     """
 
@@ -48,7 +48,7 @@ class Watched:
 
 
 def find(watched: Watched, now: datetime) -> list[str]:
-    """One look: findings are opened, kept and closed. A sentence for each that is open."""
+    """One run: findings are opened, kept and closed. A sentence for each that is open."""
     found: dict[_Where, list[Found]] = defaultdict(list)
     _add_pushes(found, now)
     _add_pauses(found, now, watched.pause_after)

@@ -121,7 +121,7 @@ def prepare_test(hook_id: int, actor: Actor, now: datetime) -> AlertDelivery:
     of = {"cluster": row.cluster, "table": "", "kind": "test", "severity": "warning"}
     event = {
         **event_of(event_id, "test", [], of=of),
-        "message": f"A test of the webhook {row.name}, asked for by {actor.name}.",
+        "message": f"A test of the webhook {row.name}, requested by {actor.name}.",
     }
     audit.record(actor, "testWebhook", target=row.name, event=event_id)
     # Not for the schedule: who asked waits for it.

@@ -26,7 +26,7 @@ _EXPIRES_S: Final = 10.0
 
 
 class TaskQueue(Protocol):
-    """Where tasks wait for a worker. ``cluster`` is what a task must be told to run there; None: the installation's own
+    """Where tasks wait for a worker. ``cluster`` is what a task must name to run there; None: the installation's own
     cluster, which tasks work on when they name none.
     """
 

@@ -9,7 +9,7 @@ from segments.domain.jobs.workers.state import PoolState, judge
 from segments.errors import Unavailable
 from segments.gateways.worker_board import WorkerBoard
 
-_AWAY: Final = "Redis does not answer, so no task reaches the workers."
+_DOWN: Final = "Redis does not answer, so no task reaches the workers."
 
 
 def pool_states(board: WorkerBoard, now_ms: int) -> list[PoolState]:
@@ -17,4 +17,4 @@ def pool_states(board: WorkerBoard, now_ms: int) -> list[PoolState]:
     try:
         return [judge(pool, board.read(pool.name), now_ms) for pool in POOLS]
     except Unavailable:
-        return [PoolState(pool, _AWAY) for pool in POOLS]
+        return [PoolState(pool, _DOWN) for pool in POOLS]

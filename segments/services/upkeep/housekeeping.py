@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from segments.models import AlertDelivery, AuditEvent, Finding, PassRun, Push
 
-#: Rows deleted in one statement: SQLite has one writer, and others want their turn.
+#: Rows deleted in one statement: SQLite has one writer, and others wait for it.
 _AT_ONCE: Final = 1000
 _OVER: Final = (Push.State.DONE, Push.State.FAILED, Push.State.CANCELLED)
 

@@ -1,4 +1,4 @@
-"""The periodic passes by Pinot's names: run one over one table or all, record what it said."""
+"""The periodic passes by Pinot's names: run one over one table or all, record its sentences."""
 
 from __future__ import annotations
 
@@ -74,25 +74,25 @@ def _run(ctx: Context, name: str, parts: Sequence[TablePass], table: TableName |
 
 
 def _run_over(ctx: Context, name: str, parts: Sequence[TablePass], table: TableName) -> list[str]:
-    """Run these over one table and record what they said. What is at work on that table already is left alone."""
-    started, succeeded, said = timezone.now(), True, []
+    """Run these over one table and record their sentences. What is at work on that table already is left alone."""
+    started, succeeded, sentences = timezone.now(), True, []
     for one in parts:
         with turn_of_pass(ctx, one.name, table) as is_free:
             if not is_free:
-                said.append(f"{name} is at work on {table} already.")
+                sentences.append(f"{name} is at work on {table} already.")
                 continue
             try:
-                said += one.run(ctx, table)
+                sentences += one.run(ctx, table)
             except NotFound as error:
-                said.append(error.message)
+                sentences.append(error.message)
             except Exception as error:
                 log.exception("%s failed on %s", one.name, table)
-                said.append(mask_text(f"{name} failed on {table}: {error}"))
+                sentences.append(mask_text(f"{name} failed on {table}: {error}"))
                 succeeded = False
-    _remember(ctx, name, table, started, said, succeeded)
-    failure = [] if succeeded else [Found("pass-failed", name, "error", said[-1])]
+    _remember(ctx, name, table, started, sentences, succeeded)
+    failure = [] if succeeded else [Found("pass-failed", name, "error", sentences[-1])]
     keep_findings(ctx.cluster, table.typed, failure, owns=lambda code: code == "pass-failed", subject=name)
-    return said
+    return sentences
 
 
 def all_tables(ctx: Context) -> list[TableName]:
@@ -105,10 +105,12 @@ def all_tables(ctx: Context) -> list[TableName]:
     return found
 
 
-def _remember(ctx: Context, name: str, table: TableName, started: datetime, said: list[str], succeeded: bool) -> None:
+def _remember(
+    ctx: Context, name: str, table: TableName, started: datetime, sentences: list[str], succeeded: bool
+) -> None:
     PassRun.objects.create(
         cluster=ctx.cluster, task=name, table_name=table.typed, started_at=started, finished_at=timezone.now(),
-        succeeded=succeeded, sentences=said,
+        succeeded=succeeded, sentences=sentences,
     )  # fmt: skip
     runs = PassRun.objects.filter(cluster=ctx.cluster, task=name, table_name=table.typed)
     oldest = runs.values_list("pk", flat=True)[KEPT_RUNS:]

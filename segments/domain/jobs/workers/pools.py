@@ -41,7 +41,7 @@ class TaskRule:
 
 PUSHES: Final = Pool("worker", "pushes", 4, "threads", None, "pushes, with Spark")
 REPAIRS: Final = Pool(
-    "repairs", "repairs", 2, "prefork", 600.0, "what needs the deep store, and passes that somebody asked for"
+    "repairs", "repairs", 2, "prefork", 600.0, "what needs the deep store, and passes that somebody started"
 )
 PASSES: Final = Pool(
     "passes", "passes", 7, "prefork", 60.0, "short passes: leases, planned resumes, background ends, findings"

@@ -1,4 +1,4 @@
-"""Does a pool of workers do its work? Decided from what its processes wrote down of themselves."""
+"""Does a pool of workers do its work? Decided from what its processes report of themselves."""
 
 from __future__ import annotations
 
