@@ -65,7 +65,7 @@ def state(request: HttpRequest, typed: str) -> HttpResponse:
         "set_aside": totals(table.cluster.name, name),
         "problem": live.problem,
         "is_live": live.is_live,
-        "every_s": _EVERY_S if ctx.pinot is None else _EVERY_PINOT_S,
+        "every_s": _EVERY_S if ctx.engine.offers.own_processes else _EVERY_PINOT_S,
         "size": (WIDTH, HEIGHT),
         "may_operate": may(request, OPERATE, table.name),
         "findings": Finding.objects.filter(cluster=table.cluster.name, table_name=table.name, closed_at=None).order_by(
