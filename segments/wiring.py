@@ -20,7 +20,7 @@ from redis import Redis
 
 from segments.clusters.embedded import EMBEDDED
 from segments.clusters.pinot.connections.check import check_row
-from segments.clusters.pinot.connections.parts import PinotParts
+from segments.clusters.pinot.connections.open_clusters import OpenClusters
 from segments.clusters.pinot.engine import OFFERS as PINOT_OFFERS
 from segments.clusters.pinot.engine import PinotEngine
 from segments.dataplane.broker import Broker, DetachedBroker
@@ -29,15 +29,14 @@ from segments.domain.access.outgoing import Kind, Rules, is_of_this_machine
 from segments.domain.access.shared_secret import check_shared_secret
 from segments.domain.alerts.rules import Wish, check_wish
 from segments.domain.jobs.workers.state import PoolState
-from segments.domain.realtime.streams.stream_config import StreamConfig
-from segments.errors import NotFound, Unavailable
+from segments.errors import Unavailable
 from segments.gateways import streams
 from segments.gateways.celery_queue import CeleryQueue
 from segments.gateways.deep_store.no_deep_store import open_deep_store
 from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
 from segments.gateways.signed_calls import CallVerifier
-from segments.gateways.streams import Stream, StreamAccess, check_stream, open_stream
+from segments.gateways.streams import StreamAccess, check_stream, open_stream
 from segments.gateways.worker_board import WorkerBoard
 from segments.gateways.worker_board import shared as shared_board
 from segments.models import Cluster
@@ -71,7 +70,7 @@ class _Parts:
     context: Context | None = None
     broker: Broker | None = None
     servers: HttpServers | None = None
-    pinot: dict[str, PinotParts] = field(default_factory=dict)
+    pinot: OpenClusters = field(default_factory=lambda: OpenClusters(lambda: _installation()))
     #: Contexts that a test put in the place of built ones.
     given: dict[str, Context] = field(default_factory=dict)
 
@@ -93,7 +92,7 @@ def store() -> Store:
 
     def build() -> Store:
         session_s = float(settings.ZOOKEEPER_SESSION_S)
-        # A killed ZooKeeper is back within three seconds; who waits longer wants to be told.
+        # A killed ZooKeeper is back within three seconds; who waits longer wants to know.
         login = zookeeper_login()
         opened = ZooKeeperStore(
             settings.ZOOKEEPER_URL, settings.CLUSTER_NAME, session_timeout=session_s, connect_timeout=8.0, login=login
@@ -139,7 +138,7 @@ def context(cluster: str | None = None) -> Context:
     Never waits for a Pinot: what can not be reached says so (Unavailable) when it is used.
     """
     if cluster not in (None, settings.CLUSTER_NAME):
-        return _pinot_context(cluster)
+        return _parts.given.get(cluster) or _parts.pinot.context(cluster)
 
     def build() -> Context:
         return Context(
@@ -152,8 +151,8 @@ def context(cluster: str | None = None) -> Context:
             engine=EMBEDDED,
             limits=_limits(),
             queue=queue(),
-            streams=_open_stream,
-            check_stream=_check_stream,
+            streams=lambda config: open_stream(config, stream_access()),
+            check_stream=lambda config: check_stream(config, stream_access()),
             registries=stream_access().registries,
             servers=servers(),
             snapshots=lambda table: DetachedBroker(store(), servers(), clock_ms, table),
@@ -161,24 +160,6 @@ def context(cluster: str | None = None) -> Context:
         )
 
     return _once("context", build)
-
-
-def _pinot_context(name: str) -> Context:
-    """Connections as the cluster's row says; made anew when it was changed, by whichever process."""
-    if name in _parts.given:
-        return _parts.given[name]
-    row = Cluster.objects.filter(name=name, kind=Cluster.Kind.PINOT).first()
-    with _lock:
-        parts = _parts.pinot.get(name)
-        if parts is not None and (row is None or not parts.fits(row)):
-            _parts.pinot.pop(name).close()
-            parts = None
-        if row is None:
-            known = f"This installation drives {', '.join(repr(n) for n in cluster_names())}."
-            raise NotFound(f"Cluster '{name}' does not exist.", remedy=known)
-        if parts is None:
-            parts = _parts.pinot[name] = PinotParts(row, _installation())
-        return parts.context
 
 
 def _installation() -> Installation:
@@ -233,14 +214,6 @@ def column_profiles(ctx: Context) -> ProfileReader | None:
     engine is asked.
     """
     return servers().profile if ctx.engine.offers.own_processes else None
-
-
-def _open_stream(config: StreamConfig) -> Stream:
-    return open_stream(config, stream_access())
-
-
-def _check_stream(config: StreamConfig) -> None:
-    check_stream(config, stream_access())
 
 
 def stream_access() -> StreamAccess:
@@ -320,8 +293,8 @@ def worker_board() -> WorkerBoard:
 
 
 def check_secrets() -> None:
-    """InvalidInput for a shared secret that was given and is too weak; asked by processes that are reached by others,
-    when they start.
+    """InvalidInput for a shared secret that was given and is too weak; called by processes that others reach, when they
+    start.
     """
     for name, secret in (
         ("PINOTADMIN_CLUSTER_SECRET", settings.CLUSTER_SECRET),
@@ -332,7 +305,7 @@ def check_secrets() -> None:
 
 
 def watched() -> Watched:
-    """What is looked at to find out what somebody is to be told."""
+    """What is read to find out what somebody has to know."""
     return Watched(worker_board(), worker_states(), settings.CLUSTER_NAME, timedelta(hours=settings.PAUSE_ALERT_HOURS))
 
 
@@ -375,8 +348,7 @@ def close() -> None:
             _parts.broker.stop()
         if _parts.servers is not None:
             _parts.servers.close()
-        for parts in _parts.pinot.values():
-            parts.close()
+        _parts.pinot.close()
         if _parts.store is not None:
             _parts.store.close()
         _parts.__dict__.update(_Parts().__dict__)
@@ -415,7 +387,7 @@ def _once(name: str, build: Callable[[], T]) -> T:
 
 
 def _after_fork() -> None:
-    """A forked child must not share its parent's connections: build anew when needed."""
+    """A forked child must not share its parent's connections: they are built again when needed."""
     _parts.__dict__.update(_Parts().__dict__)
 
 

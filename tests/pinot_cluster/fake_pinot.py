@@ -21,11 +21,8 @@ import httpx
 
 from segments.clusters.pinot.engine import pinot_engine
 from segments.domain.realtime.force_commit import BatchSettings
-from segments.domain.replacement.lineage import empty
 from segments.domain.segments import ideal_state
 from segments.domain.segments.segment_metadata import SegmentMetadata
-from segments.domain.tables.schema import from_record as schema_from
-from segments.domain.tables.table_config import from_record
 from segments.errors import InvalidInput, NotFound, PinotAdminError
 from segments.gateways.celery_queue import CeleryQueue
 from segments.gateways.deep_store.deepstore import DeepStore
@@ -47,12 +44,11 @@ from segments.store.on_pinot.overlay import OverlayStore
 from segments.store.update import update_record
 from tests.faults.faulty import Cut
 from tests.pinot_cluster.fake_broker import FakeBroker
-from tests.pinot_cluster.fake_rest import FakePinot, controller
-from tests.pinot_cluster.fake_tasks import FakeTasks
+from tests.pinot_cluster.fake_reads import FakeReads, Match, realtime_name, refused_with
+from tests.pinot_cluster.fake_rest import controller
 from tests.services.world import TABLE, World
 
 PINOT = Actor("pinot")
-Match = re.Match[str]
 
 
 class Fault(enum.Enum):
@@ -68,12 +64,11 @@ class Fault(enum.Enum):
 
 
 @dataclass
-class PinotRest(FakePinot):
+class PinotRest(FakeReads):
     """REST of a controller over ``world``. ``faults`` and ``answers`` (given instead of its own) by the number of the
     change, from 1; ``changes`` are the changes that came in, ``parts`` the files of uploads.
     """
 
-    world: World = field(default_factory=lambda: World(Path("/nonexistent")))
     faults: dict[int, Fault] = field(default_factory=dict)
     answers: dict[int, httpx.Response] = field(default_factory=dict)
     parts: list[bytes] = field(default_factory=list)
@@ -81,13 +76,10 @@ class PinotRest(FakePinot):
     changes: list[str] = field(default_factory=list)
     bodies: list[Any] = field(default_factory=list)
     params: list[dict[str, str]] = field(default_factory=list)
-    consuming_info: dict[str, Any] = field(default_factory=dict)
     has_jobs: bool = True
     #: {(method, path): answer}: instead of the change, or after it.
     refused: dict[tuple[str, str], httpx.Response] = field(default_factory=dict)
     answered_with: dict[tuple[str, str], httpx.Response] = field(default_factory=dict)
-    columns: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    tasks: FakeTasks = field(default_factory=FakeTasks)
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         if request.url.host in self.down or self.broken is not None:
@@ -130,86 +122,6 @@ class PinotRest(FakePinot):
                 return httpx.Response(502, text="bad gateway")
         return _opaque(request)
 
-    # Reads
-
-    def _read(self, request: httpx.Request, path: str) -> httpx.Response | None:
-        for pattern, handler in (
-            (r"/segments/([^/]+)/lineage", self._lineage),
-            (r"/segments/([^/]+)/([^/]+)/metadata", self._metadata),
-            (r"/segments/([^/]+)/metadata", self._metadata_of_many),
-            (r"/(tasks)/.*", self._tasks),
-            (r"/tables/([^/]+)/pauseStatus", self._pause_status),
-            (
-                r"/tables/([^/]+)/consumingSegmentsInfo",
-                lambda request, found: httpx.Response(200, json=self.consuming_info),
-            ),
-            (r"/tables/forceCommitStatus/(.+)", self._job),
-            (r"/segments/([^/]+)/((?!lineage)[^/]+)", self._tar),
-            (r"/tables/([^/]+)", self._config),
-            (r"/schemas/([^/]+)", self._schema_now),
-        ):
-            if (found := re.fullmatch(pattern, path)) is not None:
-                try:
-                    return handler(request, found)
-                except PinotAdminError as error:
-                    return _error(error.status, error.message)
-        return None
-
-    def _lineage(self, request: httpx.Request, found: Match) -> httpx.Response:
-        lineage = read_lineage(self.world.ctx, self._table(request, found))
-        return httpx.Response(200, json=(lineage or empty(TABLE.typed)).to_json()) if lineage else httpx.Response(200)
-
-    def _metadata(self, request: httpx.Request, found: Match) -> httpx.Response:
-        raw, segment = unquote(found[1]).partition("_OFFLINE")[0], unquote(found[2])
-        node = self.store.get(paths.segment(f"{raw}_OFFLINE", segment))
-        if node is None or node.record is None:
-            return _error(404, f"Failed to find segment: {segment} in table: {raw}")
-        asked = request.url.params.get("columns")
-        return httpx.Response(
-            200, json={**node.record.simple, **({"columns": self.columns.get(segment, [])} if asked else {})}
-        )
-
-    def _metadata_of_many(self, request: httpx.Request, found: Match) -> httpx.Response:
-        names = request.url.params.get_list("segments") or list(self.columns)
-        return httpx.Response(
-            200, json={n: {"segmentName": n, "columns": self.columns[n]} for n in names if n in self.columns}
-        )
-
-    def _tasks(self, request: httpx.Request, found: Match) -> httpx.Response:
-        return self.tasks.answer(request)
-
-    def _tar(self, request: httpx.Request, found: Match) -> httpx.Response:
-        store, path = (
-            self.world.ctx.deep_store,
-            self.world.ctx.deep_store.segment_path(unquote(found[1]), unquote(found[2])),
-        )
-        data = store.read(path)
-        return _error(404, "Segment not found") if data is None else httpx.Response(200, content=data)
-
-    def _pause_status(self, request: httpx.Request, found: Match) -> httpx.Response:
-        status = consumption.pause_status(self.world.ctx, _realtime(found))
-        is_old = self.version.startswith("0.")
-        status.pop("actor", None)
-        return httpx.Response(
-            200, json={k: status[k] for k in ("pauseFlag", "consumingSegments")} if is_old else status
-        )
-
-    def _job(self, request: httpx.Request, found: Match) -> httpx.Response:
-        return httpx.Response(200, json=force_commit.job_status(self.world.ctx, unquote(found[1])))
-
-    def _config(self, request: httpx.Request, found: Match) -> httpx.Response:
-        kind = request.url.params.get("type", "offline").upper()
-        node = self.store.get(paths.table_config(f"{unquote(found[1])}_{kind}"))
-        return httpx.Response(200, json={kind: from_record(node.record).body} if node and node.record else {})
-
-    def _schema_now(self, request: httpx.Request, found: Match) -> httpx.Response:
-        node = self.store.get(paths.schema(unquote(found[1])))
-        if node is None or node.record is None:
-            return _error(404, "Schema not found")
-        return httpx.Response(200, json=schema_from(node.record).body)
-
-    # Changes
-
     def _change(self, request: httpx.Request, path: str) -> httpx.Response:
         for pattern, handler in (
             (r"/segments/([^/]+)/startReplaceSegments", self._start),
@@ -231,11 +143,11 @@ class PinotRest(FakePinot):
                 try:
                     return handler(request, found)
                 except NotFound as error:
-                    return _error(404, error.message)
+                    return refused_with(404, error.message)
                 except InvalidInput as error:
-                    return _error(400, f"Invalid table config: {error.message}")
+                    return refused_with(400, f"Invalid table config: {error.message}")
                 except PinotAdminError as error:
-                    return _opaque(request) if "Replace" in path else _error(500, error.message)
+                    return _opaque(request) if "Replace" in path else refused_with(500, error.message)
         return httpx.Response(200, json={"status": "ok"})
 
     def _start(self, request: httpx.Request, found: Match) -> httpx.Response:
@@ -315,26 +227,26 @@ class PinotRest(FakePinot):
 
     def _pause(self, request: httpx.Request, found: Match) -> httpx.Response:
         comment = request.url.params.get("comment")
-        consumption.pause_table(self.world.ctx, _realtime(found), comment=comment, actor=PINOT)
+        consumption.pause_table(self.world.ctx, realtime_name(found), comment=comment, actor=PINOT)
         return self._pause_status(request, found)
 
     def _resume(self, request: httpx.Request, found: Match) -> httpx.Response:
         params = request.url.params
         start = StartFrom(params.get("consumeFrom", "lastConsumed"))  # type: ignore[arg-type]
         consumption.resume_table(
-            self.world.ctx, _realtime(found), start=start, comment=params.get("comment"), actor=PINOT
+            self.world.ctx, realtime_name(found), start=start, comment=params.get("comment"), actor=PINOT
         )
         return self._pause_status(request, found)
 
     def _topics(self, request: httpx.Request, found: Match) -> httpx.Response:
         change = consumption.pause_topics if found[2] == "pause" else consumption.resume_topics
         indices = [int(i) for i in request.url.params["topicIndices"].split(",")]
-        return httpx.Response(200, json=change(self.world.ctx, _realtime(found), indices, actor=PINOT))
+        return httpx.Response(200, json=change(self.world.ctx, realtime_name(found), indices, actor=PINOT))
 
     def _force_commit(self, request: httpx.Request, found: Match) -> httpx.Response:
         chosen = request.url.params.get("partitions")
         wanted = Wanted(partitions=[int(p) for p in chosen.split(",")] if chosen is not None else None)
-        answer = force_commit.force_commit(self.world.ctx, _realtime(found), wanted, BatchSettings(), actor=PINOT)
+        answer = force_commit.force_commit(self.world.ctx, realtime_name(found), wanted, BatchSettings(), actor=PINOT)
         return httpx.Response(200, json=answer if self.has_jobs else {"forceCommitStatus": "SUCCESS"})
 
     def _schema(self, request: httpx.Request, found: Match) -> httpx.Response:
@@ -360,10 +272,6 @@ class PinotRest(FakePinot):
             table = TableName(unquote(found[1]), "REALTIME" if kind == "REALTIME" else "OFFLINE")
             tables.delete_table(self.world.ctx, table, actor=PINOT)
         return httpx.Response(200, json={"status": "ok"})
-
-    def _table(self, request: httpx.Request, found: Match) -> TableName:
-        kind = request.url.params.get("type", "OFFLINE")
-        return TableName(unquote(found[1]), "REALTIME" if kind == "REALTIME" else "OFFLINE")
 
 
 class PinotCluster:
@@ -418,10 +326,6 @@ def _with_row(node: Versioned | None, segment: str) -> Any:
     return ideal_state.with_rows(node.record, {segment: {"Server_a_1": "ONLINE"}})
 
 
-def _realtime(found: Match) -> TableName:
-    return TableName(unquote(found[1]).removesuffix("_REALTIME"), "REALTIME")
-
-
 def _json(request: httpx.Request) -> Any:
     try:
         return json.loads(request.content) if request.content else None
@@ -439,9 +343,5 @@ def _part(request: httpx.Request) -> bytes:
 def _opaque(request: httpx.Request) -> httpx.Response:
     step = request.url.path.rpartition("/")[2]
     if not step.endswith("ReplaceSegments"):
-        return _error(500, "java.lang.RuntimeException: null")
-    return _error(500, f"Failed to update the segment lineage during {step}. (tableName = t_OFFLINE)")
-
-
-def _error(status: int, text: str) -> httpx.Response:
-    return httpx.Response(status, json={"code": status, "error": text})
+        return refused_with(500, "java.lang.RuntimeException: null")
+    return refused_with(500, f"Failed to update the segment lineage during {step}. (tableName = t_OFFLINE)")

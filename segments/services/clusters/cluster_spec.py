@@ -1,4 +1,4 @@
-"""A Pinot cluster as it is asked for, and what can not be: addresses, credentials and files are looked at before a row
+"""A Pinot cluster as it is asked for, and what can not be: addresses, credentials and files are checked before a row
 is written.
 """
 
@@ -76,24 +76,14 @@ def row_values(spec: ClusterSpec, known_source: str = "", known_zookeeper: str =
         raise _bad(
             "name", f"'{spec.name}' can not be the name of a cluster", "Use letters, digits, '-' and '_', 64 at most."
         )
-    urls = tuple(dict.fromkeys(_address("controller_urls", url) for url in spec.controller_urls))
-    if not urls:
-        raise _bad(
-            "controller_urls",
-            "A Pinot cluster needs the address of its controller",
-            "Give one, such as http://host:9000.",
-        )
+    urls = _controller_urls(spec)
     _check_zookeeper(spec)
     _check_files(spec)
     if spec.deep_store_url:
         _check_deep_store(spec.deep_store_url)
-    if len(urls) > _MOST_URLS:
-        raise _bad(
-            "controller_urls", f"{len(urls)} addresses of controllers are too many", f"Give at most {_MOST_URLS}."
-        )
     values = {
         "kind": Cluster.Kind.PINOT,
-        "controller_urls": list(urls),
+        "controller_urls": urls,
         "broker_url": _address("broker_url", spec.broker_url) if spec.broker_url else "",
         "zookeeper": spec.zookeeper.strip(),
         "zookeeper_cluster": spec.zookeeper_cluster.strip().strip("/"),
@@ -110,6 +100,21 @@ def row_values(spec: ClusterSpec, known_source: str = "", known_zookeeper: str =
     }
     _check_lengths({**values, "name": spec.name})
     return values
+
+
+def _controller_urls(spec: ClusterSpec) -> list[str]:
+    urls = list(dict.fromkeys(_address("controller_urls", url) for url in spec.controller_urls))
+    if not urls:
+        raise _bad(
+            "controller_urls",
+            "A Pinot cluster needs the address of its controller",
+            "Give one, such as http://host:9000.",
+        )
+    if len(urls) > _MOST_URLS:
+        raise _bad(
+            "controller_urls", f"{len(urls)} addresses of controllers are too many", f"Give at most {_MOST_URLS}."
+        )
+    return urls
 
 
 def _check_lengths(values: dict[str, Any]) -> None:

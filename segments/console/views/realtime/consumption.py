@@ -233,7 +233,7 @@ def _live(ctx: Context, table: Table, name: TableName) -> _Live:
         live.jobs = list(reversed(force_commit.read_jobs(ctx, name)[-3:]))
         live.lags, live.consumers = read_lag(ctx, name), read_consumers(ctx, name)
     except PinotAdminError as error:
-        if not live.is_live and ctx.pinot is None:
+        if not live.is_live and ctx.engine.offers.own_processes:
             raise
         live.problem = str(error)
     return live
