@@ -10,7 +10,6 @@ from rest_framework.response import Response
 from segments import wiring
 from segments.api.base import ApiView, bool_param, need_text, parse_bool, text_param
 from segments.api.bodies import BackgroundEndBody, ReasonBody, read_body
-from segments.clusters.pinot.replacement import rollback as pinot_rollback
 from segments.errors import NotFound
 from segments.names import OFFLINE, TableName, split_table_name
 from segments.services.core.context import Actor
@@ -127,11 +126,7 @@ class RollbackUnderWay(ApiView):
         """The last one: its steps, what is reverted and what is left. 404 when there never was one; on the own cluster
         it is one switch.
         """
-        found = (
-            pinot_rollback.read_rollback(self.ctx, table_of(self, request, table))
-            if self.ctx.engine.offers.stepwise_rollback
-            else None
-        )
+        found = self.ctx.engine.lineage.rollback_on_record(self.ctx, table_of(self, request, table))
         if found is None:
             raise NotFound(
                 f"No rollback of table '{table}' is on record.", remedy="Begin one with POST .../rollback?to=ENTRY."
@@ -140,11 +135,13 @@ class RollbackUnderWay(ApiView):
 
     def post(self, request: Request, table: str) -> Response:
         """Carry it on now. 404 when none is under way."""
-        return Response(pinot_rollback.advance(self.ctx, table_of(self, request, table), actor=self.actor).to_json())
+        found = table_of(self, request, table)
+        return Response(self.ctx.engine.lineage.continue_rollback(self.ctx, found, self.actor).to_json())
 
     def delete(self, request: Request, table: str) -> Response:
         """Give it up: the table stays at the snapshot that it has come to. 404 when none is under way."""
-        return Response(pinot_rollback.give_up(self.ctx, table_of(self, request, table), self.actor).to_json())
+        found = table_of(self, request, table)
+        return Response(self.ctx.engine.lineage.give_up_rollback(self.ctx, found, self.actor).to_json())
 
 
 class PinEntry(ApiView):

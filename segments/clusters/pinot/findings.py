@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import Final, Literal, NoReturn
 
 from segments.clusters.pinot.replacement import reaper
-from segments.clusters.pinot.replacement.rollback import FAILED, RUNNING, read_rollback
+from segments.clusters.pinot.replacement.rollback import read_rollback
 from segments.domain.realtime.pause import consuming_segments, is_disabled, pause_of
 from segments.domain.realtime.realtime_repair import Case, Kind, Seen, diagnose
 from segments.domain.realtime.streams.stream_config import stream_maps
+from segments.domain.replacement.stepwise_rollback import FAILED, RUNNING
 from segments.domain.upkeep.findings import Found
 from segments.errors import InvalidInput
 from segments.gateways.deep_store.deepstore import encode

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from segments.domain.replacement.decisions import Decision, Replacement
 from segments.domain.replacement.lineage import Entry, Lineage
 from segments.domain.replacement.rollback import RollbackPlan
+from segments.domain.replacement.stepwise_rollback import StepwiseRollback
 from segments.domain.replacement.undo.plan import UndoPlan
 from segments.domain.tables.table_config import TableConfig
 from segments.names import TableName
@@ -188,6 +189,15 @@ class LineageEngine(Protocol):
         Embedded: one switch, so queries see no snapshot between. Pinot: one revert after the other under a record that
         survives this process; asked again after a cut, the same rollback continues.
         """
+
+    def rollback_on_record(self, ctx: Context, table: TableName) -> StepwiseRollback | None:
+        """The rollback of the table that is, or was last, under way. Embedded: None, it is one switch."""
+
+    def continue_rollback(self, ctx: Context, table: TableName, actor: Actor) -> StepwiseRollback:
+        """Carry out what is left of it. NotFound: none is under way."""
+
+    def give_up_rollback(self, ctx: Context, table: TableName, actor: Actor) -> StepwiseRollback:
+        """Leave the table at the snapshot that it has reached. NotFound: none is under way."""
 
     def resume_rollbacks(self, ctx: Context) -> list[str]:
         """Continue rollbacks that a process which died left halfway; a sentence each. Embedded: there are none."""

@@ -21,7 +21,5 @@ class Offers:
     pass_through: bool = False
     #: Minion tasks with their queues and schedules.
     minion_tasks: bool = False
-    #: A rollback over several replacements takes several steps, and may stop half-way.
-    stepwise_rollback: bool = False
     #: Periodic passes that the cluster's own controllers run: from here they are only started.
     own_passes: frozenset[str] = frozenset()

@@ -7,7 +7,8 @@ from __future__ import annotations
 import pytest
 
 from segments.clusters.pinot.replacement import rollback as pinot_rollback
-from segments.clusters.pinot.replacement.rollback import DONE, GIVEN_UP, RUNNING, read_rollback, resume_all
+from segments.clusters.pinot.replacement.rollback import read_rollback, resume_all
+from segments.domain.replacement.stepwise_rollback import DONE, GIVEN_UP, RUNNING
 from segments.errors import NotFound, OutcomeUnknown, PreconditionFailed, StateConflict
 from segments.services.replacement import entry_reaper
 from segments.services.replacement.pins import pin_entry

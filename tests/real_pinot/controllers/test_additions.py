@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from segments.clusters.pinot.replacement.rollback import DONE, read_rollback
+from segments.clusters.pinot.replacement.rollback import read_rollback
+from segments.domain.replacement.stepwise_rollback import DONE
 from segments.domain.segments.archive import KEEP_COPIES
 from segments.errors import PreconditionFailed
 from segments.names import TableName

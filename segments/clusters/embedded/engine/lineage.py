@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from segments.clusters.embedded.replacement import rollback, start, switch_back, switching, undo
 from segments.domain.replacement.lineage import Entry, State
 from segments.domain.replacement.rollback import RollbackPlan
+from segments.domain.replacement.stepwise_rollback import StepwiseRollback
 from segments.domain.tables.table_config import TableConfig
 from segments.domain.upkeep.retention import rollback_deadline_ms, touched_from_ms
+from segments.errors import NotFound
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import BroughtBack, Decide, Return, RolledBack, Start, Started, Switched, Undone
@@ -42,6 +44,15 @@ class EmbeddedLineageEngine:
 
     def roll_back(self, ctx: Context, table: TableName, target: str, *, force: bool, actor: Actor) -> RolledBack:
         return rollback.roll_back(ctx, table, target, force=force, actor=actor)
+
+    def rollback_on_record(self, ctx: Context, table: TableName) -> StepwiseRollback | None:
+        return None
+
+    def continue_rollback(self, ctx: Context, table: TableName, actor: Actor) -> StepwiseRollback:
+        raise _none_under_way(table)
+
+    def give_up_rollback(self, ctx: Context, table: TableName, actor: Actor) -> StepwiseRollback:
+        raise _none_under_way(table)
 
     def resume_rollbacks(self, ctx: Context) -> list[str]:
         return []
@@ -79,3 +90,8 @@ class EmbeddedLineageEngine:
 
     def tidy(self, ctx: Context, table: TableName) -> list[str]:
         return []
+
+
+def _none_under_way(table: TableName) -> NotFound:
+    text = f"No rollback of table '{table}' is under way."
+    return NotFound(text, remedy="On this cluster a rollback is one switch, which never stops halfway.")

@@ -21,7 +21,7 @@ from segments.services.engine import Engine, Offers
 
 __all__ = ["OFFERS", "PinotEngine", "pinot_engine"]
 
-OFFERS: Final = Offers(pass_through=True, minion_tasks=True, stepwise_rollback=True, own_passes=passes.OF_PINOT)
+OFFERS: Final = Offers(pass_through=True, minion_tasks=True, own_passes=passes.OF_PINOT)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from segments.clusters.pinot.segments.kept_copies import keeps_copies
 from segments.domain.pinot import cleanup
 from segments.domain.replacement.lineage import Entry
 from segments.domain.replacement.rollback import RollbackPlan
+from segments.domain.replacement.stepwise_rollback import StepwiseRollback
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import StateConflict
 from segments.names import TableName
@@ -44,6 +45,15 @@ class PinotLineageEngine:
 
     def roll_back(self, ctx: Context, table: TableName, target: str, *, force: bool, actor: Actor) -> RolledBack:
         return rollback.roll_back(ctx, table, target, force=force, actor=actor)
+
+    def rollback_on_record(self, ctx: Context, table: TableName) -> StepwiseRollback | None:
+        return rollback.read_rollback(ctx, table)
+
+    def continue_rollback(self, ctx: Context, table: TableName, actor: Actor) -> StepwiseRollback:
+        return rollback.advance(ctx, table, actor=actor)
+
+    def give_up_rollback(self, ctx: Context, table: TableName, actor: Actor) -> StepwiseRollback:
+        return rollback.give_up(ctx, table, actor)
 
     def resume_rollbacks(self, ctx: Context) -> list[str]:
         return rollback.resume_all(ctx)

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from segments.domain.replacement import rollback
 from segments.domain.replacement.lineage import LIVE, Entry, State
 from segments.domain.replacement.rollback import RollbackPlan
+from segments.domain.replacement.stepwise_rollback import DONE, FAILED, GIVEN_UP, RUNNING, StepwiseRollback
 from segments.errors import NotFound, PinotAdminError, PreconditionFailed, StateConflict
 from segments.names import TableName, split_table_name
 from segments.services.core import audit
@@ -30,51 +31,10 @@ from segments.store.records.document import Documents
 
 log = logging.getLogger(__name__)
 
-RUNNING: Final = "RUNNING"
-DONE: Final = "DONE"
-FAILED: Final = "FAILED"
-GIVEN_UP: Final = "GIVEN_UP"
 
-
-@dataclass(frozen=True)
-class PinotRollback:
-    """``steps``: entries to revert, newest first, ``target`` last; ``done``: those that are. Times in epoch
-    milliseconds.
-    """
-
-    id: str
-    table: str
-    target: str
-    steps: tuple[str, ...]
-    force: bool
-    actor: str
-    reason: str
-    at_ms: int
-    state: str = RUNNING
-    done: tuple[str, ...] = ()
-    deleted: tuple[str, ...] = field(default=())
-    error: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """For the API."""
-        return {
-            "id": self.id,
-            "table": self.table,
-            "target": self.target,
-            "state": self.state,
-            "steps": list(self.steps),
-            "reverted": list(self.done),
-            "left": [s for s in self.steps if s not in self.done],
-            "actor": self.actor,
-            "reason": self.reason,
-            "startedMs": self.at_ms,
-            "error": self.error,
-        }
-
-
-def _from_json(_: str, body: dict[str, Any]) -> PinotRollback:
+def _from_json(_: str, body: dict[str, Any]) -> StepwiseRollback:
     lists: dict[str, Sequence[str]] = {k: tuple(body[k]) for k in ("steps", "done", "deleted")}
-    return PinotRollback(**{**body, **lists})
+    return StepwiseRollback(**{**body, **lists})
 
 
 _ROLLBACKS: Final = Documents(
@@ -82,10 +42,10 @@ _ROLLBACKS: Final = Documents(
 )
 
 #: The rollback as it stands, and for the audit record what its last step did.
-_Advanced = tuple[PinotRollback, dict[str, Any]]
+_Advanced = tuple[StepwiseRollback, dict[str, Any]]
 
 
-def read_rollback(ctx: Context, table: TableName) -> PinotRollback | None:
+def read_rollback(ctx: Context, table: TableName) -> StepwiseRollback | None:
     """The rollback of the table that is, or was last, under way; None when there never was one."""
     return _ROLLBACKS.read(ctx.store, paths.rollback(table.typed))
 
@@ -142,14 +102,14 @@ def _roll_back(ctx: Context, table: TableName, target: str, force: bool, actor: 
     found = plan_of_rollback(ctx, observe_served(ctx, table), target, force=force)
     rollback.require_possible(found)
     steps = tuple(e.id for e in found.steps)
-    begun = PinotRollback(
+    begun = StepwiseRollback(
         ctx.new_id(), table.typed, target, steps, force, actor.name, actor.reason, ctx.clock(), deleted=found.delete
     )
     _begin(ctx, table, begun)
     return _advance(ctx, table, actor)
 
 
-def advance(ctx: Context, table: TableName, *, actor: Actor) -> PinotRollback:
+def advance(ctx: Context, table: TableName, *, actor: Actor) -> StepwiseRollback:
     """Continue the table's rollback; returns it as it stands then. NotFound: none is under way.
 
     An error of Pinot that may pass leaves it RUNNING and is raised; one that stays makes it FAILED, with what was done
@@ -162,7 +122,7 @@ def advance(ctx: Context, table: TableName, *, actor: Actor) -> PinotRollback:
     return done
 
 
-def _under_way(ctx: Context, table: TableName) -> PinotRollback:
+def _under_way(ctx: Context, table: TableName) -> StepwiseRollback:
     job = read_rollback(ctx, table)
     if job is None or job.state != RUNNING:
         raise NotFound(f"No rollback of table '{table}' is under way.", remedy="Begin one with a lineage entry.")
@@ -179,7 +139,7 @@ def _advance(ctx: Context, table: TableName, actor: Actor) -> _Advanced:
         return _carry_on(ctx, table, actor)
 
 
-def give_up(ctx: Context, table: TableName, actor: Actor) -> PinotRollback:
+def give_up(ctx: Context, table: TableName, actor: Actor) -> StepwiseRollback:
     """Leave the table at the snapshot that the rollback has reached. NotFound: none is under way."""
     job = _under_way(ctx, table)
     left = _write(
@@ -241,7 +201,7 @@ def _carry_on(ctx: Context, table: TableName, actor: Actor) -> _Advanced:
     return _write(ctx, table, job.id, state=DONE), detail
 
 
-def _revert(ctx: Context, table: TableName, entry: Entry, job: PinotRollback, actor: Actor) -> dict[str, Any]:
+def _revert(ctx: Context, table: TableName, entry: Entry, job: StepwiseRollback, actor: Actor) -> dict[str, Any]:
     """One step; the details of its record. That of the entry asked for is written when all is done."""
     force = job.force or entry.state is State.IN_PROGRESS
     done = protocol.revert(ctx, table, entry.id, force=force, actor=actor, rollback=job.target)
@@ -252,8 +212,8 @@ def _revert(ctx: Context, table: TableName, entry: Entry, job: PinotRollback, ac
     return detail
 
 
-def _begin(ctx: Context, table: TableName, begun: PinotRollback) -> None:
-    def decide(before: PinotRollback | None) -> PinotRollback:
+def _begin(ctx: Context, table: TableName, begun: StepwiseRollback) -> None:
+    def decide(before: StepwiseRollback | None) -> StepwiseRollback:
         if before is not None and before.state == RUNNING and before.id != begun.id:
             raise StateConflict(f"Another rollback of table '{table}' has just begun.", remedy="Try again in a moment.")
         return begun
@@ -261,8 +221,8 @@ def _begin(ctx: Context, table: TableName, begun: PinotRollback) -> None:
     _ROLLBACKS.change(ctx.store, paths.rollback(table.typed), decide)
 
 
-def _write(ctx: Context, table: TableName, job_id: str, **changes: Any) -> PinotRollback:
-    def decide(now: PinotRollback | None) -> PinotRollback:
+def _write(ctx: Context, table: TableName, job_id: str, **changes: Any) -> StepwiseRollback:
+    def decide(now: StepwiseRollback | None) -> StepwiseRollback:
         if now is None or now.id != job_id:
             raise StateConflict(
                 f"The rollback of table '{table}' is another one by now.", remedy="Check the table's lineage."

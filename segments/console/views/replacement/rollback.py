@@ -13,13 +13,12 @@ from django import forms
 from django.http import HttpRequest
 from django.utils import timezone
 
-from segments.clusters.pinot.replacement import rollback as pinot_rollback
-from segments.clusters.pinot.replacement.rollback import PinotRollback
 from segments.console.cluster_address import ctx_of
 from segments.console.operation import Operation, Outcome, Target, back_to
 from segments.console.presenters import rollback as presenter
 from segments.console.views.replacement.undo.rollback import of_rollback
 from segments.domain.replacement.lineage import State
+from segments.domain.replacement.stepwise_rollback import StepwiseRollback
 from segments.errors import NotFound, PinotAdminError
 from segments.models import AuditEvent, LineageEntry
 from segments.names import TableName
@@ -184,17 +183,17 @@ ROLL_BACK_TO: Final = Operation(
 )
 
 
-def under_way(request: HttpRequest, name: TableName) -> PinotRollback | None:
+def under_way(request: HttpRequest, name: TableName) -> StepwiseRollback | None:
     """The table's rollback that is not over; None where there is none, or nobody can tell."""
     try:
         ctx = ctx_of(request)
-        found = pinot_rollback.read_rollback(ctx, name) if ctx.engine.offers.stepwise_rollback else None
+        found = ctx.engine.lineage.rollback_on_record(ctx, name)
     except PinotAdminError:
         return None
-    return found if found is not None and found.state == pinot_rollback.RUNNING else None
+    return found if found is not None and found.is_under_way else None
 
 
-def _stopped(target: Target) -> tuple[PinotRollback, list[tuple[str, Sequence[str]]]]:
+def _stopped(target: Target) -> tuple[StepwiseRollback, list[tuple[str, Sequence[str]]]]:
     job = under_way(target.request, target.name)
     if job is None:
         raise NotFound(
@@ -210,7 +209,7 @@ def _to_carry_on(target: Target, plain: Operation) -> Operation:
 
 
 def _run_carry_on(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
-    done = pinot_rollback.advance(target.ctx, target.name, actor=actor)
+    done = target.ctx.engine.lineage.continue_rollback(target.ctx, target.name, actor)
     return Outcome(f"{len(done.done)} of {len(done.steps)} replacements are taken back.")
 
 
@@ -235,7 +234,7 @@ def _to_give_up(target: Target, plain: Operation) -> Operation:
 
 
 def _run_give_up(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
-    pinot_rollback.give_up(target.ctx, target.name, actor)
+    target.ctx.engine.lineage.give_up_rollback(target.ctx, target.name, actor)
     return Outcome("The rollback is given up; the table stays at the snapshot that it has come to.")
 
 
