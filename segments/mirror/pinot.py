@@ -1,5 +1,5 @@
 """The mirror of one Pinot cluster, beside the others: it is connected, checked, followed, and waited for when it is
-away, each time circuit.
+unreachable, each time reported.
 
 Two threads: one follows tables, one asks the controller how it is. What either meets is in the cluster's row; neither
 ends but by ``stop``.

@@ -108,7 +108,7 @@ class SparkBuilder:
         text = " ".join(str(error).split())[:400]
         return Unavailable(
             f"Spark failed while building segments: {type(error).__name__}: {text}",
-            remedy="The push goes on by itself.",
+            remedy="The push continues automatically.",
         )
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from segments.domain.pinot.minion_tasks import (
-    NOT_TOLD,
-    Told,
+    NOT_REPORTED,
+    ReportedTime,
     asked_for,
     count_states,
     newest_first,
+    reported_time,
     task_of,
     task_of_states,
-    told_time,
 )
 
 DEBUG: dict[str, Any] = {
@@ -93,13 +93,13 @@ def test_what_a_table_asks_for_stands_in_its_config() -> None:
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("2026-11-21 21:24:59 UTC", Told(1_795_296_299_000, "2026-11-21 21:24:59 UTC")),
-        ("2026-11-21T21:24:59.208Z", Told(1_795_296_299_208, "2026-11-21T21:24:59.208Z")),
-        ("2026-11-21 21:24:59 PST", Told(None, "2026-11-21 21:24:59 PST")),
-        ("2026-11-21 21:24:59", Told(None, "2026-11-21 21:24:59")),
-        (1_795_296_299_208, Told(1_795_296_299_208)),
-        ("", NOT_TOLD), (None, NOT_TOLD), (True, NOT_TOLD),
+        ("2026-11-21 21:24:59 UTC", ReportedTime(1_795_296_299_000, "2026-11-21 21:24:59 UTC")),
+        ("2026-11-21T21:24:59.208Z", ReportedTime(1_795_296_299_208, "2026-11-21T21:24:59.208Z")),
+        ("2026-11-21 21:24:59 PST", ReportedTime(None, "2026-11-21 21:24:59 PST")),
+        ("2026-11-21 21:24:59", ReportedTime(None, "2026-11-21 21:24:59")),
+        (1_795_296_299_208, ReportedTime(1_795_296_299_208)),
+        ("", NOT_REPORTED), (None, NOT_REPORTED), (True, NOT_REPORTED),
     ],
 )  # fmt: skip
-def test_only_a_time_whose_zone_is_certain_is_a_moment(value: Any, told: Told) -> None:
-    assert told_time(value) == told
+def test_only_a_time_whose_zone_is_certain_is_a_moment(value: Any, told: ReportedTime) -> None:
+    assert reported_time(value) == told

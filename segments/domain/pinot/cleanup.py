@@ -1,7 +1,7 @@
 """What a Pinot controller deletes by itself, and when: at a start with forceCleanup, at a revert, in its own retention
 pass.
 
-We can not prevent it, only see it coming: refuse what would destroy what somebody pinned, and tell until when a
+We can not prevent it, only see it coming: refuse what would destroy what somebody pinned, and say until when a
 rollback is possible. That is so in all versions up to 1.5.1.
 """
 
@@ -92,22 +92,22 @@ def rollback_until_ms(entry: Entry, config: TableConfig, version: PinotVersion |
 
 def warnings(entry: Entry, config: TableConfig, version: PinotVersion | None) -> list[str]:
     """What Pinot will do to the entry's segments though we would not, in sentences."""
-    said: list[str] = []
+    notes: list[str] = []
     if entry.state is State.COMPLETED and entry.segments_from:
         kept_ms = (rollback_until_ms(entry, config, version) or 0) - entry.timestamp_ms
         when = f"{kept_ms / 3_600_000:g} h after the switch" if kept_ms > 0 else "when its next retention pass runs"
         pin = " A pin holds us back, not Pinot." if entry.is_pinned else ""
-        said.append(f"Pinot's own retention deletes the old side {when}; this can not be prevented from here.{pin}")
+        notes.append(f"Pinot's own retention deletes the old side {when}; this can not be prevented from here.{pin}")
         if config.is_refresh:
-            said.append(
+            notes.append(
                 "The next push with forceCleanup that replaces exactly this entry's new side deletes the old "
                 "side when it starts."
             )
             if capability(KEEPS_SNAPSHOTS).lacking(version):
-                said.append(capability(KEEPS_SNAPSHOTS).lacking(version))
+                notes.append(capability(KEEPS_SNAPSHOTS).lacking(version))
     if entry.state is not State.REVERTED and entry.segments_to:
-        said.append(
+        notes.append(
             "A revert deletes the new side at once: Pinot keeps its files in Deleted_Segments for its own time, "
             "7 days by default."
         )
-    return said
+    return notes

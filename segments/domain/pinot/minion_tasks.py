@@ -1,4 +1,4 @@
-"""Minion tasks of Apache Pinot as its REST API tells them: states, numbers of sub-tasks, times, and which tables ask
+"""Minion tasks of Apache Pinot as its REST API reports them: states, numbers of sub-tasks, times, and which tables ask
 for them.
 
 The shapes were read from the controllers of 0.11.0, 1.2.0 and 1.5.1 and seen on a running 0.11.0. Times are texts in
@@ -26,9 +26,9 @@ _LONG_NUMBER: Final = re.compile(r"_([0-9]{10,40})")
 
 
 @dataclass(frozen=True)
-class Told:
-    """A moment as Pinot tells it: ``ms`` (epoch milliseconds) where that is certain, else only its ``text``; neither:
-    not told.
+class ReportedTime:
+    """A moment as Pinot reports it: ``ms`` (epoch milliseconds) where that is certain, else only its ``text``; neither:
+    not reported.
     """
 
     ms: int | None = None
@@ -38,8 +38,8 @@ class Told:
         return self.ms is not None or bool(self.text)
 
 
-#: What the controller does not tell.
-NOT_TOLD: Final = Told()
+#: What the controller does not report.
+NOT_REPORTED: Final = ReportedTime()
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class SubTask:
     state: str
     worker: str = ""
     table: str = ""
-    started: Told = NOT_TOLD
-    finished: Told = NOT_TOLD
+    started: ReportedTime = NOT_REPORTED
+    finished: ReportedTime = NOT_REPORTED
     info: str = ""
 
     @property
@@ -62,8 +62,9 @@ class SubTask:
 
 @dataclass(frozen=True)
 class MinionTask:
-    """One task with its sub-tasks. ``total`` None: their number is not told. ``subtasks``: those that the controller
-    tells of, which may be the unfinished and failed ones only. ``note``: what could not be read of it, and why.
+    """One task with its sub-tasks. ``total`` None: their number is not reported. ``subtasks``: those that the
+    controller reports, which may be the unfinished and failed ones only. ``note``: what could not be read of it, and
+    why.
     """
 
     name: str
@@ -73,9 +74,9 @@ class MinionTask:
     running: int = 0
     waiting: int = 0
     failed: int = 0
-    created: Told = NOT_TOLD
-    started: Told = NOT_TOLD
-    finished: Told = NOT_TOLD
+    created: ReportedTime = NOT_REPORTED
+    started: ReportedTime = NOT_REPORTED
+    finished: ReportedTime = NOT_REPORTED
     trigger: str = ""
     subtasks: tuple[SubTask, ...] = ()
     note: str = ""
@@ -94,7 +95,7 @@ class MinionTask:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Typed names of the tables that its sub-tasks are about, as far as they are told."""
+        """Typed names of the tables that its sub-tasks are about, as far as they are reported."""
         return tuple(dict.fromkeys(s.table for s in self.subtasks if s.table))
 
     def to_json(self) -> dict[str, Any]:
@@ -106,22 +107,23 @@ def task_of(name: str, state: str, body: Any) -> MinionTask:
     """From GET /tasks/task/{name}/debug. ``state`` holds where the answer has none; what is no such answer is a task
     without details.
     """
-    told = body if isinstance(body, dict) else {}
-    counts = told.get("subtaskCount") if isinstance(told.get("subtaskCount"), dict) else None
+    reported = body if isinstance(body, dict) else {}
+    counts = reported.get("subtaskCount") if isinstance(reported.get("subtaskCount"), dict) else None
     number = _numbers(counts or {})
-    subtasks = tuple(_subtask(s) for s in told.get("subtaskInfos") or () if isinstance(s, dict))
+    subtasks = tuple(_subtask(s) for s in reported.get("subtaskInfos") or () if isinstance(s, dict))
     return MinionTask(
         name=name,
-        state=str(told.get("taskState") or state),
+        state=str(reported.get("taskState") or state),
         total=number("total") if counts is not None else None,
         completed=number("completed"),
         running=number("running"),
         waiting=number("waiting"),
         failed=sum(number(key) for key in _FAILED),
-        created=told_time(told.get("startTime")),
-        started=told_time(told.get("executionStartTime")),
-        finished=told_time(told.get("finishTime")) or _last_finished(str(told.get("taskState") or state), subtasks),
-        trigger=str(told.get("triggeredBy") or ""),
+        created=reported_time(reported.get("startTime")),
+        started=reported_time(reported.get("executionStartTime")),
+        finished=reported_time(reported.get("finishTime"))
+        or _last_finished(str(reported.get("taskState") or state), subtasks),
+        trigger=str(reported.get("triggeredBy") or ""),
         subtasks=subtasks,
     )
 
@@ -129,7 +131,9 @@ def task_of(name: str, state: str, body: Any) -> MinionTask:
 def task_of_states(name: str, state: str, states: Any, note: str) -> MinionTask:
     """From GET /tasks/subtask/{name}/state, where the details can not be had: ``note`` says why."""
     known = {str(k): str(v) for k, v in states.items()} if isinstance(states, dict) else {}
-    subtasks = tuple(SubTask(sub, told) for sub, told in sorted(known.items(), key=lambda item: _in_order(item[0])))
+    subtasks = tuple(
+        SubTask(sub, state) for sub, state in sorted(known.items(), key=lambda item: _in_order(item[0]))
+    )
     counted = [s.state for s in subtasks]
     return MinionTask(
         name=name,
@@ -145,10 +149,10 @@ def task_of_states(name: str, state: str, states: Any, note: str) -> MinionTask:
     )
 
 
-def made_at(name: str) -> Told:
-    """When a task was made, by the number that Pinot puts behind its name; not told by names of another kind."""
+def made_at(name: str) -> ReportedTime:
+    """When a task was made, by the number that Pinot puts behind its name; not given by names of another kind."""
     made = _made_ms(name)
-    return Told(made) if made else NOT_TOLD
+    return ReportedTime(made) if made else NOT_REPORTED
 
 
 def newest_first(names: Iterable[str]) -> list[str]:
@@ -175,22 +179,22 @@ def asked_for(config: Any) -> dict[str, str]:
     return {str(t): str(c.get("schedule") or "") if isinstance(c, dict) else "" for t, c in sorted(types.items())}
 
 
-def told_time(value: Any) -> Told:
+def reported_time(value: Any) -> ReportedTime:
     """Epoch milliseconds as a number, ISO 8601 or ``yyyy-MM-dd HH:mm:ss z``; anything else is kept as the text that it
     is.
     """
     if isinstance(value, bool) or value in (None, ""):
-        return NOT_TOLD
+        return NOT_REPORTED
     if isinstance(value, int | float):
-        return Told(int(value))
+        return ReportedTime(int(value))
     text = str(value).strip()
     if found := _TIME.match(text):
-        return Told(_ms(datetime.fromisoformat(found[1]).replace(tzinfo=UTC)), text)
+        return ReportedTime(_ms(datetime.fromisoformat(found[1]).replace(tzinfo=UTC)), text)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        return Told(None, text)
-    return Told(None, text) if moment.tzinfo is None else Told(_ms(moment), text)
+        return ReportedTime(None, text)
+    return ReportedTime(None, text) if moment.tzinfo is None else ReportedTime(_ms(moment), text)
 
 
 def _subtask(body: Mapping[str, Any]) -> SubTask:
@@ -202,16 +206,16 @@ def _subtask(body: Mapping[str, Any]) -> SubTask:
         str(body.get("state") or ""),
         str(body.get("participant") or ""),
         str(table or ""),
-        told_time(body.get("startTime")),
-        told_time(body.get("finishTime")),
+        reported_time(body.get("startTime")),
+        reported_time(body.get("finishTime")),
         str(body.get("info") or ""),
     )
 
 
-def _last_finished(state: str, subtasks: Iterable[SubTask]) -> Told:
-    """When the last of its sub-tasks ended; for versions that do not tell it of the task."""
+def _last_finished(state: str, subtasks: Iterable[SubTask]) -> ReportedTime:
+    """When the last of its sub-tasks ended; for versions that do not report it for the task."""
     ends = [s.finished for s in subtasks if s.finished.ms is not None]
-    return max(ends, key=lambda t: t.ms or 0) if state in FINAL and ends else NOT_TOLD
+    return max(ends, key=lambda t: t.ms or 0) if state in FINAL and ends else NOT_REPORTED
 
 
 def _numbers(counts: Mapping[str, Any]) -> Any:

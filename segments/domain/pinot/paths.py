@@ -1,8 +1,8 @@
 """What a request that is passed on to a real Pinot may need: which right, for which table; and which are never passed
 on.
 
-Pinot changes things by GET here and there (a table's ``state``, its servers' commit protocol), and tells secrets to who
-may read: users, settings of the process, raw znodes. So reading is for readers only where a path is known to be
+Pinot changes things by GET here and there (a table's ``state``, its servers' commit protocol), and reveals secrets to
+who may read: users, settings of the process, raw znodes. So reading is for readers only where a path is known to be
 harmless; all else is for those who may administer.
 """
 
@@ -17,7 +17,7 @@ from segments.errors import Forbidden, InvalidInput
 
 _LONGEST: Final = 2000
 _READS: Final = ("GET", "HEAD", "OPTIONS")
-#: First parts of paths whose GETs change nothing and tell no secrets.
+#: First parts of paths whose GETs change nothing and reveal no secrets.
 _HARMLESS: Final = frozenset(
     {
         "tables",

@@ -127,7 +127,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "entry-changed",
         r"entry has been modified",
         StateConflict,
-        "Somebody else changed the entry at the same time: look at it.",
+        "Somebody else changed the entry at the same time: read it again.",
     ),
     _rule(
         "entry-unknown",
@@ -184,7 +184,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "Wait for the other upload; Pinot gives it up after ten minutes.",
     ),
     _rule("refresh-only", r"Segment to refresh does not exist", Gone, "Upload it without REFRESH_ONLY.", 404, 410, 500),
-    _rule("crc", r"CRC check fails|Expected CRC", PreconditionFailed, "Look at the segment's CRC on record."),
+    _rule("crc", r"CRC check fails|Expected CRC", PreconditionFailed, "Compare the segment's CRC on record."),
     _rule("quota", r"quota|storage quota", Forbidden, "Raise the table's quota, or delete segments first."),
     _rule("disk", r"(?:disk|resource) utilization", Forbidden, "Free disk space on the servers."),
     _rule(
@@ -208,7 +208,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "upload-crash",
         r"internal server exception while uploading segment",
         OutcomeUnknown,
-        "Look at the segment's record; the controller's log has the cause.",
+        "Read the segment's record; the controller's log has the cause.",
     ),
     # -- realtime
     _rule("table-disabled", r"Table \S+ is disabled", InvalidInput, "Enable the table first."),
@@ -238,7 +238,7 @@ RULES: Final[tuple[Rule, ...]] = (
         NO_SERVER_TOLD,
         r"No force commit message (?:was )?sent",
         Unavailable,
-        "No server that consumes the table could be told: try again when its servers are up.",
+        "No server that consumes the table could be reached: try again when its servers are up.",
     ),
     _rule("not-paused", r"should be paused before deleting", StateConflict, "Pause the table first."),
     _rule(

@@ -38,7 +38,7 @@ def parse_version(text: str | None) -> PinotVersion | None:
 
 
 class Has(StrEnum):
-    """Whether a version has a capability. UNKNOWN: between the versions that were looked at, or the version itself is
+    """Whether a version has a capability. UNKNOWN: between the versions that were checked, or the version itself is
     not known.
     """
 
@@ -143,7 +143,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         _0_11,
         _1_2,
         "keeps no job of a force commit",
-        "We look at the segments instead.",
+        "We read the segments instead.",
     ),
     Capability(
         FORCE_COMMIT_SELECT,
@@ -183,7 +183,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         "Watermarks of partitions",
         _1_2,
         _1_5,
-        "does not tell watermarks",
+        "does not report watermarks",
         "We compute them from its records.",
     ),
     Capability(PAUSELESS, "Pauseless consumption", _1_2, _1_5, "has no pauseless consumption"),
@@ -260,7 +260,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         _1_5,
         _HEAD,
         "ends a replacement whose old side was deleted",
-        "We look before the end.",
+        "We check before the end.",
     ),
     Capability(
         KEEPS_SNAPSHOTS,
@@ -302,7 +302,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         "When a minion task finished",
         _0_11,
         _1_2,
-        "does not tell when a task finished",
+        "does not report when a task finished",
         "We take the latest of its sub-tasks.",
     ),
     Capability(
@@ -310,7 +310,7 @@ CAPABILITIES: Final[tuple[Capability, ...]] = (
         "Columns of many segments in one answer",
         PinotVersion(1, 4),
         PinotVersion(1, 5),
-        "tells the columns of one segment or of all",
+        "reports the columns of one segment or of all",
         "We ask for them one by one.",
     ),
     Capability(

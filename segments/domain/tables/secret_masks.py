@@ -22,7 +22,7 @@ _BY_COLUMN: Final = frozenset(
 #: What a document as text begins with, blanks before it included; also of an empty text, which is in every one.
 _DOCUMENTS: Final = "{[ \t\r\n"
 _NO_SECRET: Final = frozenset(("", "true", "false", "null"))
-#: Characters of what is looked for in messages; shorter words stand in them by chance.
+#: Characters of what is searched for in messages; shorter words stand in them by chance.
 _SHORTEST: Final = 4
 #: Deeper than any config; what lies deeper is not shown.
 _DEEPEST: Final = 64
@@ -84,7 +84,7 @@ def _masked(value: Any, *, is_secret: bool, by_column: bool, depth: int) -> Any:
 
 
 def _are_plain_names(values: Sequence[Any]) -> bool:
-    """Are these texts in which no secret can be, such as names of segments? Looked at as one text: audit records hold
+    """Are these texts in which no secret can be, such as names of segments? Checked as one text: audit records hold
     hundreds.
     """
     try:

@@ -1,7 +1,7 @@
 """Pinot's table config as typed models: every key that Pinot documents, with the type that Pinot reads it as; all of
 them may be missing.
 
-Keys are named as Pinot's, in snake_case. What a key means is said where it is used. ``Any`` is where Pinot itself takes
+Keys are named as Pinot's, in snake_case. What a key means stands where it is used. ``Any`` is where Pinot itself takes
 free JSON.
 """
 

@@ -35,7 +35,7 @@ def is_of_validation(code: str) -> bool:
 
 @dataclass(frozen=True)
 class Observation:
-    """Everything a diagnosis looks at: rows of ideal state and external view, live instances, names with a record, with
+    """Everything a diagnosis reads: rows of ideal state and external view, live instances, names with a record, with
     a file.
     """
 

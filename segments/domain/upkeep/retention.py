@@ -62,7 +62,7 @@ def plan_lineage(
     Kept whatever its age: both sides of a pinned entry, what a rollback over the snapshots that the table asks for
     would need (rule `previous-snapshots-kept`), and ``spare`` (last committed segments of a realtime table). An entry
     that hides one of those stays too: dropped, it would show it again. And the history between such an old snapshot and
-    the present one stays, or going back would not know what to take away.
+    the present one stays, or going back would not know what to remove.
     """
     drop: list[str] = []
     delete: list[str] = []
@@ -224,7 +224,7 @@ def deleted_file_path(raw_table: str, encoded: str, own: str | None, cluster_day
 
 
 def expires_ms(file_name: str, modified_ms: int, cluster_days: int) -> int:
-    """When a deleted segment's file may go: by its name, else so long after it was put away."""
+    """When a deleted segment's file may go: by its name, else so long after it was moved to the archive."""
     found = re.search(r"__RETENTION_UNTIL__(\d{12})$", file_name)
     if found:
         return int(datetime.strptime(found[1], _UNTIL_FORMAT).replace(tzinfo=UTC).timestamp() * 1000)

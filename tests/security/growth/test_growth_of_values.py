@@ -14,7 +14,7 @@ from segments.datatypes.jsontext import compact_json
 from segments.domain.access.basic_auth import parse_basic
 from segments.domain.access.token_scope import both, covers
 from segments.domain.formats.user_regex import user_regex
-from segments.domain.pinot.minion_tasks import made_at, told_time
+from segments.domain.pinot.minion_tasks import made_at, reported_time
 from segments.domain.pinot.paths import check_path, needed
 from segments.domain.pinot.version import parse_version
 from segments.domain.push.path_pattern import parse_pattern
@@ -57,7 +57,7 @@ _READERS: dict[str, Read] = {
     "jaas": parse_jaas,
     "version": parse_version,
     "task": made_at,
-    "told time": told_time,
+    "told time": reported_time,
     "modifier": parse_modifier,
     "masked": mask_text,
     "time": parse_time,

@@ -22,14 +22,14 @@ from segments.clusters.pinot.tasks.queues import (
 )
 from segments.domain.pinot import version as pinot_version
 from segments.domain.pinot.minion_tasks import (
-    NOT_TOLD,
+    NOT_REPORTED,
     MinionTask,
-    Told,
+    ReportedTime,
     made_at,
     newest_first,
+    reported_time,
     task_of,
     task_of_states,
-    told_time,
 )
 from segments.errors import NotFound, PinotAdminError
 from segments.services.core.context import Context
@@ -49,8 +49,8 @@ class Generation:
 
     table: str
     cron: str
-    at: Told = NOT_TOLD
-    failed_at: Told = NOT_TOLD
+    at: ReportedTime = NOT_REPORTED
+    failed_at: ReportedTime = NOT_REPORTED
     error: str = ""
 
 
@@ -149,12 +149,12 @@ def _generation(ctx: Context, table: str, task_type: str, wanted: Mapping[str, M
     except PinotAdminError:
         return Generation(table, cron)
     told = [t for t in found if isinstance(t, dict)] if isinstance(found, list) else []
-    good = [told_time(at) for t in told for at in t.get("mostRecentSuccessRunTS") or ()]
+    good = [reported_time(at) for t in told for at in t.get("mostRecentSuccessRunTS") or ()]
     bad = {str(at): str(text) for t in told for at, text in (t.get("mostRecentErrorRunMessages") or {}).items()}
-    last = max(bad, default="", key=lambda at: told_time(at).ms or 0)
-    latest, failed = max(good, default=NOT_TOLD, key=_ms), told_time(last) if last else NOT_TOLD
+    last = max(bad, default="", key=lambda at: reported_time(at).ms or 0)
+    latest, failed = max(good, default=NOT_REPORTED, key=_ms), reported_time(last) if last else NOT_REPORTED
     is_over = _ms(latest) >= _ms(failed)
-    return Generation(table, cron, latest, *((NOT_TOLD, "") if is_over else (failed, bad[last][:_LONGEST])))
+    return Generation(table, cron, latest, *((NOT_REPORTED, "") if is_over else (failed, bad[last][:_LONGEST])))
 
 
 def _ms(told: Any) -> int:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from segments.clusters.pinot.calls import controller, quoted, refusals_told
-from segments.domain.pinot.minion_tasks import NOT_TOLD, Told, asked_for, count_states, told_time
+from segments.domain.pinot.minion_tasks import NOT_REPORTED, ReportedTime, asked_for, count_states, reported_time
 from segments.errors import NotFound, PinotAdminError, Unavailable
 from segments.models import Table
 from segments.names import TableName
@@ -57,8 +57,8 @@ class Schedule:
     task_type: str
     cron: str = ""
     is_registered: bool | None = None
-    next_at: Told = NOT_TOLD
-    previous_at: Told = NOT_TOLD
+    next_at: ReportedTime = NOT_REPORTED
+    previous_at: ReportedTime = NOT_REPORTED
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,9 @@ def _type(ctx: Context, name: str, wanted: Mapping[str, Mapping[str, str]], note
     return TaskType(name, queue_state(ctx, name), count_states(tasks), tasks, tables_with(wanted, name))
 
 
-def _scheduler(ctx: Context, notes: list[str]) -> tuple[str, dict[tuple[str, str], tuple[Told, Told]] | None]:
+def _scheduler(
+    ctx: Context, notes: list[str]
+) -> tuple[str, dict[tuple[str, str], tuple[ReportedTime, ReportedTime]] | None]:
     """Whether the scheduler is on, and {(table, type): (next run, last run)} of its jobs; None: they are not told."""
     try:
         with refusals_told(is_change=False):
@@ -179,7 +181,7 @@ def _scheduler(ctx: Context, notes: list[str]) -> tuple[str, dict[tuple[str, str
         return _keys(ctx)
     jobs = found.get("JobDetails") or [] if isinstance(found, dict) else []
     return "on", {
-        _key(j.get("JobKey")): (told_time(j.get("NextFireTime")), told_time(j.get("PreviousFireTime")))
+        _key(j.get("JobKey")): (reported_time(j.get("NextFireTime")), reported_time(j.get("PreviousFireTime")))
         for j in _dicts(jobs)
     }
 
@@ -194,17 +196,21 @@ def _note_scheduler(notes: list[str], error: NotFound) -> None:
     )
 
 
-def _keys(ctx: Context) -> tuple[str, dict[tuple[str, str], tuple[Told, Told]] | None]:
+def _keys(ctx: Context) -> tuple[str, dict[tuple[str, str], tuple[ReportedTime, ReportedTime]] | None]:
     """At least which jobs there are, where their times can not be told."""
     found = _asked(ctx, "/tasks/scheduler/jobKeys", None)
-    return ("on", {_key(job): (NOT_TOLD, NOT_TOLD) for job in _dicts(found)}) if isinstance(found, list) else ("", None)
+    return (
+        ("on", {_key(job): (NOT_REPORTED, NOT_REPORTED) for job in _dicts(found)})
+        if isinstance(found, list)
+        else ("", None)
+    )
 
 
 def _schedules(
-    wanted: Mapping[str, Mapping[str, str]], jobs: Mapping[tuple[str, str], tuple[Told, Told]] | None
+    wanted: Mapping[str, Mapping[str, str]], jobs: Mapping[tuple[str, str], tuple[ReportedTime, ReportedTime]] | None
 ) -> tuple[Schedule, ...]:
     rows = {(table, name): cron for table, types in wanted.items() for name, cron in types.items()}
-    nothing = (NOT_TOLD, NOT_TOLD)
+    nothing = (NOT_REPORTED, NOT_REPORTED)
     return tuple(
         Schedule(*key, rows.get(key, ""), None if jobs is None else key in jobs, *(jobs or {}).get(key, nothing))
         for key in sorted({*rows, *(jobs or {})})

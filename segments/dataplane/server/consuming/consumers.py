@@ -126,7 +126,7 @@ class Consumers:
         return worker
 
     def _mind_pause(self, table: str, pause: PauseState, workers: Collection[Worker]) -> None:
-        """Servers see a pause by themselves; a message that was lost changes nothing (rule `resent-until-done`)."""
+        """Servers see a pause without a message; one that was lost changes nothing (rule `resent-until-done`)."""
         for worker in workers:
             source, partition = worker.source, _place(worker.segment)[0]
             if pause.paused or (source is not None and pause.stops(partition, source.topics)):
