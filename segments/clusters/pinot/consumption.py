@@ -7,7 +7,6 @@ back from the pause status: Pinot answers 500 when no server could be messaged a
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,12 +15,11 @@ from typing import Any, Final, NoReturn
 
 from segments.clusters.pinot.calls import quoted, read_object, require, version
 from segments.clusters.pinot.changes import Request, change, send_change
-from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.pinot import version as pinot_version
 from segments.domain.pinot.refusal_rules import NO_SERVER_TOLD
 from segments.domain.pinot.version import has
 from segments.domain.realtime.pause import PauseState, pause_of, status_json, time_text
-from segments.errors import NotFound, OutcomeUnknown, PinotAdminError, StateConflict
+from segments.errors import NotFound, OutcomeUnknown, PinotAdminError, RecordCorrupt, StateConflict
 from segments.names import REALTIME, TableName
 from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.consumption import Changed, Expected, PauseChanged, PauseNote
@@ -29,12 +27,10 @@ from segments.services.realtime import consumption
 from segments.services.realtime.consuming_segments import StartFrom
 from segments.services.realtime.resume_plan import PlannedStart
 from segments.store import paths
-from segments.store.base import Versioned
-from segments.store.update import update_record
+from segments.store.records.document import Documents
 
 log = logging.getLogger(__name__)
 
-_FIELD: Final = "pause"
 #: A pause that has not stopped all consumers after this long is sent again, and then after every such while.
 _SEND_AGAIN_MS: Final = 60_000
 
@@ -51,9 +47,10 @@ class OurPause:
     resume_at_ms: int | None = None
     asked_ms: int = 0
 
-    def to_record(self, table: TableName) -> ZNRecord:
-        """For ZooKeeper."""
-        return ZNRecord(table.typed, {_FIELD: json.dumps(self.__dict__, separators=(",", ":"))})
+
+def _pauses(table: TableName) -> Documents[OurPause]:
+    what = "The record of the pause of '{}'"
+    return Documents("pause", what, lambda _: table.typed, lambda p: p.__dict__, lambda _, body: OurPause(**body))
 
 
 def pause_status(ctx: Context, table: TableName) -> dict[str, Any]:
@@ -150,7 +147,11 @@ def keep(ctx: Context) -> list[str]:
 
 def read_pause(ctx: Context, table: TableName) -> OurPause | None:
     """What we know of the table's pause; None: it was not paused through us."""
-    return _parsed(ctx.store.get(paths.pause(table.typed)))
+    try:
+        return _pauses(table).read(ctx.store, paths.pause(table.typed))
+    except RecordCorrupt as error:
+        log.warning("%s", error.message)
+        return None
 
 
 def _keep_pause(ctx: Context, table: TableName) -> list[str]:
@@ -281,14 +282,4 @@ def _kept(ctx: Context, table: TableName, pause: OurPause) -> Iterator[None]:
 
 
 def _keep(ctx: Context, table: TableName, pause: OurPause) -> None:
-    update_record(ctx.store, paths.pause(table.typed), lambda _: pause.to_record(table))
-
-
-def _parsed(node: Versioned | None) -> OurPause | None:
-    if node is None or node.record is None:
-        return None
-    try:
-        return OurPause(**json.loads(node.record.simple[_FIELD]))
-    except (KeyError, TypeError, ValueError):
-        log.warning("The record of a pause (%s) can not be read.", node.record.id)
-        return None
+    _pauses(table).write(ctx.store, paths.pause(table.typed), pause)
