@@ -70,7 +70,7 @@ class ReasonForm(forms.Form):
         self.fields = {**own, **self.fields}
 
     def clean_confirm(self) -> str:
-        """The typed text must be the one that is asked for."""
+        """The typed text must be the one that is wanted."""
         typed: str = self.cleaned_data["confirm"].strip()
         if typed != self._confirm:
             raise forms.ValidationError(f"This is something else. Type {self._confirm} to confirm.")
@@ -104,25 +104,33 @@ def confirm(
             raise PermissionDenied
         if not change.why_not and form.is_valid() and _run(request, change, allowed, form):
             return HttpResponseRedirect(back)
-    context = {
+    context = _context(request, admin, tables, change, form) | {"back": back}
+    context |= {
+        "may_do": bool(allowed),
+        "hold": {**(hold or {}), CONFIRMED: ["yes"]},
+        "refused": [t for t in tables if t not in allowed] if allowed else [],
+    }
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if is_confirmed else HTTPStatus.OK
+    return render(request, "admin/segments/confirm.html", context, status=status)
+
+
+def _context(
+    request: HttpRequest, admin: ModelAdmin[Any], tables: Sequence[Table], change: Change, form: ReasonForm
+) -> dict[str, Any]:
+    """What the page shows of the change, whoever sees it."""
+    return {
         **admin.admin_site.each_context(request),
         "opts": admin.opts,
         "title": change.title,
         "change": change,
         "form": form,
         "tables": tables,
-        "may_do": bool(allowed),
-        "hold": {**(hold or {}), CONFIRMED: ["yes"]},
         "confirmed": CONFIRMED,
-        "refused": [t for t in tables if t not in allowed] if allowed else [],
-        "back": back,
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if is_confirmed else HTTPStatus.OK
-    return render(request, "admin/segments/confirm.html", context, status=status)
 
 
 def _run(request: HttpRequest, change: Change, tables: Sequence[Table], form: ReasonForm) -> bool:
-    """Do it to each table; False when there was one and it was refused, which the form then tells."""
+    """Do it to each table; False when there was one and it was refused, which the form then says."""
     for table in tables:
         actor = Actor(
             request.user.get_username(), form.cleaned_data["reason"], str(request.META.get("REMOTE_ADDR", ""))

@@ -1,4 +1,4 @@
-"""Changing one's own password: the old one is asked for, so guessing it is slowed down as at a login."""
+"""Changing one's own password: the old one is needed, so guessing it is slowed down as at a login."""
 
 from __future__ import annotations
 

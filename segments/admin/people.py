@@ -1,4 +1,4 @@
-"""Users and groups in the look of the rest of the admin."""
+"""Users and groups in the style of the rest of the admin."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class UserAdmin(BaseUserAdmin, ModelAdmin):  # type: ignore[misc, type-arg]  # u
         return (*super().get_readonly_fields(request, obj), *(() if request.user.is_superuser else _OF_RIGHTS))
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Also asked for a new password."""
+        """Also for a new password."""
         return bool(super().has_change_permission(request, obj)) and _is_below(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:

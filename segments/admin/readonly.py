@@ -1,4 +1,4 @@
-"""The base of all our admin pages: look, search, filter; never add, change or delete."""
+"""The base of all our admin pages: read, search, filter; never add, change or delete."""
 
 from __future__ import annotations
 

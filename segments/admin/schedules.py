@@ -1,4 +1,4 @@
-"""Schedules of the passes in the look of the rest of the admin, whose lists show the button that runs an action; on
+"""Schedules of the passes in the style of the rest of the admin, whose lists show the button that runs an action; on
 record.
 """
 

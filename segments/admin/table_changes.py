@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, cast
 
 from django import forms
@@ -119,18 +120,6 @@ def take_back(entry: LineageEntry) -> Change:
         wiring.context(table.cluster.name), TableName(table.raw_name, cast(Any, table.type)), entry_id
     )
 
-    def run(ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
-        now, force = rollback.preview_rollback(ctx, name, entry_id), bool(values.get("force"))
-        if [s.entry_id for s in now.steps] != values["steps"].split():
-            raise InvalidInput(
-                "Other replacements were made or taken back since you saw this page.", remedy="Open it again."
-            )
-        if len(now.steps) > 1:
-            rollback.roll_back(ctx, name, entry_id, force=force, actor=actor)
-        else:
-            replacement.revert_replace(ctx, name, entry_id, force=force, actor=actor)
-        return f"Rolled back: queries on {name} see {now.after.rows} rows in {now.after.segments} segments."
-
     force = forms.BooleanField(
         label="Take back what is not ended too; its push will fail. Go on where new segments are gone.",
         widget=UnfoldBooleanWidget,
@@ -145,13 +134,26 @@ def take_back(entry: LineageEntry) -> Change:
         action="rollback",
         title=f"Roll back {table.name}",
         button="Roll back",
-        run=run,
+        run=partial(_take_back, entry_id),
         confirm=table.name,
         why_not=" ".join(blockers),
         explain=[taken, f"{len(preview.deleted_segments)} segments of the new side leave the table.", *preview.notes],
         fields={"steps": shown, **({"force": force} if preview.needs_force else {})},
         extra={"before": preview.before, "after": preview.after, "console": _page_of(entry)},
     )
+
+
+def _take_back(entry_id: str, ctx: Context, name: TableName, values: Mapping[str, Any], actor: Actor) -> str:
+    now, force = rollback.preview_rollback(ctx, name, entry_id), bool(values.get("force"))
+    if [s.entry_id for s in now.steps] != values["steps"].split():
+        raise InvalidInput(
+            "Other replacements were made or taken back since you saw this page.", remedy="Open it again."
+        )
+    if len(now.steps) > 1:
+        rollback.roll_back(ctx, name, entry_id, force=force, actor=actor)
+    else:
+        replacement.revert_replace(ctx, name, entry_id, force=force, actor=actor)
+    return f"Rolled back: queries on {name} see {now.after.rows} rows in {now.after.segments} segments."
 
 
 def _page_of(entry: LineageEntry) -> str:

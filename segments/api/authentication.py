@@ -77,7 +77,7 @@ class BasicAuthentication(authentication.BasicAuthentication):
         return self.authenticate_credentials(*found, request)
 
     def authenticate_credentials(self, userid: str, password: str, request: Any = None) -> tuple[Any, None]:
-        """(user, None), or AuthenticationFailed, which does not tell whether the user exists; TooManyRequests for who
+        """(user, None), or AuthenticationFailed, which does not say whether the user exists; TooManyRequests for who
         guesses.
 
         An API token is taken in the place of the password, for clients that know nothing else.

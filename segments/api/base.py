@@ -33,8 +33,8 @@ class ApiView(APIView):
     #: well.
     bodies: ClassVar[dict[str, Any]] = {}
     answers: ClassVar[dict[str, dict[int, AnswerKind]]] = {}
-    #: What reading takes where it is restricted. "table": the right to read the table asked for, or without one the
-    #: whole cluster; "filtered": the view leaves out, or refuses, what its asker may not read; "open": it tells nothing
+    #: What reading takes where it is restricted. "table": the right to read the table that is named, or without one the
+    #: whole cluster; "filtered": the view leaves out, or refuses, what its asker may not read; "open": it says nothing
     #: of any table.
     reading: ClassVar[Literal["table", "filtered", "open"]] = "table"
     #: Methods that processes of the cluster may call; all others are refused to them.
@@ -56,7 +56,7 @@ class ApiView(APIView):
         return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """As usual; then the names in the address, which are refused before anything is looked for."""
+        """As usual; then the names in the address, which are refused before anything is searched."""
         super().initial(request, *args, **kwargs)
         check_names(kwargs)
 

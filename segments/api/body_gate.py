@@ -79,7 +79,7 @@ def _hashed(credentials: bytes) -> bytes:
 
 
 def judge(scope: dict[str, Any]) -> Verdict:
-    """Ask the view that the request is for. What Django refuses by itself, such as a foreign Host, is left to it."""
+    """Ask the view that the request is for. What Django refuses itself, such as a foreign Host, is left to it."""
     headers = [(name, value) for name, value in scope["headers"] if name not in _OF_BODY]
     host = next((value for name, value in headers if name == b"host"), b"").decode("latin-1")
     if not direct.is_allowed_host(host):

@@ -92,7 +92,7 @@ class DirectRequest:
 
 
 def has_route(scope: Mapping[str, Any]) -> bool:
-    """Is this a request for the short way, as far as its head tells? Its body must be small and of known length."""
+    """Is this a request for the short way, as far as its head says? Its body must be small and of known length."""
     if _match(scope) is None:
         return False
     heads = {name: value for name, value in scope["headers"] if name in _HEADS}

@@ -83,7 +83,7 @@ class PinotSchema(AutoSchema):
         return [OpenApiParameter(name, str, OpenApiParameter.QUERY) for name in listed]
 
     def get_tags(self) -> list[str]:
-        """The first telling part of the path."""
+        """The first part of the path that says something."""
         parts = [p for p in self.path.strip("/").split("/") if p not in ("api", "v1", "v2")]
         return [parts[0] if parts else "root"]
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document and its explorer, for everybody with a login: they tell of paths, of no table."""
+"""The OpenAPI document and its explorer, for everybody with a login: they describe paths, no table."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class RightsPermission(BasePermission):
         return _has_for_table(request, view, right, table)
 
     def _table(self, request: Request, view: APIView, right: Right) -> str | None:
-        """The table that the request is about. What is wrong with its name is told to those who have the right for some
+        """The table that the request is about. What is wrong with its name is said to those who have the right for some
         table.
         """
         asked = getattr(view, "table_asked", None)
@@ -94,7 +94,7 @@ def _has_for_table(request: Request, view: APIView, right: Right, table: Callabl
 
 
 def _is_by_browser(request: Request) -> bool:
-    """With what a browser sends by itself: the session's cookie, or remembered credentials of HTTP Basic."""
+    """With what a browser sends unasked: the session's cookie, or remembered credentials of HTTP Basic."""
     with_what = request.successful_authenticator
     return isinstance(with_what, SessionAuthentication) or (
         isinstance(with_what, BasicAuthentication) and is_from_browser(request)

@@ -31,7 +31,7 @@ ADMINISTER: Final = "segments.administer"
 
 
 def page(view: View[P]) -> View[P]:
-    """A page of the console: for people who are logged in, never cached, errors told with their remedy."""
+    """A page of the console: for people who are logged in, never cached, errors shown with their remedy."""
 
     @wraps(view)
     def shown(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:

@@ -2,7 +2,7 @@
 
 ``/console/c/NAME/...`` are the pages of cluster NAME; without ``c/NAME`` they are those of the installation's own. The
 middleware takes the prefix off before Django looks for the view and tells Django that everything is mounted there. So
-``reverse``, ``redirect`` and ``{% url %}`` put it on again by themselves, and no page, button, redirect, export or live
+``reverse``, ``redirect`` and ``{% url %}`` put it on again, and no page, button, redirect, export or live
 part can forget its cluster.
 """
 
@@ -45,7 +45,7 @@ class ClusterAddress:
 
 
 def cluster_of(request: HttpRequest) -> str:
-    """The cluster that the page is about. It may not exist: ``ctx_of`` tells."""
+    """The cluster that the page is about. It may not exist: ``ctx_of`` raises then."""
     return str(getattr(request, "cluster_name", "")) or default_cluster()
 
 

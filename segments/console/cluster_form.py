@@ -111,7 +111,7 @@ class ClusterForm(PlainForm):
             user, source, column = _SECRETS[name]
             if given.get(user) and not given.get(name) and ":" not in str(given.get(source) or ""):
                 kept = (
-                    " To keep the stored one, open this page anew."
+                    " To keep the stored one, open this page again."
                     if self.row is not None and getattr(self.row, column)
                     else ""
                 )
@@ -169,7 +169,7 @@ _MORE: Final = (
     "tls_key",
     "tls_insecure",
 )
-#: {field of a secret: (field without which it is not asked for, field of its place, column of its place)}.
+#: {field of a secret: (field without which it is not needed, field of its place, column of its place)}.
 _SECRETS: Final = {
     "secret": ("auth", "secret_source", "auth_source"), "zookeeper_secret": ("zookeeper_user", "", "zookeeper_source"),
 }  # fmt: skip

@@ -152,7 +152,7 @@ class ChecksForm(PlainForm):
         if self.cleaned_data.get("seen") != self.fingerprint:
             self.data = {**dict(self.data.items()), "seen": self.fingerprint}
             raise forms.ValidationError(
-                "Somebody changed the checks since you opened this page. Look at the rules above, then save again."
+                "Somebody changed the checks since you opened this page. Read the rules above, then save again."
             )
         return self.cleaned_data
 

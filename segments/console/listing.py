@@ -56,7 +56,7 @@ def page_number(text: str | None) -> int:
 
 
 def cut(query: QuerySet[M, Any], number: int, *, total: int | None = None) -> Listing[M]:
-    """Fetch one page and one row more, which tells whether there is a next page. Counts at most ``COUNTED`` rows."""
+    """Fetch one page and one row more, which shows whether there is a next page. Counts at most ``COUNTED`` rows."""
     start = (number - 1) * PAGE_SIZE
     found = list(query[start : start + PAGE_SIZE + 1])
     capped = False

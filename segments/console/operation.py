@@ -34,7 +34,7 @@ from segments.console.access import (
 from segments.console.cluster_address import ctx_of
 from segments.console.forms import OperationForm
 from segments.console.mirror_wait import wait_for_mirror
-from segments.console.unavailable_operations import away_here, lacking_here
+from segments.console.unavailable_operations import lacking_here, unreachable_here
 from segments.console.views.tables.tables import head
 from segments.errors import PinotAdminError, StateConflict
 from segments.models import Table
@@ -223,7 +223,7 @@ def _shown(target: Target, operation: Operation) -> Operation:
 def _show(target: Target, shown: Operation) -> HttpResponse:
     # Only shown: who presses all the same is answered by the cluster, which may be back meanwhile.
     is_reading = shown.asks == "reading"
-    down = away_here(target.request, is_reading=is_reading) if shown.asks != "nothing" else ""
+    down = unreachable_here(target.request, is_reading=is_reading) if shown.asks != "nothing" else ""
     return _page(target, replace(shown, why_not=shown.why_not or down), OperationForm(shown))
 
 

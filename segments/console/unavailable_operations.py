@@ -1,5 +1,5 @@
-"""What the page's cluster can not do: by its version, or now because it is away. For buttons that are shown disabled
-with the reason, and operations that are refused.
+"""What the page's cluster can not do: by its version, or now because it is unreachable. For buttons that are shown
+disabled with the reason, and operations that are refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from segments.services.core.page_addresses import default_cluster
 
 #: What a cluster does in each of the states in which it can not be used, as the rest of a sentence that begins with its
 #: name.
-AWAY: Final = {
+UNREACHABLE: Final = {
     Cluster.State.DOWN.value: "does not answer",
     Cluster.State.REFUSED.value: "refuses our credentials",
     Cluster.State.UNTRUSTED.value: "shows a certificate that is not trusted",
@@ -26,7 +26,7 @@ _ROW: Final = "cluster_row"
 
 
 def lacking_here(request: HttpRequest, *capabilities: str) -> str:
-    """Why the page's cluster lacks the first of these that it does lack; empty when it may be asked for all of them."""
+    """Why the page's cluster lacks the first of these that it does lack; empty when it has all of them."""
     row = _row(request)
     version = parse_version(row.version) if row else None
     return next((why for name in capabilities if row and (why := lacking(version, name))), "")
@@ -43,20 +43,24 @@ def lacks_of(request: HttpRequest) -> tuple[list[tuple[str, str]], list[tuple[st
     return (split[0], split[1]) if lacks else None
 
 
-def away_here(request: HttpRequest, *, is_reading: bool = False) -> str:
+def unreachable_here(request: HttpRequest, *, is_reading: bool = False) -> str:
     """Why nothing can be asked of the page's cluster now, as it was found last, some seconds ago at most; empty when it
     is there, or was not asked yet. ``is_reading``: its ZooKeeper would do, where the address of that is given.
     """
     row = _row(request)
-    if row is None or row.state not in AWAY or (is_reading and row.zookeeper and row.state == Cluster.State.DOWN):
+    if (
+        row is None
+        or row.state not in UNREACHABLE
+        or (is_reading and row.zookeeper and row.state == Cluster.State.DOWN)
+    ):
         return ""
-    return f"Cluster {row.name} {AWAY[row.state]}: this has to wait until it is back."
+    return f"Cluster {row.name} {UNREACHABLE[row.state]}: this has to wait until it is back."
 
 
-def query_away_here(request: HttpRequest) -> str:
+def queries_unreachable_here(request: HttpRequest) -> str:
     """Why queries can not be answered; a broker whose address is given answers them without the controller."""
     row = _row(request)
-    return "" if row is not None and row.broker_url and row.state == Cluster.State.DOWN else away_here(request)
+    return "" if row is not None and row.broker_url and row.state == Cluster.State.DOWN else unreachable_here(request)
 
 
 def _row(request: HttpRequest) -> Cluster | None:

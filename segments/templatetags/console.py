@@ -14,7 +14,13 @@ from django.utils.safestring import SafeString
 from segments.console.presenters.badges import Mark, mark
 from segments.console.presenters.clusters import ClusterFrame
 from segments.console.presenters.clusters import cluster_frame as frame_of
-from segments.console.unavailable_operations import AWAY, away_here, lacking_here, lacks_of, query_away_here
+from segments.console.unavailable_operations import (
+    UNREACHABLE,
+    lacking_here,
+    lacks_of,
+    queries_unreachable_here,
+    unreachable_here,
+)
 from segments.domain.pinot.version import parse_version
 from segments.services.core.page_addresses import address_in, default_cluster
 
@@ -22,8 +28,8 @@ register = template.Library()
 
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-#: Set on a request whose page has told why its cluster can not be asked.
-_TOLD: Final = "told_why_away"
+#: Set on a request whose page has said why its cluster can not be asked.
+_SAID: Final = "said_why_away"
 _NOTHING: Final = SafeString('<span class="muted">-</span>')
 
 
@@ -72,16 +78,20 @@ def away(context: Any, kind: str = "change") -> str:
     would do), query.
     """
     request = context["request"]
-    return query_away_here(request) if kind == "query" else away_here(request, is_reading=kind == "reading")
+    return (
+        queries_unreachable_here(request)
+        if kind == "query"
+        else unreachable_here(request, is_reading=kind == "reading")
+    )
 
 
 @register.simple_tag(takes_context=True)
 def why_away(context: Any, kind: str = "change") -> SafeString:
     """The reason, once a page: what ``act`` shows disabled is described by it."""
     request, why = context["request"], away(context, kind)
-    if not why or hasattr(request, _TOLD):
+    if not why or hasattr(request, _SAID):
         return SafeString("")
-    setattr(request, _TOLD, True)
+    setattr(request, _SAID, True)
     return format_html('<span class="why" id="why-away">{}</span>', why)
 
 
@@ -125,7 +135,7 @@ def short_version(text: str) -> str:
 @register.filter
 def away_words(state: str) -> str:
     """What a cluster in this state does, after its name."""
-    return "is down" if state == "down" else AWAY.get(state, "")
+    return "is down" if state == "down" else UNREACHABLE.get(state, "")
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""GET /brokers and /v2/brokers: where Pinot's query clients find a broker. The second form tells host
+"""GET /brokers and /v2/brokers: where Pinot's query clients find a broker. The second form gives host
 and port apart.
 """
 

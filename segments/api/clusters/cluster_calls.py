@@ -1,7 +1,7 @@
 """Requests of the cluster's own processes to the web process: checked by their signature, allowed for what a view
 names, answered signed.
 
-The head of a request is checked once, when it arrives (``receive``), so that neither a long body nor a second look at
+The head of a request is checked once, when it arrives (``receive``), so that neither a long body nor a second check of
 it counts against it.
 """
 

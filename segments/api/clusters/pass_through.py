@@ -77,7 +77,7 @@ class PassThrough(ApiView):
 
     @property
     def reading(self) -> str:  # type: ignore[override]  # it depends on the path
-        """Lists of names are filtered; for everything else the path's table is asked for."""
+        """Lists of names are filtered; for everything else the right to the path's table is needed."""
         return "filtered" if self.request.method in _READS and self.kwargs.get("path") in _LISTS else "table"
 
     def get(self, request: Request, path: str) -> HttpResponseBase:

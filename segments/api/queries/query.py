@@ -30,7 +30,7 @@ class Query(ApiView):
     rights = {"GET": "query", "POST": "query"}
     parameters = {"GET": ("sql", "queryOptions")}
     on_pinot = frozenset(("GET", "POST"))
-    #: Every table of the statement is asked for.
+    #: The right to every table of the statement is needed.
     reading = "filtered"
 
     @property

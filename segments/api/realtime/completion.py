@@ -2,7 +2,7 @@
 
 A message that lacks a parameter is answered FAILED with status 200, as Pinot's servers expect; one that makes no sense
 is a 4xx, which they take for no answer and repeat. Neither changes anything. Messages are not audited one by one; the
-log tells of commits.
+log records commits.
 """
 
 from __future__ import annotations

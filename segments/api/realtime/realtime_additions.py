@@ -61,7 +61,7 @@ class ResumeFromOffsets(ApiView):
     def post(self, request: Request, table: str) -> Response:
         """Body: ``{"offsets": {"0": "150"}, "consumeFrom": "lastConsumed", "comment": "...", "dryRun": true}``.
 
-        A dry run (the default) changes nothing and tells per partition where it would begin and which rows that skips
+        A dry run (the default) changes nothing and says per partition where it would begin and which rows that skips
         or repeats.
         """
         body = read_body(request, PartitionsBody, optional=True)

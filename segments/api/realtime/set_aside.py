@@ -124,7 +124,7 @@ class ReplaySetAside(ApiView):
         """Body: ``{"ids": [17], "partition": 0, "contains": "n", "dryRun": true}``; without ids and filters all that
         wait, oldest first.
 
-        A dry run (the default) changes nothing and tells how many decode now, and of the others why not.
+        A dry run (the default) changes nothing and says how many decode now, and of the others why not.
         """
         body, found = read_body(request, ReplayBody, optional=True), realtime_table(table)
         if body.ids is not None and len(body.ids) > _MOST_IDS:

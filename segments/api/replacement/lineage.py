@@ -101,7 +101,7 @@ class Rollback(ApiView):
         return self._preview(request, table)
 
     def post(self, request: Request, table: str) -> Response:
-        """Revert entry ``to`` and everything built on it, in one switch; with dryRun=true only tell what
+        """Revert entry ``to`` and everything built on it, in one switch; with dryRun=true only say what
         it would do.
         """
         if bool_param(request, "dryRun"):
@@ -199,7 +199,7 @@ class DiffSnapshots(ApiView):
 
 
 def end_in_background(view: ApiView, request: Request, table: TableName, entry: str, new: list[str]) -> Response:
-    """Note the end down, tell the workers, answer 202 with the job."""
+    """Note the end down, wake the workers, answer 202 with the job."""
     cleanup = parse_bool(text_param(request, "cleanup"), "cleanup", False)
     override = text_param(request, "overrideChecks") or ""
     job = end_jobs.request_end(

@@ -28,7 +28,7 @@ class UndoRollback(ApiView):
 
     def post(self, request: Request, table: str, entry: str) -> Response:
         """Bring back what the rollback of this entry took away, all of its steps in one switch; with dryRun=true only
-        tell.
+        say so.
 
         Possible while the files of deleted segments are kept. 409 when newer data would be seen beside it, unless
         force=true.

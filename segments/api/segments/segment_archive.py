@@ -1,5 +1,5 @@
 """/api/v1/segments/{table}/...: deleted segments listed and brought back, the deletion queue, and deletions of many
-told one by one.
+reported one by one.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class RestoreSegments(ApiView):
         overwrite = bool_param(request, "overwrite", body.overwrite is True)
         found, force = _table(self, request, table), bool_param(request, "force", body.force is True)
         if bool_param(request, "switch", body.switch is True):
-            told = (
+            outcome = (
                 preview_switch(self.ctx, found, names)
                 if is_dry
                 else restore_switch(self.ctx, found, names, actor=self.actor)
             )
-            return Response({"dryRun": is_dry, **told.to_json()})
+            return Response({"dryRun": is_dry, **outcome.to_json()})
         outcomes = restore.restore_segments(
             self.ctx,
             found,
@@ -97,7 +97,7 @@ class DeleteManySegments(ApiView):
     parameters = {"POST": ("type", "dryRun", "retention", "force")}
 
     def post(self, request: Request, table: str) -> Response:
-        """Body: {"segments": [names]}. What may be deleted is, in one step; what may not is told one by one."""
+        """Body: {"segments": [names]}. What may be deleted is, in one step; what may not is reported one by one."""
         names, body = _names(request)
         is_dry = bool_param(request, "dryRun", body.dry_run is True)
         force = bool_param(request, "force", body.force is True)

@@ -14,7 +14,7 @@ from segments.services.tables import tables
 
 
 class ResetSegment(ApiView):
-    """Begin one segment anew."""
+    """Have the replicas of one segment start over."""
 
     on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
@@ -30,7 +30,7 @@ class ResetSegment(ApiView):
 
 
 class ResetSegments(ApiView):
-    """Begin all segments of a table anew."""
+    """Have the replicas of all segments of a table start over."""
 
     on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
@@ -46,7 +46,7 @@ class ResetSegments(ApiView):
 
 
 class ReloadSegment(ApiView):
-    """Have servers look at one segment's file and the table's config again."""
+    """Have servers read one segment's file and the table's config again."""
 
     on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}
@@ -66,7 +66,7 @@ class ReloadSegment(ApiView):
 
 
 class ReloadSegments(ApiView):
-    """Have servers look at all segments of a table again."""
+    """Have servers read all segments of a table again."""
 
     on_pinot = frozenset(("POST",))
     rights = {"POST": "operate"}

@@ -54,7 +54,7 @@ class UploadView(ApiView):
 
     on_pinot = frozenset(("POST",))
 
-    #: The table that the request names, once it was looked for; the right is asked for it, and it is the one that is
+    #: The table that the request names, once it was found; the right is checked for it, and it is the one that is
     #: changed.
     _named: TableName | None = None
 

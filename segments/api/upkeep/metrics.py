@@ -29,7 +29,7 @@ class OpenOrReader(BasePermission):
 
 
 class ClusterStates(Collector):
-    """Each Pinot as its row tells: the same in every process."""
+    """Each Pinot as its row says: the same in every process."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Up or not, the age of the mirror, and what the mirror asks of the controller."""
@@ -65,7 +65,7 @@ class WorkerStates(Collector):
 
 
 class FindingCounts(Collector):
-    """What is wrong, and whether somebody is told."""
+    """What is wrong, and whether somebody is notified."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Open findings by cluster, kind and severity; messages that wait for their receiver, by receiver."""

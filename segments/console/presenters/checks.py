@@ -68,7 +68,7 @@ def failures(report: CheckReport | PinotAdminError | None) -> list[str]:
 
 
 def entry_report(ctx: Context, name: TableName, entry_id: str) -> CheckReport | PinotAdminError | None:
-    """The last result of an entry's checks, None when they never ran, the error when nobody can tell."""
+    """The last result of an entry's checks, None when they never ran, the error when nobody knows."""
     try:
         return snapshot_checks.read_checks(ctx, name, entry_id) if entry_id else None
     except PinotAdminError as error:

@@ -46,7 +46,7 @@ class ClusterLine:
 
     @property
     def is_trouble(self) -> bool:
-        """Is there something that every page of it should tell?"""
+        """Is there something that every page of it should say?"""
         return self.row.is_trouble
 
     @property

@@ -69,7 +69,7 @@ class Line:
 
     @property
     def rows(self) -> int | None:
-        """Rows of the consuming segment, on the replica that has most; None when no server tells."""
+        """Rows of the consuming segment, on the replica that has most; None when no server reports them."""
         return max((c.rows for c in self.consumers), default=None)
 
     @property
@@ -109,7 +109,7 @@ def lines(
     table: Table, lags: Sequence[PartitionLag], paused: Sequence[int], now: datetime, consumers: Sequence[Consumer] = ()
 ) -> list[Line]:
     """Every partition that has a segment, in order. The newest segment of each, from the mirror; lag and counts as
-    servers told.
+    servers reported.
     """
     newest: dict[int, Segment] = {}
     for segment in Segment.objects.filter(table=table, is_consuming=True):

@@ -1,4 +1,4 @@
-"""Findings as an inbox: each with its kind in words, where to look, and what the pass that saw it did."""
+"""Findings as an inbox: each with its kind in words, the page that shows more, and what the pass that saw it did."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "no-file": ("File missing", "segment"),
     "stale-push": ("Replacement unfinished", "entry"),
     "few-servers": ("Too few servers", "servers"),
-    "store-away": ("Deep store away", "passes"),
+    "store-away": ("Deep store unreachable", "passes"),
     "pass-failed": ("Pass failed", "passes"),
     "push-blocked": ("Push blocked", "push"),
     "push-failed": ("Push failed", "push"),
@@ -38,7 +38,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "consumption-failing": ("Partition can not be consumed", "consumption"),
     "consumption-half-commit": ("Commit half done", "consumption"),
     "consumption-no-server": ("No server consumes", "consumption"),
-    "consumption-stream": ("Stream away", "consumption"),
+    "consumption-stream": ("Stream unreachable", "consumption"),
     "consumption-no-copy": ("Copy missing in the deep store", "segment"),
     "consumption-deep-store": ("Copy missing in the deep store", "consumption"),
     "consumption-pressure": ("Disk pressure", "consumption"),
@@ -57,7 +57,7 @@ _LINKS: Final = {
     "passes": "Passes",
     "push": "Push",
 }
-#: Runs looked at for what was done about the findings of a page.
+#: Runs read for what was done about the findings of a page.
 _RUNS: Final = 200
 _DEEDS: Final = 3
 SORTS: Final[dict[str, tuple[str, list[str]]]] = {

@@ -51,7 +51,7 @@ class Step:
 
 
 def timeline(table: Table, entries: Sequence[LineageEntry], undos: Sequence[RolledBack] = ()) -> list[Step]:
-    """Steps for a page of entries. Blockers are judged on the whole lineage as mirrored; the preview looks at the
+    """Steps for a page of entries. Blockers are judged on the whole lineage as mirrored; the preview reads the
     truth.
 
     ``undos``: rollbacks that can be undone.

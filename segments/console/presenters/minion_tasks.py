@@ -53,7 +53,7 @@ def queue_mark(state: str, *, has_queue: bool = True) -> Mark:
         return Mark("no queue yet", "idle", "dot")
     if state == "IN_PROGRESS":
         return Mark("open", "ok", "check")
-    return mark(state) if state else Mark("not told", "idle", "dot")
+    return mark(state) if state else Mark("not known", "idle", "dot")
 
 
 def task_line(task: MinionTask) -> TaskLine:
@@ -62,14 +62,14 @@ def task_line(task: MinionTask) -> TaskLine:
 
 
 def schedule_words(schedule: Schedule, scheduler: str) -> str:
-    """Whether a schedule runs by itself, and if not why; empty when it does."""
+    """Whether a schedule runs, and if not why; empty when it does."""
     if not schedule.cron and not schedule.is_registered:
-        return "no schedule: runs only when it is asked for"
+        return "no schedule: runs only when somebody starts it"
     if scheduler == "off":
         return "the scheduler is off"
     if schedule.is_registered is False:
         return "the scheduler does not have it"
-    return "" if schedule.is_registered else "whether the scheduler has it is not told"
+    return "" if schedule.is_registered else "whether the scheduler has it is not known"
 
 
 def _mark(task: MinionTask) -> Mark:
@@ -82,5 +82,5 @@ def _mark(task: MinionTask) -> Mark:
 def _parts(task: MinionTask) -> str:
     if task.total is None:
         return ""
-    told = ((task.running, "running"), (task.waiting, "waiting"), (task.failed, "failed"))
-    return ", ".join([f"{task.completed} of {task.total} done", *(f"{n} {word}" for n, word in told if n)])
+    counts = ((task.running, "running"), (task.waiting, "waiting"), (task.failed, "failed"))
+    return ", ".join([f"{task.completed} of {task.total} done", *(f"{n} {word}" for n, word in counts if n)])

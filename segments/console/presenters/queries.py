@@ -73,7 +73,7 @@ def table_of(answer: dict[str, Any]) -> tuple[list[Column], Sequence[list[Any]]]
 
 
 def as_text(value: Any) -> str:
-    """A cell's text: null is told from the text "null" by its sign, lists are JSON."""
+    """A cell's text: null is distinguished from the text "null" by its sign, lists are JSON."""
     if value is None:
         return "∅"
     if isinstance(value, bool):

@@ -18,15 +18,15 @@ def visible_rows(ctx: Context, table: Table, name: TableName) -> int | None:
     commit: what is committed since is read from its record.
     """
     try:
-        told: dict[str, int] = {}
+        rows_of: dict[str, int] = {}
         for consumer in read_consumers(ctx, name):
-            told[consumer.segment] = max(told.get(consumer.segment, 0), consumer.rows)
+            rows_of[consumer.segment] = max(rows_of.get(consumer.segment, 0), consumer.rows)
         consuming = set(Segment.objects.filter(table=table, is_consuming=True).values_list("name", flat=True))
-        since = read_records(ctx, name, sorted(consuming - told.keys())) if consuming - told.keys() else {}
+        since = read_records(ctx, name, sorted(consuming - rows_of.keys())) if consuming - rows_of.keys() else {}
     except PinotAdminError:
         return None
     committed = set(
-        Segment.objects.filter(table=table, name__in=told, is_consuming=False).values_list("name", flat=True)
+        Segment.objects.filter(table=table, name__in=rows_of, is_consuming=False).values_list("name", flat=True)
     )
-    rows = sum(count for segment, count in told.items() if segment not in committed)
+    rows = sum(count for segment, count in rows_of.items() if segment not in committed)
     return table.rows_visible + rows + sum(m.total_docs or 0 for m in since.values() if m.status in COMPLETED_STATUSES)

@@ -56,15 +56,15 @@ def sides(before: SnapshotSummary, after: SnapshotSummary) -> list[Line]:
 
 
 def warnings(preview: RevertPreview | RollbackPreview) -> list[str]:
-    """What a careful person would want to be told before pressing the button."""
-    told = []
+    """What a careful person would want to know before pressing the button."""
+    found = []
     if preview.after.segments == 0 and preview.before.segments > 0:
-        told.append("Queries will see no rows at all afterwards: the old side of this entry is empty.")
+        found.append("Queries will see no rows at all afterwards: the old side of this entry is empty.")
     elif preview.before.rows and preview.after.rows < preview.before.rows * 0.5:
-        told.append("Queries will see less than half of today's rows.")
+        found.append("Queries will see less than half of today's rows.")
     if preview.deleted_segments:
-        told.append(way_back(preview.undo_until_ms))
-    return told
+        found.append(way_back(preview.undo_until_ms))
+    return found
 
 
 def way_back(until_ms: int | None) -> str:

@@ -20,7 +20,7 @@ _KINDS: Final = ("Server", "Broker", "Controller", "Minion")
 @dataclass(frozen=True)
 class InstanceRow:
     """One instance. ``tables``: typed names of what it holds, None when it does not say; ``process``: pid@host, empty
-    while it is away.
+    while it is down.
     """
 
     name: str
@@ -52,11 +52,11 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
     answers = ask_servers(ctx, asked, "/tables", _is_told, timeout_s=_ANSWER_S)
     rows = []
     for name in sorted(configs, key=lambda n: (_rank(n), n)):
-        told = answers.by_server.get(name)
+        answer = answers.by_server.get(name)
         process = live[name].process if name in live else ""
-        tables = sorted(filter(may_read, told["tables"])) if told else None
+        tables = sorted(filter(may_read, answer["tables"])) if answer else None
         is_away = name not in live
-        is_silent = name in asked and told is None
+        is_silent = name in asked and answer is None
         rows.append(
             InstanceRow(
                 name, _kind(name), _mark(ctx, configs[name], is_away, is_silent), configs[name], process, tables
@@ -67,7 +67,7 @@ def instance_rows(ctx: Context, may_read: Callable[[str], bool]) -> list[Instanc
 
 def _mark(ctx: Context, config: InstanceConfig, is_away: bool, is_silent: bool) -> Mark:
     if is_away:
-        return Mark("away", "bad", "cross")
+        return Mark("down", "bad", "cross")
     if is_silent:
         return Mark("does not answer", "warn", "alert")
     if not config.is_enabled:

@@ -2,7 +2,7 @@
 buttons.
 
 The controller is asked when somebody opens a page, a bounded number of times (``clusters/pinot/tasks/queues.py``); no
-page asks by itself.
+page asks unless somebody opens it.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _run_schedule(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome
     )
 
 
-#: Pinot looks for work of a type in a table now.
+#: Pinot searches for work of a type in a table now.
 SCHEDULE: Final = Operation(
     action="scheduleTask",
     title="Schedule a task now",
@@ -203,14 +203,14 @@ RESUME: Final = replace(
 def _run_clean_up(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     task_type = target.arguments["task_type"]
     pinot_task_changes.clean_up(target.ctx, task_type, actor=actor)
-    return Outcome(f"The finished tasks of type {task_type} are cleared away.")
+    return Outcome(f"The finished tasks of type {task_type} are deleted.")
 
 
 CLEAN_UP: Final = replace(
     STOP,
     action="cleanUpTasks",
-    title="Clear finished tasks of {} away",
-    button="Clear away",
+    title="Delete finished tasks of {}",
+    button="Delete them",
     explain=[
         "Pinot forgets all finished tasks of type {}, with what their sub-tasks said. It can not be undone.",
         _FINISHED,

@@ -123,7 +123,7 @@ def new(request: HttpRequest) -> HttpResponse:
         messages.success(request, f"Push to {push.table_name} is queued.")
     else:
         messages.warning(
-            request, "The push is stored, but the task queue does not answer. It begins by itself once Redis is back."
+            request, "The push is stored, but the task queue does not answer. It begins as soon as Redis is back."
         )
     return redirect("console:push", push_id=push.pk)
 

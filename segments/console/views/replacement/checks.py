@@ -66,11 +66,11 @@ def table_checks(request: HttpRequest, typed: str) -> HttpResponse:
     except PinotAdminError as error:
         form.refuse(error, "document" if error.status == HTTPStatus.BAD_REQUEST else None)
         return _page(request, table, name, form, text, problem, shown_status(request, error))
-    _tell(request, table, text, len(stored["checks"]))
+    _confirm(request, table, text, len(stored["checks"]))
     return redirect("console:checks", typed=table.name)
 
 
-def _tell(request: HttpRequest, table: Table, before: str, count: int) -> None:
+def _confirm(request: HttpRequest, table: Table, before: str, count: int) -> None:
     said = (
         f"{table.name} has {count} check{'' if count == 1 else 's'} now; they run at the next switch."
         if count
@@ -82,7 +82,7 @@ def _tell(request: HttpRequest, table: Table, before: str, count: int) -> None:
     request.session[_BEFORE] = {table.name: before}
     address = reverse("console:checks", args=[table.name])
     messages.success(
-        request, format_html('{} <a href="{}?undo=1#editor">Undo: look at the former ones</a>', said, address)
+        request, format_html('{} <a href="{}?undo=1#editor">Undo: edit the former ones</a>', said, address)
     )
 
 

@@ -179,7 +179,7 @@ def diff(request: HttpRequest, typed: str) -> HttpResponse:
 
 
 def _snapshots(table: Table, *chosen: str) -> list[tuple[str, str]]:
-    """Names of snapshots and how a person knows them; what was asked for is always among them."""
+    """Names of snapshots and how a person knows them; what was chosen is always among them."""
     rows = LineageEntry.objects.filter(table=table)[:100]
     found = [("current", "what queries see now")]
     for row in rows:

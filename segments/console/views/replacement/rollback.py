@@ -184,7 +184,7 @@ ROLL_BACK_TO: Final = Operation(
 
 
 def under_way(request: HttpRequest, name: TableName) -> StepwiseRollback | None:
-    """The table's rollback that is not over; None where there is none, or nobody can tell."""
+    """The table's rollback that is not over; None where there is none, or where nobody knows."""
     try:
         ctx = ctx_of(request)
         found = ctx.engine.lineage.rollback_on_record(ctx, name)

@@ -20,7 +20,7 @@ from segments.services.access.reading import readable_rows
 @page
 @require_safe
 def finding_list(request: HttpRequest) -> HttpResponse:
-    """Open findings, errors first; ``closed=1`` shows those that went away."""
+    """Open findings, errors first; ``closed=1`` shows those that are gone."""
     wanted = asked(request, "table", "severity", "code", "closed", "sort")
     is_closed = wanted["closed"] == "1"
     query = Finding.objects.filter(cluster=cluster_of(request), closed_at__isnull=not is_closed)

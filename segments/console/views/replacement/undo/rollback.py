@@ -90,8 +90,8 @@ def of_rollback(ctx: Context, name: TableName, entry_id: str) -> Undo | None:
 
 
 def still_possible(request: HttpRequest, name: TableName) -> list[RolledBack]:
-    """Rollbacks of the table that are not undone and whose files should be there, latest first; none where nobody can
-    tell.
+    """Rollbacks of the table that are not undone and whose files should be there, latest first; none where nobody
+    knows.
     """
     try:
         return open_rollbacks(ctx_of(request), name)
