@@ -23,7 +23,7 @@ from segments.console.access import actor_of, find_table, may_operate, may_somew
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PushForm, ReasonForm
 from segments.console.listing import asked, cut, page_number
-from segments.console.presenters import push_fate
+from segments.console.presenters import push_outcome as push_fate
 from segments.console.presenters.badges import mark
 from segments.console.presenters.checks import entry_report
 from segments.console.presenters.pushes import lease_is_lost, progress
