@@ -29,6 +29,8 @@ from segments.services.replacement.rollback import RollbackPreview
 from segments.services.replacement.rollback_preview import RevertPreview
 
 _OPEN: Final = "Take back a replacement that has not ended; its push will fail"
+_TAKEN_BACK: Final = "Queries see the old side again; the new side leaves the table."
+_GIVEN_UP: Final = "The replacement is given up: queries go on seeing the old side, and the new side leaves the table."
 _GONE: Final = "Go on though new segments are gone; old and new rows may be seen together"
 
 
@@ -36,6 +38,7 @@ def _one(target: Target, plain: Operation) -> Operation:
     entry_id = target.arguments["entry_id"]
     preview = replacement.preview_revert(target.ctx, target.name, entry_id)
     is_done, until = preview.state == State.REVERTED, presenter.deadline(preview)
+    is_open = preview.state == State.IN_PROGRESS
     entry = LineageEntry.objects.filter(table=target.table, entry_id=entry_id).first()
     extra: dict[str, Any] = {
         "preview": preview,
@@ -50,15 +53,15 @@ def _one(target: Target, plain: Operation) -> Operation:
         title="Rolled back" if is_done else plain.title,
         button=f"Roll back {target.table.name}",
         explain=[
-            "Queries see the old side again; the new side leaves the table.",
-            *([] if entry else ["The mirror has not seen this entry yet: what comes back is not listed here."]),
+            _GIVEN_UP if is_open else _TAKEN_BACK,
+            *([] if entry or is_open else ["The mirror has not seen this entry yet: what comes back is not listed."]),
         ],
         lines=presenter.comparison(preview),
         warnings=presenter.warnings(preview),
         notes=preview.notes,
         lists=[
             ("Segments that are deleted", preview.deleted_segments),
-            *([("Segments that come back", entry.segments_from)] if entry else []),
+            *([("Segments that come back", entry.segments_from)] if entry and not is_open else []),
         ],
         instead="console/partials/rolled_back.html" if is_done else "",
         extra=extra,
