@@ -44,7 +44,7 @@ def test_every_instance_is_listed_with_its_state_and_its_tables(viewer: Client, 
     assert "/console/tables/t_OFFLINE/" in found["Server_h_8001"]
     assert "does not answer" in found["Server_h_8002"]
     assert "not known" in found["Server_h_8002"]
-    assert "away" in found["Server_h_8003"]
+    assert "down" in found["Server_h_8003"]
     assert "alive" in found["Broker_h_8099"]
     assert list(found)[-1] == "Broker_h_8099"
 

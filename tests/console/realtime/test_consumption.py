@@ -136,7 +136,7 @@ def test_a_pause_needs_a_reason_is_audited_and_shown_everywhere(operator: Client
     state = pause_of(world.ideal)
     assert (state.paused, state.comment, state.actor) == (True, "broken producer", "olga")
     assert state.resume_at_ms == world.now + 30 * 60_000
-    for words in ("Paused by olga", "broken producer", "It resumes by itself", "Resume…"):
+    for words in ("Paused by olga", "broken producer", "It resumes automatically", "Resume…"):
         assert words in answer
     event = AuditEvent.objects.get(action="pauseConsumption")
     assert (event.actor, event.reason) == ("olga", "broken producer")
