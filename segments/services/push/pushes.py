@@ -80,21 +80,26 @@ def create_push(
     with transaction.atomic():
         _check_number(ctx, wanted, actor)
         _check_alone(ctx, wanted, config)
-        push = Push.objects.create(
-            id=push_id,
-            cluster=ctx.cluster,
-            table_name=wanted.table.raw,
-            spec=wanted.body,
-            actor=actor.name,
-            reason=actor.reason,
-            entry_id=ctx.new_id(),
-            plan=plan,
-            files_total=len(files),
-            segments_total=len(plan["parts"]),
-            lease_until=now(ctx, _QUEUE_PATIENCE_S),
-        )
+        push = _queued(ctx, push_id, wanted, plan, actor)
     audit.record(actor, "push", cluster=ctx.cluster, target=wanted.table.typed, push=str(push.pk), files=len(files))
     return push
+
+
+def _queued(ctx: Context, push_id: uuid.UUID, spec: PushSpec, plan: dict[str, Any], actor: Actor) -> Push:
+    """The row of a new push."""
+    return Push.objects.create(
+        id=push_id,
+        cluster=ctx.cluster,
+        table_name=spec.table.raw,
+        spec=spec.body,
+        actor=actor.name,
+        reason=actor.reason,
+        entry_id=ctx.new_id(),
+        plan=plan,
+        files_total=len(plan["files"]),
+        segments_total=len(plan["parts"]),
+        lease_until=now(ctx, _QUEUE_PATIENCE_S),
+    )
 
 
 def cancel_push(ctx: Context, push_id: str, actor: Actor) -> Push:

@@ -55,51 +55,51 @@ def wait_until_online(
     """Wait until live replicas of these segments serve the file on record: all of them, or ``required`` of each; always
     at least one (rule `all-replicas-first`).
 
-    A replica that still serves an older file of that name (a refresh under way) is waited for too. ``progress`` is told
-    whenever the number of online replicas changes. ``is_worth_it`` is asked before every further look, and raises when
-    waiting is in vain.
-
-    Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at
+    A replica that still serves an older file of that name (a refresh under way) is waited for too. ``progress`` gets
+    the number of online replicas whenever it changes. ``is_worth_it`` is called before every further read, and raises
+    when waiting is in vain. Raises PreconditionFailed when a replica is in ERROR and no other serves the segment, or at
     ``limits.replicas_online_s``.
     """
     deadline = ctx.timer.seconds() + ctx.limits.replicas_online_s
-    told: tuple[int, int] | None = None
-    left, total, looks = list(segments), 0, 0
-    bell = change_signal(ctx.store, paths.EXTERNAL_VIEWS)
+    left, total, reads, reported = list(segments), 0, 0, (-1, -1)
+    signal = change_signal(ctx.store, paths.EXTERNAL_VIEWS)
     while True:
-        heard, looks, looked = bell.count, looks + 1, ctx.timer.seconds()
-        # Of many only what was missing is looked at again; what was there is proven once more, all together, at the
-        # end.
+        heard, reads, began = signal.count, reads + 1, ctx.timer.seconds()
+        # Of many only what was missing is read again; what was there is proven once more, all together, at the end.
         seen = look_at_segments(ctx, table, left, required)
         is_whole = len(left) == len(segments)
         total = seen.counted[1] if is_whole else total
         counted = (total - seen.counted[1] + seen.counted[0], total)
-        if progress is not None and told != counted:
-            told = counted
-            progress(*told)
-        if seen.broken:
-            raise PreconditionFailed(
-                f"Segment '{seen.broken[0]}' of table '{table}' could not be loaded by any server.",
-                remedy="Look at the servers' errors, upload it again, or revert the replacement.",
-                segments=seen.broken,
-            )
+        if progress is not None and reported != counted:
+            reported = counted
+            progress(*counted)
+        _check_in_time(ctx, table, seen, len(segments), deadline)
         if not seen.waiting and is_whole:
             return
         left = (seen.waiting if len(segments) > _MANY else None) or list(segments)
-        if not seen.waiting:
-            continue
-        if ctx.timer.seconds() > deadline:
-            raise PreconditionFailed(
-                f"{len(seen.waiting)} of {len(segments)} new segments of table '{table}' are not online after"
-                f" {ctx.limits.replicas_online_s:.0f} s, e.g. '{seen.waiting[0]}'.",
-                remedy="Check the servers, then end again.",
-                segments=seen.waiting,
-            )
-        if is_worth_it is not None:
-            is_worth_it()
-        bell.wait(heard, look_again_s(ctx, looks))
-        # When many load at once the views change all the time: who has looked often lets some changes come together.
-        ctx.timer.pause(max(0.0, looked + min(_GATHER_S, looks / 500) - ctx.timer.seconds()))
+        if seen.waiting:
+            if is_worth_it is not None:
+                is_worth_it()
+            signal.wait(heard, look_again_s(ctx, reads))
+            # When many load at once the views change all the time: who has read often lets some changes come together.
+            ctx.timer.pause(max(0.0, began + min(_GATHER_S, reads / 500) - ctx.timer.seconds()))
+
+
+def _check_in_time(ctx: Context, table: TableName, seen: SegmentsSeen, wanted: int, deadline: float) -> None:
+    """PreconditionFailed when a segment can not be loaded, or some are still missing after the deadline."""
+    if seen.broken:
+        raise PreconditionFailed(
+            f"Segment '{seen.broken[0]}' of table '{table}' could not be loaded by any server.",
+            remedy="Read the servers' errors, upload it again, or revert the replacement.",
+            segments=seen.broken,
+        )
+    if seen.waiting and ctx.timer.seconds() > deadline:
+        raise PreconditionFailed(
+            f"{len(seen.waiting)} of {wanted} new segments of table '{table}' are not online after"
+            f" {ctx.limits.replicas_online_s:.0f} s, e.g. '{seen.waiting[0]}'.",
+            remedy="Check the servers, then end again.",
+            segments=seen.waiting,
+        )
 
 
 def look_again_s(ctx: Context, looks: int) -> float:

@@ -320,58 +320,6 @@ def test_a_copy_of_another_segment_than_announced_is_refused(table: ApiCluster, 
     assert nothing_left(table)
 
 
-def batch(table: ApiCluster, names: list[str], listing: str | None = None) -> Path:
-    members: dict[str, bytes] = {}
-    lines = []
-    for name in names:
-        for file, body in small_files(table.build(name)).items():
-            members[f"{name}.{file}"] = body
-        lines += [name, f"http://localhost:1/{name}"]
-    members["all_segments_metadata"] = (listing if listing is not None else "\n".join([*lines, ""])).encode()
-    return tar_of(table.folder / "batch.tar.gz", members)
-
-
-def post_batch(table: ApiCluster, tar: Path, **query: str | None) -> Any:
-    return table.post_tar(tar, "batch", "/segments/batchUpload", headers={"UPLOAD_TYPE": "METADATA"}, **query)
-
-
-def test_a_batch_comes_in_as_one_write_of_the_ideal_state(table: ApiCluster) -> None:
-    node = table.memory.get(paths.ideal_state("t_OFFLINE"))
-    answer = post_batch(table, batch(table, ["s0", "s1", "s2"]))
-    assert answer.status_code == 200, answer.content
-    assert answer.json()["status"].startswith("Successfully uploaded segments: [s0, s1, s2] of table: t_OFFLINE in ")
-    after = table.memory.get(paths.ideal_state("t_OFFLINE"))
-    assert node is not None
-    assert after is not None
-    assert after.version == node.version + 1
-    assert table.memory.children(paths.segments("t_OFFLINE")) == sorted(table.ideal) == ["s0", "s1", "s2"]
-
-
-@pytest.mark.parametrize(
-    "listing", ["", "s0", "s0\nhttp://x/s0\ns0\nhttp://x/s0", "other\nhttp://x/other", "s0\nfile:///etc/passwd"]
-)
-def test_a_batch_that_does_not_fit_together_leaves_nothing(table: ApiCluster, listing: str) -> None:
-    assert post_batch(table, batch(table, ["s0"], listing)).status_code == 400
-    assert nothing_left(table)
-
-
-def test_a_batch_needs_name_type_and_one_part(table: ApiCluster) -> None:
-    tar = batch(table, ["s0"])
-    assert post_batch(table, tar, tableName=None).status_code == 400
-    assert post_batch(table, tar, tableType=None).status_code == 400
-    path, form = "/segments/batchUpload?tableName=t&tableType=OFFLINE", "multipart/form-data; boundary=x"
-    empty = table.http.post(path, b"--x--\r\n", form, headers={"UPLOAD_TYPE": "METADATA"})
-    assert empty.status_code == 400
-    assert nothing_left(table)
-
-
-def test_one_segment_refused_refuses_the_whole_batch(table: ApiCluster) -> None:
-    table.push("s1")
-    assert post_batch(table, batch(table, ["s0", "s1"]), allowRefresh="false").status_code == 409
-    assert list(table.ideal) == ["s1"]
-    assert table.memory.children(paths.segments("t_OFFLINE")) == ["s1"]
-
-
 def test_reingested_segments_are_refused(table: ApiCluster) -> None:
     assert table.post_tar(table.build("s0"), "s0", "/segments/reingested").status_code == 400
 

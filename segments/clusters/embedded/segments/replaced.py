@@ -89,13 +89,6 @@ def take_back(ctx: Context, table: TableName, made: Sequence[KeptNow]) -> None:
 def _keep(ctx: Context, config: TableConfig, one: Replaced, actor: Actor, is_landed: bool) -> KeptNow:
     table, store, old, now = config.table, ctx.deep_store, one.old, ctx.clock()
     crc = old.crc or 0
-    if not store.exists:
-        return KeptNow(
-            old.name,
-            crc,
-            None,
-            warning=f"The replaced segment '{old.name}' is not kept: this installation has no deep store.",
-        )
     named = documents.version_name(encode(old.name), crc)
     target = retention.deleted_file_path(
         encode(table.raw), named, config.deleted_retention, ctx.limits.deleted_segments_days, now
