@@ -287,7 +287,8 @@ def test_csv_by_its_header() -> None:
 def test_a_process_decodes_its_first_messages_without_delay_after_the_warm_up() -> None:
     """Half a second otherwise, in which the first rows of a table are not there."""
     script = (
-        "import sys, time; from segments.dataplane.realtime import warm; warm.warm_up(); before = set(sys.modules);"
+        "import sys, time; from segments.dataplane.realtime import decoder_warm_up as warm;"
+        "warm.warm_up(); before = set(sys.modules);"
         "warm.warm_up(); assert set(sys.modules) == before; warm.warm_up_soon().join()"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
