@@ -1,1 +1,1 @@
-"""What jobs and workers share: one holder at a time, no pass of a table beside itself, an end to every task."""
+"""What jobs and workers share: the queue, the lock among processes, and an end to every task."""
