@@ -196,10 +196,10 @@ def revert_blockers(
             remedy = "Restore the old segments, or push the old data again."
             text = f"{begin}{_listing(deleted)} of the old side is deleted."
             found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=deleted))
-        if away := [s for s in entry.segments_from if s in ideal and not ideal[s]]:
+        if down := [s for s in entry.segments_from if s in ideal and not ideal[s]]:
             remedy = "Wait until its servers are back and have loaded it; one in ERROR can be reset."
-            text = f"{begin}{_listing(away)} of the old side is there, but no live server serves it."
-            found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=away))
+            text = f"{begin}{_listing(down)} of the old side is there, but no live server serves it."
+            found.append(PreconditionFailed(text, remedy=remedy, entry=entry.id, segments=down))
     return found
 
 

@@ -34,7 +34,7 @@ class EndJob:
 
     ``override`` is the reason for which failed checks are passed over, ``cleanup`` asks for a retention pass
     afterwards. ``online`` of ``wanted`` replicas is what was seen at the last change of the record; a running job is
-    looked at afresh.
+    read again.
     """
 
     id: str

@@ -49,7 +49,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """``watch`` is the note to write down so that the same silence is known at the next look; None: it stands already,
+    """``watch`` is the note to write down so that the same silence is known at the next pass; None: it stands already,
     or is not needed.
     """
 
@@ -77,7 +77,7 @@ def judge(entry: Entry, terms: LeaseTerms, now_ms: int) -> Judgement:
     ALIVE here.
 
     A sign that lies further ahead than a lease was made before the clock was set back: it says nothing, so the silence
-    is counted from the first look at it.
+    is counted from the first pass over it.
     """
     if entry.state is not State.IN_PROGRESS or not is_leased(entry):
         return Judgement(Verdict.ALIVE)
@@ -94,7 +94,7 @@ def judge(entry: Entry, terms: LeaseTerms, now_ms: int) -> Judgement:
 
 
 def renewal(entry: Entry, note: str, terms: LeaseTerms, now_ms: int) -> Mapping[str, str | None] | None:
-    """The notes that a sign of life writes (``note``: HEARTBEAT or UPLOAD); None when it tells nothing new.
+    """The notes that a sign of life writes (``note``: HEARTBEAT or UPLOAD); None when it is no news.
 
     An upload right after any other sign is not written down, so that a small push costs no write of the lineage beyond
     its own.

@@ -120,7 +120,7 @@ def _blockers(
         found.append(
             StateConflict(
                 f"Segment '{lost[0]}' of lineage entry '{entry.id}', or of one built on it, is gone; no entry "
-                "tells what replaced it.",
+                "says what replaced it.",
                 remedy="If it was deleted by hand, give forceRevert=true; else old and "
                 "new rows would be seen together.",
                 entry=entry.id,

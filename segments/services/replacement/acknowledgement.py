@@ -12,9 +12,9 @@ from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.change_signal import change_signal
 
-#: Seconds between two looks when no watch told of anything: a lost event delays an answer by no more than this.
-_LOOK_S = 0.05
-#: After this many seconds it is looked again which brokers are alive: one that died is not waited for.
+#: Seconds between two reads when no watch fired: a lost event delays an answer by no more than this.
+_POLL_S = 0.05
+#: After this many seconds the live brokers are listed again: one that died is not waited for.
 _RELIST_S = 0.25
 
 
@@ -52,11 +52,11 @@ def _wait_for_acks(
         behind = [b for b, ack in zip(brokers, acks, strict=True) if _served(ack) < zxid]
         if not behind or ctx.timer.seconds() - began > ctx.limits.broker_ack_s:
             return behind
-        bell.wait(heard, _LOOK_S)
+        bell.wait(heard, _POLL_S)
 
 
 def brokers_behind(ctx: Context, table: TableName) -> list[str]:
-    """Live brokers that serve an older lineage than the one that is there now; one look, no waiting."""
+    """Live brokers that serve an older lineage than the one that is there now; read once, without waiting."""
     brokers = _live_brokers(ctx)
     node, *acks = ctx.store.get_many([paths.lineage(table.typed), *_acks(table, brokers)])
     return [b for b, ack in zip(brokers, acks, strict=True) if node is not None and _served(ack) < node.mzxid]

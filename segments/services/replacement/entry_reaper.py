@@ -43,7 +43,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
     }
     with turn_of_pass(ctx, "leases", table) as is_free:
         found = [_try(ctx, table, e, terms, pushes.get(e.id)) for e in open_entries] if is_free else []
-    return [*before, *(said for said in found if said)]
+    return [*before, *(sentence for sentence in found if sentence)]
 
 
 def _try(ctx: Context, table: TableName, entry: Entry, terms: LeaseTerms, push: Push | None) -> str | None:

@@ -272,7 +272,7 @@ def _next_steps(
 
 def _fate_of_open(ctx: Context, config: TableConfig, entry: Entry, *, is_ending: bool, has_push: bool) -> NextStep:
     if is_ending:
-        return NextStep("The end that was asked for switches as soon as all replicas are online.", None)
+        return NextStep("The end that was requested switches as soon as all replicas are online.", None)
     if has_push:
         return NextStep("Its push goes on; when its worker dies another one takes over, or takes it back.", None)
     at = lease.given_up_at_ms(entry, lease_terms(ctx, config))

@@ -24,7 +24,7 @@ class Observed:
     """Lineage, ideal state and table config as read together, each with its version (None: there is no lineage record
     yet).
 
-    ``more``: the other records that were asked for, in the order asked. ``notes_node``: on a Pinot cluster
+    ``more``: the other records that were wanted, in that order. ``notes_node``: on a Pinot cluster
     (``is_pinot``), the record of our notes of the entries; of such a lineage only these are ours to write.
     """
 
@@ -58,8 +58,8 @@ class Observed:
         return Create(path, record) if self.lineage_node is None else Replace(path, record, self.lineage_node.version)
 
     def same_lineage(self) -> list[Write]:
-        """Writes that fail a transaction unless the lineage is still the one seen; that there is none is said by making
-        and removing it.
+        """Writes that fail a transaction unless the lineage is still the one seen; that there is none is checked by
+        making and removing it.
         """
         path = paths.lineage(self.lineage.table)
         if self.lineage_node is None:
@@ -142,7 +142,7 @@ def note_entry(
     """Set or remove (None) notes of an entry; returns it as it is then. Pinot's timestamp stays as it is.
 
     NotFound when there is no such entry, StateConflict when it is in none of ``states``. Every call that changes
-    something has the brokers read the lineage again and makes writers of that moment decide afresh: renew a note every
+    something has the brokers read the lineage again and makes writers of that moment decide again: renew a note every
     few seconds, not at every step.
     """
 
@@ -150,7 +150,7 @@ def note_entry(
         if entry.state not in states:
             raise StateConflict(
                 f"Lineage entry '{entry_id}' of table '{table}' is {entry.state}.",
-                remedy="Nothing is left to do." if entry.state not in LIVE else "Look at the entry first.",
+                remedy="Nothing is left to do." if entry.state not in LIVE else "Check the entry first.",
                 entry=entry_id,
             )
         return changes

@@ -34,9 +34,9 @@ def once_loaded(ctx: Context, table: TableName, run: Callable[[], T]) -> T:
 
 def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: float) -> bool:
     """Until all are served; False when somebody must do something about one of them, or the time is up."""
-    bell, looks = change_signal(ctx.store, paths.EXTERNAL_VIEWS), 0
+    bell, reads = change_signal(ctx.store, paths.EXTERNAL_VIEWS), 0
     while True:
-        looks += 1
+        reads += 1
         heard, live = bell.count, live_instance_names(ctx)
         ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
         wanted, states = ((n.record.maps if n and n.record else {}) for n in (ideal, view))
@@ -52,4 +52,4 @@ def _wait(ctx: Context, table: TableName, segments: Sequence[str], deadline: flo
             return False
         if ctx.timer.seconds() > deadline:
             return False
-        bell.wait(heard, look_again_s(ctx, looks))
+        bell.wait(heard, look_again_s(ctx, reads))

@@ -2,7 +2,7 @@
 
 Rows, bytes and times come from segment records, columns from the servers that hold the segments, which add them up
 themselves: a snapshot of thousands of segments is one small answer per server. On a real Pinot its controller is asked,
-about some hundreds of segments at most. What nobody tells is said, never guessed.
+about some hundreds of segments at most. What nobody reports is named, never guessed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Side:
 
 @dataclass(frozen=True)
 class ColumnDiff:
-    """One column on both sides; None where no segment of that side has it or tells of it."""
+    """One column on both sides; None where no segment of that side has it or reports it."""
 
     name: str
     before: ColumnProfile | None
@@ -60,7 +60,7 @@ class ColumnDiff:
 
 @dataclass(frozen=True)
 class SnapshotDiff:
-    """From ``before`` to ``after``. ``notes`` are sentences about what could not be told."""
+    """From ``before`` to ``after``. ``notes`` are sentences about what could not be read."""
 
     table: str
     before: Side

@@ -284,3 +284,12 @@ def test_a_version_that_ends_all_or_nothing_is_not_asked_for_a_part(tmp_path: Pa
     assert old.lists() == ["a", "b", "c"]
     end_replace(old.ctx, TABLE, entry, segments_to=["c", "b"], actor=ANN)
     assert old.visible == ["b", "c"]
+
+
+def test_a_revert_reads_its_controller_a_few_times_only(pinot: PinotCluster) -> None:
+    """State once, live instances once, the segments that brokers are asked for once; nothing again after the switch."""
+    entry = replaced(pinot, ["a"], ["b"])
+    before = pinot.rest.calls.total()
+    revert_replace(pinot.ctx, TABLE, entry, actor=ANN)
+    assert pinot.visible == ["a"]
+    assert pinot.rest.calls.total() - before <= 8

@@ -1,4 +1,6 @@
-"""The lineage of a Pinot cluster as its controller tells it now, and which of its entries came from a start of ours."""
+"""The lineage of a Pinot cluster as its controller reports it now, and which of its entries came from a
+start of ours.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from segments.services.core.context import Context
 
 
 def lineage_now(ctx: Context, table: TableName) -> Lineage:
-    """Asked of the controller itself, without our notes: what a change of a moment ago is looked for in. NotFound: no
+    """Asked of the controller itself, without our notes: where a change of a moment ago is searched for. NotFound: no
     such table.
 
     An empty answer is a table that never had a replacement; ControllerFault (unexpected) when it is no lineage.

@@ -1,7 +1,7 @@
-"""Wait until a real Pinot's brokers answer from a lineage that was just switched: they are told by a message and say
+"""Wait until a real Pinot's brokers answer from a lineage that was just switched: they get a message and confirm
 nothing themselves.
 
-Queries on ``$segmentName`` over a few segments of both sides tell which side a broker reads. Each answer comes from one
+Queries on ``$segmentName`` over a few segments of both sides show which side a broker reads. Each answer comes from one
 broker, so it is asked until every broker that says who it is shows the new side alone, or enough answers in a row do.
 """
 
@@ -24,13 +24,13 @@ from segments.services.segments.segments import read_records
 
 log = logging.getLogger(__name__)
 
-#: Segments of each side that a query names; more tell nothing more, since a routing is built as a whole.
+#: Segments of each side that a query names; more show nothing more, since a routing is built as a whole.
 _SAMPLE: Final = 20
-_LOOK_S: Final = 0.02
+_POLL_S: Final = 0.02
 _FAILED_S: Final = 0.2
-#: So many quick looks; who is still behind then is asked less often.
+#: So many quick queries; whoever is still behind then is queried less often.
 _OFTEN: Final = 50
-#: Part of the time after which a broker that is still behind is taken not to have got the message, and is asked to look
+#: Part of the time after which a broker that is still behind is taken not to have got the message, and is asked to read
 #: itself.
 _LOST: Final = 0.3
 #: Answers in a row for each broker that does not say who it is.
@@ -111,7 +111,7 @@ def _samples(
 def _poll(ctx: Context, table: TableName, expected: Expected) -> Shown:
     assert ctx.pinot_broker is not None
     hidden, shown, live = expected.hidden, expected.visible, expected.brokers
-    right, asked, seen, is_told = 0, 0, set[str](), False
+    right, asked, seen, is_notified = 0, 0, set[str](), False
     nudge_at = time.monotonic() + _LOST * ctx.limits.broker_ack_s
     deadline, last = time.monotonic() + ctx.limits.broker_ack_s, "no answer yet"
     sql = _sql(table, [*hidden, *shown])
@@ -136,26 +136,26 @@ def _poll(ctx: Context, table: TableName, expected: Expected) -> Shown:
             )
             return Shown(False, text.rstrip(".: ") + ".")
         asked += 1
-        if last and not is_told and time.monotonic() > nudge_at:
-            is_told = True
+        if last and not is_notified and time.monotonic() > nudge_at:
+            is_notified = True
             _rebuild(ctx, table)
         if last:
-            time.sleep(_LOOK_S if found is not None and asked < _OFTEN else _FAILED_S)
+            time.sleep(_POLL_S if found is not None and asked < _OFTEN else _FAILED_S)
 
 
 def _rebuild(ctx: Context, table: TableName) -> None:
-    """Pinot tells its brokers once, in a message that is lost when the controller ends at that moment
+    """Pinot notifies its brokers once, in a message that is lost when the controller ends at that moment
     (rule `lineage-clean-up`).
     """
     assert ctx.pinot_broker is not None
     try:
         if ctx.pinot_broker.rebuild_routing(table.typed):
             log.warning(
-                "A broker still answered from the side of %s that was left: it was asked to build its routing anew.",
+                "A broker still answered from the side of %s that was left: it was asked to build its routing again.",
                 table,
             )
     except (PinotAdminError, PinotRefused) as error:
-        log.warning("A broker could not be asked to build its routing of %s anew: %s", table, error)
+        log.warning("A broker could not be asked to build its routing of %s again: %s", table, error)
 
 
 def _enough(right: int, seen: set[str], brokers: int) -> Shown | None:

@@ -101,7 +101,7 @@ class ReturnRule:
             state = f"is {entry.state}" if entry is not None else "is gone"
             raise StateConflict(
                 f"Lineage entry '{self.into}' of table '{lineage.table}' {state}: nothing can come back into it.",
-                remedy="Look at the table's lineage, then try again.", entry=self.into,
+                remedy="Check the table's lineage, then try again.", entry=self.into,
             )  # fmt: skip
         return entry.segments_to
 

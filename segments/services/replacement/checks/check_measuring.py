@@ -1,5 +1,5 @@
-"""Measures what a table's checks ask for, by SQL on exactly the named segments. What fails or takes too long is told,
-never left out.
+"""Measures what a table's checks ask for, by SQL on exactly the named segments. What fails or takes too long is
+reported, never left out.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def _plan_of(config: TableConfig) -> CheckPlan | InvalidInput:
 
 
 def _run(ctx: Context, config: TableConfig, entry: Entry, plan: CheckPlan | InvalidInput) -> tuple[CheckReport, Files]:
-    """All checks on the entry's new side, again when it was uploaded anew meanwhile; and what was read."""
+    """All checks on the entry's new side, again when it was uploaded again meanwhile; and what was read."""
     began, ran_at, files = ctx.timer.seconds(), ctx.clock(), Files()
     if isinstance(plan, InvalidInput):
         outcomes = [

@@ -24,7 +24,7 @@ def find_job(ctx: Context, job_id: str) -> EndJob:
     if found is None:
         raise NotFound(
             f"Job '{job_id}' does not exist.",
-            remedy="Finished jobs are kept for a week; look at the lineage entry instead.",
+            remedy="Finished jobs are kept for a week; check the lineage entry instead.",
         )
     return found
 

@@ -1,4 +1,4 @@
-"""What can be told about a background end: its state, how many replicas are online, which are not and why (rule
+"""What is known of a background end: its state, how many replicas are online, which are not and why (rule
 `all-replicas-first`).
 """
 
@@ -61,7 +61,7 @@ def job_status(ctx: Context, job_id: str, read_errors: ErrorReader | None = None
 
 
 def status_of(ctx: Context, job: EndJob, entry: Entry | None, read_errors: ErrorReader | None = None) -> JobStatus:
-    """The same of a job and its entry that were read already; without the entry (it is gone) no replicas are told."""
+    """The same of a job and its entry that were read already; without the entry (it is gone) no replicas are listed."""
     if not job.is_open or entry is None:
         return JobStatus(job)
     try:

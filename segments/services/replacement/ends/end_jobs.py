@@ -1,8 +1,8 @@
-"""Ends in the background: asked for once, then carried on by whoever looks next, until queries see the new side or it
-failed (rule `all-replicas-first`).
+"""Ends in the background: requested once, then continued by the next pass or worker, until queries see the new side or
+it failed (rule `all-replicas-first`).
 
 Truth is a record per job in ZooKeeper, made in one transaction with a note on the lineage entry. ``advance`` is one
-look: it can be cut anywhere and repeated anywhere; ending an entry that is COMPLETED changes nothing.
+step: it can be cut anywhere and repeated anywhere; ending an entry that is COMPLETED changes nothing.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def cancel_job(ctx: Context, job_id: str, actor: Actor) -> EndJob:
 
 
 def advance(ctx: Context, job_id: str) -> EndJob | None:
-    """One look at a job: switch if it can be, fail it if it never can, else leave it. None when there is no such job.
+    """One step of a job: switch if it can be, fail it if it never can, else leave it. None when there is no such job.
 
     Only one caller at a time does so; the others leave it to that one.
     """
@@ -154,7 +154,7 @@ def advance(ctx: Context, job_id: str) -> EndJob | None:
 
 
 def follow(ctx: Context, job_id: str, seconds: float) -> EndJob | None:
-    """Look again and again until the job is over or the time is up; what is left then is for ``advance_all``."""
+    """Step after step until the job is over or the time is up; what is left then is for ``advance_all``."""
     until, looks = ctx.timer.seconds() + seconds, 0
     while True:
         job, looks = advance(ctx, job_id), looks + 1
@@ -164,7 +164,7 @@ def follow(ctx: Context, job_id: str, seconds: float) -> EndJob | None:
 
 
 def advance_all(ctx: Context) -> list[str]:
-    """One look at every running job, and an end to the records of old ones; one sentence for each that is over now."""
+    """One step of every running job, and an end to the records of old ones; one sentence for each that is over now."""
     sentences = []
     for job in all_jobs(ctx):
         try:
@@ -180,7 +180,7 @@ def advance_all(ctx: Context) -> list[str]:
 
 
 def run(ctx: Context, table: TableName) -> list[str]:
-    """One look at the running jobs of a table."""
+    """One step of the running jobs of a table."""
     return [
         f"End of lineage entry {job.entry} of {table} is {now.state}: {now.message or 'its replicas are waited for.'}"
         for job in all_jobs(ctx)
@@ -232,7 +232,7 @@ def _is_ready(ctx: Context, config: TableConfig, job: EndJob, entry: Entry) -> b
     if seen.broken:
         raise PreconditionFailed(
             f"Segment '{seen.broken[0]}' of table '{config.table}' could not be loaded by any server.",
-            remedy="Look at the servers' errors, upload it again, and end again; or revert the replacement.",
+            remedy="Check the servers' errors, upload it again, and end again; or revert the replacement.",
         )
     if ctx.clock() > job.deadline_ms:
         raise PreconditionFailed(
@@ -296,7 +296,7 @@ def _observed(ctx: Context, job: EndJob) -> Observed | None:
 
 
 def _counted(ctx: Context, job: EndJob, entry: Entry | None) -> EndJob:
-    """The job with the replicas as they stand, so that the record tells how far it came."""
+    """The job with the replicas as they stand, so that the record shows how far it came."""
     if entry is None:
         return job
     report = report_replicas(ctx, table_of(job), final_segments(job, entry))

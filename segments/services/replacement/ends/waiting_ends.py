@@ -2,7 +2,7 @@
 them.
 
 To begin is to put down a name: an end that is over within a quarter of the lease costs microseconds and neither a read
-nor a write. Whether there is a lease at all is looked at when a renewal is due, so a client whose first heartbeat comes
+nor a write. Whether there is a lease at all is read when a renewal is due, so a client whose first heartbeat comes
 while its own end waits is kept alive too.
 """
 
@@ -43,7 +43,7 @@ def kept_alive(ctx: Context, table: TableName, entry_id: str) -> Iterator[None]:
 
 @dataclass
 class _Waiting:
-    """One end that waits; ``due_at`` is when its entry is looked at next."""
+    """One end that waits; ``due_at`` is when its entry is read next."""
 
     ctx: Context
     table: TableName
@@ -82,7 +82,7 @@ class _Keeper:
                 threading.Thread(target=self._run, name="waiting-ends", daemon=True).start()
             elif (
                 one.due_at < self._wakes_at
-            ):  # never while all leases are alike: the thread looks once in each quarter of one
+            ):  # never while all leases are alike: the thread wakes once in each quarter of one
                 self._lock.notify()
         return number
 

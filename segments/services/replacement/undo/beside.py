@@ -1,4 +1,4 @@
-"""What stands in the way of segments that would come back beside what queries see, with the counts that tell what it
+"""What stands in the way of segments that would come back beside what queries see, with the counts that show what it
 would do.
 """
 
@@ -24,8 +24,8 @@ def counted(
     ]
     if not beside:
         return {}
-    said = _shown(_visible(ctx, seen))
-    return {s: replace(outcomes[s], message=f"{outcomes[s].message} {said}") for s in beside}
+    counts = _shown(_visible(ctx, seen))
+    return {s: replace(outcomes[s], message=f"{outcomes[s].message} {counts}") for s in beside}
 
 
 def pushed_since(ctx: Context, seen: Observed, deleted: Mapping[str, int]) -> dict[str, Outcome]:
@@ -35,7 +35,7 @@ def pushed_since(ctx: Context, seen: Observed, deleted: Mapping[str, int]) -> di
     records = _visible(ctx, seen)
     newest = max(records.values(), key=lambda m: m.push_ms or 0, default=None)
     late = [s for s, at in deleted.items() if newest is not None and (newest.push_ms or 0) > at]
-    said = _shown(records)
+    counts = _shown(records)
     way = (
         "If it is other data, give force=true; else restore it with switch=true: what queries see now is hidden in "
         "the same step."
@@ -43,7 +43,7 @@ def pushed_since(ctx: Context, seen: Observed, deleted: Mapping[str, int]) -> di
     name = newest.name if newest is not None else ""
     why = (
         f"can not be restored: segment '{name}' was pushed after it was deleted, and a push of this table replaces "
-        f"what was there. {said}"
+        f"what was there. {counts}"
     )
     return {s: refused(s, f"Segment '{s}' {why}", way) for s in late}
 

@@ -53,7 +53,7 @@ class UndoPreview:
 
 @dataclass(frozen=True)
 class RolledBack:
-    """A rollback that was not undone: the entry it was asked for, all that it took back, when, and until when files are
+    """A rollback that was not undone: the entry it went back to, all that it took back, when, and until when files are
     kept (epoch ms).
     """
 
