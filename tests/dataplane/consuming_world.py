@@ -71,7 +71,7 @@ class SpokenController:
     def _say(self, kind: Kind, report: Report, **more: Any) -> Answer:
         answer = self.before(kind, report)
         if answer is None:
-            said = completion.Said(
+            said = completion.Received(
                 kind, report.instance, report.segment, report.offset, report.reason, extra_s=report.extra_time_s or 120,
                 rows=report.rows, size_bytes=report.size_bytes, **more,
             )  # fmt: skip

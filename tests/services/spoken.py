@@ -17,7 +17,7 @@ from segments.domain.tables.table_config import parse_table_config
 from segments.segmentfile.format.info import SegmentInfo, read_info
 from segments.segmentfile.writer import build_segment
 from segments.services.core.context import Context
-from segments.services.realtime.completion.protocol import Said, answer
+from segments.services.realtime.completion.protocol import Received, answer
 from tests.services.realtime_world import SCHEMA, config_of
 
 NAME = "t__0__0__20231114T2213Z"
@@ -51,7 +51,7 @@ class Spoken:
 
     def say(self, kind: Kind, server: int, offset: int | str | None = None, **more: object) -> Answer:
         text = None if offset is None else str(offset)
-        return answer(self.ctx, Said(kind, instance(server), self.segment, text, **more))  # type: ignore[arg-type]
+        return answer(self.ctx, Received(kind, instance(server), self.segment, text, **more))  # type: ignore[arg-type]
 
     def consumed(self, server: int, offset: int | str, reason: str | None = None) -> tuple[str, str | None]:
         found = self.say(Kind.CONSUMED, server, offset, reason=reason)

@@ -1,4 +1,4 @@
-"""The segment completion protocol as Pinot's servers speak it, at the root.
+"""The segment completion protocol as Pinot's servers use it, at the root.
 
 A message that lacks a parameter is answered FAILED with status 200, as Pinot's servers expect; one that makes no sense
 is a 4xx, which they take for no answer and repeat. Neither changes anything. Messages are not audited one by one; the
@@ -20,7 +20,7 @@ from segments.api.segments.segment_uploads import UploadView
 from segments.domain.realtime.completion import Answer, Kind
 from segments.errors import InvalidInput, PayloadTooLarge
 from segments.services.realtime.completion import protocol as completion
-from segments.services.realtime.completion.protocol import FAILED, Said
+from segments.services.realtime.completion.protocol import FAILED, Received
 
 _WHO: Final = ("instance", "name", "streamPartitionMsgOffset")
 _FIGURES: Final = ("memoryUsedBytes", "buildTimeMillis", "waitTimeMillis", "rowCount", "segmentSizeBytes")
@@ -48,8 +48,8 @@ class CompletionMessage(_OfServers):
 
     def get(self, request: Request) -> Response:
         """What the server is to do."""
-        said = _said(request, self.kind)
-        return _told(completion.answer(self.ctx, said) if said is not None else FAILED)
+        received = _received(request, self.kind)
+        return _answered(completion.answer(self.ctx, received) if received is not None else FAILED)
 
 
 class CommitEnd(_OfServers):
@@ -68,10 +68,10 @@ class CommitEnd(_OfServers):
     def post(self, request: Request) -> Response:
         """Takes ``metadata.properties`` and ``creation.meta`` as parts of a multipart body."""
         location, info = text_param(request, "location"), completion.read_parts(_parts(request))
-        said = _said(request, Kind.COMMIT_END, location=location or "", info=info)
-        if said is None or location is None or info is None:
-            return _told(FAILED)
-        return _told(completion.answer(self.ctx, said))
+        received = _received(request, Kind.COMMIT_END, location=location or "", info=info)
+        if received is None or location is None or info is None:
+            return _answered(FAILED)
+        return _answered(completion.answer(self.ctx, received))
 
 
 class SegmentUpload(_OfServers, UploadView):
@@ -88,12 +88,12 @@ class SegmentUpload(_OfServers, UploadView):
                 part = next(iter(request.FILES))
                 if name is not None and name != part:
                     raise InvalidInput(f"The part is named '{part}', the segment '{name}'.")
-                return _told(completion.upload(self.ctx, part, tar, offset))
+                return _answered(completion.upload(self.ctx, part, tar, offset))
         except (InvalidInput, PayloadTooLarge):
-            return _told(FAILED)
+            return _answered(FAILED)
 
 
-def _said(request: Request, kind: Kind, **more: object) -> Said | None:
+def _received(request: Request, kind: Kind, **more: object) -> Received | None:
     """The message; None when a parameter is missing that it needs. Raises InvalidInput for a number that is none."""
     instance, name, offset = (text_param(request, key) for key in _WHO)
     rows = _count(request, "rowCount")
@@ -101,7 +101,7 @@ def _said(request: Request, kind: Kind, **more: object) -> Said | None:
         return None
     if (rows <= 0) if kind is Kind.BUILD_FAILED else (offset is None):
         return None
-    return Said(
+    return Received(
         kind, instance, name, offset if kind is not Kind.BUILD_FAILED else None, text_param(request, "reason"),
         extra_s=_count(request, "extraTimeSec"), rows=rows, size_bytes=_count(request, "segmentSizeBytes"), **more,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -125,5 +125,5 @@ def _parts(request: Request) -> dict[str, bytes]:
     return found
 
 
-def _told(answer: Answer) -> Response:
+def _answered(answer: Answer) -> Response:
     return Response(answer.to_json())

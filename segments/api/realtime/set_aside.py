@@ -28,7 +28,7 @@ from segments.services.set_aside.listing import Which
 _PAGE: Final = 1_000
 _MOST_IDS: Final = 10_000
 _WHICH: Final = ("partition", "contains", "state", "ids")
-#: Bytes of a report: payloads in base64 and what is said of each message.
+#: Bytes of a report: payloads in base64 and what is reported of each message.
 _LARGEST_REPORT: Final = 8 << 20
 
 
@@ -79,7 +79,7 @@ class SetAside(ApiView):
         which = read_which(request)
         if which.ids is None and which.partition is None and not which.reason and not bool_param(request, "all"):
             raise InvalidInput(
-                "It is not said which messages to delete.",
+                "The request does not name the messages to delete.",
                 remedy="Name them by 'ids', 'partition' or 'contains', or add all=true.",
             )
         deleted = changes.delete_messages(self.ctx, realtime_table(table), which, actor=self.actor)

@@ -266,7 +266,7 @@ def _with_ours(found: dict[str, Any], ours: OurPause | None) -> dict[str, Any]:
 
 @contextmanager
 def _kept(ctx: Context, table: TableName, pause: OurPause) -> Iterator[None]:
-    """The pause is on record before Pinot is asked for it; what was on record comes back when Pinot did nothing."""
+    """The pause is on record before it is sent to Pinot; what was on record comes back when Pinot did nothing."""
     before = read_pause(ctx, table)
     _keep(ctx, table, pause)
     try:

@@ -57,7 +57,8 @@ class Commit:
     """One commit. ``end_offset`` is exclusive, text as the committer gave it; ``url`` "" means that only servers have
     the file.
 
-    ``rows`` are those consumed, which may be more than were kept (0: not told). ``is_last``: the partition has ended.
+    ``rows`` are those consumed, which may be more than were kept (0: not reported). ``is_last``: the partition has
+    ended.
     """
 
     name: LLCName
@@ -129,8 +130,7 @@ def consuming_row(instances: Iterable[str]) -> dict[str, str]:
 def plan_commit(commit: Commit, table: RealtimeTable, old: SegmentMetadata, ideal: ZNRecord, now_ms: int) -> CommitPlan:
     """The writes of one commit.
 
-    Raises StateConflict when the segment is not consuming any more, or its successor exists under another name (case
-    79).
+    Raises StateConflict when the segment is not consuming any more, or its successor exists under another name.
     """
     row = _checked_row(commit, old, ideal)
     last = _committed(commit, old, now_ms)
@@ -178,7 +178,9 @@ def _checked_row(commit: Commit, old: SegmentMetadata, ideal: ZNRecord) -> Mappi
 
 
 def _committed(commit: Commit, old: SegmentMetadata, now_ms: int) -> Committed:
-    """Rows and bytes as the tuner wants them: before rows were dropped, where the server tells how many there were."""
+    """Rows and bytes as the tuner wants them: before rows were dropped, where the server reports how
+    many there were.
+    """
     kept, built = commit.built.total_docs, commit.built
     rows, size = kept, built.size_bytes
     if commit.rows > kept:

@@ -76,7 +76,7 @@ def learned_ratio(last: Committed) -> float | None:
 
 
 def committed_of(metadata: SegmentMetadata) -> Committed:
-    """What a committed segment's record tells; for a successor that is made long after the commit."""
+    """What a committed segment's record has; for a successor that is made long after the commit."""
     limit = metadata.fields.get("segment.flush.threshold.size", "")
     return Committed(
         rows=metadata.total_docs or 0,
@@ -96,9 +96,7 @@ def ratio_of(metadata: SegmentMetadata) -> float | None:
 
 
 def lowered_limit(rows: int, limit: int) -> int:
-    """The limit after a segment of ``rows`` rows could not be built; the same when it was lowered for them already
-    (case 23).
-    """
+    """The limit after a segment of ``rows`` rows could not be built; the same when it was lowered for them already."""
     half = max(1, rows // 2)
     return limit if 0 < limit <= half else max(1, min(half, limit // 2)) if limit > 0 else half
 

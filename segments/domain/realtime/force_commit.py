@@ -38,11 +38,11 @@ class BatchSettings:
 
 @dataclass(frozen=True)
 class ForceCommitJob:
-    """``segments`` in the order in which they are sent, ``pending`` those not committed at the last look, ``sent`` how
-    many were asked for.
+    """``segments`` in the order in which they are sent, ``pending`` those not committed at the last check, ``sent`` how
+    many were sent.
 
     ``sent_ms``: when the present batch was sent. ``late``: segments of batches that took longer than their time; they
-    are still asked for.
+    are still sent.
     """
 
     id: str
@@ -62,12 +62,12 @@ class ForceCommitJob:
 
     @property
     def asked(self) -> list[str]:
-        """Segments asked for that are not committed."""
+        """Segments that were sent and are not committed."""
         waiting = set(self.pending)
         return [s for s in self.segments[: self.sent] if s in waiting]
 
-    def looked_at(self, committed: Collection[str]) -> ForceCommitJob:
-        """The job after a look: these are committed."""
+    def after_commits(self, committed: Collection[str]) -> ForceCommitJob:
+        """The job once these are committed."""
         pending = tuple(s for s in self.pending if s not in committed)
         return replace(self, pending=pending, late=tuple(s for s in self.late if s in pending))
 

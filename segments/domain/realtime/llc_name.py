@@ -58,7 +58,7 @@ def parse_llc_name(text: str) -> LLCName:
     found = _NAME.fullmatch(text)
     if found is None:
         raise InvalidInput(
-            f"'{text}' is no name of a consuming segment.", remedy="It looks like table__0__12__20260801T1000Z."
+            f"'{text}' is no name of a consuming segment.", remedy="An example: table__0__12__20260801T1000Z."
         )
     try:
         created = datetime.strptime(found["time"], _TIME).replace(tzinfo=UTC)

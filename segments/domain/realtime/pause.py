@@ -74,9 +74,7 @@ class PauseState:
 
 
 def pause_of(ideal: ZNRecord) -> PauseState:
-    """The pause state of a table's ideal state. The legacy flag counts only where the JSON is missing or unreadable
-    (case 13).
-    """
+    """The pause state of a table's ideal state. The legacy flag counts only where the JSON is missing or unreadable."""
     return _parsed(ideal.simple.get("pauseState")) or PauseState(
         paused=ideal.simple.get("isTablePaused", "").lower() == "true"
     )

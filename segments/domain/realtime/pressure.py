@@ -60,7 +60,7 @@ class Verdict:
 def decide(state: PauseState, *, disk: Pressure, quota: Pressure) -> Verdict:
     """Pause when something is full; resume what was paused for it when there is room again and nothing else is full.
 
-    A pause by a person stays (case 55); what is unknown or between the marks changes nothing.
+    A pause by a person stays; what is unknown or between the marks changes nothing.
     """
     if state.paused and state.reason_code == ADMINISTRATIVE:
         return Verdict()

@@ -21,7 +21,7 @@ def in_order(table: str, instances: Collection[str]) -> list[str]:
 def servers_of_partition(table: str, partition: int, replicas: int, instances: Sequence[str]) -> list[str]:
     """instances[(partition * replicas + r) % n] for each replica r. ``partition`` is the stream's own number.
 
-    Raises StateConflict when there are fewer servers than replicas (case 41).
+    Raises StateConflict when there are fewer servers than replicas.
     """
     count = len(instances)
     if count < replicas:

@@ -39,7 +39,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Blueprint:
-    """What new segments of a table look like. ``instances``: the tenant's servers in the table's order."""
+    """The shape of new segments of a table. ``instances``: the tenant's servers in the table's order."""
 
     raw: str
     typed: str

@@ -1,4 +1,4 @@
-"""Which segments of a partition go when it is taken back to an earlier sequence (case 35)."""
+"""Which segments of a partition go when it is taken back to an earlier sequence."""
 
 from __future__ import annotations
 

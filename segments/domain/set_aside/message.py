@@ -45,7 +45,7 @@ class Settled(Model):
 
 
 class Report(Model):
-    """What a server tells of one table at a time. ``id``: the same report is sent again until it was answered.
+    """What a server reports of one table at a time. ``id``: the same report is sent again until it was answered.
 
     ``dropped``: messages that the server could not keep since its report before this one.
     """

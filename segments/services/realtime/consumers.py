@@ -1,5 +1,5 @@
-"""What servers tell of the consumers of a realtime table beyond Pinot's answer: why one waits, rows in memory, messages
-set aside.
+"""What servers report of the consumers of a realtime table beyond Pinot's answer: why one waits, rows in memory,
+messages set aside.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BadMessage:
 
 @dataclass(frozen=True)
 class Consumer:
-    """One replica of a consuming segment. Counts are of this segment: they begin anew with the next one.
+    """One replica of a consuming segment. Counts are of this segment: they begin at 0 with the next one.
 
     ``problem``: why nothing is read just now, empty when all is well. ``samples``: the first messages that were set
     aside.
@@ -61,7 +61,7 @@ class Consumer:
 
 
 def read_consumers(ctx: Context, table: TableName) -> list[Consumer]:
-    """Every replica that its server tells of now, by partition and server. NotFound when there is no such table."""
+    """Every replica that its server reports now, by partition and server. NotFound when there is no such table."""
     ideal = read_ideal(ctx, table).record
     assert ideal is not None
     servers = sorted({i for s in consuming_segments(ideal) for i, state in ideal.maps[s].items() if state == CONSUMING})

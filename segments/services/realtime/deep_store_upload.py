@@ -32,7 +32,7 @@ _UPLOAD_S: Final = 20.0
 #: Segments tried per run, and the seconds after which no further one is begun: a pass goes on with the rest next time.
 _PER_RUN: Final = 50
 _LONGEST_RUN_S: Final = 120.0
-#: So many failures end a run: the store is likely to be away, and each try has a server pack its segment.
+#: So many failures end a run: the store is likely to be down, and each try has a server pack its segment.
 _MOST_FAILURES: Final = 5
 
 
@@ -62,7 +62,7 @@ def upload_segments(
 
 
 def upload_missing(ctx: Context, table: TableName) -> tuple[list[str], dict[str, str]]:
-    """One look of a pass: fetch what the deep store lacks from servers that have it. A sentence per segment that it has
+    """One run of a pass: fetch what the deep store lacks from servers that have it. A sentence per segment that it has
     now, and {segment: why not} of those that it still lacks; the pass goes on with what it did not come to.
 
     Not always the same ones first: those that nobody can upload must not keep the others from their turn.

@@ -23,7 +23,7 @@ KEPT: Final = timedelta(hours=24)
 
 @dataclass(frozen=True)
 class Replica:
-    """What one server says of a consuming segment. None: it can not tell. ``behind_ms`` 0 when nothing is left to
+    """What one server reports of a consuming segment. None: it is not known. ``behind_ms`` 0 when nothing is left to
     consume.
     """
 
@@ -45,12 +45,12 @@ class PartitionLag:
 
     @property
     def messages(self) -> int | None:
-        """Messages that the slowest replica has not consumed; None when no replica tells."""
+        """Messages that the slowest replica has not consumed; None when no replica reports it."""
         return max((r.messages for r in self.replicas if r.messages is not None), default=None)
 
     @property
     def behind_ms(self) -> int | None:
-        """Age of the last consumed message on the slowest replica; None when no replica tells."""
+        """Age of the last consumed message on the slowest replica; None when no replica reports it."""
         return max((r.behind_ms for r in self.replicas if r.behind_ms is not None), default=None)
 
     @property
@@ -60,12 +60,12 @@ class PartitionLag:
 
     @property
     def offset(self) -> str:
-        """Next offset, of any replica that tells."""
+        """Next offset, of any replica that reports it."""
         return next((r.offset for r in self.replicas if r.offset), "")
 
 
 def read_lag(ctx: Context, table: TableName) -> list[PartitionLag]:
-    """Lag of every consuming segment, as servers tell now, by partition. NotFound when there is no such table."""
+    """Lag of every consuming segment, as servers report it now, by partition. NotFound when there is no such table."""
     found = []
     for segment, rows in consuming_segments_info(ctx, table)["_segmentToConsumingInfoMap"].items():
         if is_llc_name(segment):
@@ -74,7 +74,7 @@ def read_lag(ctx: Context, table: TableName) -> list[PartitionLag]:
 
 
 def run(ctx: Context, table: TableName) -> list[str]:
-    """One look of the pass (Pinot calls it RealtimeConsumerMonitor): a sample per partition; what is older than a day
+    """One run of the pass (Pinot calls it RealtimeConsumerMonitor): a sample per partition; what is older than a day
     goes.
     """
     row = Table.objects.filter(cluster__name=ctx.cluster, name=table.typed).first()
@@ -85,7 +85,7 @@ def run(ctx: Context, table: TableName) -> list[str]:
     LagSample.objects.bulk_create([*(_sample(row, lag, now) for lag in lags), *_waiting(ctx, table, row, now)])
     LagSample.objects.filter(table=row, at__lt=now - KEPT).delete()
     silent = [lag.partition for lag in lags if not lag.replicas]
-    return [f"No server tells of partition {p} of {table}." for p in silent]
+    return [f"No server reports partition {p} of {table}." for p in silent]
 
 
 def _waiting(ctx: Context, table: TableName, row: Table, at: datetime) -> list[LagSample]:

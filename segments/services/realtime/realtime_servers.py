@@ -28,9 +28,7 @@ def tenant_servers(ctx: Context, config: TableConfig) -> list[str]:
 
 
 def consuming_by_server(ideal: ZNRecord, segments: Collection[str]) -> dict[str, list[str]]:
-    """{server: those of ``segments`` that it is to consume}; replicas that are ONLINE or OFFLINE are left out (case
-    31).
-    """
+    """{server: those of ``segments`` that it is to consume}; replicas that are ONLINE or OFFLINE are left out."""
     found: dict[str, list[str]] = defaultdict(list)
     for segment in sorted(segments):
         for instance, state in ideal.maps.get(segment, {}).items():

@@ -39,7 +39,7 @@ class RealtimeState:
     def seen(self, partitions: frozenset[int] | None, topics: int, *, is_patient: bool = False) -> Seen:
         """What ``diagnose`` takes; ``partitions`` as the streams say, None when they could not be asked.
 
-        ``is_patient``: wait for segments that are being deleted. A pass does; what a person asked for is done at once.
+        ``is_patient``: wait for segments that are being deleted. A pass does; what a person requests is done at once.
         """
         simple = self.settings.simple if self.settings else {}
         returns = simple.get(RETURN_REPLICAS_KEY, "").lower() == "true"
@@ -62,7 +62,7 @@ def read_ideal(ctx: Context, table: TableName) -> Versioned:
 
 
 def checked_ideal(node: Versioned | None, table: TableName) -> Versioned:
-    """The node with its record, or the refusal that ``read_ideal`` tells."""
+    """The node with its record, or the refusal of ``read_ideal``."""
     if node is None or node.record is None:
         raise NotFound(f"Table {table} not found!", remedy="List the tables with GET /tables?type=realtime.")
     if is_disabled(node.record):
@@ -97,7 +97,7 @@ def _known(ctx: Context, table: TableName, names: Collection[str]) -> tuple[Know
 
 
 def completion_ms(text: str | None) -> int:
-    """The setting's value; Pinot's default for garbage and for what is not positive (case 49)."""
+    """The setting's value; Pinot's default for garbage and for what is not positive."""
     try:
         value = int(text or "")
     except ValueError:

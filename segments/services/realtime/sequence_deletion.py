@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import partition_of
 from segments.domain.realtime.pause import consuming_segments, pause_of
 from segments.domain.realtime.sequence_deletion import plan_deletion
@@ -35,27 +36,28 @@ def delete_from_sequence(
     plan = plan_deletion(list(ideal.maps), segments)
     doomed = [s for p in plan.values() for s in p.segments]
     if not force:
-        state = pause_of(ideal)
-        if not state.paused and not set(plan) <= set(state.partitions):
-            raise PreconditionFailed(
-                f"Table {name} should be paused before deleting segments.", remedy="Pause it, or use force=true."
-            )
-        consuming = sorted(set(doomed) & set(consuming_segments(ideal)))
-        if consuming:
-            raise PreconditionFailed(
-                f"Segment {consuming[0]} still consumes (partition {partition_of(consuming[0])}).",
-                remedy="Wait until pauseStatus lists no consuming segment, or use force=true.",
-            )
+        _check_paused(ideal, name, plan, doomed)
     if not dry_run and doomed:
         deletion.remove_segments(ctx, name, doomed, force=force and bool(actor.reason), actor=actor)
-    said = (
-        f"Dry run completed: {len(doomed)} segments would be deleted."
-        if dry_run
-        else f"Deleted {len(doomed)} segments."
-    )
+    would = f"Dry run completed: {len(doomed)} segments would be deleted."
     return {
         "tableName": name.typed,
         "dryRun": dry_run,
-        "message": said,
+        "message": would if dry_run else f"Deleted {len(doomed)} segments.",
         "partitions": {str(p): plan[p].to_json() for p in sorted(plan)},
     }
+
+
+def _check_paused(ideal: ZNRecord, table: TableName, plan: Mapping[int, object], doomed: Collection[str]) -> None:
+    """PreconditionFailed unless the partitions are paused and nothing of what goes still consumes."""
+    state = pause_of(ideal)
+    if not state.paused and not set(plan) <= set(state.partitions):
+        raise PreconditionFailed(
+            f"Table {table} should be paused before deleting segments.", remedy="Pause it, or use force=true."
+        )
+    consuming = sorted(set(doomed) & set(consuming_segments(ideal)))
+    if consuming:
+        raise PreconditionFailed(
+            f"Segment {consuming[0]} still consumes (partition {partition_of(consuming[0])}).",
+            remedy="Wait until pauseStatus lists no consuming segment, or use force=true.",
+        )

@@ -88,7 +88,7 @@ def seen_records(ctx: Context, table: TableName) -> dict[str, SeenRecord]:
     old.
     """
     names = ctx.store.children(paths.segments(table.typed))
-    return ctx.seen_records.look(table.typed, names, lambda wanted: read_records(ctx, table, wanted), ctx.clock())
+    return ctx.seen_records.read(table.typed, names, lambda wanted: read_records(ctx, table, wanted), ctx.clock())
 
 
 def read_segments(ctx: Context, table: TableName) -> list[SegmentMetadata]:

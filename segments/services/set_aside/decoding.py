@@ -23,7 +23,7 @@ from segments.services.core.context import Context
 from segments.services.tables.table_record import read_table_config
 from segments.store import paths
 
-#: Failures that are told one by one.
+#: Failures that are listed one by one.
 SHOWN: int = 100
 
 

@@ -19,7 +19,7 @@ from segments.services.set_aside.keeping import check_table, of_table
 
 State = Literal["waiting", "replayed", "all"]
 STATES: Final[tuple[State, ...]] = ("waiting", "replayed", "all")
-#: Texts of a reason that are looked for.
+#: Characters of a reason that are searched for.
 _LONGEST_SEARCH: Final = 200
 
 

@@ -2,9 +2,9 @@
 
 The rows become one segment of the REALTIME table, uploaded as Pinot's clients upload segments to it. The other way
 would be to produce the messages into the stream again: that needs a login that may write to somebody else's topic,
-shows every other reader of the topic the message twice, depends on the kind of stream, and has no way to tell after a
+shows every other reader of the topic the message twice, depends on the kind of stream, and has no way to know after a
 crash whether the message went out. A segment has: its name is made of the replay's id, so the same replay can make it
-once only, and whoever carries on after a crash looks whether it is there. Streams are not touched at all, so Kafka and
+once only, and whoever carries on after a crash checks whether it is there. Streams are not touched at all, so Kafka and
 Redis are the same here.
 
 A message belongs to at most one replay (conditional write), and only messages of committed segments are taken: while a

@@ -49,19 +49,19 @@ def run(ctx: Context, table: TableName) -> list[str]:
         "Clean-up of old lineage entries": forget_spent,
         "Clean-up of interrupted uploads": _stranded_uploads,
     }
-    said: list[str] = []
+    sentences: list[str] = []
     failed: list[str] = []
     for name, step in steps.items():
         try:
-            said += step(ctx, table)
+            sentences += step(ctx, table)
         except NotFound:
             raise  # the table is gone
         except (PinotAdminError, OSError) as error:
             log.exception("%s of %s failed.", name, table)
             failed.append(f"{name} failed: {error}")
     if failed:
-        raise PinotAdminError(" ".join([*failed, *(["Done all the same:", *said] if said else [])]))
-    return said or [f"Nothing of {table} is due."]
+        raise PinotAdminError(" ".join([*failed, *(["Done all the same:", *sentences] if sentences else [])]))
+    return sentences or [f"Nothing of {table} is due."]
 
 
 _EXPIRED: Final = Actor(SYSTEM.name, "older than the table's retention")
@@ -78,11 +78,13 @@ def _by_time(ctx: Context, table: TableName) -> list[str]:
     gone = [o.segment for o in outcomes if o.outcome == "done"]
     kept = [o.segment for o in outcomes if o.outcome == "refused"]
     reaped = deletion.reap_orphans(ctx, table, orphans)
-    said = [f"Deleted {len(gone)} segments of {table} older than its retention, e.g. {gone[0]}."] if gone else []
+    sentences = [f"Deleted {len(gone)} segments of {table} older than its retention, e.g. {gone[0]}."] if gone else []
     if kept:
-        said.append(f"Kept {len(kept)} expired segments of {table} that became part of a replacement, e.g. {kept[0]}.")
+        sentences.append(
+            f"Kept {len(kept)} expired segments of {table} that became part of a replacement, e.g. {kept[0]}."
+        )
     return [
-        *said,
+        *sentences,
         *(
             [f"Removed the records of {len(reaped)} consuming segments of {table} that nobody consumes."]
             if reaped
@@ -92,7 +94,7 @@ def _by_time(ctx: Context, table: TableName) -> list[str]:
 
 
 def _by_lineage(ctx: Context, table: TableName) -> list[str]:
-    """First segments, then entries that have none left; what can not be taken out now is looked at again in the next
+    """First segments, then entries that have none left; what can not be taken out now is checked again in the next
     pass.
     """
     seen = observe(ctx, table)
@@ -104,7 +106,7 @@ def _by_lineage(ctx: Context, table: TableName) -> list[str]:
             f"Kept {len(plan.delete)} replaced segments of {table}: broker {behind[0]} still answers from an "
             "older lineage."
         ]
-    said = list(plan.why)
+    sentences = list(plan.why)
     removed = (
         deletion.remove_hidden(ctx, table, plan.delete, still=lambda now: _plan(ctx, table, now).delete)
         if plan.delete
@@ -112,19 +114,19 @@ def _by_lineage(ctx: Context, table: TableName) -> list[str]:
     )
     if len(removed) < len(plan.delete):
         kept = sorted(set(plan.delete) - set(removed))
-        said.append(
+        sentences.append(
             f"Kept {len(kept)} of these, e.g. {kept[0]}: queries see them again, or they were pinned meanwhile."
         )
     if plan.orphans:
         reaped = deletion.reap_orphans(ctx, table, plan.orphans)
-        said += (
+        sentences += (
             [f"Removed the records of {len(reaped)} segments that uploads of dropped entries had left."]
             if reaped
             else []
         )
     if plan.drop:
         _drop_entries(ctx, table)
-    return said
+    return sentences
 
 
 def _plan(ctx: Context, table: TableName, seen: Observed) -> LineagePlan:
@@ -137,7 +139,7 @@ def _plan(ctx: Context, table: TableName, seen: Observed) -> LineagePlan:
 def _drop_entries(ctx: Context, table: TableName) -> None:
     """Remove spent entries, in one transaction with the ideal state that they were found spent in: a segment that comes
     back meanwhile (a restore, say) is still hidden by its entry, so the entry stays. What is spent is decided again in
-    every attempt. An entry is kept elsewhere first, for those who bring back what it took away.
+    every attempt. An entry is kept elsewhere first, for those who bring back what it removed.
     """
 
     def attempt() -> Sequence[Write] | None:
@@ -160,9 +162,9 @@ def remove_aged_of_dropped_tables(ctx: Context) -> list[str]:
     """Old files of deleted segments in folders whose table no longer exists, which no table's own pass visits."""
     present = {encode(split_table_name(t)[0]) for t in ctx.store.children(paths.TABLE_CONFIGS)}
     folders = {*ctx.deep_store.folders(DELETED), *ctx.deep_store.folders(RECORDS)}
-    said = [s for folder in sorted(folders - present) for s in archive.remove_aged(ctx, folder)]
+    sentences = [s for folder in sorted(folders - present) for s in archive.remove_aged(ctx, folder)]
     forget_dropped(ctx)
-    return said
+    return sentences
 
 
 def _stranded_uploads(ctx: Context, table: TableName) -> list[str]:

@@ -47,8 +47,8 @@ class SeenRecords:
         self._lock = threading.Lock()
         self._tables: dict[str, _Table] = {}
 
-    def look(self, typed: str, names: Collection[str], read: Read, now_ms: int) -> dict[str, SeenRecord]:
-        """{segment: record} of those of ``names``, all segments of the table, that have one; ``read`` is asked for what
+    def read(self, typed: str, names: Collection[str], read_now: Read, now_ms: int) -> dict[str, SeenRecord]:
+        """{segment: record} of those of ``names``, all segments of the table, that have one; ``read_now`` reads what
         is not settled.
         """
         with self._lock:
@@ -59,7 +59,7 @@ class SeenRecords:
         kept = {name: before[name] for name in names if name in before}
         fresh = {
             name: SeenRecord(m.status, m.download_url, m.size_bytes or 0)
-            for name, m in read([n for n in names if n not in kept]).items()
+            for name, m in read_now([n for n in names if n not in kept]).items()
         }
         found = {**kept, **fresh}
         with self._lock:

@@ -1,4 +1,4 @@
-"""Clusters of every kind, and no waiting between doubtful answers of a Pinot."""
+"""Clusters of every kind, without waiting between doubtful answers of a Pinot; a table of three replicas."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 
 from segments.clusters.pinot import calls
 from tests.services.realtime.kinds import KINDS, Kind, kind_of
+from tests.services.realtime_world import RealtimeWorld
+from tests.services.spoken import Spoken
 
 
 @pytest.fixture(params=KINDS)
@@ -23,3 +25,15 @@ def made(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 def cluster(made: Callable[..., Kind]) -> Kind:
     """A table of two partitions in a cluster of each kind."""
     return made()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> RealtimeWorld:
+    """A table of one partition that three servers consume."""
+    return RealtimeWorld(tmp_path, partitions=1, servers=3, replication=3)
+
+
+@pytest.fixture
+def talk(world: RealtimeWorld) -> Spoken:
+    """What servers send to the controller about its first segment."""
+    return Spoken(world.ctx, world.segments(0)[0])

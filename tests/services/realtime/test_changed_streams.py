@@ -107,7 +107,7 @@ def test_no_pass_goes_on_in_another_stream_by_itself_and_a_finding_says_why(tmp_
     change(world, **OTHER)
     run(world.ctx, TABLE)
     assert world.consuming == []
-    assert "Say where to begin" in Finding.objects.get(code="consumption-another-stream").message
+    assert "Choose where to begin" in Finding.objects.get(code="consumption-another-stream").message
 
 
 def test_the_same_brokers_in_another_order_are_the_same_stream() -> None:

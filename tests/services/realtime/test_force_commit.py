@@ -1,4 +1,4 @@
-"""Force commit as a use case: targets, the job on record, batches, asking again (cases 27-33)."""
+"""Force commit as a use case: targets, the job on record, batches, asking again."""
 
 from __future__ import annotations
 

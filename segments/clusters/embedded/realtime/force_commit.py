@@ -90,7 +90,7 @@ def _checked(ctx: Context, job: ForceCommitJob) -> ForceCommitJob:
     """
     nodes = ctx.store.get_many([paths.segment(job.table, s) for s in job.pending])
     committed = {s for s, n in zip(job.pending, nodes, strict=True) if _is_committed(n)}
-    checked = job.looked_at(committed)
+    checked = job.after_commits(committed)
     if checked != job:
         _save(ctx, checked)
     return checked

@@ -113,8 +113,8 @@ class _Steps:
 
 
 def keep(ctx: Context) -> list[str]:
-    """The quick look of every few seconds: planned ends, pauses and force commits that are not through, partitions that
-    stand still.
+    """The quick pass of every few seconds: planned ends, pauses and force commits that are not complete, partitions
+    that stand still.
 
     Streams are asked only when something is to be repaired.
     """
@@ -128,9 +128,9 @@ def keep(ctx: Context) -> list[str]:
         except NotFound:
             continue  # it is just being dropped
         except PinotAdminError as error:
-            sentences.append(f"{table} could not be looked after: {error}")
+            sentences.append(f"{table} could not be repaired: {error}")
         except Exception:
-            log.exception("%s could not be looked after", table)
+            log.exception("%s could not be repaired", table)
     return sentences
 
 
@@ -182,7 +182,7 @@ def _keep(ctx: Context, table: TableName) -> list[str]:
 
 
 def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[Found]:
-    found = [_finding_of(c) for c in ensured.cases if _is_told(c)] if ensured else []
+    found = [_finding_of(c) for c in ensured.cases if _is_reported(c)] if ensured else []
     if ensured and ensured.stream_error:
         found.append(
             Found(PREFIX + "stream", "", "warning", f"A stream of {table} does not answer: {ensured.stream_error}")
@@ -200,7 +200,7 @@ def _findings(ctx: Context, table: TableName, ensured: Ensured | None) -> list[F
     return found
 
 
-def _is_told(case: Case) -> bool:
+def _is_reported(case: Case) -> bool:
     return case.kind in (Kind.STUCK, Kind.FAILING) or (case.kind is Kind.WAIT and not case.reason)
 
 
@@ -208,7 +208,7 @@ def _finding_of(case: Case) -> Found:
     if case.kind is Kind.FAILING and case.latest is not None:
         text = (
             f"Partition {case.partition} can not be consumed: every replica of {case.latest.name} stopped, for the"
-            f" {case.latest.times_again + 1}. time in a row. It is tried again later; the servers' logs tell why."
+            f" {case.latest.times_again + 1}. time in a row. It is tried again later; the servers' logs say why."
         )
         return Found(PREFIX + "failing", str(case.partition), "error", text)
     if case.kind is Kind.STUCK:
@@ -240,7 +240,7 @@ def _in_another_stream(ideal: ZNRecord) -> list[Found]:
         return []
     partitions = ", ".join(map(str, sorted(streams)[:10]))
     stopped = f"Partitions {partitions} stopped in {min(streams.values())}, which the table does not read any more."
-    text = f"{stopped} Say where to begin in the new stream: resume the table."
+    text = f"{stopped} Choose where to begin in the new stream: resume the table."
     return [Found(PREFIX + "another-stream", "", "error", text)]
 
 

@@ -19,7 +19,7 @@ from segments.domain.realtime.streams.stream_offset import Offset
 
 @dataclass(frozen=True)
 class Seen:
-    """What a rule looks at: the machine with this report already entered, the message, the time."""
+    """What a rule decides from: the machine with this report already entered, the message, the time."""
 
     machine: Machine
     message: Message
@@ -33,13 +33,13 @@ class Seen:
 
     @property
     def winning(self) -> Offset:
-        """The winning offset; only asked for where there is one."""
+        """The winning offset; only where there is one."""
         assert self.machine.winning is not None
         return self.machine.winning
 
     @property
     def is_winner(self) -> bool:
-        """Does the committer speak?"""
+        """Is the message from the committer?"""
         return self.machine.winner == self.message.instance
 
 
@@ -92,22 +92,22 @@ def is_winner_elsewhere(seen: Seen) -> bool:
 
 
 def is_committer(seen: Seen) -> bool:
-    """The committer speaks, at the winning offset."""
+    """The message is from the committer, at the winning offset."""
     return seen.is_winner and seen.offset == seen.winning and seen.message.instance not in seen.machine.excluded
 
 
 def is_excluded(seen: Seen) -> bool:
-    """Who said it stopped can not commit."""
+    """A replica that reported its stop can not commit."""
     return seen.message.instance in seen.machine.excluded
 
 
 def is_other(seen: Seen) -> bool:
-    """Somebody else than the committer speaks."""
+    """The message is not from the committer."""
     return not seen.is_winner
 
 
 def is_winner(seen: Seen) -> bool:
-    """The committer speaks."""
+    """The message is from the committer."""
     return seen.is_winner
 
 
@@ -157,7 +157,7 @@ def end(seen: Seen) -> None:
 
 
 def commit_here(seen: Seen) -> Machine:
-    """Who reports becomes the committer and is told so."""
+    """Who reports becomes the committer and gets that answer."""
     return _elected(seen, seen.message.instance, State.COMMITTER_NOTIFIED)
 
 
@@ -170,7 +170,7 @@ def choose_ahead(seen: Seen) -> Machine:
 
 
 def start_upload(seen: Seen) -> Machine:
-    """The committer has built; its time starts anew for the upload."""
+    """The committer has built; its time starts again for the upload."""
     return replace(_leased(seen), state=State.COMMITTER_UPLOADING)
 
 

@@ -95,5 +95,5 @@ class Action(Enum):
     COMMIT = "commit"
     #: Take the replica's CONSUMING state out of the ideal state.
     STOP_REPLICA = "stop replica"
-    #: Lower the segment's row limit and start its replicas anew.
+    #: Lower the segment's row limit and start its replicas again.
     LOWER_LIMIT = "lower limit"

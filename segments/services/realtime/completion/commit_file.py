@@ -103,7 +103,7 @@ def remove_left_uploads(ctx: Context, table: TableName, *, older_than_ms: int = 
     """Delete uploads of the table's consuming segments that never were committed, or lost to another replica's; returns
     how many.
 
-    The file whose CRC is on record is the segment's and gets its name (case 91).
+    The file whose CRC is on record is the segment's and gets its name.
     """
     if table.type != REALTIME:
         return 0

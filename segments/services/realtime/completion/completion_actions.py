@@ -84,7 +84,7 @@ def stop_writes(ctx: Context, seen: Observed, instance: str) -> list[Write]:
 
 
 def lower_limit_writes(seen: Observed, rows: int) -> list[Write]:
-    """A smaller row limit on record, and the round's end (case 23). StateConflict unless the segment is consuming."""
+    """A smaller row limit on record, and the round's end. StateConflict unless the segment is consuming."""
     metadata, segment = seen.metadata, seen.segment
     assert segment is not None
     if metadata.status != IN_PROGRESS:
@@ -98,7 +98,7 @@ def lower_limit_writes(seen: Observed, rows: int) -> list[Write]:
 
 
 def restart_replicas(ctx: Context, table: TableName, segment: str) -> None:
-    """Replicas that consume the segment begin it anew, with the row limit that is on record now."""
+    """Replicas that consume the segment begin it again, with the row limit that is on record now."""
     ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
     row = ideal.record.maps.get(segment, {}) if ideal and ideal.record else {}
     wanted = {i: [segment] for i, state in row.items() if state == CONSUMING}

@@ -53,7 +53,7 @@ _CREATION: Final = "creation.meta"
 
 
 @dataclass(frozen=True)
-class Said:
+class Received:
     """One message as it came in. ``rows``, ``size_bytes``, ``location`` and ``info`` describe a commit; ``rows`` a
     failed build, too.
     """
@@ -70,31 +70,31 @@ class Said:
     info: SegmentInfo | None = None
 
 
-def answer(ctx: Context, said: Said) -> Answer:
+def answer(ctx: Context, received: Received) -> Answer:
     """Take the message in and say what the server is to do. Whatever is answered is on record before.
 
     FAILED also when the segment is unknown or its record does not allow it. Raises InvalidInput for a malformed name,
     instance or offset and NotFound for an unknown table; a commit end is answered FAILED then, too, but for a location
     that is not the segment's.
     """
-    name = parse_llc_name(said.segment)
-    if not _INSTANCE.fullmatch(said.instance):
-        raise InvalidInput(f"'{said.instance}' is no instance.", remedy="It looks like Server_host_8098.")
-    conversation = _Conversation(ctx, said, name)
+    name = parse_llc_name(received.segment)
+    if not _INSTANCE.fullmatch(received.instance):
+        raise InvalidInput(f"'{received.instance}' is no instance.", remedy="It looks like Server_host_8098.")
+    conversation = _Conversation(ctx, received, name)
     try:
         return conversation.run()
     except Unavailable as error:
-        log.warning("%s of %s by %s is not answered now: %s", said.kind.value, name, said.instance, error)
+        log.warning("%s of %s by %s is not answered now: %s", received.kind.value, name, received.instance, error)
         return Answer(Status.NOT_LEADER)
     except ForeignLocation:
         raise
     except Rejected as error:
-        if said.kind is not Kind.COMMIT_END and not isinstance(error, StateConflict):
+        if received.kind is not Kind.COMMIT_END and not isinstance(error, StateConflict):
             raise
-        log.warning("%s of %s by %s is refused: %s", said.kind.value, name, said.instance, error)
+        log.warning("%s of %s by %s is refused: %s", received.kind.value, name, received.instance, error)
         return FAILED
     except PinotAdminError as error:
-        log.error("%s of %s by %s failed: %s", said.kind.value, name, said.instance, error)
+        log.error("%s of %s by %s failed: %s", received.kind.value, name, received.instance, error)
         return FAILED
 
 
@@ -127,8 +127,8 @@ def upload(ctx: Context, segment: str, tar: Path, offset: str | None) -> Answer:
 class _Conversation:
     """One message: ``_attempt`` decides from fresh reads, as often as others get in between."""
 
-    def __init__(self, ctx: Context, said: Said, name: LLCName) -> None:
-        self._ctx, self._said, self._name = ctx, said, name
+    def __init__(self, ctx: Context, received: Received, name: LLCName) -> None:
+        self._ctx, self._received, self._name = ctx, received, name
         self._step = Step(None, FAILED)
         self._attempts = 0
         self._refusal: Rejected | None = None
@@ -142,7 +142,11 @@ class _Conversation:
         self._finish(update_transaction(self._ctx.store, self._attempt).changed)
         if self._refusal is not None:
             log.warning(
-                "%s of %s by %s failed: %s", self._said.kind.value, self._name, self._said.instance, self._refusal
+                "%s of %s by %s failed: %s",
+                self._received.kind.value,
+                self._name,
+                self._received.instance,
+                self._refusal,
             )
             return FAILED
         found = self._step.answer
@@ -150,20 +154,20 @@ class _Conversation:
 
     def _prepare(self) -> None:
         """Check what a commit end brings before anything is decided."""
-        said = self._said
-        if said.kind is not Kind.COMMIT_END:
+        received = self._received
+        if received.kind is not Kind.COMMIT_END:
             return
-        if said.info is None or said.offset is None:
+        if received.info is None or received.offset is None:
             raise InvalidInput("A commit end needs metadata.properties, creation.meta and an offset.")
-        self._built = built_of(self._name, said.offset, said.info, said.size_bytes)
+        self._built = built_of(self._name, received.offset, received.info, received.size_bytes)
         self._file = CommitFile(
-            self._ctx, TableName(self._name.raw, REALTIME), self._name.text, said.location, said.info.crc
+            self._ctx, TableName(self._name.raw, REALTIME), self._name.text, received.location, received.info.crc
         )
 
     def _attempt(self) -> Sequence[Write]:
         self._attempts += 1
         self._refusal = None
-        seen, now_ms = observe(self._ctx, self._name, self._said.instance), self._ctx.clock()
+        seen, now_ms = observe(self._ctx, self._name, self._received.instance), self._ctx.clock()
         self._seen = seen
         message = self._message(seen)
         machine = current_machine(self._ctx, seen, message, now_ms)
@@ -183,24 +187,29 @@ class _Conversation:
                     self._file.stage()
                 return writes
             case Action.STOP_REPLICA:
-                return [*stop_writes(self._ctx, seen, self._said.instance), *machine_writes(seen, self._step.machine)]
+                return [
+                    *stop_writes(self._ctx, seen, self._received.instance),
+                    *machine_writes(seen, self._step.machine),
+                ]
             case Action.LOWER_LIMIT:
-                return lower_limit_writes(seen, self._said.rows)
+                return lower_limit_writes(seen, self._received.rows)
             case Action.NOTHING:
                 return machine_writes(seen, self._step.machine)
 
     def _message(self, seen: Observed) -> Message:
-        said = self._said
-        offset = parse_offset(seen.stream.type, said.offset) if said.offset is not None else None
-        same = said.info is not None and is_same_content(seen, said.info)
-        return Message(said.kind, said.instance, offset, said.reason, said.extra_s, seen.session, same)
+        received = self._received
+        offset = parse_offset(seen.stream.type, received.offset) if received.offset is not None else None
+        same = received.info is not None and is_same_content(seen, received.info)
+        return Message(received.kind, received.instance, offset, received.reason, received.extra_s, seen.session, same)
 
     def _commit(self, machine: completion.Machine) -> Commit:
-        said = self._said
+        received = self._received
         assert self._built is not None  # only a commit end leads here
         assert self._file is not None
         is_last = machine.ended_at is not None and machine.ended_at == machine.winning
-        return Commit(self._name, said.offset or "", self._file.url, self._built, said.rows, said.reason, is_last)
+        return Commit(
+            self._name, received.offset or "", self._file.url, self._built, received.rows, received.reason, is_last
+        )
 
     def _finish(self, has_written: bool) -> None:
         """What follows the writes and may fail without harm."""
@@ -210,7 +219,9 @@ class _Conversation:
                 return
             if done.answer.status is Status.COMMIT_SUCCESS and self._file is not None:
                 self._file.finish()
-                log.info("Segment %s is committed by %s at %s.", self._name, self._said.instance, self._said.offset)
+                log.info(
+                    "Segment %s is committed by %s at %s.", self._name, self._received.instance, self._received.offset
+                )
             elif done.answer.status is Status.KEEP and self._seen is not None and self._seen.metadata.download_url:
                 finish_left(self._ctx, table, self._name.text, self._seen.metadata.crc)
             elif done.action is Action.LOWER_LIMIT and has_written:
@@ -218,4 +229,6 @@ class _Conversation:
             if done.remember_ms is not None:
                 remember(self._ctx, table, done.remember_ms)
         except (PinotAdminError, OSError) as error:
-            log.warning("After %s of %s by %s: %s", self._said.kind.value, self._name, self._said.instance, error)
+            log.warning(
+                "After %s of %s by %s: %s", self._received.kind.value, self._name, self._received.instance, error
+            )

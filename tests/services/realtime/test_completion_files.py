@@ -1,0 +1,114 @@
+"""Files of commits: which one becomes the committed segment's, which are refused, which go after a while."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from segments.domain.realtime.completion import Status
+from segments.errors import InvalidInput
+from segments.services.realtime.completion import protocol as completion
+from segments.services.realtime.completion.commit_file import remove_left_uploads
+from segments.services.realtime.completion.completion_state import remove_left_machines
+from segments.services.segments import downloads
+from segments.store import paths
+from tests.services.realtime.test_completion import stored
+from tests.services.realtime_world import TABLE, RealtimeWorld
+from tests.services.spoken import Spoken, built
+
+pytestmark = pytest.mark.django_db
+HOUR = 3_600_000
+
+
+def uploaded(world: RealtimeWorld, talk: Spoken, text: str = "tar") -> str:
+    """A tar as the committer leaves it with the controller; its location."""
+    tar = Path(world.ctx.deep_store.local_root or "") / "given"
+    tar.write_text(text)
+    told = completion.upload(world.ctx, talk.segment, tar, "40")
+    assert (told.status, told.offset) == (Status.UPLOAD_SUCCESS, "40")
+    assert told.location is not None
+    return told.location
+
+
+def files(world: RealtimeWorld) -> list[str]:
+    return [f.name for f in world.ctx.deep_store.files("t")]
+
+
+def test_the_committed_file_gets_the_segments_name(world: RealtimeWorld, talk: Spoken) -> None:
+    talk.uploading().end(1, 40, location=uploaded(world, talk))
+    assert files(world) == [talk.segment]
+    assert world.fields(talk.segment)["segment.download.url"] == f"http://127.0.0.1:9000/segments/t/{talk.segment}"
+    assert b"".join(downloads.open_segment(world.ctx, "t", talk.segment).chunks()) == b"tar"
+
+
+def test_a_refused_commit_moves_no_file(world: RealtimeWorld, talk: Spoken) -> None:
+    """Case 81: a stale committer can not overwrite what another one committed."""
+    talk.uploading().end(1, 40, location=uploaded(world, talk))
+    assert talk.end(2, 40, location=uploaded(world, talk, "other"), docs=11) == "FAILED"
+    assert b"".join(downloads.open_segment(world.ctx, "t", talk.segment).chunks()) == b"tar"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "file:///etc/passwd",
+        "s3://elsewhere/x",
+        "{store}/t/other",
+        "{store}/u/{name}",
+        "{store}/t/{name}/../other",
+        "",
+        "http://elsewhere/x",
+        "http://169.254.169.254/latest",
+        "http://127.0.0.1:9000/segments/u/{name}",
+        "http://127.0.0.1:9000/segments/t/other",
+        "/etc/passwd",
+        "http://127.0.0.1:9000/segments/t/{name}?x",
+        "{store}evil/t/{name}",
+        "http://127.0.0.1:9000@elsewhere/segments/t/{name}",
+    ],
+)
+def test_a_location_that_is_not_the_segments_own_is_refused_and_changes_nothing(
+    world: RealtimeWorld, talk: Spoken, location: str
+) -> None:
+    """Servers fetch what is on record: whoever may speak the protocol would have them call any address."""
+    talk.uploading()
+    before = stored(world)
+    with pytest.raises(InvalidInput, match="no place for a file"):
+        talk.end(1, 40, location=location.format(store=world.ctx.deep_store.url, name=talk.segment))
+    assert stored(world) == before
+
+
+def test_a_location_without_a_file_fails_without_harm(world: RealtimeWorld, talk: Spoken) -> None:
+    talk.uploading()
+    before = stored(world)
+    for location in (
+        f"{world.ctx.deep_store.url}/t/{talk.segment}.tmp.gone",
+        f"http://127.0.0.1:9000/segments/t/{talk.segment}",
+    ):
+        assert talk.end(1, 40, location=location) == "FAILED"
+    assert stored(world) == before
+
+
+def test_a_commit_whose_process_died_before_the_last_rename_is_finished_by_the_next_question(
+    world: RealtimeWorld, talk: Spoken
+) -> None:
+    talk.committed(location=uploaded(world, talk))
+    path = world.ctx.deep_store.segment_path("t", talk.segment)
+    for ask in (lambda: talk.consumed(2, 40), lambda: remove_left_uploads(world.ctx, TABLE)):
+        world.ctx.deep_store.move(path, f"{path}.tmp.{built(talk.segment).crc}")
+        ask()
+        assert files(world) == [talk.segment]
+
+
+def test_left_uploads_and_machines_go_after_a_while(world: RealtimeWorld, talk: Spoken) -> None:
+    location = uploaded(world, talk)
+    world.memory.create(paths.completion(TABLE.typed, "t__0__9__20231114T2213Z"), None)
+    talk.consumed(1, 20)
+    world.now = int(Path(location.removeprefix("file://")).stat().st_mtime * 1000) + HOUR
+    assert remove_left_uploads(world.ctx, TABLE) == 0
+    world.now += 6 * HOUR
+    assert remove_left_uploads(world.ctx, TABLE) == 1
+    assert files(world) == []
+    assert remove_left_machines(world.ctx, TABLE) == 1
+    assert world.memory.children(paths.completions(TABLE.typed)) == [talk.segment]
