@@ -116,3 +116,18 @@ def test_every_management_command_stands_in_the_documents_or_the_makefile() -> N
     own = {p.stem for p in (ROOT / "segments/management/commands").glob("*.py")} - {"__init__"}
     inner = {c for c in own if c.startswith("run_")} | {"setup_database"}  # started by ``up`` only
     assert [c for c in sorted(own - inner) if not re.search(rf"\b{c}\b", text)] == []
+
+
+#: Documents whose wide tables compare columns, or are checked row by row by tests.
+WIDE_TABLES = ("docs/figures.md", "docs/operations.md", "docs/pinot-clusters.md")
+
+
+def test_no_line_of_a_document_is_longer_than_120_characters() -> None:
+    documents = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    assert len(documents) > 10
+    long = []
+    for path in documents:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if len(line) > 120 and not (name(path) in WIDE_TABLES and line.startswith("|")):
+                long.append(f"{name(path)}:{number}")
+    assert long == []
