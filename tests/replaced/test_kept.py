@@ -28,8 +28,8 @@ from tests.console.conftest import logged_in
 from tests.factories import make_table
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.pinot_cluster.fake_pinot import PinotCluster
-from tests.pinot_cluster.segments.test_segments import keep_copies, tar
 from tests.push.pushing import PushWorld
+from tests.services.segments.kinds import keep_copies, tar
 from tests.services.segments.test_uploads import made, over, served
 
 pytestmark = pytest.mark.django_db
@@ -169,7 +169,7 @@ def test_cut_after_any_write_the_old_content_is_still_served_or_kept(
 def test_on_a_pinot_cluster_that_keeps_copies_it_is_kept_and_goes_back(tmp_path: Path) -> None:
     cluster = PinotCluster(tmp_path, inside=PushWorld(tmp_path / "pushes"))
     table = TABLE
-    keep_copies(cluster)
+    keep_copies(cluster.inside)
     upload_tar(cluster.ctx, table, tar(tmp_path, "s", 1), actor=ANN)
     upload_tar(cluster.ctx, table, tar(tmp_path, "s", 2), actor=ANN)
     (kept,), _ = archive.list_kept(cluster.ctx, table)

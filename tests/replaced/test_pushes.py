@@ -21,8 +21,8 @@ from segments.services.segments.restore import restore_segments
 from segments.store import paths
 from segments.store.update import update_record
 from tests.pinot_cluster.fake_pinot import PinotCluster
-from tests.pinot_cluster.segments.test_segments import keep_copies
 from tests.push.pushing import LocalBuilder, PushWorld, config
+from tests.services.segments.kinds import keep_copies
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -140,7 +140,7 @@ def test_on_a_pinot_cluster_it_is_refused_too_and_a_copy_is_kept_where_asked_for
     assert run().state == "DONE"
     with pytest.raises(StateConflict, match="would replace 1 segment"):
         run()
-    keep_copies(pinot)
+    keep_copies(pinot.inside)
     body = config(batch=APPEND, metadata={"customConfigs": {"pinotadmin.deletion.keepCopies": "true"}})
     update_record(world.memory, paths.table_config(TABLE.typed), lambda _: parse_table_config(body).to_record())
     Cluster.objects.create(name="prod", kind="pinot", deep_store_url=pinot.ctx.deep_store.url)

@@ -28,12 +28,12 @@ from segments.services.replacement import protocol as replacement
 from segments.services.segments import deletion, downloads, segment_reset, uploads
 from segments.services.tables import schemas, tables  # fmt: skip
 from tests.pinot_cluster.fake_pinot import PinotCluster
-from tests.pinot_cluster.segments.test_segments import tar
 from tests.pinot_cluster.test_realtime import SEGMENT
 from tests.pinot_cluster.test_realtime import made as made_realtime
 from tests.pinot_cluster.test_tables import NEW
 from tests.push.pushing import SCHEMA, PushWorld, config
 from tests.services.realtime_world import TABLE as REALTIME
+from tests.services.segments.kinds import tar
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db

@@ -21,7 +21,7 @@ from segments.store import paths
 from tests.faults.faulty import Cut
 from tests.pinot_cluster.fake_pinot import Fault, PinotCluster
 from tests.pinot_cluster.segments.test_segments import cluster as cluster
-from tests.pinot_cluster.segments.test_segments import keep_copies, tar
+from tests.services.segments.kinds import keep_copies, tar
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +37,7 @@ def pushed(cluster: PinotCluster, folder: Path, old: str, new: str) -> str:
 @pytest.fixture
 def chain(cluster: PinotCluster, tmp_path: Path) -> list[str]:
     """a was replaced by b, b by c; copies of what is deleted are kept."""
-    keep_copies(cluster)
+    keep_copies(cluster.inside)
     return [pushed(cluster, tmp_path, "a", "b"), pushed(cluster, tmp_path, "b", "c")]
 
 

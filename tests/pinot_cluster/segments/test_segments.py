@@ -10,18 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import httpx
-import pyarrow as pa
 import pytest
 
 from segments.clusters.pinot.segments import uploads as pinot_uploads
 from segments.domain.segments.archive import KEEP_COPIES
-from segments.domain.tables.schema import parse_schema
-from segments.domain.tables.table_config import parse_table_config
 from segments.errors import InvalidInput, NotFound, OutcomeUnknown, PreconditionFailed, SegmentCorrupt, StateConflict
 from segments.models import AuditEvent
-from segments.names import TableName
-from segments.segmentfile import build_segment
-from segments.segmentfile.packed.tar import read_descriptions, read_info_from_tar, write_tar
+from segments.segmentfile.packed.tar import read_descriptions, read_info_from_tar
 from segments.services.core.context import Limits
 from segments.services.replacement.protocol import revert_replace
 from segments.services.segments import archive, deletion, downloads, restore, segment_reset, uploads
@@ -30,7 +25,8 @@ from segments.store import paths
 from segments.store.update import update_record
 from tests.pinot_cluster.fake_pinot import Fault, PinotCluster
 from tests.pinot_cluster.replacement.test_replacement import LOST, replaced, started
-from tests.push.pushing import SCHEMA, PushWorld, config
+from tests.push.pushing import PushWorld
+from tests.services.segments.kinds import keep_copies, tar
 from tests.services.world import ANN, TABLE
 
 pytestmark = pytest.mark.django_db
@@ -42,25 +38,6 @@ def cluster(tmp_path: Path) -> PinotCluster:
     made = PinotCluster(tmp_path, inside=PushWorld(tmp_path / "pushes"))
     made.inside.upload("a")
     return made
-
-
-def tar(folder: Path, name: str, value: int = 1) -> Path:
-    """A segment with one row."""
-    work = folder / f"build-{name}-{value}"
-    work.mkdir(exist_ok=True)
-    data = pa.table({"city": ["Bern"], "n": pa.array([value], pa.int32()), "day": pa.array([19_000], pa.int32())})
-    build_segment(
-        data, parse_schema(SCHEMA), parse_table_config(config()), name, work, creation_time_ms=1_700_000_000_000
-    )
-    write_tar(work / name, work / "segment.tar.gz")
-    return work / "segment.tar.gz"
-
-
-def keep_copies(cluster: PinotCluster) -> None:
-    body = config(metadata={"customConfigs": {KEEP_COPIES: "true"}})
-    update_record(
-        cluster.inside.memory, paths.table_config(TABLE.typed), lambda _: parse_table_config(body).to_record()
-    )
 
 
 @pytest.mark.parametrize("fault", [None, *LOST])
@@ -75,17 +52,6 @@ def test_an_upload_is_made_once_whatever_becomes_of_its_answer(
     assert len(cluster.rest.changes) == 1 + (fault in (Fault.LOSE_BEFORE, Fault.ERROR_BEFORE))
 
 
-def test_an_upload_into_a_replacement_needs_it_open_and_named(cluster: PinotCluster, tmp_path: Path) -> None:
-    entry = started(cluster, ["a"], ["new"])
-    with pytest.raises(StateConflict, match="not in segmentsTo"):
-        uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "other"), actor=ANN, lineage_entry=entry)
-    uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN, lineage_entry=entry)
-    assert cluster.visible == ["a"]
-    revert_replace(cluster.ctx, TABLE, entry, force=True, actor=ANN)
-    with pytest.raises(StateConflict, match="REVERTED"):
-        uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN, lineage_entry=entry)
-
-
 def test_an_upload_that_comes_in_after_its_replacement_was_dropped_is_taken_out_again(
     cluster: PinotCluster, tmp_path: Path
 ) -> None:
@@ -94,13 +60,6 @@ def test_an_upload_that_comes_in_after_its_replacement_was_dropped_is_taken_out_
     with pytest.raises(StateConflict, match="taken out again"):
         uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN, lineage_entry=entry)
     assert cluster.visible == ["a"]
-
-
-def test_a_name_that_a_reverted_entry_hides_comes_in_with_a_warning(cluster: PinotCluster, tmp_path: Path) -> None:
-    revert_replace(cluster.ctx, TABLE, started(cluster, ["a"], ["new"]), force=True, actor=ANN)
-    cluster.inside.now += 1000
-    done = uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
-    assert ("no query sees it" in done.warnings[0], cluster.visible) == (True, ["a"])
 
 
 def test_a_name_that_pinot_is_about_to_delete_is_refused(cluster: PinotCluster, tmp_path: Path) -> None:
@@ -116,11 +75,6 @@ def test_a_name_that_pinot_is_about_to_delete_is_refused(cluster: PinotCluster, 
     cluster.inside.now += 1000
     with pytest.raises(StateConflict, match="was reverted"):
         uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new", 2), actor=ANN)
-
-
-def test_an_upload_to_an_unknown_table_is_the_callers_mistake(cluster: PinotCluster, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="Failed to find table"):
-        uploads.upload_tar(cluster.ctx, TableName("nobody", "OFFLINE"), tar(tmp_path, "new"), actor=ANN)
 
 
 def test_an_address_that_pinot_could_not_read_is_told_as_such(cluster: PinotCluster) -> None:
@@ -243,20 +197,8 @@ def test_without_copies_a_restore_says_where_the_file_is(cluster: PinotCluster, 
     assert KEEP_COPIES in outcome.remedy
 
 
-def test_with_copies_a_deleted_segment_comes_back_as_it_was(cluster: PinotCluster, tmp_path: Path) -> None:
-    keep_copies(cluster)
-    file = tar(tmp_path, "new")
-    uploads.upload_tar(cluster.ctx, TABLE, file, actor=ANN)
-    assert "A copy is kept" in deletion.delete_segments(cluster.ctx, TABLE, ["new"], actor=ANN)[0].message
-    assert cluster.lists() == ["a"]
-    assert restore.restore_segments(cluster.ctx, TABLE, ["new"], dry_run=True, actor=ANN)[0].outcome == "done"
-    assert restore.restore_segments(cluster.ctx, TABLE, ["new"], actor=ANN)[0].outcome == "done"
-    assert cluster.visible == ["a", "new"]
-    assert b"".join(downloads.open_segment(cluster.ctx, "t", "new").chunks()) == file.read_bytes()
-
-
 def test_what_can_not_be_copied_is_not_deleted(cluster: PinotCluster) -> None:
-    keep_copies(cluster)
+    keep_copies(cluster.inside)
     (cluster.inside.ctx.deep_store.local_root or Path()).joinpath("t", "a").unlink()
     with pytest.raises(NotFound):
         deletion.remove_segments(cluster.ctx, TABLE, ["a"], actor=ANN)
@@ -274,7 +216,7 @@ def test_reset_and_reload_go_to_the_controller(cluster: PinotCluster) -> None:
 def test_copies_lie_apart_from_what_pinot_keeps_and_go_when_their_time_is_over(
     cluster: PinotCluster, tmp_path: Path
 ) -> None:
-    keep_copies(cluster)
+    keep_copies(cluster.inside)
     uploads.upload_tar(cluster.ctx, TABLE, tar(tmp_path, "new"), actor=ANN)
     deletion.remove_segments(cluster.ctx, TABLE, ["new"], actor=ANN)
     assert (cluster.folder / "pinotadmin" / "Deleted_Segments" / "t").is_dir()

@@ -264,17 +264,6 @@ def test_a_thousand_are_deleted_and_restored_in_a_bounded_number_of_writes_and_s
     assert time.monotonic() - began < 20
 
 
-def test_what_is_locked_is_told_one_by_one_and_the_rest_is_deleted(world: World) -> None:
-    world.upload("a", "b", "c")
-    start_replace(world.ctx, TABLE, ["a"], ["n"], actor=ANN, entry_id="e1")
-    outcomes = deletion.delete_segments(world.ctx, TABLE, ["a", "b", "z"], actor=ANN)
-    assert [(o.segment, o.outcome) for o in outcomes] == [("a", "refused"), ("b", "done"), ("z", "unchanged")]
-    assert "'e1'" in outcomes[0].message
-    assert world.ideal == ["a", "c"]
-    event = AuditEvent.objects.get(action="deleteSegments")
-    assert (event.detail["segments"], event.detail["refused"]) == (["b"], ["a"])
-
-
 def test_a_real_segment_comes_back_with_its_crc_and_its_very_bytes(tmp_path: Path) -> None:
     cluster: ApiCluster = made(tmp_path / "cluster")
     tar = cluster.build("s0", 5)
