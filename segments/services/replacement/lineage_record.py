@@ -25,7 +25,7 @@ class Observed:
     yet).
 
     ``more``: the other records that were wanted, in that order. ``notes_node``: on a Pinot cluster
-    (``is_pinot``), the record of our notes of the entries; of such a lineage only these are ours to write.
+    (``has_notes_apart``), the record of our notes of the entries; of such a lineage only these are ours to write.
     """
 
     lineage: Lineage
@@ -35,7 +35,7 @@ class Observed:
     config_record: ZNRecord | None = None
     more: Sequence[Versioned | None] = ()
     notes_node: Versioned | None = None
-    is_pinot: bool = False
+    has_notes_apart: bool = False
     #: {segment of the ideal state: does a live instance serve it?}; only where that was wanted.
     served: Mapping[str, bool] = field(default_factory=dict)
     live: Collection[str] = ()
@@ -52,7 +52,7 @@ class Observed:
 
         Of a Pinot cluster's lineage only our notes can be changed so; Forbidden for anything else.
         """
-        if self.is_pinot:
+        if self.has_notes_apart:
             return self._write_notes(after)
         path, record = paths.lineage(after.table), lineages.to_record(after)
         return Create(path, record) if self.lineage_node is None else Replace(path, record, self.lineage_node.version)
@@ -108,7 +108,8 @@ def observe(ctx: Context, table: TableName, *more: str) -> Observed:
     notes = others.pop() if ours else None
     lineage = _parsed(table, node, notes)
     config_record = config.record if config else None
-    return Observed(lineage, node, ideal.record, ideal.version, config_record, others, notes, is_pinot=bool(ours))
+    apart = bool(ours)
+    return Observed(lineage, node, ideal.record, ideal.version, config_record, others, notes, has_notes_apart=apart)
 
 
 def observe_served(ctx: Context, table: TableName) -> Observed:
