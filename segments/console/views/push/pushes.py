@@ -23,7 +23,7 @@ from segments.console.access import actor_of, find_table, may_operate, may_somew
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.forms import PushForm, ReasonForm
 from segments.console.listing import asked, cut, page_number
-from segments.console.presenters import push_outcome as push_fate
+from segments.console.presenters import push_outcome
 from segments.console.presenters.badges import mark
 from segments.console.presenters.checks import entry_report
 from segments.console.presenters.pushes import lease_is_lost, progress
@@ -207,13 +207,13 @@ def _live_context(push: Push) -> dict[str, Any]:
     """``table`` and ``entry``: rows that links lead to, None where nothing is (a push may fail before it has begun
     anything).
     """
-    table = push_fate.table_of(push)
-    entry = push_fate.entry_of(push, table)
+    table = push_outcome.table_of(push)
+    entry = push_outcome.entry_of(push, table)
     return {
         "push": push,
         "table": table,
         "entry": entry,
-        "fate": push_fate.fate(wiring.context, push) if push.state == Push.State.DONE else "",
+        "fate": push_outcome.fate(wiring.context, push) if push.state == Push.State.DONE else "",
         "progress": progress(push),
         "mark": mark(push.state),
         "is_lost": lease_is_lost(push, timezone.now()),
