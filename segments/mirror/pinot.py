@@ -17,6 +17,7 @@ from typing import Final
 from django.db import close_old_connections, connections
 
 from segments import wiring
+from segments.clusters.pinot.connected_engine import controller
 from segments.errors import NotFound, PinotAdminError
 from segments.gateways.pinot import PinotController, PinotRefused
 from segments.gateways.pinot.refusals import REFUSED, UNEXPECTED, UP, WRONG_CLUSTER
@@ -150,12 +151,10 @@ class PinotMirror:
                 log.exception("How cluster %s is could not be noted.", self._name)
 
     def _note_controller(self, ctx: Context) -> None:
-        controller = ctx.pinot
-        assert controller is not None
         row = Cluster.objects.filter(name=self._name).only("state", "mirror_error").first()
         if row is not None and row.state == WRONG_CLUSTER and row.mirror_error:
             return  # only a full check can show that it is right again; the other thread makes it
-        state, error, version = how_it_is(controller)
+        state, error, version = how_it_is(controller(ctx))
         note_state(self._name, state, error, version=version)
 
     def _note_store(self, ctx: Context) -> None:
@@ -169,9 +168,8 @@ class PinotMirror:
             note_mirror(self._name, "", calls_per_minute=self._per_minute(ctx))
 
     def _per_minute(self, ctx: Context) -> int:
-        assert ctx.pinot is not None
         now = time.monotonic()
-        self._calls.append((now, ctx.pinot.calls()))
+        self._calls.append((now, controller(ctx).calls()))
         while len(self._calls) > 2 and now - self._calls[1][0] >= 60.0:
             self._calls.popleft()
         (then, before), (_, after) = self._calls[0], self._calls[-1]

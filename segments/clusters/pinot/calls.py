@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
+from segments.clusters.pinot.connected_engine import controller
 from segments.domain.pinot import version as pinot_version
 from segments.domain.pinot.refusals import refusal
 from segments.domain.pinot.version import PinotVersion, parse_version
@@ -18,6 +19,21 @@ from segments.errors import OutcomeUnknown, PinotAdminError, StateConflict, Unav
 from segments.gateways.pinot import ControllerFault, PinotController, PinotRefused
 from segments.gateways.pinot.refusals import UNEXPECTED
 from segments.services.core.context import Context
+
+__all__ = [
+    "ATTEMPTS",
+    "Answering",
+    "Doubt",
+    "controller",
+    "lacks",
+    "odd_answer",
+    "quoted",
+    "read_object",
+    "refusals_told",
+    "require",
+    "settled",
+    "version",
+]
 
 T = TypeVar("T")
 
@@ -30,12 +46,6 @@ _LOOK_AGAIN_S: Final = 0.5
 #: Seconds between two questions whether a controller is there, and without an answer until waiting for it ends.
 _ASK_S: Final = 3.0
 _GIVE_UP_S: Final = 20.0
-
-
-def controller(ctx: Context) -> PinotController:
-    """The cluster's controller; only for contexts of kind pinot."""
-    assert ctx.pinot is not None
-    return ctx.pinot
 
 
 def quoted(name: str) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from django.utils import timezone
 
+from segments import wiring
 from segments.console.presenters.badges import Mark, mark
 from segments.domain.pinot.cleanup import rollback_until_ms
 from segments.domain.pinot.version import parse_version
@@ -128,13 +129,14 @@ def _deadlines(table: Table, lineage: Lineage) -> Callable[[Entry], datetime | N
     except PinotAdminError:
         return lambda entry: None
     now_ms, mentioned = int(timezone.now().timestamp() * 1000), lineage.mentioned()
-    next_pass_ms = None if table.cluster.is_pinot else next_run_ms(RETENTION)
+    is_ours = wiring.offers_of(table.cluster).own_upkeep
+    next_pass_ms = next_run_ms(RETENTION) if is_ours else None
 
     def deadline_of(entry: Entry) -> datetime | None:
-        if table.cluster.is_pinot:
-            until = rollback_until_ms(entry, config, parse_version(table.cluster.version))
-        else:
+        if is_ours:
             until = rollback_deadline_ms(lineage, entry, config, mentioned, now_ms, next_pass_ms)
+        else:
+            until = rollback_until_ms(entry, config, parse_version(table.cluster.version))
         return datetime.fromtimestamp(until / 1000, UTC) if until is not None else None
 
     return deadline_of

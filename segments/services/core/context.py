@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from segments.domain.access.outgoing import Rules
     from segments.domain.realtime.streams.stream_config import StreamConfig
     from segments.gateways.deep_store.deepstore import DeepStore
-    from segments.gateways.pinot import PinotController, PinotSqlBroker
     from segments.gateways.servers import Servers
     from segments.gateways.streams import Stream
     from segments.services.engine import Engine
@@ -105,16 +104,6 @@ class Context:
     local_broker: Callable[[], LocalBroker | None] = lambda: None
     #: What passes of this process have read of segments that are committed and kept.
     seen_records: SeenRecords = field(default_factory=SeenRecords)
-
-    @property
-    def pinot(self) -> PinotController | None:
-        """The controller of a real Pinot; None for the embedded cluster."""
-        return getattr(self.engine, "controller", None)
-
-    @property
-    def pinot_broker(self) -> PinotSqlBroker | None:
-        """SQL to that cluster's brokers; None for the embedded cluster."""
-        return getattr(self.engine, "broker", None)
 
 
 @dataclass(frozen=True)

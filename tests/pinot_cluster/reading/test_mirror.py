@@ -261,7 +261,7 @@ def test_each_cluster_has_its_context_and_unknown_ones_have_none(pinots: dict[st
     assert wiring.cluster_names() == ["pinotadmin", "prod"]
     ctx = wiring.context("prod")
     assert ctx is wiring.context("prod")
-    assert ctx.pinot is not None
+    assert ctx.engine.offers.pass_through
     assert ctx.store.children(paths.segments(TABLE)) == ["a"]
     clusters.change_cluster(ClusterSpec("prod", ("http://prod:9000", "http://second:9000")), ANN)
     assert wiring.context("prod") is not ctx

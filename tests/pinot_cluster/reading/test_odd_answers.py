@@ -16,6 +16,7 @@ import pytest
 from segments.clusters.embedded.tables import removal
 from segments.clusters.pinot import calls as pinot_calls
 from segments.clusters.pinot import passes as pinot_passes
+from segments.clusters.pinot.connected_engine import controller
 from segments.clusters.pinot.tasks import queues as pinot_tasks
 from segments.domain.realtime.force_commit import BatchSettings
 from segments.errors import PinotAdminError, RecordCorrupt
@@ -118,8 +119,7 @@ class _Odd:
 
     def __init__(self, cluster: PinotCluster, kind: str, answer: Any) -> None:
         self.ctx, self._real, self._kind, self._answer = cluster.ctx, cluster.rest.handle, kind, answer
-        assert self.ctx.pinot is not None
-        self.ctx.pinot.version()
+        controller(self.ctx).version()
         self.told = 0
         cluster.rest.handle = self.handle  # type: ignore[method-assign]
         self.ctx = replace(cluster.connect(), limits=Limits(replicas_online_s=0.01, broker_ack_s=0.01))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from segments.clusters.pinot.connected_engine import controller
 from segments.clusters.pinot.replacement import rollback as pinot_rollback
 from segments.clusters.pinot.replacement.rollback import read_rollback, resume_all
 from segments.domain.replacement.stepwise_rollback import DONE, GIVEN_UP, RUNNING
@@ -115,7 +116,7 @@ def test_a_snapshot_on_the_way_that_is_gone_or_pinned_stands_in_the_way(chain: t
     pin_entry(pinot.ctx, TABLE, entries[1], ANN)
     with pytest.raises(StateConflict, match="pinned"):
         roll_back(pinot.ctx, TABLE, entries[0], actor=ANN)
-    pinot.ctx.pinot.send("POST", "/segments/t_OFFLINE/delete", {}, ["b"])  # type: ignore[union-attr]
+    controller(pinot.ctx).send("POST", "/segments/t_OFFLINE/delete", {}, ["b"])
     with pytest.raises(PreconditionFailed):
         roll_back(pinot.ctx, TABLE, entries[1], force=True, actor=ANN)
     assert pinot.visible == ["d"]

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from segments.clusters.pinot.connected_engine import controller
 from segments.clusters.pinot.tasks import queues as pinot_tasks
 from segments.domain.pinot.refusals import refusal
 from segments.domain.segments.admission import Conditions
@@ -327,8 +328,7 @@ def test_the_words_of_every_version_become_the_same_error(driven: Driven, named:
     if isinstance(body, str):
         config = config_of(named["t"])
         body = json.loads(json.dumps(config).replace('"day"', '"nobody"')) if body == "wrong column" else config
-    assert driven.ctx.pinot is not None
-    ask = driven.ctx.pinot.read if method == "GET" else driven.ctx.pinot.send
+    ask = controller(driven.ctx).read if method == "GET" else controller(driven.ctx).send
     with pytest.raises(PinotRefused) as told:
         ask(method, path.format(**named), params, body)
     found = refusal(told.value.pinot_status, told.value.pinot_message)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from segments.clusters.pinot import passes
 from segments.clusters.pinot.calls import version
+from segments.clusters.pinot.connected_engine import PinotEngine
 from segments.clusters.pinot.engine.consumption import PinotConsumptionEngine
 from segments.clusters.pinot.engine.instances import PinotInstanceEngine
 from segments.clusters.pinot.engine.lineage import PinotLineageEngine
@@ -17,19 +17,11 @@ from segments.clusters.pinot.engine.tables import PinotTableEngine
 from segments.domain.pinot.version import lacking
 from segments.gateways.pinot import PinotController, PinotSqlBroker
 from segments.services.core.context import Context
-from segments.services.engine import Engine, Offers
+from segments.services.engine import Offers
 
 __all__ = ["OFFERS", "PinotEngine", "pinot_engine"]
 
 OFFERS: Final = Offers(pass_through=True, minion_tasks=True, own_passes=passes.OF_PINOT)
-
-
-@dataclass(frozen=True)
-class PinotEngine(Engine):
-    """An engine with the connections of one Pinot cluster; ``broker`` is None where no use case queries."""
-
-    controller: PinotController
-    broker: PinotSqlBroker | None
 
 
 def pinot_engine(controller: PinotController, broker: PinotSqlBroker | None = None) -> PinotEngine:

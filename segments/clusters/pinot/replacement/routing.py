@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from segments.clusters.pinot.connected_engine import sql_broker
 from segments.domain.replacement.lineage import Lineage
 from segments.errors import PinotAdminError
 from segments.gateways.pinot import PinotRefused
@@ -74,7 +75,7 @@ def wait_until_shown(ctx: Context, table: TableName, expected: Expected) -> Show
     """Wait at most ``limits.broker_ack_s``; never raises for what brokers answer."""
     if not expected.hidden and not expected.visible:
         return Shown(True, "Queries see the same segments as before.")
-    if ctx.pinot_broker is None:
+    if sql_broker(ctx) is None:
         return Shown(False, "No broker can be asked, so it was not verified what queries see.")
     return _poll(ctx, table, expected)
 
@@ -109,7 +110,8 @@ def _samples(
 
 
 def _poll(ctx: Context, table: TableName, expected: Expected) -> Shown:
-    assert ctx.pinot_broker is not None
+    broker = sql_broker(ctx)
+    assert broker is not None
     hidden, shown, live = expected.hidden, expected.visible, expected.brokers
     right, asked, seen, is_notified = 0, 0, set[str](), False
     nudge_at = time.monotonic() + _LOST * ctx.limits.broker_ack_s
@@ -117,7 +119,7 @@ def _poll(ctx: Context, table: TableName, expected: Expected) -> Shown:
     sql = _sql(table, [*hidden, *shown])
     while True:
         try:
-            answer = ctx.pinot_broker.query(sql)
+            answer = broker.query(sql)
             found = _answered(answer)
             last = _wrong(found, hidden, shown) if found is not None else _failure(answer)
         except PinotAdminError as error:
@@ -147,9 +149,10 @@ def _rebuild(ctx: Context, table: TableName) -> None:
     """Pinot notifies its brokers once, in a message that is lost when the controller ends at that moment
     (rule `lineage-clean-up`).
     """
-    assert ctx.pinot_broker is not None
+    broker = sql_broker(ctx)
+    assert broker is not None
     try:
-        if ctx.pinot_broker.rebuild_routing(table.typed):
+        if broker.rebuild_routing(table.typed):
             log.warning(
                 "A broker still answered from the side of %s that was left: it was asked to build its routing again.",
                 table,
