@@ -1,0 +1,1 @@
+"""Use cases: tables, schemas, instances and settings."""
