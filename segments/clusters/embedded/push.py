@@ -50,7 +50,7 @@ def _register_batch(
     ctx, push_id, plan = session.ctx, str(session.push.pk), session.push.plan
     on_record = _on_record(ctx, table, batch)
     rows = PushSegment.objects.filter(push=session.push, name__in=[b.name for b in batch])
-    rows.update(uri=ctx.deep_store.url)  # from here on a failed push has to look for files in place
+    rows.update(uri=ctx.deep_store.url)  # from here on a failed push has to search for files in place
     release_names(ctx, table, [b.name for b in batch])
     config = parse_table_config(plan["config"])
     if entry is None and not plan.get("overwrite"):

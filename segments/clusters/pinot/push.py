@@ -75,7 +75,7 @@ def register(session: Session, table: TableName, actor: Actor, built: Sequence[B
         batch = built[at : at + _BATCH]
         session.check()
         names = [b.name for b in batch]
-        if is_shared:  # from here on a failed push has to look for files in place
+        if is_shared:  # from here on a failed push has to search for files in place
             PushSegment.objects.filter(push=session.push, name__in=names).update(uri=session.ctx.deep_store.url)
         with ThreadPoolExecutor(_TOGETHER, thread_name_prefix="pinot-push") as pool:
             for future in [pool.submit(_send, session, table, one, entry, actor, is_shared=is_shared) for one in batch]:

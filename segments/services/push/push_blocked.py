@@ -28,7 +28,7 @@ def finish_push(ctx: Context, push_id: str, override: str, actor: Actor) -> Push
     """Have the switch tried again; the caller queues the push. ``override``: the reason for which failed checks do not
     stop it.
 
-    Without a reason the checks decide anew, for example after they were changed. StateConflict unless the push is
+    Without a reason the checks decide again, for example after they were changed. StateConflict unless the push is
     BLOCKED.
     """
     push = find_push(ctx, push_id)

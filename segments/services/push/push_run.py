@@ -1,4 +1,4 @@
-"""Carries a push out, stage by stage: LIST, BUILD, START, UPLOAD, END. Each looks at what is already done and does the
+"""Carries a push out, stage by stage: LIST, BUILD, START, UPLOAD, END. Each reads what is already done and does the
 rest.
 
 Truth per stage: the plan in the database (LIST), notes in the deep store (BUILD), the lineage (START, END), segment
@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 #: How often a push is tried before it is taken back, and how often taking it back is tried.
 MAX_ATTEMPTS: Final = 4
 _PAUSE_S: Final = 2.0
-#: Between two attempts while a Pinot controller is away, and how long after its beginning a push still waits for it.
+#: Between two attempts while a Pinot controller is down, and how long after its beginning a push still waits for it.
 _AWAY_S: Final = 15.0
 _PATIENCE: Final = timedelta(hours=1)
 
@@ -59,7 +59,7 @@ class Builder(Protocol):
     """Builds parts somewhere; see ``segments.spark.build_segments.SparkBuilder``."""
 
     def build(self, job: BuildJob, parts: Sequence[Part], on_built: Callable[[list[Built]], None]) -> None:
-        """Stage all parts, telling of each."""
+        """Stage all parts, reporting each."""
 
     def count_rows(self, paths: Sequence[str], reader: dict[str, Any], on_tick: Callable[[], None]) -> dict[str, int]:
         """Rows per file."""
@@ -108,7 +108,7 @@ def _stopped(session: Session, error: PinotAdminError) -> str:
             return _stopped(session, second)
         return f"Push {push.pk} of {push.table_name} failed: {error}"
     if isinstance(error, ControllerFault | NoAnswer) and _is_young(session):
-        # Nothing was tried: a controller that is away, or a deep store that hangs, for some minutes costs no push an
+        # Nothing was tried: a controller that is down, or a deep store that hangs, for some minutes costs no push an
         # attempt.
         session.release(
             _AWAY_S,

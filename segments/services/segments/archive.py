@@ -156,7 +156,7 @@ def _document(
 
 @dataclass(frozen=True)
 class KeptFile:
-    """One entry of the archive as listed. ``kept`` is None where no document tells what it was; ``expires_ms`` in epoch
+    """One entry of the archive as listed. ``kept`` is None where no document says what it was; ``expires_ms`` in epoch
     milliseconds.
     """
 

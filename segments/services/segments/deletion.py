@@ -115,7 +115,7 @@ def remove_hidden(
 ) -> list[str]:
     """Take those of ``segments`` out that no query sees under the lineage of this very moment; returns them.
 
-    Decided afresh in every attempt: a segment that became visible again, was pinned or taken over by an unfinished
+    Decided again in every attempt: a segment that became visible again, was pinned or taken over by an unfinished
     replacement meanwhile stays. ``still`` says which are to go as of now where that is not so simple. What only servers
     have is copied into the deep store first, where there is one; what can not be copied now stays hidden until a later
     pass can.

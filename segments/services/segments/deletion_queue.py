@@ -107,7 +107,7 @@ def queue_write(
     actor: Actor = SYSTEM,
     rows: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Write:
-    """The conditional write that queues segments; ``rows`` of the ideal state tell which servers held them, for a
+    """The conditional write that queues segments; ``rows`` of the ideal state name the servers that held them, for a
     restore.
     """
     held = rows or {}

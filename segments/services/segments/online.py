@@ -18,11 +18,11 @@ Rows = Mapping[str, Mapping[str, str]]
 #: Ideal state, external view, {live instance: {segment: CRC it serves}}.
 Served = tuple[Rows, Rows, dict[str, dict[str, str]]]
 
-#: Told while waiting: replicas that are online, replicas that are waited for.
+#: Reported while waiting: replicas that are online, replicas that are waited for.
 Progress = Callable[[int, int], None]
 
 _GATHER_S = 0.02
-#: So many segments are worth looking at one part of them.
+#: From so many segments on, only those that were missing are read again.
 _MANY = 1000
 
 
@@ -121,8 +121,8 @@ class SegmentsSeen:
 def look_at_segments(ctx: Context, table: TableName, segments: Sequence[str], required: int | None) -> SegmentsSeen:
     """Which of the segments wait for a live replica that is missing or serves an older file.
 
-    The records, which tell the file, are read only when all replicas are there: many may wait for one table at once,
-    and look often.
+    The records, which name the file, are read only when all replicas are there: many may wait for one table at once,
+    and read often.
     """
     if not segments:
         return SegmentsSeen([], [], (0, 0))

@@ -56,10 +56,10 @@ class ReplicaReport:
 
     def sentences(self, most: int = 5) -> list[str]:
         """What is missing, for people; the rest is counted."""
-        told = [f"Segment '{s}' is not uploaded." for s in self.absent[:most]]
-        told += [f"Segment '{g.segment}' on {g.instance}: {g.why}." for g in self.gaps[: most - len(told)]]
-        left = len(self.absent) + len(self.gaps) - len(told)
-        return [*told, *([f"{left} more are missing."] if left > 0 else [])]
+        found = [f"Segment '{s}' is not uploaded." for s in self.absent[:most]]
+        found += [f"Segment '{g.segment}' on {g.instance}: {g.why}." for g in self.gaps[: most - len(found)]]
+        left = len(self.absent) + len(self.gaps) - len(found)
+        return [*found, *([f"{left} more are missing."] if left > 0 else [])]
 
 
 def report_replicas(
@@ -70,7 +70,7 @@ def report_replicas(
     *,
     required: int | None = None,
 ) -> ReplicaReport:
-    """Look at every replica that the ideal state wants. ``read_errors`` adds the servers' own reasons for segments in
+    """Check every replica that the ideal state wants. ``read_errors`` adds the servers' own reasons for segments in
     ERROR.
 
     ``required``: replicas of each that an end waits for, None: every live one.
@@ -115,7 +115,7 @@ def _explained(
         try:
             reasons[instance] = read_errors(configs[instance].admin_url, table.typed) if instance in configs else {}
         except PinotAdminError as error:
-            log.warning("%s does not tell its errors: %s", instance, error)
+            log.warning("%s does not report its errors: %s", instance, error)
     return [_with_reason(g, reasons.get(g.instance, {}).get(g.segment)) for g in gaps]
 
 

@@ -92,7 +92,7 @@ class Registration:
         """Keep files and records of what this upload replaces, as ``check`` found it; before any file gets its final
         name.
 
-        ``is_landed``: a new file may be in its place already, so what is there is looked at first.
+        ``is_landed``: a new file may be in its place already, so what is there is read first.
         """
         self._keep(self._replaced, is_landed=is_landed)
 
@@ -111,7 +111,7 @@ class Registration:
             raise
 
     def notify_servers(self) -> None:
-        """Ask the servers that host a changed segment to load it anew."""
+        """Ask the servers that host a changed segment to load it again."""
         for segment in sorted(self.changed):
             refresh_on_servers(self.ctx, self.config.table.typed, segment)
 
@@ -134,7 +134,7 @@ class Registration:
         return _Seen(lineage, ideal.record, ideal.version, nodes)
 
     def _writes(self, parts: Sequence[UploadedSegment]) -> list[Write]:
-        """Read, decide and give the writes of one transaction (called afresh after a conflict)."""
+        """Read, decide and give the writes of one transaction (called again after a conflict)."""
         return self._decide(parts, self._observe(parts))
 
     def _replaces(self, part: UploadedSegment, node: Versioned | None, ideal: ZNRecord) -> Replaced | None:
@@ -252,7 +252,7 @@ class Registration:
 
 
 def refresh_on_servers(ctx: Context, typed: str, segment: str) -> None:
-    """REFRESH_SEGMENT to every live server that has or should have the segment. One that can not be told is only
+    """REFRESH_SEGMENT to every live server that has or should have the segment. One that can not be asked is only
     logged.
     """
     nodes = ctx.store.get_many([paths.ideal_state(typed), paths.external_view(typed)])
@@ -274,4 +274,4 @@ def refresh_on_servers(ctx: Context, typed: str, segment: str) -> None:
                 fields={"tableName": typed, "segmentName": segment},
             )
         except PinotAdminError:
-            log.exception("Instance %s could not be told to load %s of %s anew.", instance, segment, typed)
+            log.exception("Instance %s could not be asked to load %s of %s again.", instance, segment, typed)

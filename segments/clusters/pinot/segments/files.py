@@ -17,7 +17,7 @@ from segments.services.core.context import Context
 
 #: Seconds for the first byte; the rest comes as it comes.
 _ANSWER_S: Final = 120.0
-_TOLD: Final = 2000
+_QUOTED_BYTES: Final = 2000
 
 
 def open_stream(ctx: Context, raw_table: str, segment: str) -> tuple[int, BinaryIO]:
@@ -65,10 +65,10 @@ def _check_size(ctx: Context, size: int, segment: str, raw_table: str) -> None:
 
 
 def _refused(status: int, body: Iterator[bytes], raw_table: str, segment: str) -> Exception:
-    said = b""
-    while len(said) < _TOLD and (piece := next(body, b"")):
-        said += piece
-    text = said[:_TOLD].decode("utf-8", "replace")
+    answer = b""
+    while len(answer) < _QUOTED_BYTES and (piece := next(body, b"")):
+        answer += piece
+    text = answer[:_QUOTED_BYTES].decode("utf-8", "replace")
     if status == HTTPStatus.NOT_FOUND:
         return NotFound(
             f"Segment '{segment}' of table '{raw_table}' has no file in Pinot's deep store.",

@@ -43,10 +43,10 @@ from segments.services.segments.upload_files import fetch_rules, own_path
 from segments.services.segments.upload_options import MetadataPart, UploadOptions, UploadResult, target_config
 from segments.store import paths
 
-#: From here on an upload over the record of a deleted segment begins anew. Before, it is taken for a refresh: Pinot
+#: From here on an upload over the record of a deleted segment starts over. Before, it is taken for a refresh: Pinot
 #: answers 200, and the deletion, which comes to the record about two seconds after the row, then takes record and file
 #: of the new one.
-_BEGINS_ANEW: Final = PinotVersion(1, 2)
+_STARTS_OVER: Final = PinotVersion(1, 2)
 #: Seconds that an upload waits for such a deletion, and between two reads.
 _DELETED_S: Final = 30.0
 _AGAIN_S: Final = 0.25
@@ -83,7 +83,7 @@ def upload_tar(ctx: Context, upload: Upload, tar: Path) -> UploadResult:
 
 
 def upload_uri(ctx: Context, upload: Upload, uri: str) -> UploadResult:
-    """Have the controller fetch a tar. It is not known which segment comes, so it can be neither fenced nor looked for.
+    """Have the controller fetch a tar. It is not known which segment comes, so it can be neither fenced nor found.
     PreconditionFailed when the controller can not read the address.
     """
     check_foreign(ctx, upload.table, uri)
@@ -261,7 +261,7 @@ def _not_being_deleted(ctx: Context, table: TableName, segment: str) -> int | No
     goes on.
     """
     crc, known = crc_of(ctx, table, segment), version(ctx)
-    if crc is None or known is None or known >= _BEGINS_ANEW:
+    if crc is None or known is None or known >= _STARTS_OVER:
         return crc
     deadline = time.monotonic() + _DELETED_S
     while crc is not None and not _has_row(ctx, table, segment):

@@ -12,7 +12,7 @@ from segments.errors import InvalidInput
 from segments.models import PushReport as Row
 from segments.services.push.push_session import Session
 
-#: Seconds for which the other parts are examined too when no row may be bad and one is: a report tells more then than
+#: Seconds for which the other parts are examined too when no row may be bad and one is: a report says more then than
 #: the first file's.
 _GO_ON_S: Final = 60.0
 _REMEDY: Final = (
