@@ -1,4 +1,4 @@
-"""A controller that answers what the mirror asks, in a process of its own: its znodes are in memory, or it only tells
+"""A controller that answers what the mirror asks, in a process of its own: its znodes are in memory, or it only reports
 its name.
 """
 
@@ -17,7 +17,7 @@ from tests.pinot_cluster.fake_rest import FakePinot
 
 
 class FakeController:
-    """``url`` once started. ``put`` writes a znode, ``calls`` tells what was asked for so far, by path."""
+    """``url`` once started. ``put`` writes a znode, ``calls`` counts the requests so far, by path."""
 
     def __init__(self, cluster: str) -> None:
         self._pipe, theirs = multiprocessing.Pipe()

@@ -4,7 +4,7 @@ registered without files.
 What is real: the requests, the web process with its broker, ZooKeeper, the records and their sizes, the waiting for
 replicas and for the broker's acknowledgement. What is not: the two servers that hold the segments are entries in
 ZooKeeper (live node, CURRENTSTATES, external view) without a process, so no file is read and no query is sent. Nothing
-else of start or end looks at a file.
+else of start or end reads a file.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tests.real_pinot.cluster import RealPinot, running
 
 
 class RealController:
-    """``url`` and ``zookeeper`` tell where it is; ``calls`` what this process has asked of it so far, over all clusters
+    """``url`` and ``zookeeper`` are its addresses; ``calls`` the requests of this process so far, over all clusters
     of that address.
     """
 

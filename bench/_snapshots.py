@@ -1,5 +1,5 @@
-"""What the modes of ``bench.lineage`` share: built segments, clients in processes of their own, and how a row of
-figures looks.
+"""What the modes of ``bench.lineage`` share: built segments, clients in processes of their own, and the layout of a row
+of figures.
 """
 
 from __future__ import annotations

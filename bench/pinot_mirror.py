@@ -7,7 +7,7 @@ a controller only. One table has 60 % of the segments, the others 1,000 each. A 
 table, or then its replicas, one right after the other and each after some seconds in which nothing changed; a refresh
 is an upload over a segment of a small table. What is real: ZooKeeper, the mirror with its database, the pages. What is
 not: the controller, which answers from memory, and Pinot's servers, which are rows in the external views. ``--real``
-has the ZooKeeper (3.5) and the controller of a real Pinot 0.11.0 instead; without brokers, so that nobody tells of
+has the ZooKeeper (3.5) and the controller of a real Pinot 0.11.0 instead; without brokers, so that nobody reports
 uploads over a segment.
 """
 
@@ -31,7 +31,7 @@ from tests.waiting import wait_until
 TABLE = "large_OFFLINE"
 TABLE_SUFFIX = "_OFFLINE"
 AIMS = {"first sync": 60.0, "change": 2.0, "refresh": 10.0, "page": 0.3}
-#: Seconds without a change after which looks are as seldom as they get.
+#: Seconds without a change after which polls are as seldom as they get.
 REST_S = 4.0
 SMALL, BROKER = "small_0_OFFLINE", "Broker_a_8099"
 Node = tuple[str, bytes]
@@ -185,7 +185,7 @@ class _Run:
         from segments.services.core.context import Actor
         from segments.store.on_pinot import zookeeper as pinot_zookeeper
 
-        # That of a real 0.11.0 is from before 3.6 by itself.
+        # That of a real 0.11.0 is from before 3.6 anyway.
         pinot_zookeeper._NEW = (99, 0) if self.mode == "old" else (3, 6)
         name, actor = f"bench-{self.mode}", Actor("bench", "figures")
         address = {} if self.mode == "rest" else {"zookeeper": self.hosts}

@@ -53,7 +53,7 @@ CONFIG = parse_table_config({"tableName": "b", "tableType": "REALTIME", "segment
 
 
 def message(number: int, stamp: int) -> bytes:
-    """One row; ``ts`` is microseconds, so that the delay can be told."""
+    """One row; ``ts`` is microseconds, so that the delay can be computed."""
     return orjson.dumps(
         {
             "id": f"0-0-{number}",
@@ -83,7 +83,7 @@ class Redis:
         return parse_stream_config({"streamType": "redis", "stream.redis.topic.name": topic, **own})
 
     def create(self, topic: str) -> None:
-        """Streams appear by themselves."""
+        """Streams are created automatically."""
 
     def producer(self, topic: str) -> Any:
         import redis

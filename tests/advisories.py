@@ -121,7 +121,7 @@ def _is_version(text: str) -> bool:
 
 
 def refresh(folder: Path, as_of: str) -> int:
-    """Write ``advisories.json`` anew from a copy of the database as of a date (YYYY-MM-DD); the number
+    """Write ``advisories.json`` again from a copy of the database as of a date (YYYY-MM-DD); the number
     of advisories.
     """
     advisories = read_database(folder, all_locked())

@@ -22,7 +22,7 @@ import pytest
 from tests.integration.running import ROOT, Installation
 from tests.streams import kafka_broker
 
-#: Where the suite is looked for, beside this repository unless CONFORMANCE says otherwise.
+#: Where the suite is expected, beside this repository unless CONFORMANCE says otherwise.
 SUITE = Path(os.environ.get("CONFORMANCE", ROOT.parent / "shared" / "conformance"))
 #: For tests that run a part of it.
 needs_suite = pytest.mark.skipif(

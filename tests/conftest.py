@@ -73,7 +73,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[Any]]]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The machine's own Chromium, anew for each file: as long as it is there, an event loop runs in this thread."""
+    """The machine's own Chromium, started for each file: as long as it is there, an event loop runs in this thread."""
     found = next((p for n in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(n))), None)
     if found is None:
         pytest.skip("no Chromium is installed: looked for chromium, chromium-browser, google-chrome")

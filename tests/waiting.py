@@ -1,4 +1,4 @@
-"""How tests and benches wait: they look again and again, up to a deadline."""
+"""How tests and benches wait: they check again and again, up to a deadline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 def wait_until(
     look: Callable[[], T], seconds: float = 60.0, what: str = "the condition", *, every_s: float = 0.01
 ) -> T:
-    """Look until the answer is true, and return it. AssertionError after ``seconds``; what ``look``
+    """Check until the answer is true, and return it. AssertionError after ``seconds``; what ``look``
     raises is raised.
     """
     deadline = time.monotonic() + seconds
@@ -23,8 +23,8 @@ def wait_until(
 
 
 def poll(look: Callable[[], T], seconds: float, what: str) -> T:
-    """As ``wait_until``, of something that may not be there yet: an exception counts as not true, and is told when time
-    is up.
+    """As ``wait_until``, of something that may not be there yet: an exception counts as not true, and is reported when
+    time is up.
     """
     deadline, last = time.monotonic() + seconds, ""
     while True:
@@ -32,7 +32,7 @@ def poll(look: Callable[[], T], seconds: float, what: str) -> T:
             if found := look():
                 return found
             last = repr(found)
-        except Exception as error:  # noqa: BLE001  told when time is up
+        except Exception as error:  # noqa: BLE001  reported when time is up
             last = repr(error)
         assert time.monotonic() < deadline, f"{what}: not within {seconds:g} s, last seen {last}"
         time.sleep(0.03)

@@ -92,7 +92,7 @@ def confirm(
     if not tables or not all(has_right(request.user, "read", t.cluster.name, t.name) for t in tables):
         raise Http404
     allowed = [t for t in tables if has_right(request.user, "operate", t.cluster.name, t.name)]
-    # Not to the row: what is changed may take it away, as a pause does with a consuming segment.
+    # Not to the row: what is changed may remove it, as a pause does with a consuming segment.
     back = (
         request.get_full_path() if hold else reverse(f"admin:{admin.opts.app_label}_{admin.opts.model_name}_changelist")
     )

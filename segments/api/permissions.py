@@ -60,8 +60,8 @@ class RightsPermission(BasePermission):
         return _has_for_table(request, view, right, table)
 
     def _table(self, request: Request, view: APIView, right: Right) -> str | None:
-        """The table that the request is about. What is wrong with its name is said to those who have the right for some
-        table.
+        """The table that the request is about. What is wrong with its name is reported to those who have the right for
+        some table.
         """
         asked = getattr(view, "table_asked", None)
         try:

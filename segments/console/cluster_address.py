@@ -1,9 +1,9 @@
 """Which cluster a page is about, by its address, and how every link of the page stays with it.
 
 ``/console/c/NAME/...`` are the pages of cluster NAME; without ``c/NAME`` they are those of the installation's own. The
-middleware takes the prefix off before Django looks for the view and tells Django that everything is mounted there. So
-``reverse``, ``redirect`` and ``{% url %}`` put it on again, and no page, button, redirect, export or live
-part can forget its cluster.
+middleware takes the prefix off before Django resolves the view and sets it as the script prefix. So ``reverse``,
+``redirect`` and ``{% url %}`` put it on again, and no page, button, redirect, export or live part can forget its
+cluster.
 """
 
 from __future__ import annotations

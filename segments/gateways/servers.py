@@ -34,7 +34,7 @@ _CONTENT_TYPE: Final = {"Content-Type": "application/json"}
 @dataclass(frozen=True)
 class QueryReply:
     """A server's part of an answer. ``partial`` is None when it could not take part: it lacks ``missing`` segments, or
-    does not know the schema of the version asked for and wants it sent (``needs_schema``).
+    does not know the schema of the requested version and wants it sent (``needs_schema``).
     """
 
     partial: bytes | None
@@ -63,7 +63,7 @@ class Servers(Protocol):
     """What broker and services ask of servers. ``url`` is a server's admin address, without a slash at the end.
 
     Every call raises Rejected (with ``error_code`` for queries) when the server refuses, and Unavailable when it does
-    not answer, whose ``data`` say more: ``is_dead`` (no connection, or broken, or silent even when asked for life),
+    not answer, whose ``data`` say more: ``is_dead`` (no connection, or broken, or silent even to a liveness probe),
     ``silent``, ``timed_out``.
     """
 

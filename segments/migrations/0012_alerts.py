@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='finding',
             name='close_notified',
-            field=models.BooleanField(default=True),  # findings of before are told to nobody
+            field=models.BooleanField(default=True),  # findings of before are sent to nobody
         ),
         migrations.AlterField(
             model_name='finding',
@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='finding',
             name='open_notified',
-            field=models.BooleanField(default=True),  # findings of before are told to nobody
+            field=models.BooleanField(default=True),  # findings of before are sent to nobody
         ),
         migrations.AlterField(
             model_name='finding',

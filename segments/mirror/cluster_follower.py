@@ -140,7 +140,7 @@ class ClusterFollower:
                 self._sync_table(name, stage if name in self._tables else None)
 
     def _stages(self, name: str, dirty: Dirty) -> list[Dirty]:
-        """Where each document of a large table takes its controller long, what was asked for is shown before what
+        """Where each document of a large table takes its controller long, what is wanted is shown before what
         servers made of it.
         """
         known, view = self._tables.get(name), {paths.EXTERNAL_VIEWS}

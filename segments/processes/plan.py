@@ -36,7 +36,7 @@ _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S10
 
 @dataclass(frozen=True)
 class Options:
-    """What ``up`` was asked for. ``storage``: settings of ``processes.storage``, checked."""
+    """The options of ``up``. ``storage``: settings of ``processes.storage``, checked."""
 
     data_dir: Path
     host: str

@@ -28,7 +28,7 @@ register = template.Library()
 
 _BINARY: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _STEPS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
-#: Set on a request whose page has said why its cluster can not be asked.
+#: Set on a request whose page has shown why its cluster can not be asked.
 _SAID: Final = "said_why_away"
 _NOTHING: Final = SafeString('<span class="muted">-</span>')
 

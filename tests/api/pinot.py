@@ -34,7 +34,7 @@ class Seen:
 
 @dataclass
 class RealPinot:
-    """``answer`` decides what Pinot says to any path but those that tell which cluster it is; ``seen`` are those
+    """``answer`` decides what Pinot answers to any path but those that name its cluster; ``seen`` are those
     requests.
     """
 

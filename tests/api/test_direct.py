@@ -18,7 +18,7 @@ from segments.models import AuditEvent
 from tests.api.cluster import ApiCluster, basic
 
 ROOT = basic("root", "a long enough secret")
-#: Headers that only tell of Django's own machinery around a view.
+#: Headers that come only from Django's own machinery around a view.
 OF_DJANGO = {"vary", "allow"}
 
 

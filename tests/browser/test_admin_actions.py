@@ -34,7 +34,7 @@ def root(realtime: RealtimeWorld, context: BrowserContext) -> Page:
 
 
 def shot(page: Page, name: str) -> None:
-    """A picture for a person, where one is asked for."""
+    """A picture for a person, where one is requested."""
     if folder := os.environ.get("ADMIN_SCREENSHOTS"):
         page.screenshot(path=Path(folder) / f"{name}.png")
 

@@ -75,7 +75,7 @@ def test_no_page_of_the_admin_breaks_its_policy_and_its_menus_open(page: Page, c
         "/admin/auth/user/add/",
     ]
     assert _broken(page, ["/admin/", *pages, *more]) == {}
-    # The look of the admin is Alpine's: what it hides until it has run is shown and hidden by it.
+    # The admin's user interface is Alpine's: what it hides until it has run is shown and hidden by it.
     page.goto("/admin/")
     assert page.evaluate("typeof window.Alpine") == "object"
     assert page.locator("[x-cloak]:visible").count() == 0

@@ -33,7 +33,7 @@ GOES_ON_S = 30.0
 
 
 class Producer:
-    """Sends rows at a steady rate; a batch whose answer was lost is looked up in the stream before it is sent again."""
+    """Sends batches at a steady rate; one whose answer was lost is searched for in the stream before it is resent."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -51,7 +51,7 @@ class Producer:
         self._sent += due
 
     def _send(self, partition: int, count: int) -> None:
-        """Rows are numbered, so the last entry of the stream tells how many of them arrived."""
+        """Rows are numbered, so the last entry of the stream shows how many of them arrived."""
         assert isinstance(self.table.feed, RedisFeed)
         goal = self.table.sent[partition] + count
         deadline = time.monotonic() + 60

@@ -17,7 +17,7 @@ RAW, TYPED = TABLE.raw, TABLE.typed
 
 
 class FakeBroker:
-    """Answers every query with what it was told to."""
+    """Answers every query with what it was given."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

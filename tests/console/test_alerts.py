@@ -1,5 +1,5 @@
-"""The page of alerts: who is told, a new webhook whose secret is shown once, the test button, and what became of each
-message.
+"""The page of alerts: who is notified, a new webhook whose secret is shown once, the test button, and what became of
+each message.
 """
 
 from __future__ import annotations

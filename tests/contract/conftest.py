@@ -37,7 +37,7 @@ class World(ABC):
 
     @abstractmethod
     def expire(self, store: Store) -> None:
-        """Take the session away from the client."""
+        """Expire the client's session."""
 
     @abstractmethod
     def put_raw(self, path: str, data: bytes) -> None:

@@ -219,8 +219,8 @@ def edit_config(world: ConsumingWorld, segments: dict[str, str]) -> None:
 
 
 def test_an_offline_table_never_takes_an_old_version_from_a_peer(world: ConsumingWorld) -> None:
-    """Both are told of a new version that the deep store lacks: they ask each other, and neither takes the old file for
-    the new one.
+    """Both are notified of a new version that the deep store lacks: they ask each other, and neither takes the old file
+    for the new one.
     """
     world.create_table()
     world.start_server(1)

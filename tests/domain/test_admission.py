@@ -1,4 +1,4 @@
-"""The upload's rules, each by itself."""
+"""The upload's rules, each on its own."""
 
 from __future__ import annotations
 

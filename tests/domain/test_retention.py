@@ -57,7 +57,7 @@ KEEPS_TWO = {"pinotadmin.replacement.snapshotsKept": "2"}
 def test_until_when_an_entry_can_be_taken_back(
     old: str, age: int, notes: dict[str, str], custom: dict[str, str], until: int | None
 ) -> None:
-    """Nothing is kept of an empty old side: the next pass drops the entry. What is pinned or asked for stays whatever
+    """Nothing is kept of an empty old side: the next pass drops the entry. What is pinned or requested stays whatever
     its age.
     """
     body = {**config().body, "metadata": {"customConfigs": custom}}

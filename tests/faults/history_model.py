@@ -1,8 +1,8 @@
 """What a table's history owes to its users: which rows queries see, and which must still be there though no query sees
 them.
 
-A segment holds the rows of one key, in one version; its CRC tells which. Nothing here asks the code under test what is
-right.
+A segment holds the rows of one key, in one version; its CRC identifies it. Nothing here asks the code under test what
+is right.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ KEPT_MS = 7 * DAY_MS
 
 @dataclass(frozen=True)
 class Push:
-    """A replacement as it was pushed, or an undo: the segments it took away and those it brought, with their CRCs."""
+    """A replacement as it was pushed, or an undo: the segments it removed and those it brought, with their CRCs."""
 
     entry: str
     old: Seen

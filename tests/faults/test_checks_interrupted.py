@@ -39,7 +39,7 @@ class Fixed:
 
 def prepare(folder: Path) -> World:
     """p1 and p2 are visible; n, half of their rows, is uploaded into the open entry e2 and at least 80 %
-    are asked for.
+    are required.
     """
     world = World(folder)
     world.memory.create(paths.schema("t"), SCHEMA.to_record())

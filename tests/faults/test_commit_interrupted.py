@@ -155,7 +155,7 @@ def test_a_commit_on_a_real_zookeeper_survives_every_cut(tmp_path: Path, zookeep
 
 
 def copy_tree(source: Store, target: Store, path: str = "") -> None:
-    """Every record below; empty parents come by themselves."""
+    """Every record below; empty parents are made automatically."""
     for name in source.children(path or "/"):
         node = source.get(f"{path}/{name}")
         if node is not None and node.record is not None and target.exists(f"{path}/{name}") is None:

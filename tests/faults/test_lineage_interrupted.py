@@ -64,7 +64,7 @@ def opened(world: World) -> None:
 
 
 def silent(world: World) -> None:
-    """Its client sent a heartbeat two minutes ago, and nobody looked since."""
+    """Its client sent a heartbeat two minutes ago, and nobody checked since."""
     opened(world)
     heartbeat(world.ctx, TABLE, "e1", ANN)
     world.now += 120_000

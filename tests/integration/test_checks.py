@@ -27,7 +27,7 @@ CHECKS = {
 
 
 def push(client: Client, table: str, folder: Path, rows: int, label: str) -> dict[str, object]:
-    """Push a snapshot of ``rows`` rows and follow it until nothing more happens by itself."""
+    """Push a snapshot of ``rows`` rows and follow it until it has settled."""
     lines = [f"{label},{i},{DAY0 + i % 5}" for i in range(rows)]
     (folder / "one.csv").write_text("\n".join(["v,n,day", *lines]) + "\n")
     spec = {
@@ -40,7 +40,7 @@ def push(client: Client, table: str, folder: Path, rows: int, label: str) -> dic
 
 
 def settled(client: Client, push_id: str) -> dict[str, object]:
-    """The push once nothing more happens by itself."""
+    """The push once it has settled."""
     return (
         poll(
             lambda: (s := client.call("GET", f"/api/v1/pushes/{push_id}").json())["state"] in OVER and s,

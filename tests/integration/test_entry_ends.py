@@ -23,7 +23,7 @@ def state_of(client: Client, table: str, entry: str) -> str:
 
 
 def test_a_client_that_stops_its_heartbeats_is_reverted(client: Client, table: str) -> None:
-    """The lease is four seconds here (``conftest``), six with the suspicion; the look of every five seconds is as in
+    """The lease is four seconds here (``conftest``), six with the suspicion; the check every five seconds is as in
     production.
     """
     client.upload(table, "a1")

@@ -261,7 +261,7 @@ def test_a_change_does_not_wait_for_a_look_at_everything(
     path = paths.segment(TABLE.typed, "a")
 
     def change_once(read: Sequence[str]) -> None:
-        """At the first piece of the look another thing happens, and is told."""
+        """At the first piece of the full read another change happens, and is reported."""
         if len(read) == 1 and read[0].startswith(paths.segments(TABLE.typed)) and not order:
             order.append("changed")
             world.memory.put_raw(path, changed(world, "a", "total.docs", "77"))
@@ -355,7 +355,7 @@ def test_where_reading_is_costly_what_is_wanted_of_a_large_table_is_shown_before
         assert node.record is not None
         put_untold(world, ideal, encode(with_rows(node.record, {"n": {"Server_x_1": "ONLINE"}})))
         put_untold(world, view, encode(ZNRecord(TABLE.typed, maps={"n": {"Server_x_1": "ONLINE"}})))
-        with follower._pending._lock:  # both are found by one look
+        with follower._pending._lock:  # both are found by one read
             follower._pending.mark(view)
             follower._pending.mark(ideal)
         wait_until(lambda: Segment.objects.filter(name="n", replicas_wanted=1, replicas_online=0).exists(), 60)

@@ -1,4 +1,4 @@
-"""What a mirror does next: changes first, gathered; looks at everything in pieces between them; nothing starves."""
+"""What a mirror does next: changes first, gathered; reads of everything in pieces between them; nothing starves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLE = "t_OFFLINE"
 
 @pytest.fixture
 def waiting() -> Pending:
-    """After the first look at everything."""
+    """After the first read of everything."""
     made = Pending(PREFIXES, 300.0, (0.02, 0.15))
     assert made.next(wait=False).everything
     return made

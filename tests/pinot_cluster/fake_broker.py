@@ -12,7 +12,7 @@ from tests.services.world import World
 
 @dataclass
 class FakeBroker:
-    """Answers queries on ``$segmentName``. ``late``: so many answers show what ``old`` said before the switch;
+    """Answers queries on ``$segmentName``. ``late``: so many answers show the ``old`` segments of before the switch;
     ``failing`` ones fail.
     """
 

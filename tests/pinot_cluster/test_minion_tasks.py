@@ -33,7 +33,7 @@ ERROR = {
 
 @pytest.fixture
 def events(pinot: PinotCluster) -> Table:
-    """A table whose config asks for a merge on a schedule, and for a purge when it is asked for."""
+    """A table whose config asks for a merge on a schedule, and for a purge on demand."""
     config = {"task": {"taskTypeConfigsMap": {MERGE: {"schedule": CRON}, PURGE: {}}}}
     return make_table(
         TABLE, cluster=Cluster.objects.create(name="prod", kind="pinot", state="up", version="1.5.1"), config=config

@@ -1,5 +1,5 @@
-"""Tables, schemas, instances and settings of a Pinot cluster go through its controller, are on record, and are looked
-for when unheard.
+"""Tables, schemas, instances and settings of a Pinot cluster go through its controller, are on record, and are
+verified when the answer is lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a version of Pinot lacks is told with the reason; what is not known is left to the cluster."""
+"""What a version of Pinot lacks is reported with the reason; what is not known is left to the cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jars of real parts that can not be fetched: the reason is told, nothing half is taken for whole, and CI goes on
+"""Jars of real parts that can not be fetched: the reason is reported, nothing half is taken for whole, and CI goes on
 without them.
 """
 

@@ -28,7 +28,7 @@ SCHEMA = {
 
 
 def config(**more: Any) -> dict[str, Any]:
-    """A REFRESH table with consistent push, unless told otherwise."""
+    """A REFRESH table with consistent push, unless specified otherwise."""
     batch = {"segmentIngestionType": "REFRESH", "consistentDataPush": True, **more.pop("batch", {})}
     return {
         "tableName": "t_OFFLINE",
@@ -40,7 +40,7 @@ def config(**more: Any) -> dict[str, Any]:
 
 
 class PushWorld(World):
-    """A ``World`` whose segments come online by themselves, with a folder of input files."""
+    """A ``World`` whose segments come online automatically, with a folder of input files."""
 
     def __init__(self, folder: Path, **more: Any) -> None:
         super().__init__(folder / "store")

@@ -47,7 +47,7 @@ class Counting:
 
 
 def blocked(folder: Path, **more: Any) -> tuple[PushWorld, Push]:
-    """A table whose second push has half of the rows of the first; at least 80 % are asked for."""
+    """A table whose second push has half of the rows of the first; at least 80 % are required."""
     world = PushWorld(folder)
     world.ctx = Context(**{**world.ctx.__dict__, "snapshots": lambda table: Counting(world)})
     world.file("a.csv", "Rome,1,19000", "Oslo,2,19001", "Bonn,3,19002", "Kiel,4,19003")

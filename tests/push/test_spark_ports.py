@@ -1,4 +1,4 @@
-"""A local Spark listens on loopback only, and every port of its turns strangers away."""
+"""A local Spark listens on loopback only, and each of its ports refuses strangers."""
 
 from __future__ import annotations
 

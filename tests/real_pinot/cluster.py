@@ -42,7 +42,7 @@ def java_command(
     jars: Jars | Sequence[Path | str], heap: str, main: str, *arguments: str, is_light: bool = True
 ) -> list[str]:
     """The command that runs a main class of ``jars``, or of a class path, with the options that Pinot needs on Java 17.
-    Not ``is_light``: it compiles and collects as Java does by itself, for who measures it.
+    Not ``is_light``: it compiles and collects as Java does by default, for who measures it.
     """
     path = [f"{jars.lib}/*"] if isinstance(jars, Jars) else list(map(str, jars))
     opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENS]

@@ -1,7 +1,7 @@
 """Runs the black-box suite against a real Apache Pinot 0.11.0, directly and through an installation that drives it.
 
 ``python -m tests.real_pinot.conformance SUITE [--direct | --through-us] [FILE ...] [pytest options]``: one Pinot, one
-Kafka and one installation for all of it; both ways and every file unless told otherwise. Fails when the outcome of any
+Kafka and one installation for all of it; both ways and every file by default. Fails when the outcome of any
 test is another than ``conformance_differences.toml`` says. The suite itself stays as it is.
 """
 

@@ -1,5 +1,5 @@
 """Real parts for these tests, each started once: Apache Pinot, Apache Kafka, and an installation of ours. Skipped
-unless asked for.
+unless requested.
 
 Where REAL_PARTS_SECONDS is set, tests that would begin later than so many seconds after the first one are skipped.
 """
@@ -43,8 +43,8 @@ def _has_time(_is_asked_for: None) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _leaves_nothing_open() -> Iterator[None]:
-    """A connection that a module's tests left open is told here, by a warning that is an error; else when all is over,
-    by no test.
+    """A connection that a module's tests left open is reported here, by a warning that is an error; else when all is
+    over, by no test.
     """
     yield
     gc.collect()

@@ -60,7 +60,7 @@ def outcomes(report: Path) -> Outcomes:
 def judge(seen: Outcomes, known: Mapping[str, str], *, is_whole: bool = True) -> list[str]:
     """A line for each test whose outcome is not the known one, and for each known difference that met no test.
 
-    ``is_whole`` False: only some tests of the files ran, so the latter tells nothing.
+    ``is_whole`` False: only some tests of the files ran, so the latter means nothing.
     """
     lines = [f"{name} fails, which is no known difference" for name in sorted(seen.failed) if _key(name, known) is None]
     for name in sorted(seen.passed):

@@ -2,7 +2,7 @@
 REALTIME tables.
 
 0.11.0 wants the number of replicas of a REALTIME table as ``replicasPerPartition``; newer ones, which the suite is made
-for, take ``replication`` for both kinds. Our own control plane adds it by itself.
+for, take ``replication`` for both kinds. Our own control plane adds it automatically.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a mirror is told of a real Pinot, over its ZooKeeper (3.5, which knows no lasting watches) and
+"""What a mirror receives from a real Pinot, over its ZooKeeper (3.5, which knows no lasting watches) and
 over REST alone.
 """
 

@@ -158,7 +158,7 @@ def test_columns_of_two_snapshots_come_from_pinots_servers(each: Client) -> None
 
 
 def test_minion_tasks_are_shown_scheduled_stopped_and_resumed_on_a_real_controller(real: Client, page: Page) -> None:
-    """Without a minion and with the scheduler off, as this Pinot runs: what is lacking is said, and a task that was
+    """Without a minion and with the scheduler off, as this Pinot runs: what is lacking is shown, and a task that was
     made waits.
     """
     name = f"merged_{next(_numbers)}"
@@ -220,7 +220,7 @@ def test_the_form_asks_a_cluster_before_it_saves_it(page: Page, pinot: RealPinot
 
 
 def test_every_page_of_a_real_cluster_opens(real: Client, clusters: Installation, page: Page) -> None:
-    """Whatever 0.11.0 lacks is said on the page; no page is a fault of ours."""
+    """Whatever 0.11.0 lacks is shown on the page; no page is a fault of ours."""
     table = f"{new_table(real)}_OFFLINE"
     expect_on_page(page, f"/console/c/real/tables/{table}/", r"Rows visible\s*20\b")
     tails = (
@@ -269,7 +269,7 @@ def test_wrong_addresses_and_names_are_told_when_a_cluster_is_added(clusters: In
 
 
 def expect_on_page(page: Page, path: str, pattern: str, seconds: float = 90) -> None:
-    """Open the page until it shows the pattern: the mirror follows by itself."""
+    """Open the page until it shows the pattern: the mirror follows automatically."""
 
     def look() -> bool:
         page.goto(path)

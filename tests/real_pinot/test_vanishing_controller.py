@@ -82,8 +82,8 @@ def test_a_controller_killed_while_it_switches_leaves_one_snapshot_and_a_record(
     pinot.restart("controller")
     wanted = "COMPLETED" if act == "end" else "REVERTED"
     poll(lambda: state_of(real, table, entry) in (wanted, "IN_PROGRESS", "COMPLETED"), 120, "the lineage is read again")
-    # What is over is asked for again, too: Pinot may have ended before it told its brokers. A second revert is refused,
-    # but tells them.
+    # What is over is requested again, too: Pinot may have ended before it notified its brokers. A second revert is
+    # refused, but notifies them.
     is_over = state_of(real, table, entry) == wanted
     real.call("POST", path, 409 if act == "revert" and is_over else 200, params=query, timeout=120)
     poll(lambda: real.counts(table) == new, 60, "every query sees the wanted side")

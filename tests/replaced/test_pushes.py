@@ -1,4 +1,4 @@
-"""A second push destroys nothing: names of its own where none were asked for, else a refusal that names what it would
+"""A second push destroys nothing: names of its own where none were given, else a refusal that names what it would
 replace.
 """
 

@@ -73,7 +73,7 @@ def test_every_public_function_and_class_has_a_docstring() -> None:
 
 
 def test_tests_never_wait_by_a_bare_sleep() -> None:
-    """A sleep stands only inside a loop that looks for something until a deadline."""
+    """A sleep stands only inside a loop that checks for something until a deadline."""
     bare = []
     for path in (p for p in CODE if "tests" in p.parts):
         for loop_free in _sleeps_outside_loops(tree(path)):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-#: Where the kind may be asked for.
+#: Where the kind may be read.
 KNOW_IT: Final = (
     "segments/clusters/",
     "segments/domain/pinot/",

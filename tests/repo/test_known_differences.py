@@ -1,4 +1,4 @@
-"""How a run of the black-box suite against a real Pinot is judged: any outcome but the known one is told."""
+"""How a run of the black-box suite against a real Pinot is judged: any outcome but the known one is reported."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class Campaign:
 
     @contextmanager
     def _world(self, label: str) -> Iterator[ApiCluster]:
-        """A fresh cluster with a table and a segment; where consumption is asked for, one that consumes."""
+        """A fresh cluster with a table and a segment; where consumption is requested, one that consumes."""
         self._worlds += 1
         folder = self.folder / str(self._worlds)
         folder.mkdir()

@@ -44,7 +44,7 @@ class Asker:
         )
 
     def may(self, need: str) -> bool:
-        """Is one who is asked for ``need`` let in? Tables are ``t``."""
+        """Is one of whom ``need`` is required let in? Tables are ``t``."""
         word, _, what = need.partition(" + ")[0].partition(" ")
         if word == "open":
             return True

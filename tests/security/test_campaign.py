@@ -18,7 +18,7 @@ from tests.security.campaign import Campaign
 
 
 class Servers(FakeServers):
-    """Servers that are asked for anything else do not answer."""
+    """Servers do not answer any other call."""
 
     def __getattr__(self, name: str) -> Any:
         def fail(*_: Any, **__: Any) -> Any:

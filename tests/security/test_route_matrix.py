@@ -91,9 +91,7 @@ TABLE_ELSEWHERE = ("/api/v1/jobs/<job>", "/api/v1/pushes/<push_id>", "/tables/va
 
 
 def what_is_needed(route: Route, method: str) -> str:
-    """Of a read, too, with what it is asked for: the table of the address, the cluster as a whole, or nothing of any
-    table.
-    """
+    """Of a read, too, with its scope: the table of the address, the cluster as a whole, or nothing of any table."""
     need = expected.of_web()[method, route.path]
     if need.partition(" ")[0] not in ("read", "query"):
         return need

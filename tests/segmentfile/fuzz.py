@@ -1,6 +1,6 @@
 """Damages segments at random and reads them: ``python -m tests.segmentfile.fuzz --mutations 20000 [--seed 1]``.
 
-Allowed outcomes are SegmentCorrupt, a fault that ``verify`` tells (the CRC finds what reading can not), and the same
+Allowed outcomes are SegmentCorrupt, a fault that ``verify`` reports (the CRC finds what reading can not), and the same
 rows as before. Everything else is a failure: another exception, other rows without a fault, more than 10 s, or much
 more memory than the file has bytes.
 """
@@ -144,7 +144,7 @@ def _try(subject: Subject, file: str, data: bytes, target: Path) -> tuple[str, b
         outcome, is_fine = "SegmentCorrupt", True
     except Hang:
         outcome, is_fine = f"more than {_SECONDS} s", False
-    except Exception as error:  # noqa: BLE001 - any other exception is what this program looks for
+    except Exception as error:  # noqa: BLE001 - any other exception is what this program searches for
         outcome, is_fine = f"{type(error).__name__}: {str(error)[:200]}", False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -63,7 +63,7 @@ class Spoken:
     def end(
         self, server: int, offset: int | str, *, location: str | None = None, docs: int = 10, **more: object
     ) -> str:
-        """A commit end; the peer indicator unless told otherwise."""
+        """A commit end; the peer indicator unless specified otherwise."""
         more.setdefault("info", built(self.segment, docs))
         place = f"peer:///{self.segment}" if location is None else location
         return self.say(

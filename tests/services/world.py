@@ -1,5 +1,5 @@
 """A small cluster in memory for tests of use cases: one table, segments that are online at once, no brokers unless
-asked for.
+requested.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class World:
         return Context(**{**self.ctx.__dict__, "store": store})
 
     def upload(self, *segments: str, online: bool = True) -> World:
-        """Record, ideal state row, file, and (unless told otherwise) an ONLINE replica."""
+        """Record, ideal state row, file, and (unless specified otherwise) an ONLINE replica."""
         store = self.memory
         for name in segments:
             fields = {"segment.total.docs": "10", "segment.size.in.bytes": "100", "segment.crc": "1"}

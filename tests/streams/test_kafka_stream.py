@@ -30,7 +30,7 @@ def test_no_broker_is_unavailable() -> None:
 
 @pytest.mark.integration
 class Client:
-    """A client of a partition with offsets ``low`` to ``high`` whose next poll fails as told."""
+    """A client of a partition with offsets ``low`` to ``high`` whose next poll fails as given."""
 
     def __init__(self, code: int, low: int, high: int) -> None:
         self.code, self.low, self.high = code, low, high

@@ -1,4 +1,4 @@
-"""Redis Streams: which removed entries count as lost, odd entries, and a server that goes away."""
+"""Redis Streams: which removed entries count as lost, odd entries, and a server that goes down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/api/v1/lineage/{table}/{entry}/undo: bring back what a rollback took away."""
+"""/api/v1/lineage/{table}/{entry}/undo: bring back what a rollback removed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class UndoRollback(ApiView):
         return self._preview(request, table, entry)
 
     def post(self, request: Request, table: str, entry: str) -> Response:
-        """Bring back what the rollback of this entry took away, all of its steps in one switch; with dryRun=true only
+        """Bring back what the rollback of this entry removed, all of its steps in one switch; with dryRun=true only
         say so.
 
         Possible while the files of deleted segments are kept. 409 when newer data would be seen beside it, unless

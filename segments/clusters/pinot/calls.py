@@ -1,4 +1,4 @@
-"""Asking a real Pinot: its refusals become our errors, and a change whose answer is in doubt is looked for before it is
+"""Asking a real Pinot: its refusals become our errors, and a change whose answer is in doubt is verified before it is
 sent again.
 """
 
@@ -37,9 +37,9 @@ __all__ = [
 
 T = TypeVar("T")
 
-#: A change is sent at most so often; before every further time Pinot's state was looked at and did not have it.
+#: A change is sent at most so often; before every further time Pinot's state was read and did not have it.
 ATTEMPTS: Final = 4
-#: Seconds between a doubtful answer and the look, growing with every attempt; and how long a look is tried.
+#: Seconds between a doubtful answer and the check, growing with every attempt; and how long a check is tried.
 _PAUSE_S: Final = 0.25
 _LOOK_S: Final = 20.0
 _LOOK_AGAIN_S: Final = 0.5
@@ -84,7 +84,7 @@ def odd_answer(path: str, what: str) -> ControllerFault:
 
 
 def version(ctx: Context) -> PinotVersion | None:
-    """The cluster's version; None when it tells none, or can not be asked now."""
+    """The cluster's version; None when it reports none, or can not be asked now."""
     try:
         return parse_version(controller(ctx).version())
     except (PinotAdminError, PinotRefused):
@@ -129,7 +129,7 @@ class Answering:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A change whose outcome the answer did not tell: ``error`` is what came instead of one."""
+    """A change whose outcome the answer did not report: ``error`` is what came instead of one."""
 
     error: PinotAdminError
     attempt: int
@@ -138,13 +138,13 @@ class Doubt:
 def settled(
     send: Callable[[], T], look: Callable[[Doubt], T | None], *, sleep: Callable[[float], None] = time.sleep
 ) -> T:
-    """``send``, once; when its outcome is in doubt ``look`` tells the result if the change is there, or None if it is
+    """``send``, once; when its outcome is in doubt ``look`` returns the result if the change is there, or None if it is
     not.
 
-    Only a change that was looked for and is not there is sent again. ``look`` may raise: then the reason it finds ends
-    the matter. When nothing can be looked at any more the doubt itself is raised (OutcomeUnknown): whoever comes back
-    has to look first. What Pinot refuses for a known reason is raised at once on the first attempt; later it may be the
-    echo of an attempt that did arrive, so it is looked at.
+    Only a change that is verified not to be there is sent again. ``look`` may raise: then the reason it finds ends
+    the matter. When nothing can be read any more the doubt itself is raised (OutcomeUnknown): whoever comes back
+    has to check first. What Pinot refuses for a known reason is raised at once on the first attempt; later it may be
+    the echo of an attempt that did arrive, so it is checked.
     """
     doubted: PinotAdminError | None = None
     for attempt in range(1, ATTEMPTS + 1):
@@ -176,7 +176,7 @@ def settled(
 
 
 def _looked(look: Callable[[Doubt], T | None], doubt: Doubt, sleep: Callable[[float], None]) -> T | None:
-    """The look, tried for a while; OutcomeUnknown when Pinot can not be looked at."""
+    """The check, tried for a while; OutcomeUnknown when Pinot can not be read."""
     deadline = time.monotonic() + _LOOK_S
     while True:
         try:

@@ -32,8 +32,8 @@ _WAIT_S: Final = 20.0
 
 
 class PinotColumns:
-    """Reads columns of segments of one table; remembers what was not told. ``wanted`` are all that may be asked about,
-    by importance.
+    """Reads columns of segments of one table; remembers what was not reported. ``wanted`` are all that may be asked
+    about, by importance.
     """
 
     def __init__(self, ctx: Context, table: TableName, *wanted: Sequence[str]) -> None:
@@ -72,7 +72,7 @@ class PinotColumns:
         return told
 
     def _ask(self, names: Sequence[str]) -> dict[str, list[ColumnProfile]]:
-        """{segment: its columns} of those that the controller tells of."""
+        """{segment: its columns} of those that the controller reports."""
         try:
             with refusals_told(is_change=False):
                 bodies = self._many(names) if self._has_batches else self._one(names[0])

@@ -47,7 +47,7 @@ def run_of_pinot(ctx: Context, name: str, table: str | None, table_type: str | N
 def tables_with_open_entries(ctx: Context) -> list[str]:
     """Tables with an unfinished replacement as the mirror has them, or with a start of ours that may have become one.
 
-    Looking through Pinot for them every few seconds would cost its controller too much.
+    Searching Pinot for them every few seconds would cost its controller too much.
     """
     rows = LineageEntry.objects.filter(table__cluster__name=ctx.cluster, state="IN_PROGRESS")
     return sorted({*rows.values_list("table__name", flat=True), *ctx.store.children(paths.STARTS)})

@@ -114,7 +114,7 @@ def _send(session: Session, table: TableName, one: Built, entry: str | None, act
 
 def _conditions(session: Session, one: Built, before: int | None) -> UploadOptions:
     """Pinot, too, decides on what is there when the segment comes in. StateConflict: it would replace one, which was
-    not asked for.
+    not requested.
     """
     overwrite = bool(session.push.plan.get("overwrite"))
     if before is not None and not overwrite:

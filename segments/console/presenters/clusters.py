@@ -31,7 +31,7 @@ _OWN: Final = Mark("own", "idle", "dot")
 @dataclass(frozen=True)
 class ClusterLine:
     """One cluster: its row, its state as a badge, the address of its pages. ``key`` changes when there is something new
-    to tell.
+    to show.
     """
 
     row: Cluster

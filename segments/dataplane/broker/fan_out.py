@@ -187,7 +187,7 @@ class FanOut:
     def _take(
         self, server: ServerRef, segments: list[str], reply: QueryReply | Unavailable, still: _Open, gathered: Gathered
     ) -> list[str]:
-        """Book one reply; returns the segments that have to be asked for again."""
+        """Book one reply; returns the segments that have to be requested again."""
         if isinstance(reply, Unavailable):
             if reply.data.get("is_dead"):
                 self._health.mark_down(server)

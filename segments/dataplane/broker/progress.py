@@ -68,7 +68,7 @@ class Progress:
         return Least(docs, tails)
 
     def note(self, routing: Routing, asked: Least, docs: Mapping[str, int], tails: Mapping[str, int]) -> None:
-        """A query that asked for at least ``asked`` was answered from so many rows of growing segments, and behind open
+        """A query that required at least ``asked`` was answered from so many rows of growing segments, and behind open
         ones.
         """
         with self._lock:
@@ -99,7 +99,7 @@ class Progress:
 
 
 def _counts(rows: int, before: int, asked: int) -> bool:
-    """More than before, or fewer than were asked for: then nobody left has them."""
+    """More than before, or fewer than were required: then nobody left has them."""
     return rows > before or (rows < asked and before == asked)
 
 

@@ -1,5 +1,5 @@
 """The external view of ``brokerResource``: which tables this broker answers for, where Pinot's clients that know
-ZooKeeper look.
+ZooKeeper read it.
 
 Pinot's Java client (``ConnectionFactory.fromZookeeper``) reads nothing else to find a broker.
 """

@@ -68,7 +68,7 @@ class FramedAvroMessages:
         return _record(value[_FRAME:], self._known[number])
 
     def _asked(self, number: int) -> Any:
-        """The schema of an id; one that there is not is not asked for again with every message."""
+        """The schema of an id; one that does not exist is not requested again with every message."""
         until, why = self._unknown.get(number, (0.0, ""))
         if time.monotonic() < until:
             raise ValueError(why)

@@ -195,7 +195,7 @@ class MutableSegment:
 
 
 class _Masks(Mapping[str, Mask]):
-    """Null masks of a snapshot, made when asked for."""
+    """Null masks of a snapshot, made on demand."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot

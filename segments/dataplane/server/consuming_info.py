@@ -14,7 +14,7 @@ from segments.domain.realtime.streams.stream_offset import Offset
 from segments.errors import PinotAdminError
 
 NOT_CALCULATED: Final = "NOT_CALCULATED"
-#: Seconds for which the end of a partition is not asked for again, and a topic that does not answer is left alone: its
+#: Seconds for which the end of a partition is not requested again, and a topic that does not answer is left alone: its
 #: answer may take half a minute not to come, for every partition and every reader.
 _KEEP_S: Final = 1.0
 _SILENT_S: Final = 10.0

@@ -15,7 +15,7 @@ _OWN: Final = ("same-origin", "none")
 
 def is_foreign(site: str, origin: str, own_origin: str, trusted: Collection[str] = ()) -> bool:
     """Did a page of another origin start the request? ``site`` and ``origin`` are the headers Sec-Fetch-Site and
-    Origin, empty when missing; ``own_origin`` is ``https://host:port`` as asked for; ``trusted`` are origins of ours
+    Origin, empty when missing; ``own_origin`` is ``https://host:port`` as requested; ``trusted`` are origins of ours
     under other names.
 
     Without either header it is no browser, or a GET of one over plain HTTP: see ``is_browser``.

@@ -1,4 +1,4 @@
-"""What a Pinot controller deletes by itself, and when: at a start with forceCleanup, at a revert, in its own retention
+"""What a Pinot controller deletes on its own, and when: at a start with forceCleanup, at a revert, in its own retention
 pass.
 
 We can not prevent it, only see it coming: refuse what would destroy what somebody pinned, and say until when a

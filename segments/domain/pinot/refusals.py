@@ -1,4 +1,4 @@
-"""Why a Pinot controller said no, as one of our errors with cause and remedy: it answers 500 to most of what a caller
+"""Why a Pinot controller refused, as one of our errors with cause and remedy: it answers 500 to most of what a caller
 did wrong (rule `refusals-are-4xx`).
 
 The rules go by the message (``refusal_rules``), because the status says little. What no rule knows keeps Pinot's words;

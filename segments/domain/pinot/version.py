@@ -332,7 +332,7 @@ def capability(name: str) -> Capability:
 
 
 def has(version: PinotVersion | None, name: str) -> bool:
-    """May it be asked for? True also where nothing is known: the cluster then says it itself."""
+    """May it be requested? True also where nothing is known: the cluster then says it itself."""
     return _BY_NAME[name].in_version(version) is not Has.NO
 
 

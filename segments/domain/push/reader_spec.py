@@ -20,7 +20,7 @@ _CLASSES: Final = {
     "parquetnativerecordreader": "parquet",
 }
 _UNSUPPORTED: Final = ("commentMarker", "quoteMode", "recordSeparator", "stopOnError")
-#: CSV presets that differ from one another, as far as a reader can tell, only in the delimiter.
+#: CSV presets that differ from one another, for a reader, only in the delimiter.
 _PRESETS: Final = {"default": ",", "rfc4180": ",", "excel": ",", "tdf": "\t"}
 
 

@@ -1,4 +1,4 @@
-"""When a full disk or quota pauses a table by itself, and when it goes on: two marks with a margin between."""
+"""When a full disk or quota pauses a table automatically, and when it goes on: two marks with a margin between."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AMPLE_BYTES: Final = 10 * 1024**3
 
 
 class Level(StrEnum):
-    """``BETWEEN``: below the mark that pauses, not yet below the one that resumes. ``UNKNOWN``: nobody could tell."""
+    """``BETWEEN``: below the mark that pauses, not yet below the one that resumes. ``UNKNOWN``: nobody reported it."""
 
     FULL = "full"
     BETWEEN = "between"

@@ -115,7 +115,7 @@ def end(
 
     Ending a COMPLETED entry again changes nothing. The caller waits for replicas before, for brokers after. Deleted
     afterwards: segments dropped by a narrower list (rule `dropped-segments-go`) and, for a REFRESH table whose start
-    asked for cleanup, snapshots beyond those the table keeps (rule `previous-snapshots-kept`).
+    requested cleanup, snapshots beyond those the table keeps (rule `previous-snapshots-kept`).
     """
     entry = lineage.entry(entry_id)
     if entry.state is State.COMPLETED:

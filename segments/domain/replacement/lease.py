@@ -63,7 +63,7 @@ def is_leased(entry: Entry) -> bool:
 
 
 def last_sign_ms(entry: Entry) -> int:
-    """When its client was heard of last: its start, a heartbeat, an upload, an end asked for or given up."""
+    """When its client was heard of last: its start, a heartbeat, an upload, an end requested or given up."""
     return max(entry.timestamp_ms, *(_number(entry.notes.get(name)) for name in _SIGNS))
 
 

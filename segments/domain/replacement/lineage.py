@@ -28,13 +28,13 @@ UPLOAD: Final = "upload"
 PINNED: Final = "pinned"
 PIN_REASON: Final = "pin.reason"
 PIN_ACTOR: Final = "pin.actor"
-#: When an end was asked for; what it is at stands under ``end.*``.
+#: When an end was requested; what it is at stands under ``end.*``.
 END_REQUESTED: Final = "end.requested"
-#: Of a reverted entry: the state before, and the entry that the rollback was asked for (itself, or one below it in a
-#: chain).
+#: Of a reverted entry: the state before, and the entry that the rollback was requested for (itself, or one below it in
+#: a chain).
 REVERTED_FROM: Final = "reverted.from"
 ROLLBACK: Final = "rollback"
-#: Of an entry that brings back what a rollback took away: the entry which that rollback was asked for.
+#: Of an entry that brings back what a rollback removed: the entry which that rollback was requested for.
 UNDOES: Final = "undoes"
 
 
@@ -75,7 +75,7 @@ class Entry:
         return replace(self, notes={k: v for k, v in notes.items() if changes.get(k, v) is not None})
 
     def reverted(self, now_ms: int, *, rollback: str = "") -> Entry:
-        """This entry taken back at ``now_ms`` by a rollback that was asked for entry ``rollback`` (empty: this one)."""
+        """This entry taken back at ``now_ms`` by a rollback requested for entry ``rollback`` (empty: this one)."""
         notes = {**self.notes, REVERTED_FROM: self.state.value, ROLLBACK: rollback or self.id}
         return replace(self, state=State.REVERTED, timestamp_ms=now_ms, notes=notes)
 

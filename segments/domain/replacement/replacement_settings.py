@@ -37,8 +37,8 @@ class ReplacementSettings:
 
     @property
     def kept_by_time(self) -> int:
-        """Previous snapshots that stay though replacedSegmentsRetentionPeriod is over: those asked for, none unless
-        asked.
+        """Previous snapshots that stay though replacedSegmentsRetentionPeriod is over: those requested, none unless
+        requested.
         """
         return self.snapshots_kept or 0
 

@@ -20,7 +20,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class RollbackPlan:
-    """``steps``: entries to revert, newest first, the one asked for last. ``after``: the lineage then.
+    """``steps``: entries to revert, newest first, the requested one last. ``after``: the lineage then.
 
     ``delete``: segments that nobody can see then and that go; pinned ones stay. ``blockers``: why it can not be done;
     empty: it can.

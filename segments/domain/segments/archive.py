@@ -22,7 +22,7 @@ from segments.errors import RecordCorrupt
 RECORDS: Final = "Deleted_Records"
 #: Key of a table's ``customConfigs``: copies of a Pinot's segments are kept before they are deleted through us.
 KEEP_COPIES: Final = "pinotadmin.deletion.keepCopies"
-#: Between the encoded name of a segment, which never holds it, and the CRC that tells its kept versions apart.
+#: Between the encoded name of a segment, which never holds it, and the CRC that distinguishes its kept versions.
 VERSION: Final = "!"
 
 

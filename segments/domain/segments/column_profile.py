@@ -16,9 +16,9 @@ _NUMBERS: Final = frozenset({"INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL"})
 @dataclass(frozen=True)
 class ColumnProfile:
     """One column over ``segments`` segments. ``min_value``/``max_value`` are text of the stored value, None when no
-    segment tells.
+    segment reports it.
 
-    ``without_range`` and ``without_cardinality`` count segments that do not tell: then the values are those of the
+    ``without_range`` and ``without_cardinality`` count segments that do not report it: then the values are those of the
     others only.
     """
 

@@ -113,7 +113,7 @@ def refreshed_metadata(
 
 
 def _content(uploaded: UploadedSegment) -> dict[str, str | int | None]:
-    """The fields that tell what is in the file; a key without a value is removed."""
+    """The fields that describe the file; a key without a value is removed."""
     has_times = uploaded.start_ms is not None and uploaded.end_ms is not None
     partitions = {"columnPartitionMap": uploaded.partitions}
     return {

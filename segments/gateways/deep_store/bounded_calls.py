@@ -26,7 +26,7 @@ _ASK_S: Final = 0.5
 
 
 class NoAnswer(Unavailable):
-    """A file system hangs: nothing is known of what was asked for, and asking again is of no use before it answers."""
+    """A file system hangs: nothing is known of what was requested, and asking again is of no use before it answers."""
 
 
 class _Call:
@@ -42,7 +42,7 @@ class _Call:
         """Do it, in whatever thread."""
         try:
             self.result = self.work()
-        except BaseException as error:  # noqa: BLE001  raised again where it was asked for
+        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
             self.error = error
         self.done.set()
 

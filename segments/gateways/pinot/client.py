@@ -57,7 +57,7 @@ def _trusting_nobody() -> ssl.SSLContext:
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """Authorities of the machine or of ``tls.ca``, our own certificate, or no check at all where it was asked for."""
+    """Authorities of the machine or of ``tls.ca``, our own certificate, or no check at all where it was requested."""
     for file in filter(None, (tls.ca, tls.cert, tls.key)):
         if not Path(file).is_file():
             raise ControllerFault(UNTRUSTED, f"The TLS file {file} does not exist.", remedy="Correct the path.")

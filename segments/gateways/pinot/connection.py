@@ -39,7 +39,7 @@ class Connection:
     cluster: str = ""
     #: False for a broker, which can not be asked which cluster it belongs to.
     is_controller: bool = True
-    #: Asked for when a client is opened, and again after they were refused. May raise ControllerFault.
+    #: Called when a client is opened, and again after they were refused. May raise ControllerFault.
     credentials: Callable[[], Credentials] = Credentials
     tls: Tls = Tls()
     connect_s: float = 3.0

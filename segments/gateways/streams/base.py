@@ -43,7 +43,7 @@ class PartitionConsumer(Protocol):
         """Messages from ``start`` (inclusive) on, at most ``max_messages`` and none at or after ``stop``.
 
         Returns as soon as anything is there, and an empty batch after ``timeout_s`` or after :meth:`wake`. Raises
-        Unavailable with the cause when the stream does not answer; a later fetch tries again by itself.
+        Unavailable with the cause when the stream does not answer; a later fetch tries again automatically.
         """
 
     def wake(self) -> None:

@@ -204,7 +204,7 @@ class KafkaConsumer:
         return self._good([first, *rest])
 
     def _heard(self, error: Any) -> None:
-        """Called by librdkafka while it polls; it goes on trying by itself."""
+        """Called by librdkafka while it polls; it goes on trying on its own."""
         known = self._trouble is not None and self._trouble.code() in _CAUSES
         if not known and (error.code() == KafkaError._ALL_BROKERS_DOWN or error.code() in _CAUSES or error.fatal()):
             self._trouble = error

@@ -43,7 +43,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the person asked for: ``web`` None means the remembered port or 9000, 0 a free one."""
+    """What the person requested: ``web`` None means the remembered port or 9000, 0 a free one."""
 
     web: int | None
     servers: int

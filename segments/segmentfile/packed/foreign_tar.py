@@ -81,7 +81,7 @@ class ForeignTar:
             yield entry
 
     def contents(self, entry: tarfile.TarInfo) -> IO[bytes]:
-        """The bytes of a regular file, before the next entry is asked for."""
+        """The bytes of a regular file, before the next entry is read."""
         file = self._tar.extractfile(entry)
         assert file is not None  # a regular file
         return file
@@ -137,7 +137,7 @@ class _Archive(tarfile.TarFile):
     global_bytes = 0
 
     def count_header(self, kind: bytes, size: int) -> None:
-        """Raises SegmentCorrupt before a header is read that is too long by itself or with those before it."""
+        """Raises SegmentCorrupt before a header is read that is too long alone or with those before it."""
         if kind == tarfile.XGLTYPE:
             self.global_bytes += size
         else:

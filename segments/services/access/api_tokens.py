@@ -27,7 +27,7 @@ from segments.services.core import audit
 from segments.services.core.context import Actor
 
 log = logging.getLogger(__name__)
-#: What every token begins with: it can be found by who searches for leaked secrets, and told from passwords.
+#: What every token begins with: it can be found by who searches for leaked secrets, and distinguished from passwords.
 PREFIX: Final = "pinotadmin_"
 _RANDOM_BYTES: Final = 32
 _LENGTH: Final = len(PREFIX) + 43
@@ -42,7 +42,7 @@ _MOST_ACTOR: Final = 150
 
 
 class TokenUser:
-    """Who asks with a token. Has no right by itself: ``rights`` asks ``owner`` and ``token_scope``."""
+    """Who asks with a token. Has no rights of its own: ``rights`` asks ``owner`` and ``token_scope``."""
 
     is_authenticated = True
     is_anonymous = False
@@ -94,7 +94,7 @@ class TokenWish:
 
 
 def is_token(text: str) -> bool:
-    """Does it look like one of our tokens? Says nothing on whether it is one."""
+    """Does it have the form of one of our tokens? Says nothing on whether it is one."""
     return len(text) == _LENGTH and text.startswith(PREFIX)
 
 
@@ -262,7 +262,7 @@ class _Question:
     #: Field names of the token's columns, then of its owner's.
     token: tuple[str, ...]
     owner: tuple[str, ...]
-    #: {column: (functions that make Python values, what they are told of the column)}.
+    #: {column: (functions that make Python values, what they are given of the column)}.
     converters: dict[int, tuple[list[Any], Any]]
 
 

@@ -1,5 +1,5 @@
 """How many queries are answered at once in this process, of one user and of all: who comes beyond waits a moment, then
-is told to.
+is asked to try again later.
 """
 
 from __future__ import annotations

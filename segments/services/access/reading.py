@@ -23,8 +23,8 @@ _NOTHING: Final = Q(pk__in=[])
 
 
 def require_reading(user: Any, cluster: str, table: str | None) -> None:
-    """Forbidden unless ``user`` may read the table (raw or typed), or, without one, everything in the cluster. Asked
-    before anything is looked up, so that the answer is the same for tables that do not exist.
+    """Forbidden unless ``user`` may read the table (raw or typed), or, without one, everything in the cluster. Checked
+    before anything is read, so that the answer is the same for tables that do not exist.
     """
     if not has_right(user, "read", cluster, table):
         raise forbidden(table)
@@ -42,7 +42,7 @@ def reads_all(user: Any) -> bool:
 
 
 def readable(user: Any, cluster: str) -> Callable[[str], bool]:
-    """Tells of the name of a table (raw or typed) of the cluster whether the user may read it."""
+    """A predicate on names (raw or typed) of tables of the cluster: may the user read this one?"""
     grants = read_grants(user)
     if grants is None:
         return lambda _: True

@@ -1,4 +1,4 @@
-"""Refused access on the audit record: who asked for what; a flood of refusals is counted, not written out."""
+"""Refused access on the audit record: who requested what; a flood of refusals is counted, not written out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from segments.services.core.context import Actor
 
 log = logging.getLogger(__name__)
 
-#: At most this many refusals are recorded per minute; the next one recorded tells how many were not.
+#: At most this many refusals are recorded per minute; the next one recorded counts those that were not.
 PER_MINUTE: Final = 60
 
 

@@ -78,7 +78,7 @@ def has_right_everywhere(user: Any, right: Right) -> bool:
 
 
 def allows(user: Any, right: Right) -> bool:
-    """Does what the user asks with allow this with anything at all? Asked before a view that checks tables by itself,
+    """Does what the user asks with allow this with anything at all? Asked before a view that checks tables itself,
     or shows none.
     """
     if not _is_known(user):

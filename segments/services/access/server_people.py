@@ -65,7 +65,7 @@ class ServerPerson:
 
 @contextmanager
 def _database() -> Iterator[None]:
-    """There is no request of Django's here that would look after the thread's connection."""
+    """There is no request of Django's here that would close the thread's connection."""
     close_old_connections()
     try:
         yield

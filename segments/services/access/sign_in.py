@@ -41,8 +41,8 @@ class WrongPassword(NotAuthenticated):
 def check_password(name: str, password: str, address: str) -> Any:
     """The active user of this name and password, who asks from ``address`` (an IP address as text).
 
-    WrongPassword, which does not tell whether the user exists; TooManyRequests (429, ``retry_after_s``) after too many
-    attempts.
+    WrongPassword, which does not reveal whether the user exists; TooManyRequests (429, ``retry_after_s``) after too
+    many attempts.
     """
     user = user_named(name)
     if user is None or not user.is_active:
@@ -125,7 +125,7 @@ class SignInBackend(ModelBackend):
 
 @lru_cache(maxsize=4)
 def _user_query(using: str) -> tuple[str, tuple[Any, ...]]:
-    """The question as Django writes it, and its fields in their order; writing it anew takes five times as long as
+    """The question as Django writes it, and its fields in their order; writing it again takes five times as long as
     asking it.
     """
     model = get_user_model()

@@ -1,5 +1,5 @@
-"""Secrets of Pinot clusters: in a private file of the data directory, or where the person said; never in database, log,
-URL or answer.
+"""Secrets of Pinot clusters: in a private file of the data directory, or where the person named it; never in database,
+log, URL or answer.
 """
 
 from __future__ import annotations

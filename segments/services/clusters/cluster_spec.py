@@ -1,4 +1,4 @@
-"""A Pinot cluster as it is asked for, and what can not be: addresses, credentials and files are checked before a row
+"""A Pinot cluster as it is requested, and what can not be: addresses, credentials and files are checked before a row
 is written.
 """
 
@@ -44,7 +44,7 @@ _MOST_URLS: Final = 20
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """A Pinot cluster as it is asked for. ``secret`` is given as text (kept in a private file), or named by
+    """A Pinot cluster as it is requested. ``secret`` is given as text (kept in a private file), or named by
     ``secret_source`` (``env:NAME`` or ``file:PATH``); both empty keep what is stored when the cluster is changed.
     ``zookeeper_secret`` likewise.
     """
@@ -155,7 +155,7 @@ def _zookeeper_source(spec: ClusterSpec, known_source: str) -> str:
 
 
 def _source_of(name: str, secret: str, given: str, known: str) -> str:
-    """Where a secret will be: what was given as ``name``, or where it was said to be, or where it is known to be."""
+    """Where a secret will be: what was given as ``name``, or the place that was named, or where it is known to be."""
     if secret and given:
         raise _bad(f"{name}_source", "The secret is given, and also where it is", "Give one of the two.")
     if secret:

@@ -61,10 +61,10 @@ def require_free_name(name: str) -> None:
 
 
 def change_cluster(spec: ClusterSpec, actor: Actor) -> Cluster:
-    """Change how a Pinot cluster is reached; connections are made anew within seconds. NotFound, InvalidInput.
+    """Change how a Pinot cluster is reached; connections are made again within seconds. NotFound, InvalidInput.
 
     It stays the same Pinot cluster: a controller of another one is refused when it is asked. Remove the row and add it
-    anew for that.
+    again for that.
     """
     row = _pinot_row(spec.name)
     before = _shown(row)
@@ -145,7 +145,7 @@ def remove_cluster(name: str, actor: Actor) -> None:
 
 
 def _secrets(spec: ClusterSpec) -> tuple[tuple[str, str, str], ...]:
-    """(whose, what was given, the column that tells where it is)."""
+    """(whose, what was given, the column that names where it is)."""
     return (
         (cluster_secrets.CONTROLLER, spec.secret, "auth_source"),
         (cluster_secrets.ZOOKEEPER, spec.zookeeper_secret, "zookeeper_source"),

@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 
 
 async def in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The same pieces, each read on a thread; the source is closed also when the client goes away."""
+    """The same pieces, each read on a thread; the source is closed also when the client disconnects."""
     take = sync_to_async(lambda: next(chunks, None), thread_sensitive=False)
     try:
         while (chunk := await take()) is not None:

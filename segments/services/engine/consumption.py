@@ -40,7 +40,7 @@ class PauseNote:
 
 @dataclass(frozen=True)
 class Changed:
-    """``answer`` is the document for the caller; ``detail`` what the audit record gets beside what was asked for."""
+    """``answer`` is the document for the caller; ``detail`` what the audit record gets beside the request."""
 
     answer: dict[str, Any]
     detail: dict[str, Any] = field(default_factory=dict)
@@ -153,7 +153,7 @@ class ConsumptionEngine(Protocol):
 
     def missing_files(self, ctx: Context, table: TableName, segments: Sequence[str]) -> set[str]:
         """Segments whose record names a file in our deep store that is not there. Unavailable or OSError when the store
-        does not answer. Pinot: none, the store is its own and tells nobody what it holds.
+        does not answer. Pinot: none, the store is its own and lists its content to nobody.
         """
 
     def require_set_aside(self, ctx: Context, table: TableName) -> None:

@@ -88,7 +88,7 @@ class Switched:
 
 @dataclass(frozen=True)
 class RolledBack:
-    """Entries that were taken back, newest first, the one asked for last; segments that go; details for its record."""
+    """Entries that were taken back, newest first, the requested one last; segments that go; details for its record."""
 
     steps: tuple[str, ...]
     deleted: tuple[str, ...]

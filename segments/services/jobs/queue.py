@@ -63,7 +63,7 @@ def enqueue_push(ctx: Context, push_id: str) -> bool:
 
 
 def enqueue_end(ctx: Context, job_id: str) -> bool:
-    """Have a worker carry a background end on right away; False if the queue is down: the schedule does it later."""
+    """Have a worker carry a background end on immediately; False if the queue is down: the schedule does it later."""
     return _try(ctx.queue, FOLLOW_END, job_id, named=_cluster(ctx))
 
 

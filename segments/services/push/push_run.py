@@ -246,7 +246,7 @@ class _Run:
         return entry is not None and next_step(entry, started=True) is Step.NOTHING
 
     def on_built(self, fresh: list[Built], *, afresh: bool = False) -> None:
-        """Write down parts that were staged; called with [] between, to notice that the push was taken away."""
+        """Write down parts that were staged; called with [] between, to notice that the lease was lost."""
         self.found.add({b.ordinal: b.report for b in fresh if b.report})
         fresh = [b for b in fresh if b.name]
         if not fresh and not afresh:

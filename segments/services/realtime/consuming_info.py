@@ -1,4 +1,4 @@
-"""What consumes where, as servers and records tell: consumingSegmentsInfo and watermarks."""
+"""What consumes where, as servers and records report: consumingSegmentsInfo and watermarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ANSWER_S: Final = 10.0
 
 @dataclass(frozen=True)
 class Answers:
-    """What servers said: {server: its JSON}; those that did not answer, and those whose answer made no sense."""
+    """What servers answered: {server: its JSON}; those that did not answer, and those whose answer made no sense."""
 
     by_server: Mapping[str, Any] = field(default_factory=dict)
     silent: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ _PER_TRANSACTION: Final = 300
 class StartFrom:
     """Where partitions without a consuming segment go on; ``offsets`` {partition: offset} wins over ``word``.
 
-    ``is_chosen``: somebody said the word, it is not only the default; wanted where the table reads another stream since
+    ``is_chosen``: somebody gave the word, it is not only the default; wanted where the table reads another stream since
     it stopped.
     """
 
@@ -56,7 +56,7 @@ class StartFrom:
     is_chosen: bool = False
 
     def says(self, partition: int) -> bool:
-        """Was it said where this partition begins?"""
+        """Was it given where this partition begins?"""
         return self.is_chosen or self.word != "lastConsumed" or partition in self.offsets
 
 
@@ -139,7 +139,7 @@ def make_remaining_segments(ctx: Context, table: TableName) -> None:
 
 
 def blueprint(ctx: Context, config: TableConfig, facts: StreamFacts, ideal: ZNRecord) -> Blueprint:
-    """What new segments of this table look like."""
+    """The settings of new segments of this table."""
     instances, topics = tenant_servers(ctx, config), facts.topics
     partitions = _partition_ids(facts, ideal)
 
@@ -266,7 +266,7 @@ def check_offsets(table: TableName, start: StartFrom, cases: Sequence[Case], sta
 
 
 def undecided(cases: Sequence[Case], start: StartFrom, ideal: ZNRecord) -> list[Case]:
-    """Cases that would go on from an offset of another stream than the table reads now, because nobody said where to
+    """Cases that would go on from an offset of another stream than the table reads now, because nobody gave where to
     begin.
     """
     changed = changed_streams.of(ideal)

@@ -38,9 +38,9 @@ def consuming_by_server(ideal: ZNRecord, segments: Collection[str]) -> dict[str,
 
 
 def send_force_commit(ctx: Context, ideal: ZNRecord, segments: Collection[str]) -> set[str]:
-    """Ask the live servers to commit these segments where they are; returns the segments that at least one was told of.
+    """Ask the live servers to commit these segments where they are; returns those that were sent to at least one.
 
-    Nothing is owed to the message: servers see a pause in the ideal state by themselves, and who watches over a pause
+    Nothing depends on the message: servers see a pause in the ideal state without it, and who watches over a pause
     or a job sends again while a segment still consumes (rule `resent-until-done`). A server that has not read the last
     message yet gets no second one.
     """

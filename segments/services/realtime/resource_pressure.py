@@ -1,4 +1,4 @@
-"""Pause a table by itself when its servers' disks or its quota are full, and let it go on when there is room again.
+"""Pause a table automatically when its servers' disks or its quota are full, and let it go on when there is room again.
 
 Between "full" and "room again" lies a margin, so that a table at the limit is not paused and resumed by turns. What a
 person paused is never touched.
@@ -50,7 +50,7 @@ class Marks:
 
 
 def relieve(ctx: Context, config: TableConfig, state: PauseState) -> list[str]:
-    """One look of a pass; a sentence when the table was paused or resumed."""
+    """One check of a pass; a sentence when the table was paused or resumed."""
     if state.paused and state.reason_code == ADMINISTRATIVE:
         return []
     table = config.table

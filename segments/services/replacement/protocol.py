@@ -162,7 +162,7 @@ def revert(
     rollback: str = "",
     keeps_copies: bool = True,
 ) -> Switched:
-    """As ``revert_replace``, without a record. ``rollback``: the entry that a rollback over several was asked for;
+    """As ``revert_replace``, without a record. ``rollback``: the entry that a rollback over several was requested for;
     ``keeps_copies`` as in ``Switch``.
     """
 

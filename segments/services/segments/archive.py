@@ -1,4 +1,4 @@
-"""Files of deleted segments: put away so that they can come back, listed, removed when their time is over.
+"""Files of deleted segments: kept so that they can come back, listed, removed when their time is over.
 
 Order of a deletion: document (record, servers, who), file's time, file. So a kept file always has its document, and a
 cut deletion is done again without loss. A restore goes the other way and removes the document last
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 A = TypeVar("A")
 B = TypeVar("B")
 
-#: Files are moved this many at a time: a remote store answers slowly, and each by itself.
+#: Files are moved this many at a time: a remote store answers slowly, and each on its own.
 _THREADS: Final = 8
 
 
@@ -72,7 +72,7 @@ def put_away(ctx: Context, table: TableName, item: Pending, record: ZNRecord | N
     """Keep file and record of one deleted segment, or remove them when nothing is to be kept; says what was done.
 
     May run again after it was cut anywhere. ``term`` is the table's ``deletedSegmentsRetentionPeriod``; what the call
-    asked for goes first.
+    requested takes precedence.
     """
     store = ctx.deep_store
     if not store.exists:

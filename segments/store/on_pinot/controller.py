@@ -55,11 +55,11 @@ class _Stat:
 
 
 class ControllerStore(ReadOnly):
-    """``Store`` over one controller. Versions of segment records that were asked for together are not known and read as
+    """``Store`` over one controller. Versions of segment records that were requested together are not known and read as
     0.
     """
 
-    #: Reading every segment's record is one long answer of the controller: not to be asked for lightly.
+    #: Reading every segment's record is one long answer of the controller: not to be requested lightly.
     is_costly = True
 
     def __init__(self, controller: PinotController, *, terms: Terms | None = None) -> None:
@@ -102,7 +102,7 @@ class ControllerStore(ReadOnly):
         return [found[path] for path in paths]
 
     def _is_worth_a_list(self, parent: str, asked: int) -> bool:
-        """Are so many of the table's segments asked for that the list of all costs the controller less?"""
+        """Are so many of the table's segments requested that the list of all costs the controller less?"""
         if asked < _AS_LIST or not _is_segments(parent):
             return False
         stat = self._ask("/zk/stat", parent)

@@ -21,7 +21,7 @@ class OverlayStore:
     """``Store`` over two others. Paths at and below ``/PINOTADMIN`` are those of ``own`` below
     ``paths.cluster_root(cluster)``.
 
-    ``own`` is asked for at each use, so that a cluster can be opened while the installation's ZooKeeper is unreachable.
+    ``own`` is resolved at each use, so that a cluster can be opened while the installation's ZooKeeper is unreachable.
     ``close`` closes ``pinot`` only: the own store is everybody's.
     """
 

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-#: Polls of which the quickest counts: an answer that had to wait behind what the mirror itself just asked for slows
+#: Polls of which the quickest counts: an answer that had to wait behind what the mirror itself just requested slows
 #: nothing down.
 _POLLS: Final = 3
 

@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 #: either.
 _NEW: Final = (3, 6)
 _VERSION: Final = re.compile(r"Zookeeper version: (\d+)\.(\d+)", re.IGNORECASE)
-#: What an old one is still asked for again and again: how many segments tables have, and whether records were written
-#: in place.
+#: What is still requested of an old one again and again: how many segments tables have, and whether records were
+#: written in place.
 _PLAN: Final = Plan({paths.SEGMENTS: 1}, overwritten=1)
 _TERMS: Final = Terms(idle_s=2.0, quick_s=1.0, share=0.3)
 #: Requests that go to an old one before their replies are awaited.
@@ -133,7 +133,7 @@ class _Session(ZooKeeperStore):
             )
 
     def require_cluster(self, hosts: str, cluster: str) -> None:
-        """Unavailable when there is no such Helix cluster here: an empty mirror would look like dropped tables."""
+        """Unavailable when there is no such Helix cluster here: an empty mirror would be taken for dropped tables."""
         if self.exists(paths.IDEAL_STATES) is None:
             text = f"ZooKeeper at {hosts} holds no Pinot cluster '{cluster}'."
             raise Unavailable(

@@ -52,7 +52,7 @@ class InstanceConfig:
 
 
 class Membership:
-    """An instance that joined. A new session makes its ephemeral node again by itself until ``leave``."""
+    """An instance that joined. A new session makes its ephemeral node again automatically until ``leave``."""
 
     def __init__(self, store: Store, instance: str, process: str, patience_s: float) -> None:
         self.instance = instance

@@ -1,4 +1,4 @@
-"""Who may do what over the API, how errors look, and what a refusal leaves behind."""
+"""Who may do what over the API, the form of errors, and what a refusal leaves behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where reading is restricted: who reads which table over REST, and that nothing else tells of the others."""
+"""Where reading is restricted: who reads which table over REST, and that nothing else shows the others."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_path_of_one_table_answers_only_those_who_may_read_it(ann: Client) -> 
     paths = ["/tables/{}", "/tables/{}/schema", "/tables/{}/idealstate", "/schemas/{}", "/segments/{}?type=OFFLINE"]
     assert {ann.get(p.format("t")).status_code for p in paths} == {200}
     refused = {ann.get(p.format(name)).status_code for p in paths for name in ("hidden", "hidden_OFFLINE", "missing")}
-    assert refused == {403}  # a table that is not there is refused the same way: nothing tells which exist
+    assert refused == {403}  # a table that is not there is refused the same way: nothing shows which exist
 
 
 def test_lists_name_only_what_may_be_read(cluster: ApiCluster, ann: Client) -> None:

@@ -1,4 +1,4 @@
-"""What a real Pinot's controller tells of its tasks and tables, over our API."""
+"""What a real Pinot's controller reports of its tasks and tables, over our API."""
 
 from __future__ import annotations
 

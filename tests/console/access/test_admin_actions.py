@@ -113,7 +113,7 @@ def test_chosen_tables_are_paused_together_and_what_is_refused_is_told(root: Cli
 
 
 def test_who_has_no_right_is_refused_on_record_table_by_table(streaming: RealtimeWorld) -> None:
-    """Staff that may look at the rows, and operate nothing."""
+    """Staff that may view the rows, and operate nothing."""
     client = Client()
     client.force_login(sam := make_user("sam", "view_table", is_staff=True))
     assert not sam.has_perm("segments.operate")
@@ -209,7 +209,7 @@ def test_a_pass_runs_from_the_tables_row(root: Client, replaced: tuple[World, li
     "model", ["periodictask", "intervalschedule", "crontabschedule", "solarschedule", "clockedschedule"]
 )
 def test_schedules_have_the_look_that_the_button_of_actions_needs(root: Client, model: str) -> None:
-    """The button *Run* shows once an action is chosen; the look binds it to the list of actions."""
+    """The button *Run* shows once an action is chosen; the admin theme binds it to the list of actions."""
     ensure_schedules(DECLARED)
     page = root.get(f"/admin/django_celery_beat/{model}/")
     assert page.status_code == 200

@@ -1,5 +1,5 @@
-"""What can not be asked of a Pinot cluster while it is away is shown disabled, with the reason, on every page that has
-buttons.
+"""What can not be asked of a Pinot cluster while it is unreachable is shown disabled, with the reason, on every page
+that has buttons.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ WHY = "Cluster prod does not answer: this has to wait until it is back."
 
 @pytest.fixture
 def prod(world: World, tmp_path: Path, db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[PinotCluster]:
-    """A Pinot with ZooKeeper that went away: its row says so, what the mirror knows is there, its ZooKeeper still
-    answers.
+    """A Pinot with ZooKeeper that became unreachable: its row says so, what the mirror knows is there, its ZooKeeper
+    still answers.
     """
     monkeypatch.setattr(pinot_calls, "_PAUSE_S", 0.0)
     pinot = PinotCluster(tmp_path / "prod")
@@ -93,7 +93,7 @@ def pages() -> dict[str, list[str]]:
 
 
 def buttons(text: str) -> dict[str, bool]:
-    """{words of a button: is it enabled}; of links that look like one, too."""
+    """{words of a button: is it enabled}; of links that are styled as one, too."""
     found = re.findall(r'<(a|button) class="button[^"]*"([^>]*)>(.*?)</\1>', text, re.S)
     return {re.sub(r"<.*?>", "", words).strip(): " disabled" not in rest for _, rest, words in found}
 

@@ -1,4 +1,4 @@
-"""Pages of minion tasks: what a Pinot cluster tells, what it lacks and why, and buttons with rights,
+"""Pages of minion tasks: what a Pinot cluster reports, what it lacks and why, and buttons with rights,
 reason and audit.
 """
 

@@ -1,4 +1,4 @@
-"""The page of instances: alive or away, and what each server holds."""
+"""The page of instances: alive or down, and what each server holds."""
 
 from __future__ import annotations
 

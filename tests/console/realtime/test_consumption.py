@@ -82,8 +82,8 @@ def test_the_page_shows_every_partition_with_its_state_offset_and_lag(operator: 
 
 
 def consumers(url: str, method: str, path: str, *_: object) -> list[dict[str, Any]]:
-    """As ``says``; asked for its consumers a server tells of two bad messages in partition 0 and of a stream that is
-    away in 1.
+    """As ``says``; asked for its consumers a server reports two bad messages in partition 0 and a stream that is
+    down in 1.
     """
     if not path.endswith("/consumers"):
         return says(url)
@@ -250,7 +250,7 @@ def test_the_preview_of_a_resume_numbers_the_rows_that_it_skips(
 def test_rows_visible_of_a_realtime_table_are_those_that_queries_see(
     operator: Client, world: RealtimeWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Committed 100, 40 being consumed, 60 committed since the mirror looked; the list says that it shows what is
+    """Committed 100, 40 being consumed, 60 committed since the mirror's last read; the list says that it shows what is
     committed.
     """
     first, second = world.consuming

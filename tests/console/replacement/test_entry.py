@@ -134,8 +134,8 @@ def test_a_switch_that_happens_while_the_page_is_made_is_on_it(
 def test_an_entry_that_is_seen_late_is_followed_until_it_is_seen(
     operator: Client, world: World, opened: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a Pinot cluster tells of the lineage may be older than the job: the page must not stay with an entry that is
-    IN_PROGRESS.
+    """What a Pinot cluster reports of the lineage may be older than the job: the page must not stay with an entry that
+    is IN_PROGRESS.
     """
     operator.post(f"{LINEAGE}{opened}/end/", {"reason": "ready"})
     late = observe(world.ctx, TABLE)

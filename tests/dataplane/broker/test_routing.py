@@ -108,7 +108,7 @@ def test_a_lineage_that_appears_or_goes_between_the_reads_is_read_anew(store: Me
 
 
 def test_a_lineage_that_is_replaced_by_an_equal_looking_one_is_read_anew(store: MemoryStore) -> None:
-    """Deleted and made again it has version 0 once more; only the zxid tells."""
+    """Deleted and made again it has version 0 once more; only the zxid differs."""
 
     def again(round_: int) -> None:
         if round_ == 1:

@@ -57,7 +57,7 @@ def test_a_broker_writes_its_tables_and_servers_leave_them_alone(world: World) -
         return node.record.maps.get(TABLE) if node and node.record else None
 
     wait_until(lambda: row() == {broker.broker_id: "ONLINE"}, 30, "the broker at its table")
-    world.start_server(2)  # makes the first one look at every external view
+    world.start_server(2)  # makes the first one read every external view
     world.push(["a"], servers=(1, 2))
     assert row() == {broker.broker_id: "ONLINE"}
     world.brokers.remove(broker)

@@ -100,7 +100,7 @@ def test_how_a_segment_goes_online(current: int, url: str, options: dict[str, bo
 
 
 class Asked:
-    """A controller that counts what it is asked for."""
+    """A controller that counts its requests."""
 
     def __init__(self, *answers: str) -> None:
         self.answers, self.extended = list(answers), 0

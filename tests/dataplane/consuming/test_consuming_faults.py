@@ -1,5 +1,5 @@
 """A consuming server in trouble: killed behind a commit, rows that can not be built, rows gone from the stream,
-half-told replicas.
+replicas that only in part were notified.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def world(tmp_path: Path) -> Iterator[ConsumingWorld]:
 def test_a_committer_killed_right_after_a_commit_without_deep_store_comes_back_with_the_segment(
     world: ConsumingWorld,
 ) -> None:
-    """Only its disk has the file then: the rows are gone if it was not there before the controller was told."""
+    """Only its disk has the file then: the rows are gone if it was not there before the controller was notified."""
     folder, kept = world.folder / "server-1", world.folder / "kept"
 
     def keep(kind: Kind, report: Report, answer: Answer) -> Answer:

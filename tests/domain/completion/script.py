@@ -77,7 +77,7 @@ class Stage:
     actions: list[Action] = field(default_factory=list)
 
     def say(self, message: Message, now_ms: int) -> Answer:
-        """Deliver; a commit that is asked for succeeds."""
+        """Deliver; a commit that is requested succeeds."""
         machine = self.machine or open_machine(
             "kafka",
             self.replicas,

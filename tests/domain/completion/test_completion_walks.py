@@ -3,7 +3,7 @@ jump.
 
 What holds after every step:
 1. A segment is committed at most once, by the committer, at the winning offset; its end never changes afterwards.
-2. COMMIT_CONTINUE is told to nobody but the committer, KEEP to nobody who is elsewhere than the committed end.
+2. COMMIT_CONTINUE is sent to nobody but the committer, KEEP to nobody who is elsewhere than the committed end.
 3. There is a committer exactly from COMMITTER_DECIDED on, and its deadline lies within the cap.
 4. A message that is refused (FAILED) leaves committer, offset and time as they were.
 5. What is stored can be read back as the same value.
@@ -146,7 +146,7 @@ class Walk(RuleBasedStateMachine):
         raise AssertionError(f"polite servers never commit: {self.stage.machine} at {self.now}")
 
     def polite(self, server: int) -> None:
-        """One round of a server that does as it is told."""
+        """One round of a server that follows the answer."""
         told = self.deliver(Message(Kind.CONSUMED, self.name(server), at(self.offsets[server]), session="x"))
         self.act(server, told)
         if told.status is not Status.COMMIT:

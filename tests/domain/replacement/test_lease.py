@@ -31,7 +31,7 @@ def leased(sign: int, **notes: str) -> Entry:
 
 
 def seen_through(first: Entry, times: list[int]) -> list[Verdict]:
-    """The verdicts of one look after the other, each writing down what the judgement asks for."""
+    """The verdicts of one check after the other, each writing down what the judgement requires."""
     verdicts, now = [], first
     for at in times:
         found = judge(now, TERMS, at)
@@ -95,7 +95,7 @@ def test_a_clock_that_jumps_ahead_ends_nobodys_work() -> None:
 
 
 def test_a_clock_that_is_set_back_keeps_no_dead_client_alive() -> None:
-    """The last heartbeat then lies an hour ahead: it is not believed, its silence is counted from the first look."""
+    """The last heartbeat then lies an hour ahead: it is not believed, its silence is counted from the first check."""
     ahead = leased(T + 3_600_000)
     looks = list(range(T, T + 120_000, 5_000))
     verdicts = seen_through(ahead, looks)

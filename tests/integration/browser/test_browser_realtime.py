@@ -130,7 +130,7 @@ def read_another_topic(client: Client, stream: Table, rows: int) -> None:
 
 
 def shot(page: Page, name: str) -> None:
-    """A picture for a person, where one is asked for."""
+    """A picture for a person, where one is requested."""
     if folder := os.environ.get("JOURNEY_SCREENSHOTS"):
         page.screenshot(path=Path(folder) / f"{name}.png")
 

@@ -29,7 +29,7 @@ NOBODY = ("nobody-special", "a long enough password")
 
 
 class Trap:
-    """Listens where a server is said to be, keeps what comes, and answers as if it were the server."""
+    """Listens where a server is registered, keeps what comes, and answers as if it were the server."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -208,7 +208,7 @@ def test_an_address_that_was_changed_in_zookeeper_gets_nothing_that_could_be_use
 
 
 def push_metadata(client: Client, table: str, segment: str, address: str) -> requests.Response:
-    """A METADATA push of a segment whose file is said to be at ``address``."""
+    """A METADATA push of a segment whose file is declared to be at ``address``."""
     import pyarrow as pa
 
     from segments.domain.tables.schema import parse_schema
@@ -240,7 +240,7 @@ def push_metadata(client: Client, table: str, segment: str, address: str) -> req
 
 
 def runs(client: Client) -> list[dict[str, Any]]:
-    """Periodic tasks that somebody asked for."""
+    """Periodic tasks that somebody started."""
     found = client.call("GET", "/api/v1/audit", params={"limit": 500}).json()
     events = found if isinstance(found, list) else found.get("events") or found.get("results") or []
     return [e for e in events if e.get("action") == "start RetentionManager"]

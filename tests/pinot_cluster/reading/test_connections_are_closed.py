@@ -1,4 +1,4 @@
-"""No connection to a controller outlives its use: also when it is closed in the middle of an answer, or asked for
+"""No connection to a controller outlives its use: also when it is closed in the middle of an answer, or requested
 later.
 """
 

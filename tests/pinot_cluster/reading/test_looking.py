@@ -1,4 +1,4 @@
-"""Looks at a controller that tells of nothing: soon while something changes, bounded by a budget, seldom when it is
+"""Polls of a controller that reports no changes: soon while something changes, bounded by a budget, seldom when it is
 slow.
 """
 
@@ -26,7 +26,7 @@ TERMS = Terms()
 
 
 class Clock:
-    """Seconds that pass when a look takes some, and that this process computes."""
+    """Seconds that pass when a poll takes some, and that this process computes."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -34,7 +34,7 @@ class Clock:
 
 
 def look(pace: PollInterval, clock: Clock, *, requests: int = 3, cost: float = 0.01, is_changed: bool = False) -> float:
-    """One look and the pause after it."""
+    """One poll and the pause after it."""
     clock.now += cost
     pause = pace.polled(clock.now, requests=requests, took_s=cost, cost_s=cost, is_changed=is_changed)
     clock.now += pause
@@ -93,11 +93,11 @@ def test_looks_that_fail_come_ever_more_seldom() -> None:
     assert pauses[-1] == TERMS.longest_s
 
 
-# The looks themselves
+# The polls themselves
 
 
 class Looked:
-    """A Pinot over REST whose looks are made by hand, on a clock of our own: seconds that answers take, and that we
+    """A Pinot over REST whose polls are made by hand, on a clock of our own: seconds that answers take, and that we
     compute meanwhile.
     """
 
@@ -112,7 +112,7 @@ class Looked:
             "hand", self._slowly(made._reader), self.store._current, made._plan, TERMS,
             clock=lambda: self.clock.now, used=lambda: self.clock.used,
         )  # fmt: skip
-        self.poller._thread = threading.current_thread()  # no thread of its own looks
+        self.poller._thread = threading.current_thread()  # no thread of its own polls
 
     def _slowly(self, stats: StatReader) -> StatReader:
         def asked(parent: str) -> Mapping[str, Stat]:
@@ -130,14 +130,14 @@ class Looked:
             self.poller.watch(prefix, lambda path: self._told.append(path) if path else None)
 
     def heard(self) -> list[str]:
-        """What was told since the last time."""
+        """What was reported since the last time."""
         self.poller._dispatcher.publish("/PROPERTYSTORE/end")
         wait_until(lambda: "/PROPERTYSTORE/end" in self._told, 30)
         told, self._told[:] = [path for path in self._told if path != "/PROPERTYSTORE/end"], []
         return told
 
     def run(self, seconds: float) -> Counter[str]:
-        """Rounds for so long; what was asked for, by path."""
+        """Rounds for so long; what was requested, by path."""
         began, before = self.clock.now, self.pinot.calls.copy()
         while self.clock.now - began < seconds:
             self.clock.now += self.poller.round()

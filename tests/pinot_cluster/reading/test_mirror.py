@@ -1,5 +1,5 @@
-"""The mirror of Pinot clusters beside our own: rows follow, troubles are told with since-when, nobody's trouble is
-another's.
+"""The mirror of Pinot clusters beside our own: rows follow, faults are reported with their start time, nobody's fault
+is another's.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class _Odd:
 
 
 def strange(cluster: Callable[[], PinotCluster], use: Use, folder: Path) -> list[str]:
-    """Each odd answer under which the use case ends with anything but a value or an error of ours that tells."""
+    """Each odd answer under which the use case ends with anything but a value or an error of ours that explains it."""
     found = []
     for kind in (READS, STATS, RECORDS, CHANGES):
         for answer in ODD:
@@ -147,7 +147,7 @@ def strange(cluster: Callable[[], PinotCluster], use: Use, folder: Path) -> list
             except PinotAdminError as error:
                 if isinstance(error, RecordCorrupt) and kind != RECORDS:
                     found.append(f"{kind} {answer!r}: {error!r}")
-            except Exception as error:  # noqa: BLE001  # what kind it is of is what is looked for
+            except Exception as error:  # noqa: BLE001  # its kind is what is tested
                 found.append(f"{kind} {answer!r}: {error!r}")
             if not odd.told:
                 break  # it asks for nothing of this kind

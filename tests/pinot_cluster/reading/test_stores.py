@@ -1,4 +1,4 @@
-"""The stores of a Pinot cluster read and tell of changes alike, over ZooKeeper of any age and over REST; none is ever
+"""The stores of a Pinot cluster read and report changes alike, over ZooKeeper of any age and over REST; none is ever
 written.
 """
 
@@ -40,7 +40,7 @@ FOREIGN = json.dumps(
 ).encode()
 
 
-#: Looks that nobody has to wait for.
+#: Polls that nobody has to wait for.
 QUICK = Terms(idle_s=0.05, quick_s=0.05, per_minute=60_000, burst=1_000)
 
 
@@ -181,7 +181,7 @@ def test_each_of_many_changes_of_one_document_is_followed_to_the_last(pinot: Pin
     last: list[object] = []
 
     def follow(number: int) -> bool:
-        """Reading after what was told ends with what was written last."""
+        """Reading after what was reported ends with what was written last."""
         if path in told:
             told.remove(path)
             node = pinot.store.get(path)

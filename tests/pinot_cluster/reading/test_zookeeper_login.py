@@ -1,5 +1,5 @@
-"""A ZooKeeper whose znodes ask for a digest login: read and watched with it, told apart from one that is away without
-it.
+"""A ZooKeeper whose znodes ask for a digest login: read and watched with it, distinguished from one that is down
+without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Waiting for segments of a Pinot cluster ends when its controller stays away, and survives its restart."""
+"""Waiting for segments of a Pinot cluster ends when its controller stays unreachable, and survives its restart."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_controller_that_stays_away_ends_the_wait_and_one_that_restarts_does_n
         answering.require()
 
     after(1)
-    assert health.asked == 0  # not at every look
+    assert health.asked == 0  # not at every check
     after(3)
     health.is_up = False
     for _ in range(3):

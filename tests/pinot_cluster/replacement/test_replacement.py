@@ -1,4 +1,4 @@
-"""Replacements on a Pinot cluster: decided here, done by Pinot once, looked for when an answer is lost, shown by its
+"""Replacements on a Pinot cluster: decided here, done by Pinot once, verified when an answer is lost, shown by its
 brokers.
 """
 
@@ -45,7 +45,7 @@ def replaced(pinot: PinotCluster, old: list[str], new: list[str]) -> str:
 
 
 def switch(pinot: PinotCluster) -> None:
-    """Start, upload, end; asked for again after a cut it goes on where it was."""
+    """Start, upload, end; requested again after a cut it goes on where it was."""
     entry = start_replace(pinot.ctx, TABLE, ["a"], ["b"], actor=ANN, entry_id="push-1")
     pinot.inside.upload("b")
     end_replace(pinot.ctx, TABLE, entry, actor=ANN)
@@ -133,7 +133,7 @@ def test_a_start_that_pinot_answers_late_is_looked_for_and_not_sent_again(
     plain = PinotRest._lineage
 
     def late(self: PinotRest, request: httpx.Request, found: Match) -> httpx.Response:
-        """The lineage shows it at the third look after the start only."""
+        """The lineage shows it at the third read after the start only."""
         looks.extend([1] if self.changes else [])
         if len(looks) == 3:
             start_replace(pinot.inside.ctx, TABLE, ["a"], ["b"], actor=ANN)
@@ -198,12 +198,12 @@ def test_an_end_returns_when_brokers_answer_from_the_new_side(pinot: PinotCluste
 
 
 def test_a_broker_that_missed_the_message_is_asked_to_look_itself(pinot: PinotCluster) -> None:
-    """Pinot tells its brokers once, after the lineage is written; a controller that ends between the two never does."""
+    """Pinot notifies its brokers once, after the lineage is written; a controller that ends in between never does."""
     wait_for_brokers(pinot, 4.0)
     pinot.broker.old, pinot.broker.late = ["a"], 10_000
     entry = replaced(pinot, ["a"], ["b"])
     assert pinot.broker.rebuilt == [TABLE.typed]
-    pinot.broker.late = 10_000  # told when whoever lost the answer asks for the end again, too
+    pinot.broker.late = 10_000  # notified when whoever lost the answer asks for the end again, too
     sent = len(pinot.rest.changes)
     end_replace(pinot.ctx, TABLE, entry, actor=ANN)
     assert pinot.broker.rebuilt == [TABLE.typed] * 2
@@ -287,7 +287,7 @@ def test_a_version_that_ends_all_or_nothing_is_not_asked_for_a_part(tmp_path: Pa
 
 
 def test_a_revert_reads_its_controller_a_few_times_only(pinot: PinotCluster) -> None:
-    """State once, live instances once, the segments that brokers are asked for once; nothing again after the switch."""
+    """State once, live instances once, the segments that brokers serve once; nothing again after the switch."""
     entry = replaced(pinot, ["a"], ["b"])
     before = pinot.rest.calls.total()
     revert_replace(pinot.ctx, TABLE, entry, actor=ANN)

@@ -1,5 +1,5 @@
 """Columns of two snapshots of a Pinot cluster: asked of its controller on request, bounded, and what is missing is
-said.
+noted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def column(name: str, kind: str, low: Any, high: Any, cardinality: int = 3, docs
 
 @pytest.fixture(params=["0.11.0", "1.5.1"])
 def told(request: pytest.FixtureRequest, tmp_path: Any) -> PinotCluster:
-    """a was replaced by b, and their servers tell their columns; the old version one by one."""
+    """a was replaced by b, and their servers report their columns; the old version one by one."""
     pinot = PinotCluster(tmp_path, version=request.param)
     pinot.inside.upload("a")
     pinot.rest.columns = {

@@ -1,5 +1,5 @@
-"""Segments of a Pinot cluster: uploaded behind a fence, deleted behind a guard, downloaded, restored, looked for when
-unheard.
+"""Segments of a Pinot cluster: uploaded behind a fence, deleted behind a guard, downloaded, restored, verified when
+the answer is lost.
 """
 
 from __future__ import annotations

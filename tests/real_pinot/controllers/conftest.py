@@ -13,7 +13,7 @@ from tests.real_pinot.controllers.running import GUARDED, NewerController, runni
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """These come last: where time is short, a whole Pinot tells more."""
+    """These come last: where time is short, a whole Pinot shows more."""
     items.sort(key=lambda item: Path(__file__).parent in item.path.parents)
 
 

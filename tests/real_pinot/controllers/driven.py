@@ -86,12 +86,12 @@ class Driven:
         """A table with a consuming segment for each of two partitions of the stream that stands in."""
         name = f"r_{uuid.uuid4().hex[:8]}"
         self.raw.call("POST", "/schemas", json=schema_of(name))
-        # pinot-segment-local of 1.2.0, which looks at stream configs, is not to be had, and that of 1.3.0 needs later
+        # pinot-segment-local of 1.2.0, which reads stream configs, is not to be had, and that of 1.3.0 needs later
         # libraries.
         skip = {"validationTypesToSkip": "ALL"} if self.version == "1.2.0" else {}
         self.raw.call("POST", "/tables", json=realtime_config(name) | more, params=skip)
         table = TableName(name, REALTIME)
-        # What consumes is told of by the external view only: before it, nobody can be asked to commit.
+        # What consumes is shown by the external view only: before it, nobody can be asked to commit.
         wait_until(lambda: not is_served or self.view(table) == self.ideal(table) != {}, 60.0, f"{name} consumes")
         return table
 

@@ -2,7 +2,7 @@
 those.
 
 One ZooKeeper for all, each controller with a cluster of its own. What they answer and write is Pinot's; that a segment
-is ONLINE or CONSUMING is only said by the stand-ins, who load nothing, commit nothing and answer no query.
+is ONLINE or CONSUMING is only reported by the stand-ins, who load nothing, commit nothing and answer no query.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The version table of docs/pinot-clusters.md on real controllers: what each version is said to have is asked of one
-that runs.
+"""The version table of docs/pinot-clusters.md on real controllers: what each version is documented to have is asked of
+one that runs.
 """
 
 from __future__ import annotations
@@ -263,7 +263,7 @@ def restores(driven: Driven) -> bool:
     return any(word in path.lower() for path in documented(driven) for word in ("restore", "undelete", "recover"))
 
 
-#: How each capability is asked for. What no version has can only be looked for among the paths that a controller names.
+#: How each capability is probed. What no version has can only be searched for among the paths that a controller names.
 PROBES: dict[str, Callable[[Driven], bool]] = {
     versions.REPLACE: replaces,
     versions.PAUSE: pauses,
@@ -296,7 +296,7 @@ PROBES: dict[str, Callable[[Driven], bool]] = {
     versions.RESTORE: restores,
     versions.SEGMENT_METADATA: tells_columns_of_many,
 }
-#: Only a task tells, and what makes tasks is in none of these controllers' jars: read in their code.
+#: Only a task shows it, and what makes tasks is in none of these controllers' jars: read in their code.
 READ = frozenset({versions.TASK_FINISH})
 
 

@@ -135,7 +135,7 @@ def test_a_force_commit_is_told_of_by_its_job_or_by_our_look(each: Driven) -> No
 
 
 class Servers:
-    """What servers say to a controller when they commit, said in their place; the file is one of
+    """What servers send to a controller when they commit, sent in their place; the file is one of
     ours.
     """
 

@@ -61,7 +61,7 @@ def web(table: ApiCluster, settings: Any) -> Iterator[str]:
 
 @contextmanager
 def fake(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[str]]]:
-    """A program that took the controller's port: its address, and the paths that it was asked for. It answers in turn,
+    """A program that took the controller's port: its address, and the paths that were requested. It answers in turn,
     then the last.
     """
     asked: list[str] = []
@@ -238,7 +238,7 @@ def test_a_signature_follows_no_redirect(tmp_path: Path) -> None:
     ],
 )
 def test_of_the_controller_nothing_is_asked_but_the_file_of_the_very_segment(tmp_path: Path, path: str) -> None:
-    """The record's address is what a METADATA push said."""
+    """The record's address is what a METADATA push gave."""
     with fake((200, {}, b"done")) as (url, asked):
         downloader = Downloader(DeepStore(f"file://{tmp_path}/deepstore"), ClusterFiles(url, CallSigner(SECRET)))
         with pytest.raises(InvalidInput, match="not that of the file of segment 's'"):

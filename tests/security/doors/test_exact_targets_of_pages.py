@@ -114,7 +114,7 @@ def begun(world: ApiCluster, name: str) -> str:
 
 
 def forms() -> list[Route]:
-    """Pages of the console that take a form, those that take the table away from her last."""
+    """Pages of the console that take a form, those that end her access to the table last."""
     known = expected.of_web()
     found = [
         r

@@ -14,7 +14,7 @@ from tests.security.growth.patterns import Found, all_patterns, faults, represen
 from tests.security.growth.timing import grows_at_most_linearly, repeated
 
 _FOUND, _UNKNOWN = all_patterns()
-#: Patterns that look slow and are not, each with the reason.
+#: Patterns that seem slow and are not, each with the reason.
 _ALLOWED = {
     "segments/segmentfile/format/properties.py _SEPARATOR": "its last part takes everything, so nothing is tried twice",
 }
@@ -45,7 +45,7 @@ def test_no_pattern_repeats_within_or_beside_a_repetition(found: Found) -> None:
 
 @pytest.mark.parametrize("found", _ALL, ids=lambda f: f.place)
 def test_every_pattern_takes_time_that_grows_with_the_text(found: Found) -> None:
-    """Tried with each kind of character that the pattern tells apart, and two of them in turn, behind what may come
+    """Tried with each kind of character that the pattern distinguishes, and two of them in turn, behind what may come
     before them.
     """
     kinds = representatives(found.compiled)

@@ -25,7 +25,7 @@ _SMALL_PARTS = 40
 
 def seconds(read: Read, text: str) -> float:
     """Processor time of this thread to read a text, whether it is taken or refused."""
-    gc.disable()  # it looks at what all other tests left behind
+    gc.disable()  # it traverses what all other tests left behind
     began = time.thread_time()
     try:
         read(text)

@@ -193,7 +193,7 @@ def test_a_build_that_can_never_succeed_halves_the_limit_once(world: RealtimeWor
     assert talk.say(Kind.BUILD_FAILED, 3, rows=20).status is Status.PROCESSED
     assert world.fields(talk.segment)["segment.flush.threshold.size"] == "10"
     assert talk.consumed(3, 10)[0] == "HOLD"
-    assert [m.partition for m in world.messages()] == [talk.segment]  # every replica is told to begin anew
+    assert [m.partition for m in world.messages()] == [talk.segment]  # every replica is asked to start again
 
 
 def test_a_dead_committer_is_replaced_at_once(world: RealtimeWorld, talk: Spoken) -> None:

@@ -1,4 +1,4 @@
-"""What servers tell of consumers beyond Pinot's answer, and copies that the deep store lacks as findings."""
+"""What servers report of consumers beyond Pinot's answer, and copies that the deep store lacks as findings."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ def test_a_pause_said_again_while_its_planned_end_comes_holds(tmp_path: Path) ->
 
 
 def test_a_pause_during_a_resume_of_many_partitions_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They do not all fit into the transaction that takes the flag away."""
+    """They do not all fit into the transaction that removes the flag."""
     monkeypatch.setattr("segments.services.realtime.consuming_segments._PER_TRANSACTION", 2)
     world = RealtimeWorld(tmp_path, partitions=3)
     pause(world)

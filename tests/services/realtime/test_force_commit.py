@@ -26,7 +26,7 @@ def commit(world: RealtimeWorld, wanted: Wanted | None = None, batch: BatchSetti
 
 
 def asked(world: RealtimeWorld) -> list[str]:
-    """What the server was told to commit; read messages are gone afterwards."""
+    """What the server was asked to commit; read messages are gone afterwards."""
     names: list[str] = []
     for message in world.messages():
         names += message.simple["segmentNames"].split(",")

@@ -1,4 +1,4 @@
-"""Ends in the background: asked for once, finished by whoever looks, whatever died in between (rule
+"""Ends in the background: requested once, finished by whoever checks, whatever died in between (rule
 `all-replicas-first`).
 """
 

@@ -64,7 +64,7 @@ def entry(world: World, entry_id: str = "open") -> Entry:
 
 
 def pass_time(world: World, seconds: float, every: float = 5.0) -> list[str]:
-    """Run the reaper every few seconds for a while; what it said."""
+    """Run the reaper every few seconds for a while; what it reported."""
     said, end = [], world.now + int(seconds * 1000)
     while world.now < end:
         world.now += int(every * 1000)

@@ -1,4 +1,4 @@
-"""Where Pinot's protocol loses data, tells nothing or shows both sides, this one does not, each
+"""Where Pinot's protocol loses data, reports nothing or shows both sides, this one does not, each
 as a test.
 
 Leases are in ``test_entry_lease.py``, several steps back in ``test_rollback.py``, fenced uploads in

@@ -1,4 +1,4 @@
-"""The difference of two snapshots: counts from records, columns from servers, and what nobody tells is said."""
+"""The difference of two snapshots: counts from records, columns from servers, and what nobody reports is noted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Columns:
-    """Servers by address that tell a column ``n`` of each segment; range and cardinality from the segment's number."""
+    """Servers by address that report a column ``n`` per segment; range and cardinality from its number."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, int]] = []

@@ -1,4 +1,4 @@
-"""The quota is looked at when a push starts, against all that it says it will bring (rule `declared-size-fits`)."""
+"""The quota is checked when a push starts, against all that it says it will bring (rule `declared-size-fits`)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def start(world: World, name: str, size: int, *, old: tuple[str, ...] = ("a", "b
 
 
 def test_a_push_that_can_not_fit_is_refused_at_its_start_with_figures(tmp_path: Path) -> None:
-    """Fails on the original's behaviour: there start never looks, and the push dies at some upload."""
+    """Fails on the original's behaviour: there start never checks it, and the push dies at some upload."""
     world = world_of(tmp_path)
     with pytest.raises(
         Forbidden, match=r"200 bytes are stored, 0 promised .* 801 declared; 1001 in all, quota.storage allows 1000"

@@ -127,7 +127,7 @@ def test_a_plain_file_is_fetched_and_the_host_keeps_its_name(web: str, tmp_path:
 def test_a_host_that_changes_its_address_after_the_check_is_read_from_the_checked_one(
     web: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DNS rebinding: the first look-up gives an allowed address, every later one the cloud's own."""
+    """DNS rebinding: the first resolution gives an allowed address, every later one the cloud's own."""
     asked: list[str] = []
     port = int(web.rpartition(":")[2])
 
@@ -282,7 +282,7 @@ def test_a_file_that_breaks_off_is_no_file(tmp_path: Path) -> None:
 
 def test_a_pinot_on_another_machine_is_not_sent_to_its_own_loopback(tmp_path: Path) -> None:
     here, there = (
-        Context("c", None, None, lambda: 0, lambda: "", url, pinot_engine(object()))  # type: ignore[arg-type] # only looked at
+        Context("c", None, None, lambda: 0, lambda: "", url, pinot_engine(object()))  # type: ignore[arg-type] # only read
         for url in ("http://localhost:9000", "http://pinot.example:9000")
     )
     assert fetch_rules(here).loopback

@@ -35,7 +35,7 @@ def world(tmp_path: Path) -> World:
 
 
 def deleted(world: World, *segments: str, **more: str) -> World:
-    """Uploaded, deleted, and put away."""
+    """Uploaded, deleted, and archived."""
     world.upload(*segments)
     deletion.remove_segments(world.ctx, TABLE, segments, actor=ANN, **more)
     world.serve()

@@ -73,7 +73,7 @@ def test_what_only_servers_have_is_read_until_the_deep_store_has_it(tmp_path: Pa
     assert look(world) == [old[0]]
     world.set_record(old[0], segment_download_url="file:///x")
     assert (look(world), look(world)) == ([], [])
-    assert store.read().count(old[0]) == 3  # twice by the first look, and once more by the one after
+    assert store.read().count(old[0]) == 3  # twice by the first read, and once more by the one after
 
 
 def test_a_segment_that_came_or_went_counts_at_once_and_one_that_was_replaced_after_an_hour(tmp_path: Path) -> None:

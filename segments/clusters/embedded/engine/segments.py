@@ -68,7 +68,7 @@ class EmbeddedSegmentEngine:
         return read_settings(ctx).get(EXCLUSIVE_KEY, "true").strip().lower() != "false"
 
     def drain(self, ctx: Context, table: TableName) -> list[str]:
-        """Files of queued segments are put away."""
+        """Files of queued segments are archived."""
         return deletion.drain(ctx, table)
 
     def keeps_deleted(self, ctx: Context, config: TableConfig) -> bool:

@@ -68,7 +68,7 @@ def _all_replicas(ideal: Rows, view: Rows) -> dict[str, list[str]]:
 
 
 def _holders(ideal: Rows, segments: Collection[str] | None) -> dict[str, list[str]]:
-    """{instance: segments it holds}; what still consumes has no file to look at again."""
+    """{instance: segments it holds}; what still consumes has no file to read again."""
     found: dict[str, list[str]] = defaultdict(list)
     for segment in sorted(ideal if segments is None else segments):
         for instance, state in ideal[segment].items():

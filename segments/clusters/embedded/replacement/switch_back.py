@@ -32,7 +32,7 @@ from segments.store import paths
 from segments.store.base import Check, Write
 from segments.store.update import update_transaction
 
-#: Seconds for which a segment is waited for that is just being put away, or whose interrupted restore is to be undone
+#: Seconds for which a segment is waited for that is just being archived, or whose interrupted restore is to be undone
 #: first.
 _BUSY_S: Final = 45.0
 _POLL_S: Final = 0.1

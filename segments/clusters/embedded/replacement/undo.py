@@ -1,4 +1,4 @@
-"""Undo of a rollback: what it took away comes back under its own names, from the archive of deleted segments."""
+"""Undo of a rollback: what it removed comes back under its own names, from the archive of deleted segments."""
 
 from __future__ import annotations
 

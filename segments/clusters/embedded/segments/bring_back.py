@@ -1,6 +1,6 @@
 """Brings deleted segments back on the embedded cluster: record, row and file as they were.
 
-A segment that still waits in the deletion queue just leaves it. One that is put away already is claimed in that queue,
+A segment that still waits in the deletion queue just leaves it. One that is archived already is claimed in that queue,
 its file goes to a staged name, then record and row are written in one transaction, then the file gets its final name
 and the document goes. Who dies on the way leaves a claimed item: once the claim is over the next drain ends the restore
 if the row is there, or puts the file back if it is not (``restored_files.settle``).
@@ -46,7 +46,7 @@ def find_kept(ctx: Context, config: TableConfig, names: Sequence[str], files: Se
     found = {
         s: Found(_possible(ctx, config, s, queued.get(s), stored.get(s)), stored.get(s), queued.get(s)) for s in names
     }
-    # What waits for its deletion is the newest version; an older one can not take its place before that is put away.
+    # What waits for its deletion is the newest version; an older one can not take its place before that is archived.
     older = {archive.segment_of(f) for f in files}.intersection(
         s for s, f in found.items() if f.item is not None and f.kept is None
     )

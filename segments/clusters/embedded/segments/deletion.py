@@ -1,7 +1,7 @@
 """Deletion on the embedded cluster: out of the ideal state into a queue in ZooKeeper, then file and record.
 
 Nothing is lost by a restart (rule `deletion-last`): the row leaves the ideal state in the transaction that queues the
-segment, and a queue item goes only when its file is put away with its record.
+segment, and a queue item goes only when its file is archived with its record.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from segments.store.update import update_transaction
 
 log = logging.getLogger(__name__)
 
-#: Segments whose files are put away under one claim; a claim must not run out meanwhile.
+#: Segments whose files are archived under one claim; a claim must not run out meanwhile.
 _BATCH: Final = 200
 _CLAIM_USED_S: Final = CLAIM_MS / 1000 / 2
 

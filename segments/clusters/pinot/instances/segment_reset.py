@@ -1,4 +1,4 @@
-"""Reset and reload of segments of a real Pinot. Both may be asked for twice."""
+"""Reset and reload of segments of a real Pinot. Both may be requested twice."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def _carry_on(ctx: Context, table: TableName, actor: Actor) -> _Advanced:
 
 
 def _revert(ctx: Context, table: TableName, entry: Entry, job: StepwiseRollback, actor: Actor) -> dict[str, Any]:
-    """One step; the details of its record. That of the entry asked for is written when all is done."""
+    """One step; the details of its record. That of the requested entry is written when all is done."""
     force = job.force or entry.state is State.IN_PROGRESS
     done = protocol.revert(ctx, table, entry.id, force=force, actor=actor, rollback=job.target)
     detail = protocol.switch_detail(done)

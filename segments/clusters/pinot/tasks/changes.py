@@ -1,4 +1,4 @@
-"""Changes of minion tasks of a real Pinot: schedule now, stop and resume a queue, clear away what is finished. Each is
+"""Changes of minion tasks of a real Pinot: schedule now, stop and resume a queue, clear what is finished. Each is
 audited.
 """
 
@@ -18,10 +18,11 @@ _ERRORS = ("generationErrors", "schedulingErrors")
 
 
 def schedule_now(ctx: Context, task_type: str, table: str, *, actor: Actor) -> list[str]:
-    """Have Pinot look for work of this type in a table (typed name) now; returns the tasks that it made, none when
+    """Have Pinot generate tasks of this type for a table (typed name) now; returns the tasks that it made, none when
     there is nothing to do.
 
-    A lost answer is looked for among the tasks. NotFound, StateConflict with Pinot's reason when it could make none.
+    After a lost answer the tasks themselves are read. NotFound, StateConflict with Pinot's reason when it could make
+    none.
     """
     before = set(task_states(ctx, task_type))
 
@@ -71,7 +72,7 @@ def resume_queue(ctx: Context, task_type: str, *, actor: Actor) -> None:
 
 
 def clean_up(ctx: Context, task_type: str, *, actor: Actor) -> None:
-    """Have Pinot forget the finished tasks of a type. It may be asked for twice. NotFound for a type
+    """Have Pinot forget the finished tasks of a type. It may be requested twice. NotFound for a type
     without a queue.
     """
     _require_queue(ctx, task_type)

@@ -43,7 +43,7 @@ _LONGEST: Final = 600
 
 @dataclass(frozen=True)
 class Generation:
-    """When Pinot last looked for work of this type in a table, and what went wrong since; ``cron`` as in the table's
+    """When Pinot last ran the generator of this type for a table, and what went wrong since; ``cron`` as in the table's
     config.
     """
 
@@ -56,7 +56,7 @@ class Generation:
 
 @dataclass(frozen=True)
 class TypePage:
-    """One page of a type's tasks, newest first. ``queue`` empty: it has none yet, or it is not told."""
+    """One page of a type's tasks, newest first. ``queue`` empty: it has none yet, or it is not reported."""
 
     task_type: str
     queue: str
@@ -69,7 +69,7 @@ class TypePage:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What could not be told of its tasks, each once."""
+        """What could not be read of its tasks, each once."""
         return tuple(dict.fromkeys(t.note for t in self.tasks if t.note))
 
     @property
@@ -79,7 +79,7 @@ class TypePage:
 
 
 def read_type(ctx: Context, task_type: str, number: int = 1) -> TypePage:
-    """Page ``number`` (from 1). NotFound for a type that neither has a queue nor is asked for by a
+    """Page ``number`` (from 1). NotFound for a type that neither has a queue nor is configured by a
     table; Unavailable.
     """
     wanted = wanted_tasks(ctx)
@@ -104,7 +104,7 @@ def read_type(ctx: Context, task_type: str, number: int = 1) -> TypePage:
 
 
 def read_task(ctx: Context, task_type: str, name: str) -> MinionTask:
-    """One task with all sub-tasks that are told. NotFound, Unavailable."""
+    """One task with all sub-tasks that are reported. NotFound, Unavailable."""
     state = task_states(ctx, task_type).get(name)
     if state is None:
         raise NotFound(
@@ -120,7 +120,7 @@ def _verbosity(ctx: Context) -> int:
 
 
 def _details(ctx: Context, name: str, state: str, verbosity: int) -> MinionTask:
-    """As much as the controller can tell: some write no sub-tasks, or only their states (a 0.11.0 on a Java that came
+    """As much as the controller can report: some write no sub-tasks, or only their states (a 0.11.0 on a Java that came
     after it).
     """
     note = ""

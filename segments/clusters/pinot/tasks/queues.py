@@ -1,8 +1,8 @@
-"""What a real Pinot runs on its minions, as far as its controller tells: types, queues, schedules, periodic tasks. Only
-read here.
+"""What a real Pinot runs on its minions, as far as its controller reports it: types, queues, schedules, periodic tasks.
+Only read here.
 
-Asked when somebody looks, a few calls each time: two per type of task (``MOST_TYPES`` at most) and five more, whatever
-the number of tasks.
+Read when somebody opens the page, a few calls each time: two per type of task (``MOST_TYPES`` at most) and five more,
+whatever the number of tasks.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ CHAIN: Final = re.compile(r" \(through reference chain: .*\)")
 
 @dataclass(frozen=True)
 class TaskType:
-    """One type of minion task: the state of its queue (empty: not told, or it has none yet) and {state: number} of its
-    tasks.
+    """One type of minion task: the state of its queue (empty: not reported, or it has none yet) and {state: number} of
+    its tasks.
 
     ``tables`` are those whose config asks for it; ``tasks`` is {task: state}.
     """
@@ -50,7 +50,7 @@ class Schedule:
     """A type of task that a table's config asks for, or a job of the scheduler. ``cron`` empty: only when it is asked
     for.
 
-    ``is_registered``: whether the scheduler has it, None where that is not told.
+    ``is_registered``: whether the scheduler has it, None where that is not reported.
     """
 
     table: str
@@ -63,10 +63,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class PinotTasks:
-    """What the controller runs. ``notes``: what it does not tell, and why. ``minions``: those that are alive, None: not
-    told.
+    """What the controller runs. ``notes``: what it does not report, and why. ``minions``: those that are alive, None:
+    not reported.
 
-    ``scheduler``: ``on``, ``off``, or empty where it is not told.
+    ``scheduler``: ``on``, ``off``, or empty where it is not reported.
     """
 
     types: tuple[TaskType, ...] = ()
@@ -82,7 +82,7 @@ class PinotTasks:
 
 
 def read_tasks(ctx: Context) -> PinotTasks:
-    """One look; a part that the controller does not answer is a note, not an error. Unavailable when it can not be
+    """One read; a part that the controller does not answer is a note, not an error. Unavailable when it can not be
     asked at all.
     """
     notes: list[str] = []
@@ -126,7 +126,7 @@ def table_status(ctx: Context, table: TableName) -> dict[str, Any]:
 
 
 def queue_state(ctx: Context, task_type: str) -> str:
-    """The state of a type's queue; empty where it has none, or it is not told."""
+    """The state of a type's queue; empty where it has none, or it is not reported."""
     found = _asked(ctx, f"/tasks/{quoted(task_type)}/state", None)
     return found if isinstance(found, str) else ""
 
@@ -168,7 +168,7 @@ def _type(ctx: Context, name: str, wanted: Mapping[str, Mapping[str, str]], note
 def _scheduler(
     ctx: Context, notes: list[str]
 ) -> tuple[str, dict[tuple[str, str], tuple[ReportedTime, ReportedTime]] | None]:
-    """Whether the scheduler is on, and {(table, type): (next run, last run)} of its jobs; None: they are not told."""
+    """Whether the scheduler is on, and {(table, type): (next run, last run)} of its jobs; None: not reported."""
     try:
         with refusals_told(is_change=False):
             found = controller(ctx).get("/tasks/scheduler/information")
@@ -197,7 +197,7 @@ def _note_scheduler(notes: list[str], error: NotFound) -> None:
 
 
 def _keys(ctx: Context) -> tuple[str, dict[tuple[str, str], tuple[ReportedTime, ReportedTime]] | None]:
-    """At least which jobs there are, where their times can not be told."""
+    """At least which jobs there are, where their times can not be read."""
     found = _asked(ctx, "/tasks/scheduler/jobKeys", None)
     return (
         ("on", {_key(job): (NOT_REPORTED, NOT_REPORTED) for job in _dicts(found)})

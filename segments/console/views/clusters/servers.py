@@ -80,7 +80,7 @@ def _run_drain(target: Target, _: Mapping[str, Any], actor: Actor) -> Outcome:
     return Outcome(f"{instance} is {done}.", back, _words(target)[0])
 
 
-#: Turns queries and new segments away from a server.
+#: Keeps queries and new segments from a server.
 DRAIN: Final = Operation(
     action="disableInstance",
     title="Drain",

@@ -1,4 +1,4 @@
-"""Passes: run one now, and what the last runs said."""
+"""Passes: run one now, and what the last runs reported."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class View:
         self.num_docs = snapshot.num_docs if limit is None else min(limit, snapshot.num_docs)
 
     def table_of(self, columns: Sequence[str]) -> pa.Table:
-        """Those of the columns that the segment has, and which rows were null where it is asked for and recorded."""
+        """Those of the columns that the segment has, and which rows were null where it is requested and recorded."""
         found: Any = self._snapshot.table_of(columns)
         for name in columns:
             nulls = self._nulls(null_of(name))

@@ -1,7 +1,7 @@
 """Segment files from other processes of the cluster: from the controller, and from servers that hold a copy.
 
 The request is signed for the address it goes to, and what comes back ends with a signature, so neither is worth
-anything to whoever else may listen there. Nothing is asked for but the file of the segment that is to be loaded.
+anything to whoever else may listen there. Nothing is requested but the file of the segment that is to be loaded.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Asked:
 
 
 class Person(Protocol):
-    """Somebody who may use the route that was asked for. Blocks: it may ask a database."""
+    """Somebody who may use the requested route. Blocks: it may ask a database."""
 
     def may_read(self, table: str) -> bool:
         """May they read this table too?"""

@@ -1,5 +1,5 @@
-"""What every route of a server's port passes first: credentials, then the size of the body; and how refusals and
-answers look.
+"""What every route of a server's port passes first: credentials, then the size of the body; and the form of refusals
+and answers.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 class QueryRequest(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """``table`` is typed. ``schema_version``: zxid of the schema that the broker planned with (0: the one in
-    ZooKeeper), ``schema``: that schema's JSON, sent when this server said that it does not know the version;
+    ZooKeeper), ``schema``: that schema's JSON, sent when this server answered that it does not know the version;
     ``options`` are the query's (``now``); ``time_filter`` is this table's share of a hybrid table; ``min_docs``: rows
     that consuming segments must have; ``tails``: segments whose rows beyond their end belong to the answer too, and how
     many of those it must have.

@@ -32,7 +32,7 @@ _MANY_NAMES: Final = 64 << 20
 @dataclass(frozen=True)
 class ServerRoute:
     """A method and path (Starlette's pattern), who may use it, the endpoint's name in ``endpoints.Endpoints``, and the
-    most bytes of its body. ``{table}`` is what rights are asked for.
+    most bytes of its body. ``{table}`` is the table whose rights are checked.
     """
 
     method: str

@@ -61,7 +61,7 @@ Change = Callable[[Seen], Machine | None]
 
 @dataclass(frozen=True)
 class Rule:
-    """When it fits, this is the answer and the machine afterwards. ``tells``: which offset the answer carries."""
+    """When it fits, this is the answer and the machine afterwards. ``tells``: the offset that the answer carries."""
 
     when: Condition
     status: Status

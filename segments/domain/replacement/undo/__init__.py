@@ -1,3 +1,3 @@
-"""Bringing back what a replacement took away, as pure decisions: which entries are known, what comes back, what it
+"""Bringing back what a replacement removed, as pure decisions: which entries are known, what comes back, what it
 replaces.
 """

@@ -29,7 +29,7 @@ Blocker = StateConflict | PreconditionFailed
 
 @dataclass(frozen=True)
 class UndoPlan:
-    """``target``: the entry that the rollback was asked for; ``steps``: all that it took back, newest first, at
+    """``target``: the entry that the rollback was requested for; ``steps``: all that it took back, newest first, at
     ``at_ms`` (epoch ms).
 
     ``back`` comes back, ``gone`` is hidden then. ``attempt``: the entry of an undo that is under way. ``blockers``:
@@ -52,8 +52,8 @@ def is_undoable(entry: Entry) -> bool:
 
 
 def undoable(known: Mapping[str, Entry]) -> dict[str, list[Entry]]:
-    """{entry that a rollback was asked for: all that it took back after their end, newest first} of rollbacks that are
-    not undone.
+    """{entry that a rollback was requested for: all that it took back after their end, newest first} of rollbacks that
+    are not undone.
     """
     targets = {e.notes[ROLLBACK] for e in known.values() if is_undoable(e)}
     undone = {

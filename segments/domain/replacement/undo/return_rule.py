@@ -1,4 +1,4 @@
-"""Which deleted segments may come back beside what queries see: none that a replacement ever took away, or replaced the
+"""Which deleted segments may come back beside what queries see: none that a replacement ever removed, or replaced the
 company of.
 
 An entry that the lineage no longer has counts like one that it has: what it hid would otherwise be seen beside what
@@ -112,7 +112,7 @@ def _company(known: Mapping[str, Entry], segment: str) -> set[str]:
 
 
 def stand_ins(known: Mapping[str, Entry], segments: Collection[str], visible: Collection[str]) -> set[str]:
-    """Which visible segments stand for these now: what replaced them, or what the rollback that took them away brought
+    """Which visible segments stand for these now: what replaced them, or what the rollback that removed them brought
     back, and so on.
     """
     hidden_by, found, done, waiting = hiding(known), set[str](), set(segments), list(segments)

@@ -96,7 +96,7 @@ def current_machine(ctx: Context, seen: Observed, message: Message, now_ms: int)
     already.
 
     A committer whose session ended since it was chosen is taken out first (rule `winner-only`). A machine that can not
-    be read counts as none: replicas agree anew. Raises StateConflict when the record allows no commit.
+    be read counts as none: replicas agree again. Raises StateConflict when the record allows no commit.
     """
     metadata, kind = seen.metadata, seen.stream.type
     if metadata.status in COMPLETED_STATUSES:

@@ -27,7 +27,7 @@ class UndoPreview:
     """The effect of undoing a rollback. ``blockers`` are sentences; it is allowed when there are none.
 
     ``undoes``: the entries that the rollback took back, newest first. ``possible_until_ms``: when the first file of
-    what it took away goes (epoch ms), None when one is gone already. ``under_way``: the entry of an undo that runs,
+    what it removed goes (epoch ms), None when one is gone already. ``under_way``: the entry of an undo that runs,
     else empty.
     """
 
@@ -65,7 +65,7 @@ class RolledBack:
 
 def open_rollbacks(ctx: Context, table: TableName) -> list[RolledBack]:
     """Rollbacks that are not undone and whose files should still be kept, latest first. What stands in the way only a
-    preview tells.
+    preview shows.
     """
     seen = observe(ctx, table)
     kept = undo_kept_ms(ctx, seen.config)

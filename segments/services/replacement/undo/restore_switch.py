@@ -1,4 +1,4 @@
-"""Restore as a switch: deleted segments that a replacement took away come back, and what stands for them now is hidden
+"""Restore as a switch: deleted segments that a replacement removed come back, and what stands for them now is hidden
 in the same step.
 """
 

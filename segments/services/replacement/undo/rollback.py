@@ -1,4 +1,4 @@
-"""Undo a rollback: what it took away comes back from the archive, hidden until all replicas serve it, then one
+"""Undo a rollback: what it removed comes back from the archive, hidden until all replicas serve it, then one
 acknowledged switch.
 
 To Pinot's clients a revert deletes as ever: the archive of deleted segments is what an undo lives on, so it is possible

@@ -23,7 +23,7 @@ from segments.store import paths
 
 
 def names_of(segments: Iterable[str], files: Iterable[str]) -> list[str]:
-    """The segments that a request names, by themselves or by a kept file, each once. Raises InvalidInput."""
+    """The segments that a request names, directly or by a kept file, each once. Raises InvalidInput."""
     return list(dict.fromkeys(check_segment_name(s) for s in (*segments, *map(archive.segment_of, files))))
 
 

@@ -60,7 +60,7 @@ class ServingWorld(World):
         return self
 
     def clean(self) -> ServingWorld:
-        """What the passes do: files put away, then lineage."""
+        """What the passes do: files archived, then lineage."""
         deletion.drain(self.ctx, TABLE)
         retention.run(self.ctx, TABLE)
         return self

@@ -1,4 +1,4 @@
-"""What a replacement ever took away never comes back beside what stands for it now: it is a switch, or refused with the
+"""What a replacement ever removed never comes back beside what stands for it now: it is a switch, or refused with the
 counts.
 """
 

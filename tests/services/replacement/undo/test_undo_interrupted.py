@@ -1,4 +1,4 @@
-"""An undo that is cut, loses a reply or a race at any of its writes ends the same when it is asked for again; queries
+"""An undo that is cut, loses a reply or a race at any of its writes ends the same when it is requested again; queries
 see nothing else.
 """
 

@@ -1,1 +1,1 @@
-"""Pages that bring back what a replacement took away."""
+"""Pages that bring back what a replacement removed."""

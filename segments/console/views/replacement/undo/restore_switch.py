@@ -1,4 +1,4 @@
-"""Deleted segments that a replacement took away come back: as a switch with what stands for them now."""
+"""Deleted segments that a replacement removed come back: as a switch with what stands for them now."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _MOST_LATE: Final = 4
 _DEAD_AFTER: Final = 3.0
 #: Uploads at a time, hanging ones too: beyond this many nothing is begun before one ends.
 _MOST: Final = 256
-#: Ended uploads whose address nobody has asked for yet.
+#: Ended uploads whose address nobody has requested yet.
 _MOST_KEPT: Final = 1_000
 
 
@@ -100,8 +100,8 @@ class Uploader:
         """Where the file lies now, or None: failed, not there yet, or no place to put it.
 
         ``folder`` is the segment's; its tar is made in ``work`` and kept there for the next try. After ``wait_s``
-        seconds the upload goes on by itself, and the next call for the same build waits for it. ``is_optional``: not
-        begun while several others are late.
+        seconds the upload goes on in the background, and the next call for the same build waits for it.
+        ``is_optional``: not begun while several others are late.
         """
         if self._is_closed or (self._deep_store is None and not through_controller):
             return None
