@@ -39,7 +39,16 @@ class Model:
         """Queries see this from now on; what they saw until now was seen until now."""
         for crc in (*self.seen.values(), *seen.values()):
             self.last_seen[crc] = now
+        for name in self.seen.keys() & seen.keys():
+            if self.seen[name] != seen[name]:
+                self._refresh(name, seen[name])
         self.seen = dict(seen)
+
+    def _refresh(self, name: str, crc: int) -> None:
+        """A segment has one content at a time: whatever side of a replacement it is on, that side has it too."""
+        for entry, push in self.pushes.items():
+            old, new = ({s: crc if s == name else c for s, c in side.items()} for side in (push.old, push.new))
+            self.pushes[entry] = Push(entry, old, new)
 
     def replaced(self, old: Seen, new: Seen) -> Seen:
         """What queries see once ``old`` is replaced by ``new``."""
