@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.faults.history_model import Model, Push
+from tests.faults.history.model import Model, Push
 
 
 def test_an_old_side_that_is_refreshed_while_its_replacement_runs_comes_back_refreshed() -> None:

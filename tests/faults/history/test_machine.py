@@ -42,8 +42,8 @@ from segments.services.upkeep import retention
 from segments.store import paths
 from tests.api.cluster import ANN, TABLE
 from tests.faults.faulty import Cut, Fault, Plan
-from tests.faults.history_model import Model, Push, Seen
-from tests.faults.served import Served
+from tests.faults.history.model import Model, Push, Seen
+from tests.faults.history.served import Served
 from tests.services.segments.test_uploads import made
 
 HOUR_MS = 3_600_000

@@ -1,0 +1,1 @@
+"""A table's history, walked at random against a model."""
