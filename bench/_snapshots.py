@@ -92,11 +92,8 @@ class PlainClient(Client):
 
     def revert(self, table: str, entry: str, *, force: bool = False) -> None:
         """Revert a replacement."""
-        force_text = str(force).lower()
-        self.ask(
-            f"/segments/{table}/revertReplaceSegments?type=OFFLINE&segmentLineageEntryId={entry}&forceRevert={force_text}",
-            {},
-        )
+        query = f"type=OFFLINE&segmentLineageEntryId={entry}&forceRevert={str(force).lower()}"
+        self.ask(f"/segments/{table}/revertReplaceSegments?{query}", {})
 
     def sql(self, sql: str) -> list[list[Any]]:
         """Rows; an exception in the answer fails."""

@@ -19,7 +19,8 @@ from segments.expressions.sql import MAX_DEPTH
 #: What a position in the list stands for: a name, or the value of a constant.
 Leaf = str | int | float | bool
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>'(?:[^']|'')*')|(?P<quoted>\"(?:[^\"]|\"\")*\")"
+    r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)|(?P<text>'(?:[^']|'')*')"
+    r"|(?P<quoted>\"(?:[^\"]|\"\")*\")"
     r"|(?P<name>[A-Za-z_$][\w$.]*)|(?P<mark><>|!=|<=|>=|[-+*/%(),=<>]))"
 )
 _BRACKET = re.compile(r"\s*\(")
