@@ -40,6 +40,8 @@ PAST_ENTRIES = "/PINOTADMIN/PAST_ENTRIES"
 ACCESS = "/PINOTADMIN/ACCESS"
 #: Ranges of streams that were gone before they were read.
 DATA_LOSS = "/PINOTADMIN/DATA_LOSS"
+#: Pinot's: the segments of a table whose commit has started and not ended.
+COMMITTING = "/PROPERTYSTORE/PAUSELESS_DEBUG_METADATA"
 #: Pinot's: one map field per force-commit job.
 FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 
@@ -157,6 +159,11 @@ def completions(table: str) -> str:
 def completion(table: str, segment: str) -> str:
     """Where the replicas of a consuming segment stand in agreeing on its end."""
     return f"{COMPLETION}/{table}/{segment}"
+
+
+def committing(table: str) -> str:
+    """The list of the table's segments whose commit has started and not ended."""
+    return f"{COMMITTING}/{table}"
 
 
 def data_loss(table: str) -> str:

@@ -19,7 +19,7 @@ from segments.dataplane.broker import Broker
 from segments.dataplane.server import Server, ServerSettings
 from segments.dataplane.server.consuming import ConsumingSettings
 from segments.domain import set_aside
-from segments.domain.realtime.commit_plan import consuming_record, consuming_row
+from segments.domain.realtime.commit.start import consuming_record, consuming_row
 from segments.domain.realtime.completion import Kind
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.segments import ideal_state

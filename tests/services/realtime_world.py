@@ -11,7 +11,7 @@ from typing import Any
 
 from segments.clusters.embedded import EMBEDDED
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.realtime.commit_plan import END_OFFSET, STATUS
+from segments.domain.realtime.commit.fields import END_OFFSET, STATUS
 from segments.domain.realtime.llc_name import parse_llc_name
 from segments.domain.realtime.pause import PauseState, consuming_segments, pause_of
 from segments.domain.realtime.streams.stream_config import StreamConfig

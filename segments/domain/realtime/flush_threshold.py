@@ -11,6 +11,8 @@ from segments.domain.segments.segment_metadata import SegmentMetadata
 
 #: Custom map of a segment's record: rows per byte as learned from the partition's segments so far. Ours.
 RATIO_KEY: Final = "pinotadmin.rowsPerByte"
+#: The same of one that started to commit: why it ended. Ours.
+REASON_KEY: Final = "pinotadmin.endedBy"
 _SMALLEST: Final = 10_000
 _LARGEST: Final = 2**31 - 1
 _NEW_SHARE: Final = 0.1
@@ -83,6 +85,7 @@ def committed_of(metadata: SegmentMetadata) -> Committed:
         size_bytes=metadata.size_bytes or 0,
         limit=int(limit) if limit.isdigit() else 0,
         ratio=ratio_of(metadata),
+        reason=metadata.custom.get(REASON_KEY),
     )
 
 
@@ -93,6 +96,12 @@ def ratio_of(metadata: SegmentMetadata) -> float | None:
     except ValueError:
         return None
     return value if 0 < value < float("inf") else None
+
+
+def ratio_items(last: Committed) -> dict[str, str]:
+    """What the custom maps of a tuned table's records say of rows and bytes after this segment."""
+    ratio = learned_ratio(last)
+    return {RATIO_KEY: repr(ratio)} if ratio else {}
 
 
 def lowered_limit(rows: int, limit: int) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.realtime.commit_plan import consuming_record
+from segments.domain.realtime.commit.start import consuming_record
 from segments.domain.realtime.flush_threshold import (
     RATIO_KEY,
     committed_of,

@@ -11,7 +11,7 @@ from typing import Any
 
 from segments.dataplane.realtime.decode import open_decoder
 from segments.dataplane.realtime.mutable_segment import MutableSegment
-from segments.domain.realtime.commit_plan import STATUS
+from segments.domain.realtime.commit.fields import STATUS
 from segments.domain.realtime.streams.stream_config import StreamConfig, stream_of
 from segments.domain.segments.segment_metadata import COMPLETED_STATUSES
 from segments.domain.set_aside import shown_reason

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from segments.domain.realtime.commit_plan import STATUS
+from segments.domain.realtime.commit.fields import STATUS
 from segments.errors import InvalidInput, PinotAdminError, StateConflict
 from segments.models import SetAsideMessage, SetAsideReplay
 from segments.names import OFFLINE, TableName

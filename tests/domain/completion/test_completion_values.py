@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segments.domain.realtime.commit_plan import (
-    Built,
-    Commit,
+from segments.domain.realtime.commit.end import Built
+from segments.domain.realtime.commit.plan import Commit, plan_commit
+from segments.domain.realtime.commit.start import (
     RealtimeTable,
     consuming_record,
     consuming_row,
-    plan_commit,
 )
 from segments.domain.realtime.flush_threshold import Committed, learned_ratio, lowered_limit, next_row_limit, row_limit
 from segments.domain.realtime.llc_name import LLCName, check_llc_table, is_llc_name, parse_llc_name

@@ -60,6 +60,7 @@ def _remove_records(ctx: Context, table: TableName) -> None:
         paths.check_reports,
         paths.external_view,
         paths.completions,
+        paths.committing,
     ):
         ctx.store.delete_tree(path(table.typed))
     ctx.store.delete(paths.data_loss(table.typed))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from segments.dataplane.server.consuming.decisions import Committed
 from segments.domain.formats.znrecord import ZNRecord
-from segments.domain.realtime.commit_plan import END_OFFSET, FLUSH_ROWS, START_OFFSET
+from segments.domain.realtime.commit.fields import END_OFFSET, FLUSH_ROWS, START_OFFSET
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.realtime.pause import pause_of, stream_partition
 from segments.domain.realtime.streams.stream_config import DEFAULT_FLUSH_ROWS, StreamConfig, stream_maps, stream_of

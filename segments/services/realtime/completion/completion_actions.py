@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from segments.domain.realtime.commit_plan import FLUSH_ROWS, Built, Commit, RealtimeTable, check_built, plan_commit
+from segments.domain.realtime.commit.end import Built, check_built
+from segments.domain.realtime.commit.fields import FLUSH_ROWS
+from segments.domain.realtime.commit.plan import Commit, plan_commit
+from segments.domain.realtime.commit.start import RealtimeTable
 from segments.domain.realtime.flush_threshold import lowered_limit
 from segments.domain.realtime.llc_name import LLCName
 from segments.domain.segments import segment_metadata

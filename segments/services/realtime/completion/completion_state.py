@@ -10,7 +10,7 @@ from typing import Final
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime import completion
-from segments.domain.realtime.commit_plan import END_OFFSET, REPLICAS
+from segments.domain.realtime.commit.fields import END_OFFSET, REPLICAS
 from segments.domain.realtime.completion import Kind, Machine, Message
 from segments.domain.realtime.llc_name import LLCName
 from segments.domain.realtime.pause import topic_of

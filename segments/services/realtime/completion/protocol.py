@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from segments.domain.realtime import completion
-from segments.domain.realtime.commit_plan import Built, Commit
+from segments.domain.realtime.commit.end import Built
+from segments.domain.realtime.commit.plan import Commit
 from segments.domain.realtime.completion import Action, Answer, Kind, Message, Status, Step
 from segments.domain.realtime.llc_name import LLCName, parse_llc_name
 from segments.domain.realtime.streams.stream_offset import parse_offset
