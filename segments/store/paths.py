@@ -42,6 +42,8 @@ ACCESS = "/PINOTADMIN/ACCESS"
 DATA_LOSS = "/PINOTADMIN/DATA_LOSS"
 #: Pinot's: the segments of a table whose commit has started and not ended.
 COMMITTING = "/PROPERTYSTORE/PAUSELESS_DEBUG_METADATA"
+#: Replicas in ERROR that the pass has reset: how often and when.
+RESET_TRIES = "/PINOTADMIN/RESET_TRIES"
 #: Pinot's: one map field per force-commit job.
 FORCE_COMMIT_JOBS = "/PROPERTYSTORE/CONTROLLER_JOBS/FORCE_COMMIT"
 
@@ -169,6 +171,11 @@ def committing(table: str) -> str:
 def data_loss(table: str) -> str:
     """Ranges of the table's streams that were gone before they were read."""
     return f"{DATA_LOSS}/{table}"
+
+
+def reset_tries(table: str) -> str:
+    """Replicas of the table in ERROR that the pass has reset."""
+    return f"{RESET_TRIES}/{table}"
 
 
 def job(job_id: str) -> str:

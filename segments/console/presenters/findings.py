@@ -44,6 +44,7 @@ _KINDS: Final[dict[str, tuple[str, str]]] = {
     "consumption-pressure": ("Disk pressure", "consumption"),
     "consumption-repair": ("Repair failed", "consumption"),
     "consumption-reset": ("Reset failed", "consumption"),
+    "consumption-last-copy": ("Last copy in error", "segment"),
     "consumption-resume": ("Resume failed", "consumption"),
     "consumption-pause": ("Pause incomplete", "consumption"),
     "consumption-uploads": ("Clean-up failed", "passes"),

@@ -11,6 +11,7 @@ from typing import Final
 
 from segments.clusters.embedded.realtime import force_commit
 from segments.clusters.embedded.realtime.pause import keep_paused
+from segments.clusters.embedded.realtime.replica_resets import reset_bad_replicas
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.pause import PauseState, consuming_segments, is_disabled, pause_of
 from segments.domain.realtime.realtime_repair import Case, Kind, diagnose
@@ -20,7 +21,6 @@ from segments.domain.segments.ideal_state import CONSUMING
 from segments.domain.upkeep.findings import Found
 from segments.errors import NotFound, PinotAdminError
 from segments.names import REALTIME, TableName
-from segments.services.clusters.cluster_settings import read_settings
 from segments.services.core.context import SYSTEM, Context
 from segments.services.engine.consumption import PauseChanged
 from segments.services.realtime import consumption, deep_store_upload
@@ -30,7 +30,6 @@ from segments.services.realtime.consuming_segments import Ensured, ensure_consum
 from segments.services.realtime.realtime_state import observe_realtime
 from segments.services.realtime.resource_pressure import relieve
 from segments.services.replacement.lineage_record import table_not_found
-from segments.services.segments import segment_reset
 from segments.services.set_aside import replay
 from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep.validation import CONSUMPTION as PREFIX
@@ -43,7 +42,6 @@ log = logging.getLogger(__name__)
 
 #: Findings of ``keep_copies``.
 _OF_COPIES: Final = frozenset(PREFIX + code for code in ("no-copy", "deep-store", "uploads", "replay"))
-AUTO_RESET_KEY: Final = "controller.segment.error.autoReset"
 #: A loss of data is worth a word for this long.
 _LOSS_SHOWN_MS: Final = 7 * 86_400_000
 
@@ -64,7 +62,7 @@ def repair(ctx: Context, table: TableName) -> list[str]:
     steps.take("pressure", lambda: relieve(ctx, read_table_config(ctx, table), pause_of(_ideal(ctx, table))))
     steps.take("repair", ensure)
     steps.take("pause", lambda: keep_paused(ctx, table, _ideal(ctx, table)))
-    steps.take("reset", lambda: reset_bad_replicas(ctx, table))
+    steps.take("reset", lambda: steps.with_findings(reset_bad_replicas(ctx, table)))
     found = [*steps.failed, *_findings(ctx, table, ensured[0] if ensured else None)]
     keep_findings(ctx.cluster, table.typed, found, owns=lambda code: _is_own(code) and code not in _OF_COPIES)
     return [*steps.sentences, *(f.message for f in found)] or [f"{table} consumes as it should."]
@@ -100,6 +98,11 @@ class _Steps:
         self._table = table
         self.sentences: list[str] = []
         self.failed: list[Found] = []
+
+    def with_findings(self, done: tuple[list[str], list[Found]]) -> list[str]:
+        """Keep the findings of a step; returns its sentences."""
+        self.failed += done[1]
+        return done[0]
 
     def take(self, code: str, act: Callable[[], list[str]]) -> None:
         """Do it, or make a finding of why not."""
@@ -149,19 +152,6 @@ def resume_if_due(ctx: Context, table: TableName, ideal: ZNRecord) -> list[str]:
     except PauseChanged:
         return []
     return [f"{table} was resumed: the planned end of its pause has come."]
-
-
-def reset_bad_replicas(ctx: Context, table: TableName) -> list[str]:
-    """Reset the replicas in ERROR, and only those, on servers that are alive (rule `repair-only-what-is-broken`)."""
-    if read_settings(ctx).get(AUTO_RESET_KEY, "true").lower() == "false":
-        return []
-    ideal, view = ctx.store.get_many([paths.ideal_state(table.typed), paths.external_view(table.typed)])
-    rows, states = (n.record.maps if n and n.record else {} for n in (ideal, view))
-    bad = segment_reset.bad_replicas(rows, states)
-    if not bad:
-        return []
-    count = segment_reset.send_resets(ctx, table, bad, states)
-    return [f"{count} replicas of {table} in ERROR were reset."] if count else []
 
 
 def _keep(ctx: Context, table: TableName) -> list[str]:

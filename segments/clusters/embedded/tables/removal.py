@@ -64,6 +64,7 @@ def _remove_records(ctx: Context, table: TableName) -> None:
     ):
         ctx.store.delete_tree(path(table.typed))
     ctx.store.delete(paths.data_loss(table.typed))
+    ctx.store.delete(paths.reset_tries(table.typed))
     set_aside.forget_table(ctx.cluster, table)
     ctx.store.delete_tree(f"{paths.MINION_TASK_METADATA}/{table.typed}")
 
