@@ -2,8 +2,7 @@
 
 A reset makes a replica begin again: what it read into memory goes, and what it has on disk is not trusted before it was
 compared with the record. So it is safe only while the rows are somewhere else: in the deep store, on a replica that
-serves them, or, for a segment that is consumed, in the stream
-(rule `last-copy-stays`).
+serves them, or, for a segment that is consumed, in the stream (rule `last-copy-stays`).
 """
 
 from __future__ import annotations
