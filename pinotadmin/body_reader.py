@@ -17,7 +17,7 @@ from typing import IO, Any, Final
 from django.conf import settings
 from django.core.exceptions import RequestAborted
 
-from segments.api.direct import Answer
+from segments.api.fast_path import Answer
 from segments.errors import PayloadTooLarge, TooManyRequests, Unavailable
 
 Receive = Callable[[], Awaitable[Any]]

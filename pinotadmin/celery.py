@@ -17,9 +17,9 @@ from django.conf import settings
 
 from segments.domain.jobs.workers.pools import Pool
 from segments.domain.jobs.workers.state import BEAT_EVERY_S
-from segments.gateways import worker_board
-from segments.gateways.worker_board import WorkerBoard
-from segments.processes.sign_of_life import show_life
+from segments.gateways import worker_status
+from segments.gateways.worker_status import WorkerBoard
+from segments.processes.heartbeat_file import show_life
 from segments.secret_texts import mask_text
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pinotadmin.settings")
@@ -96,7 +96,7 @@ def _pool_of(task: Any) -> Pool | None:
 
 
 def _board() -> WorkerBoard:
-    return worker_board.shared(settings.REDIS_URL, settings.CLUSTER_NAME)
+    return worker_status.shared(settings.REDIS_URL, settings.CLUSTER_NAME)
 
 
 def _about(args: Any, kwargs: Any) -> str:

@@ -1,5 +1,5 @@
 """Django's ASGI handler with the whole request, signals and middleware included, on one thread of a lasting pool, and
-the short way of ``segments.api.direct`` beside it.
+the short way of ``segments.api.fast_path`` beside it.
 
 Django itself moves between event loop and threads for every synchronous middleware and for its signals, and makes a new
 thread, and so a new database connection, per request: 7 ms of a request that does nothing. ``bench/lineage.py`` prints
@@ -28,8 +28,8 @@ from django.urls import set_script_prefix
 
 from pinotadmin.body_reader import BodyReader, Receive, Reservation, Send, read_small, refuse
 from pinotadmin.response_headers import with_headers
-from pinotadmin.turns import Turns
-from segments.api import body_gate, direct
+from pinotadmin.thread_limits import Turns
+from segments.api import body_gate, fast_path
 from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError, TooManyRequests
 
@@ -74,7 +74,7 @@ class ThreadedHandler(ASGIHandler):
 
     async def _serve(self, scope: dict[str, Any], sender: bytes | None, receive: Receive, send: Send) -> None:
         length, most = body_gate.body_length(scope), body_gate.SMALL
-        is_direct = length is not None and direct.has_route(scope)
+        is_direct = length is not None and fast_path.has_route(scope)
         if length is None or length > (most if is_direct else 0):
             verdict = await self._on_thread(self._judge, scope)
             if verdict.refusal is not None:
@@ -100,7 +100,7 @@ class ThreadedHandler(ASGIHandler):
             if held is not None:
                 held.close()
 
-    async def _send_directly(self, answer: direct.Answer, receive: Receive, send: Send) -> None:
+    async def _send_directly(self, answer: fast_path.Answer, receive: Receive, send: Send) -> None:
         """Pieces are only made while there is somebody who takes them."""
         await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
         if answer.pieces is None:
@@ -148,11 +148,11 @@ class ThreadedHandler(ASGIHandler):
     async def _refuse(self, error: PinotAdminError, receive: Receive, send: Send) -> None:
         await refuse(body_gate.encoded(error), receive, send)
 
-    def _respond_directly(self, scope: dict[str, Any], body: bytes) -> direct.Answer | None:
+    def _respond_directly(self, scope: dict[str, Any], body: bytes) -> fast_path.Answer | None:
         """Runs on the pool; the signals open and close the thread's database connection."""
         signals.request_started.send(sender=self.__class__, scope=scope)
         try:
-            return direct.answer(scope, body)
+            return fast_path.answer(scope, body)
         finally:
             signals.request_finished.send(sender=self.__class__)
 

@@ -18,6 +18,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("segments.console.urls")),
 ]
 
-handler400 = "pinotadmin.faults.bad_request"
-handler404 = "pinotadmin.faults.not_found"
-handler500 = "pinotadmin.faults.server_error"
+handler400 = "pinotadmin.error_pages.bad_request"
+handler404 = "pinotadmin.error_pages.not_found"
+handler500 = "pinotadmin.error_pages.server_error"

@@ -37,8 +37,8 @@ from segments.gateways.pinot import SqlBroker
 from segments.gateways.servers import HttpServers
 from segments.gateways.signed_calls import CallVerifier
 from segments.gateways.streams import StreamAccess, check_stream, open_stream
-from segments.gateways.worker_board import WorkerBoard
-from segments.gateways.worker_board import shared as shared_board
+from segments.gateways.worker_status import WorkerBoard
+from segments.gateways.worker_status import shared as shared_board
 from segments.models import Cluster
 from segments.names import instance_name
 from segments.services.access.query_slots import QuerySlots

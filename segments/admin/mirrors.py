@@ -17,7 +17,7 @@ from segments.admin.confirmation import Change, confirm
 from segments.admin.readonly import ReadOnlyAdmin, segment_count
 from segments.models import Cluster, ConsumingSegment, LineageEntry, Segment, Table
 from segments.names import REALTIME
-from segments.services.access.reading import readable_rows
+from segments.services.access.read_rights import readable_rows
 from segments.services.access.rights import has_right
 from segments.services.core.page_addresses import address_in
 

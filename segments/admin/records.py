@@ -12,7 +12,7 @@ from unfold.decorators import action
 
 from segments.admin.readonly import ReadOnlyAdmin
 from segments.models import ApiToken, AuditEvent, Finding, PassRun, Push, PushSegment
-from segments.services.access.reading import readable_events, readable_pushes, reads_all
+from segments.services.access.read_rights import readable_events, readable_pushes, reads_all
 from segments.services.core.page_addresses import address_in
 
 

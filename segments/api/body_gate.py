@@ -24,7 +24,7 @@ from django.utils.functional import SimpleLazyObject
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from segments.api import direct, errors
+from segments.api import errors, fast_path
 from segments.api.base import ApiView
 from segments.api.clusters import cluster_calls
 from segments.errors import PinotAdminError
@@ -42,7 +42,7 @@ class Verdict:
     """``most`` bytes of body are taken in, or none and ``refusal`` is the answer."""
 
     most: int
-    refusal: direct.Answer | None = None
+    refusal: fast_path.Answer | None = None
 
 
 def body_length(scope: Mapping[str, Any]) -> int | None:
@@ -82,7 +82,7 @@ def judge(scope: dict[str, Any]) -> Verdict:
     """Ask the view that the request is for. What Django refuses itself, such as a foreign Host, is left to it."""
     headers = [(name, value) for name, value in scope["headers"] if name not in _OF_BODY]
     host = next((value for name, value in headers if name == b"host"), b"").decode("latin-1")
-    if not direct.is_allowed_host(host):
+    if not fast_path.is_allowed_host(host):
         return Verdict(SMALL)
     request = ASGIRequest(cluster_calls.without_body({**scope, "headers": headers}), io.BytesIO())
     # As the middleware puts them there.
@@ -103,9 +103,9 @@ def judge(scope: dict[str, Any]) -> Verdict:
     return _of_view(view, request, arguments)
 
 
-def encoded(error: PinotAdminError) -> direct.Answer:
+def encoded(error: PinotAdminError) -> fast_path.Answer:
     """The answer to an error that happened before any view."""
-    return direct.encoded(errors.handle(error, {}))
+    return fast_path.encoded(errors.handle(error, {}))
 
 
 def _view_of(path: str) -> tuple[APIView, ResolverMatch] | None:
@@ -133,7 +133,7 @@ def _of_view(view: APIView, request: ASGIRequest, arguments: dict[str, Any]) -> 
         if not isinstance(asked, Request):
             asked = Request(request)
         view.request = asked
-        return Verdict(0, direct.encoded(view.handle_exception(error)))
+        return Verdict(0, fast_path.encoded(view.handle_exception(error)))
 
 
 def _may_send(request: Request, view: APIView) -> bool:

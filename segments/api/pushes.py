@@ -21,7 +21,7 @@ from segments.domain.push.push_spec import parse_spec
 from segments.errors import InvalidInput
 from segments.models import Push
 from segments.names import OFFLINE, TableName
-from segments.services.access.reading import readable_pushes
+from segments.services.access.read_rights import readable_pushes
 from segments.services.core.context import Actor
 from segments.services.jobs.queue import enqueue_push
 from segments.services.push.push_blocked import finish_push

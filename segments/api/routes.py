@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from django.views import View
 
-from segments.api import additions, openapi_views, pushes, tokens
+from segments.api import audit, openapi_views, pushes, tokens
 from segments.api.clusters import brokers, cluster, cluster_tasks, clusters
 from segments.api.queries import query
-from segments.api.realtime import completion, consumption, realtime_additions, set_aside
+from segments.api.realtime import completion, consumption, partitions, set_aside
 from segments.api.replacement import checks, lineage, protocol, undo
 from segments.api.segments import segment_archive, segment_operations, segment_uploads, segments
 from segments.api.tables import schemas, tables
@@ -85,12 +85,12 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
         Route("tables/<str:table>/consumingSegmentsInfo", consumption.ConsumingSegmentsInfo),
         Route("tables/<str:table>/consumerWatermarks", consumption.ConsumerWatermarks),
         Route("deleteSegmentsFromSequenceNum/<str:table>", consumption.DeleteFromSequence),
-        Route("api/v1/tables/<str:table>/pausePartitions", realtime_additions.PausePartitions),
-        Route("api/v1/tables/<str:table>/resumePartitions", realtime_additions.ResumePartitions),
-        Route("api/v1/tables/<str:table>/resumeConsumption", realtime_additions.ResumeFromOffsets),
-        Route("api/v1/tables/<str:table>/lag", realtime_additions.Lag),
-        Route("api/v1/tables/<str:table>/consumers", realtime_additions.Consumers),
-        Route("api/v1/tables/<str:table>/dataLosses", realtime_additions.DataLosses),
+        Route("api/v1/tables/<str:table>/pausePartitions", partitions.PausePartitions),
+        Route("api/v1/tables/<str:table>/resumePartitions", partitions.ResumePartitions),
+        Route("api/v1/tables/<str:table>/resumeConsumption", partitions.ResumeFromOffsets),
+        Route("api/v1/tables/<str:table>/lag", partitions.Lag),
+        Route("api/v1/tables/<str:table>/consumers", partitions.Consumers),
+        Route("api/v1/tables/<str:table>/dataLosses", partitions.DataLosses),
         Route("api/v1/tables/<str:table>/set-aside", set_aside.SetAside),
         Route("api/v1/tables/<str:table>/set-aside/export", set_aside.ExportSetAside),
         Route("api/v1/tables/<str:table>/set-aside/replay", set_aside.ReplaySetAside),
@@ -144,7 +144,7 @@ OF_A_CLUSTER: Final[Mapping[str, tuple[Route, ...]]] = {
     ),
     "Additions": (
         Route("api/v1/tables/<str:table>/lineage/<str:entry>/preview", protocol.RevertPreview),
-        Route("api/v1/audit", additions.AuditTrail),
+        Route("api/v1/audit", audit.AuditTrail),
         Route("api/v1/lineage/<str:table>/rollback", lineage.Rollback),
         Route("api/v1/lineage/<str:table>/rollback/current", lineage.RollbackUnderWay),
         Route("api/v1/lineage/<str:table>/diff", lineage.DiffSnapshots),

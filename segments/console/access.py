@@ -16,7 +16,7 @@ from segments.console.cluster_address import cluster_of
 from segments.errors import NotFound, PinotAdminError
 from segments.models import Cluster, Table
 from segments.names import TableName, resolve_table
-from segments.services.access.reading import require_reading
+from segments.services.access.read_rights import require_reading
 from segments.services.access.rights import Right, has_right, has_right_everywhere, has_right_somewhere
 from segments.services.core import audit
 from segments.services.core.context import Actor

@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 from segments.errors import InvalidInput
 from segments.expressions.ingestion_tokens import Leaf, read_expression, too_deep
 from segments.expressions.operators import ARITHMETIC, COMPARISONS
-from segments.expressions.rejected import QueryRejected
+from segments.expressions.query_errors import QueryRejected
 from segments.expressions.sql import PinotSql
 
 

@@ -9,7 +9,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenizerCore, TokenType
 
-from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 
 MAX_SQL_LENGTH: Final = 1_000_000
 #: Words, marks and constants. A text with as many is parsed in about half a second, during which nothing else of the

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from segments.processes.child_run import Command, Life
 from segments.processes.guardian import Guardian
-from segments.processes.life import Command, Life
 from segments.processes.probes import PROBE_TIMEOUT_S, Probe
 
 Say = Callable[[str, str], None]

@@ -15,8 +15,8 @@ from segments.domain.jobs.workers.pools import POOLS, PUSHES, Pool
 from segments.errors import InvalidInput
 from segments.names import instance_name
 from segments.processes.child import ChildSpec, Timing
+from segments.processes.child_run import Command
 from segments.processes.endpoints import Endpoints, ServerEndpoint
-from segments.processes.life import Command
 from segments.processes.machine.credentials import Credentials
 from segments.processes.machine.java import Java, spark_java_home
 from segments.processes.machine.ports import Ports

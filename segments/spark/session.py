@@ -81,7 +81,7 @@ def warm(master: str) -> float:
 
 def _rehearse(item: int) -> int:
     """Build a tiny segment, so that all code is loaded; slowly enough that every core gets a worker of its own."""
-    from segments.spark.rehearsal import rehearse  # loaded in the executor, not here
+    from segments.spark.warm_up import rehearse  # loaded in the executor, not here
 
     rehearse()
     time.sleep(0.05)

@@ -12,7 +12,7 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
-from segments.clusters.pinot.connections.parts import zookeeper_of
+from segments.clusters.pinot.connections.cluster_context import zookeeper_of
 from segments.domain.formats.znrecord import ZNRecord
 from segments.errors import Unavailable
 from segments.models import Cluster

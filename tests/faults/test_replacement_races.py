@@ -94,9 +94,9 @@ def test_turns_are_taken_in_the_order_asked_and_other_tables_do_not_wait() -> No
 
 
 def _line(store: Store, key: str) -> list[object]:
-    from segments.store import writer_turns as turns
+    from segments.store import writer_turns
 
-    return list(turns._lines[store][key]._waiting)
+    return list(writer_turns._lines[store][key]._waiting)
 
 
 def test_a_turn_that_does_not_come_is_not_waited_for_for_ever() -> None:

@@ -17,7 +17,7 @@ import pytest
 from django.core.management import call_command
 
 from segments import wiring
-from segments.clusters.pinot.connections import parts
+from segments.clusters.pinot.connections import cluster_context
 from segments.clusters.pinot.connections.secret import find_secret
 from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.errors import Forbidden, InvalidInput, NotFound, StateConflict, Unavailable
@@ -196,7 +196,7 @@ def given_zookeeper(monkeypatch: pytest.MonkeyPatch, store: Store | Exception) -
             raise store
         return store
 
-    monkeypatch.setattr(parts, "PinotZooKeeper", opened)
+    monkeypatch.setattr(cluster_context, "PinotZooKeeper", opened)
 
 
 def test_a_check_compares_zookeeper_with_what_the_controller_reads(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from segments.errors import InvalidInput
-from segments.processes.life import Command
+from segments.processes.child_run import Command
 from segments.processes.logs import LogFile
 from segments.processes.machine.private_folder import make_private
 from tests.processes.test_plan import make_plan

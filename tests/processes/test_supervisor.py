@@ -17,12 +17,12 @@ import pytest
 
 from segments.errors import PinotAdminError, Unavailable
 from segments.processes.child import Child, ChildSpec, Timing
+from segments.processes.child_run import Command, Life
 from segments.processes.control import ask
 from segments.processes.guardian import Guardian
-from segments.processes.life import Command, Life
+from segments.processes.heartbeat_file import show_life
 from segments.processes.probes import beat_probe
 from segments.processes.sessions import is_running
-from segments.processes.sign_of_life import show_life
 from tests.processes.conftest import BEATING, CRASHING, PARENT, STEADY, STUBBORN, Tiny, never
 from tests.waiting import wait_until
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from segments.errors import PinotAdminError
 from segments.processes.child import ChildSpec, Timing
+from segments.processes.child_run import Command
 from segments.processes.endpoints import Endpoints, EndpointsFile, ServerEndpoint
-from segments.processes.life import Command
 from segments.processes.lock import DataDirectoryLock, wait_until_unlocked
 from segments.processes.logs import Terminal
 from segments.processes.probes import Probe, beat_probe

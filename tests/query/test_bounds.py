@@ -19,7 +19,7 @@ from segments.dataplane.query.plan import QueryPlan, plan_query
 from segments.dataplane.query.scan import SegmentRows
 from segments.dataplane.query_bounds import QueryBounds
 from segments.domain.tables.schema import parse_schema
-from segments.expressions.rejected import EXECUTION_TIMEOUT, QUERY_EXECUTION, QUERY_VALIDATION, QueryRejected
+from segments.expressions.query_errors import EXECUTION_TIMEOUT, QUERY_EXECUTION, QUERY_VALIDATION, QueryRejected
 
 SCHEMA = parse_schema(
     {

@@ -9,7 +9,7 @@ import pytest
 
 from segments.dataplane.query import SegmentRows, execute_partial, merge, plan_query
 from segments.dataplane.query.scan import stored_type
-from segments.expressions.rejected import QueryRejected
+from segments.expressions.query_errors import QueryRejected
 from tests.query.samples import SCHEMA
 
 

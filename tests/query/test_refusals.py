@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segments.dataplane.query import QueryRejected, engine, plan_query, table_of
-from segments.expressions.rejected import QUERY_EXECUTION, QUERY_VALIDATION, SQL_PARSING, UNKNOWN_COLUMN
+from segments.expressions.query_errors import QUERY_EXECUTION, QUERY_VALIDATION, SQL_PARSING, UNKNOWN_COLUMN
 from tests.query.samples import SCHEMA, over_one_server, segments_for
 
 REFUSED = [

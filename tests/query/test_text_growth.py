@@ -8,7 +8,7 @@ import pytest
 
 from segments.dataplane.query.sql.parse import parse_select
 from segments.dataplane.query.sql.text_growth import MAX_TEXT
-from segments.expressions.rejected import QUERY_VALIDATION, QueryRejected
+from segments.expressions.query_errors import QUERY_VALIDATION, QueryRejected
 
 
 def nested(inner: str, levels: int, call: str = "replace({}, 'a', 'aaaaaaaaaa')") -> str:

@@ -92,7 +92,7 @@ _GATE = {
 #: Who else opens connections or starts programs, and who says where to.
 _OTHERS = {
     "segments/wiring.py": "the installation's own Redis, from its settings",
-    "segments/gateways/worker_board.py": "the installation's own Redis, from its settings",
+    "segments/gateways/worker_status.py": "the installation's own Redis, from its settings",
     "segments/gateways/streams/redis.py": "over the pool that redis_connections.py makes",
     "segments/gateways/deep_store/deepstore.py": "the deep store, from the installation's settings or those "
     "of an administrator of clusters",

@@ -14,7 +14,7 @@ from django.test import Client
 from starlette.applications import Starlette
 
 from segments.answer_headers import DATA_HEADERS, DATA_POLICY
-from segments.api import direct
+from segments.api import fast_path
 from segments.dataplane.server.http.http_endpoint import HttpEndpoint
 from tests.api.cluster import ApiCluster, basic
 
@@ -129,7 +129,7 @@ def test_the_short_way_has_the_same_headers(cluster: ApiCluster) -> None:
         "client": ("127.0.0.1", 1),
         "query_string": b"",
     }
-    answer = direct.answer(scope, b'{"sql": "select 1 from t"}')
+    answer = fast_path.answer(scope, b'{"sql": "select 1 from t"}')
     assert answer is not None
     found = {name.decode(): value.decode() for name, value in answer.headers}
     assert {n.lower(): v for n, v in DATA_HEADERS.items()}.items() <= found.items()

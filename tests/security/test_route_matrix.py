@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
 
-from segments.api import direct
+from segments.api import fast_path
 from segments.api.clusters.pass_through import PassThrough
 from segments.dataplane.server.http.authorization import Asked, Authorization
 from segments.dataplane.server.http.routes import ROUTES
@@ -119,7 +119,7 @@ def test_every_rest_route_lets_in_exactly_who_may(reached: ApiCluster, asker: As
 @pytest.mark.parametrize("asker", ASKERS, ids=lambda a: a.name)
 def test_the_short_way_lets_in_nobody_whom_the_long_one_does_not(reached: ApiCluster, asker: Asker) -> None:
     authorization, body = asker.make(), json.dumps(BODY).encode()
-    for route in direct._ROUTES:
+    for route in fast_path._ROUTES:
         method, path = route.short_way, "/" + route.path.replace("<str:table>", "<table>")
         need = expected.of_web()[method, path]
         scope = {
@@ -133,7 +133,7 @@ def test_the_short_way_lets_in_nobody_whom_the_long_one_does_not(reached: ApiClu
                 (b"content-length", b"%d" % len(body)),
             ],
         }
-        answer = direct.answer(scope, body)
+        answer = fast_path.answer(scope, body)
         is_in = answer is not None and answer.status == REACHED
         assert is_in == asker.may(need), (method, path, need)
 

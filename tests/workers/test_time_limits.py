@@ -14,7 +14,7 @@ from celery import Celery
 from redis import Redis
 
 from segments.domain.jobs.workers.pools import REPAIRS
-from segments.gateways.worker_board import WorkerBoard
+from segments.gateways.worker_status import WorkerBoard
 from tests.streams.conftest import valkey
 from tests.waiting import poll
 

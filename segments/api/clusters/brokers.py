@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from segments.api.base import ApiView, text_param
-from segments.services.access.reading import readable
+from segments.services.access.read_rights import readable
 from segments.services.clusters import brokers
 from segments.services.clusters.brokers import BrokerRef
 

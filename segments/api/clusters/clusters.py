@@ -18,8 +18,8 @@ from segments.errors import NotFound
 from segments.models import Cluster
 from segments.services.access.rights import has_right_everywhere
 from segments.services.clusters import clusters
-from segments.services.clusters.cluster_asker import check_asker
 from segments.services.clusters.clusters import ClusterSpec
+from segments.services.clusters.secret_protection import check_asker
 
 #: What a change keeps where its body does not name it. Secrets are kept elsewhere.
 _KEPT: Final = (

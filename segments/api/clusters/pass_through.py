@@ -30,7 +30,7 @@ from segments.domain.pinot.paths import Needed, check_path, needed, quoted_path
 from segments.errors import InvalidInput, NotFound, PayloadTooLarge, PinotAdminError
 from segments.gateways.pinot import PinotController, PinotReply
 from segments.names import OFFLINE, REALTIME, TABLE_TYPES, TableName, parse_table_type, split_table_name
-from segments.services.access.reading import readable, reads_all
+from segments.services.access.read_rights import readable, reads_all
 from segments.services.core import audit
 from segments.services.core.streaming import in_threads
 from segments.services.tables import schemas, tables

@@ -11,7 +11,7 @@ from segments.api.base import ApiView, bool_param, int_param, text_param
 from segments.domain.realtime.force_commit import DEFAULT_INTERVAL_S, DEFAULT_TIMEOUT_S, MAX_BATCH, BatchSettings
 from segments.domain.tables.table_config import parse_period
 from segments.errors import InvalidInput
-from segments.services.access.reading import require_reading
+from segments.services.access.read_rights import require_reading
 from segments.services.realtime import consuming_info, consumption, force_commit, sequence_deletion
 from segments.services.realtime.consuming_segments import StartFrom, Word
 from segments.services.realtime.force_commit import Wanted

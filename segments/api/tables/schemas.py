@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, bool_param, json_body, status, text_field
 from segments.domain.tables.schema import new_schema
 from segments.domain.tables.schema_model import SchemaModel
-from segments.services.access.reading import readable
+from segments.services.access.read_rights import readable
 from segments.services.tables import schemas
 from segments.services.tables.tables import existing_tables
 

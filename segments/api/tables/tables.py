@@ -13,7 +13,7 @@ from segments.domain.tables.secret_masks import mask
 from segments.domain.tables.table_model import TableModel
 from segments.errors import InvalidInput
 from segments.names import TABLE_TYPES, parse_table_type, split_table_name
-from segments.services.access.reading import readable, reads_all
+from segments.services.access.read_rights import readable, reads_all
 from segments.services.segments import segments
 from segments.services.tables import statistics, tables
 from segments.services.tables.table_record import read_table_config

@@ -23,7 +23,7 @@ from segments.names import REALTIME, TableName
 from segments.services.core.context import Context
 from segments.services.engine.consumption import Validated
 from segments.services.realtime.realtime_state import observe_realtime
-from segments.services.replacement.undo.past_entries import forget_spent
+from segments.services.replacement.undo.kept_entries import forget_spent
 from segments.services.segments import archive
 from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep.validation import CONSUMPTION, keep_findings

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 
 from segments.console.presenters.badges import Mark, mark, replicas_mark
 from segments.models import Finding, LineageEntry, Push, Table
-from segments.services.access.reading import readable_rows
+from segments.services.access.read_rights import readable_rows
 
 
 @dataclass(frozen=True)

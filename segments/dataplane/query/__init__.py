@@ -10,7 +10,7 @@ from segments.dataplane.query.response import broker_response
 from segments.dataplane.query.scan import SegmentRows
 from segments.dataplane.query.sql.parse import table_of
 from segments.dataplane.query.wire import decode_partial, encode_partial
-from segments.expressions.rejected import QueryRejected
+from segments.expressions.query_errors import QueryRejected
 
 __all__ = [
     "PartialResult",

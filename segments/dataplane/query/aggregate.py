@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from segments.expressions.duckdb.compiled import NUMERIC, Expr, as_double, coerce
 from segments.expressions.function import canonical
-from segments.expressions.rejected import QueryRejected
+from segments.expressions.query_errors import QueryRejected
 
 Merge = Literal["sum", "min", "max", "distinct", "values"]
 _PERCENTILE = re.compile(r"(percentile(?:est|tdigest|kll)?)(\d{1,2}|100)?(mv)?\Z")

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from segments.dataplane import query_bounds
 from segments.dataplane.query import time_limit
-from segments.expressions.rejected import EXECUTION_TIMEOUT, QUERY_EXECUTION, QueryRejected
+from segments.expressions.query_errors import EXECUTION_TIMEOUT, QUERY_EXECUTION, QueryRejected
 
 #: Nothing outside of the registered Arrow tables can be read, nothing is written to disk, and the text of a query can
 #: not change that.

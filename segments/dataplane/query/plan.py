@@ -19,7 +19,7 @@ from segments.domain.formats.whole_number import whole_number
 from segments.domain.tables.schema import FieldSpec, Schema
 from segments.domain.tables.time_boundary import TimeFilter
 from segments.expressions.duckdb.compiled import DUCK_TYPES, Expr, as_double
-from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.names import shown
 
 DEFAULT_LIMIT = 10

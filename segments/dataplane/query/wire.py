@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from segments.dataplane.query.partial import PartialResult
-from segments.expressions.rejected import QUERY_EXECUTION, QueryRejected
+from segments.expressions.query_errors import QUERY_EXECUTION, QueryRejected
 
 _STATISTICS: Final = b"statistics"
 _FIELDS: Final = ("docs_scanned", "total_docs", "segments", "segments_matched")

@@ -16,12 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from segments.dataplane.server.consuming import Consumers
-from segments.dataplane.server.dirty import Changes, Dirty
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.dataplane.server.held.loader import Loader
 from segments.dataplane.server.held.segment_folders import SegmentFolders
 from segments.dataplane.server.held.slots import Slot, Slots
-from segments.dataplane.server.inbox import ForceCommit, Reload, Reset, take_requests
+from segments.dataplane.server.message_reader import ForceCommit, Reload, Reset, take_requests
+from segments.dataplane.server.pending_changes import Changes, Dirty
 from segments.dataplane.server.reporter import Reporter
 from segments.domain.segments import segment_metadata
 from segments.domain.segments.ideal_state import CONSUMING, OFFLINE, ONLINE

@@ -15,7 +15,6 @@ from segments.dataplane.realtime.decoder_warm_up import warm_up_soon as warm_dec
 from segments.dataplane.server.consuming import Consumers, ConsumingSettings, SharedResources, StreamPool, Uploader
 from segments.dataplane.server.consuming.stream_pool import OpenStream
 from segments.dataplane.server.consuming_info import ConsumingInfo
-from segments.dataplane.server.dirty import Dirty
 from segments.dataplane.server.external_view import publish_view
 from segments.dataplane.server.held.cluster_files import ClusterFiles
 from segments.dataplane.server.held.column_cache import ColumnCache
@@ -29,6 +28,7 @@ from segments.dataplane.server.http.app import build_app
 from segments.dataplane.server.http.authorization import Authorization, People
 from segments.dataplane.server.http.endpoints import ServerParts
 from segments.dataplane.server.http.http_endpoint import HttpEndpoint
+from segments.dataplane.server.pending_changes import Dirty
 from segments.dataplane.server.query_runner import QueryRunner
 from segments.dataplane.server.reconciler import Reconciler
 from segments.dataplane.server.reporter import Reporter

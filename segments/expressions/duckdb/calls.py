@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from segments.expressions.duckdb.compiled import Expr
 from segments.expressions.function import canonical, takes
 from segments.expressions.functions import FUNCTIONS
-from segments.expressions.rejected import QueryRejected
+from segments.expressions.query_errors import QueryRejected
 
 
 def call(name: str, args: Sequence[Expr], now: int) -> Expr:

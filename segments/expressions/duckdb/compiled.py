@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 
 NUMERIC: Final = frozenset({"INT", "LONG", "FLOAT", "DOUBLE"})
 #: Logical type -> type in which DuckDB holds it here (BOOLEAN columns are stored as INT and read as BOOLEAN).

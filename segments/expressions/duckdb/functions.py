@@ -15,7 +15,7 @@ from segments.expressions.duckdb.compiled import (
     literal,
     quote,
 )
-from segments.expressions.rejected import QueryRejected
+from segments.expressions.query_errors import QueryRejected
 
 Build = Callable[[Sequence[Expr]], Expr]
 

@@ -11,7 +11,7 @@ from segments.domain.formats.whole_number import whole_number
 from segments.domain.tables.datetime_format import MILLIS, DateTimeFormat, java_to_strptime, parse_format
 from segments.errors import InvalidInput
 from segments.expressions.duckdb.compiled import Expr, as_long, as_text, constant_text, literal, quote
-from segments.expressions.rejected import QueryRejected
+from segments.expressions.query_errors import QueryRejected
 
 _TRUNCATE: Final = frozenset({"millisecond", "second", "minute", "hour", "day", "week", "month", "quarter", "year"})
 _DURATION = re.compile(

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from pinotadmin.celery import mark_ready
 from segments import wiring
 from segments.mirror.cluster_follower import ClusterFollower
-from segments.mirror.fleet import Fleet
+from segments.mirror.cluster_mirrors import Fleet
 from segments.models import Cluster
 
 

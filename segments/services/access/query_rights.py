@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from segments.errors import Forbidden
 from segments.models import Table
-from segments.services.access.reading import forbidden
+from segments.services.access.read_rights import forbidden
 from segments.services.access.rights import has_right, has_right_everywhere
 
 _DEFAULT: Final = "default"

@@ -14,7 +14,7 @@ from typing import Final
 from segments.domain.jobs.workers.state import PoolState
 from segments.domain.upkeep.findings import Found
 from segments.errors import Unavailable
-from segments.gateways.worker_board import WorkerBoard
+from segments.gateways.worker_status import WorkerBoard
 from segments.models import Finding, Push, Table
 from segments.names import OFFLINE, REALTIME, TableName
 from segments.services.upkeep.validation import keep_findings

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from segments.domain.realtime.streams.kafka_settings import check_client
 from segments.gateways.timer import TIMER, Timer
 from segments.services.jobs.queue import NoQueue, TaskQueue
-from segments.services.upkeep.seen_records import SeenRecords
+from segments.services.upkeep.segment_record_cache import SeenRecords
 
 if TYPE_CHECKING:
     from segments.domain.access.outgoing import Rules

@@ -7,7 +7,7 @@ from typing import Final
 from segments.domain.jobs.workers.pools import POOLS
 from segments.domain.jobs.workers.state import PoolState, judge
 from segments.errors import Unavailable
-from segments.gateways.worker_board import WorkerBoard
+from segments.gateways.worker_status import WorkerBoard
 
 _DOWN: Final = "Redis does not answer, so no task reaches the workers."
 

@@ -19,10 +19,10 @@ from segments.models import Push
 from segments.names import TableName, split_table_name
 from segments.services.core.context import Context
 from segments.services.jobs.table_passes import turn_of_pass
+from segments.services.replacement.abandoned_replacements import give_up
 from segments.services.replacement.checks import snapshot_checks
 from segments.services.replacement.ends import end_job_record
 from segments.services.replacement.entry_lease import lease_terms
-from segments.services.replacement.given_up import give_up
 from segments.services.replacement.lineage_record import note_entry, read_lineage
 from segments.services.tables.table_record import read_table_config
 

@@ -21,7 +21,7 @@ from segments.services.replacement import start_admission
 from segments.services.replacement.checks import snapshot_checks
 from segments.services.replacement.ends.end_readiness import EndRequest
 from segments.services.replacement.lineage_record import Observed, read_lineage
-from segments.services.replacement.loading import once_loaded
+from segments.services.replacement.loading_segments import once_loaded
 from segments.services.replacement.rollback_preview import preview_revert
 from segments.services.replacement.unlinked_successors import newer_strangers
 from segments.services.segments.online import Progress

@@ -10,9 +10,9 @@ from segments.domain.replacement.rollback import RollbackPlan
 from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import Actor, Context
-from segments.services.replacement.kept_times import undo_until_ms
 from segments.services.replacement.lineage_record import Observed, observe, observe_served
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
+from segments.services.replacement.undo_deadline import undo_until_ms
 from segments.services.segments.segments import read_records
 
 

@@ -15,8 +15,8 @@ from segments.domain.segments import segment_metadata
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.replacement.kept_times import undo_until_ms
 from segments.services.replacement.lineage_record import observe
+from segments.services.replacement.undo_deadline import undo_until_ms
 from segments.services.replacement.unlinked_successors import newer_strangers
 from segments.services.segments.online import serving_rows
 from segments.services.tables.table_record import read_table_config

@@ -19,8 +19,8 @@ from segments.names import TableName
 from segments.services.core import audit
 from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.replacement.lineage_record import Observed, observe
-from segments.services.replacement.undo.beside import counted, pushed_since
-from segments.services.replacement.undo.past_entries import read_past
+from segments.services.replacement.undo.kept_entries import read_past
+from segments.services.replacement.undo.restore_conflicts import counted, pushed_since
 from segments.services.segments.archive import KeptFile
 from segments.services.segments.deletion_queue import Pending, read_queue
 from segments.services.segments.replaced import in_place

@@ -16,7 +16,7 @@ from segments.names import TableName
 from segments.secret_texts import mask_text
 from segments.services.core.context import Context
 from segments.services.replacement.lineage_record import observe
-from segments.services.upkeep.seen_records import SeenRecord
+from segments.services.upkeep.segment_record_cache import SeenRecord
 from segments.store import paths
 
 _URL: Final = "download.url"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from segments.domain.jobs.workers.pools import TaskRule
-from segments.gateways.worker_board import WorkerBoard
+from segments.gateways.worker_status import WorkerBoard
 from segments.names import TableName, TableType
 from segments.services.alerts.scheduled import AlertParts
 from segments.services.core.context import Context

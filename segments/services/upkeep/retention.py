@@ -19,7 +19,7 @@ from segments.names import REALTIME, TABLE_TYPES, TableName, split_table_name
 from segments.services.core.context import SYSTEM, Actor, Context
 from segments.services.replacement.acknowledgement import brokers_behind
 from segments.services.replacement.lineage_record import Observed, observe
-from segments.services.replacement.undo.past_entries import forget_dropped, forget_spent, keep_entries
+from segments.services.replacement.undo.kept_entries import forget_dropped, forget_spent, keep_entries
 from segments.services.segments import archive, deletion
 from segments.services.segments.deletion_guard import guarded, is_exclusive
 from segments.services.segments.deletion_queue import read_queue

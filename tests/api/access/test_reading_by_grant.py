@@ -11,13 +11,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from segments.api import direct
+from segments.api import fast_path
 from segments.dataplane.query import QueryRejected
 from segments.dataplane.query.sql.named_tables import named_tables
 from segments.errors import Forbidden
 from segments.models import AuditEvent, Cluster, Finding, Grant, Push, Table
 from segments.services.access.query_rights import require_query_rights
-from segments.services.access.reading import readable, readable_rows
+from segments.services.access.read_rights import readable, readable_rows
 from segments.services.access.rights import has_right, has_right_everywhere, has_right_somewhere, read_grants
 from tests.api.cluster import ApiCluster, basic, config_of
 from tests.api.pinot import real_pinot
@@ -194,7 +194,7 @@ def test_a_query_takes_the_right_for_its_table_on_every_way_in(
         "client": ("127.0.0.1", 1),
         "query_string": b"",
     }
-    answer = direct.answer(scope, body)
+    answer = fast_path.answer(scope, body)
     assert answer is not None
     assert answer.status == status
     assert cluster.http.post("/query/sql", {"sql": sql}, "application/json").status_code == 200

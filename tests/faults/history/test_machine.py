@@ -29,7 +29,7 @@ from segments.services.replacement.explain import explain_entry
 from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.replacement.rollback import preview_rollback, roll_back
-from segments.services.replacement.undo.past_entries import read_past
+from segments.services.replacement.undo.kept_entries import read_past
 from segments.services.replacement.undo.planning import preview_undo
 from segments.services.replacement.undo.rollback import undo_rollback
 from segments.services.segments import archive, deletion

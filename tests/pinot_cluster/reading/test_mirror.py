@@ -22,7 +22,7 @@ from segments.domain.replacement.lineage import Entry, State
 from segments.domain.segments.ideal_state import new_ideal_state, with_rows
 from segments.gateways.pinot import http_controller
 from segments.gateways.pinot.refusals import UP
-from segments.mirror.fleet import Fleet
+from segments.mirror.cluster_mirrors import Fleet
 from segments.mirror.pinot import PinotMirror
 from segments.models import Cluster, LineageEntry, Segment, Table
 from segments.services.clusters import clusters

@@ -18,13 +18,13 @@ from kazoo.client import KazooClient
 from kazoo.security import make_digest_acl
 
 from segments import wiring
-from segments.clusters.pinot.connections.parts import PinotParts
+from segments.clusters.pinot.connections.cluster_context import PinotParts
 from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.errors import Forbidden, InvalidInput, Unavailable
 from segments.models import AuditEvent, Cluster
 from segments.services.clusters import clusters
-from segments.services.clusters.cluster_asker import check_asker
 from segments.services.clusters.clusters import ClusterSpec
+from segments.services.clusters.secret_protection import check_asker
 from segments.services.core.context import Actor
 from segments.store import paths
 from segments.store.memory import MemoryStore

@@ -15,7 +15,7 @@ from segments.clusters.pinot import consumption as pinot_realtime
 from segments.clusters.pinot.replacement.start_records import all_intents
 from segments.errors import Forbidden, PinotAdminError
 from segments.gateways.pinot.refusals import REFUSED, UNTRUSTED, UP
-from segments.mirror.fleet import Fleet
+from segments.mirror.cluster_mirrors import Fleet
 from segments.mirror.pinot import PinotMirror
 from segments.models import AuditEvent, Cluster, Segment, Table
 from segments.services.clusters import clusters

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from starlette.requests import Request as StarletteRequest
 
-from segments.api import direct
+from segments.api import fast_path
 from segments.dataplane.server.http import guard
 from segments.domain.access.browser_request import is_foreign
 from segments.errors import Forbidden
@@ -16,7 +16,7 @@ from segments.models import AuditEvent
 from segments.services.access.api_tokens import person_name
 from segments.services.access.sign_in import check_token
 from tests.api.cluster import ApiCluster, basic
-from tests.api.test_direct import ROOT, by_django, directly, scope_of
+from tests.api.test_fast_path import ROOT, by_django, directly, scope_of
 from tests.security.doors.test_tokens import make
 
 START = ("POST", "/segments/t/startReplaceSegments?type=OFFLINE", b'{"segmentsTo": ["b"]}')
@@ -46,7 +46,7 @@ def ask(request: tuple[str, str, bytes], headers: dict[str, str], authorization:
     scope = scope_of(method, address, body, authorization=authorization, **headers)
     given = {**headers, "Authorization": authorization, "Host": "127.0.0.1:9000"}
     long_way = Client(headers=given).generic(method, address, body, "text/plain")
-    short_way = direct.answer(scope, body) if direct.has_route(scope) else None
+    short_way = fast_path.answer(scope, body) if fast_path.has_route(scope) else None
     return (short_way.status if short_way else long_way.status_code), long_way.status_code
 
 

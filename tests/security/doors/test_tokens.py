@@ -14,13 +14,13 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from segments.api import direct
+from segments.api import fast_path
 from segments.domain.access.token_scope import SCOPES, TokenScope, covers, is_narrower
 from segments.models import ApiToken, AuditEvent, Grant
 from segments.services.access import api_tokens, rights
 from segments.services.access.sign_in import check_token, who_asks
 from tests.api.cluster import ApiCluster, basic
-from tests.api.test_direct import directly
+from tests.api.test_fast_path import directly
 
 JSON = "application/json"
 START = "/segments/t/startReplaceSegments?type=OFFLINE"
@@ -339,4 +339,4 @@ def test_the_admin_lists_tokens_without_their_hash_and_changes_nothing(cluster: 
     assert row.digest not in page
     assert browser.get("/admin/segments/apitoken/").status_code == 200
     assert browser.get("/admin/segments/apitoken/add/").status_code == 403
-    assert not direct.has_route({"method": "GET", "path": "/admin/", "headers": []})
+    assert not fast_path.has_route({"method": "GET", "path": "/admin/", "headers": []})

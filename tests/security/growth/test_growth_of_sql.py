@@ -10,7 +10,7 @@ from segments.dataplane.query import plan_query
 from segments.dataplane.query.sql.parse import parse_select
 from segments.dataplane.query.sql.plan_size import MAX_BRACKETS
 from segments.dataplane.query.sql.tokens import read_tokens
-from segments.expressions.rejected import QueryRejected
+from segments.expressions.query_errors import QueryRejected
 from segments.expressions.sql import MAX_DEPTH, MAX_SQL_LENGTH, MAX_TOKENS
 from tests.query.samples import SCHEMA
 from tests.security.growth.timing import grows_at_most_linearly, repeated, seconds, takes_less_than

@@ -23,7 +23,7 @@ from django.test import Client
 
 from pinotadmin import body_reader
 from pinotadmin.handler import ThreadedHandler
-from pinotadmin.turns import Turns
+from pinotadmin.thread_limits import Turns
 from segments.api import body_gate
 from segments.errors import TooManyRequests
 from segments.gateways import http_connections

@@ -9,7 +9,7 @@ import json
 import pytest
 from django.contrib.auth.models import User
 
-from segments.api import additions
+from segments.api import audit as audit_api
 from segments.models import AuditEvent, Grant
 from segments.services.core import audit
 from segments.services.core.context import Actor
@@ -42,7 +42,7 @@ def test_short_values_of_a_long_record_stay(db: None) -> None:
 def test_a_page_of_the_record_ends_early_where_events_are_long(
     cluster: ApiCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(additions, "_MOST_CHARACTERS", 25_000)
+    monkeypatch.setattr(audit_api, "_MOST_CHARACTERS", 25_000)
     for number in range(12):
         audit.record(Actor("ann"), "long", text="x" * 10_000, number=number)
     seen: list[int] = []

@@ -10,7 +10,7 @@ from segments.services.core import audit
 from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import RolledBack, Switch
 from segments.services.replacement.lineage_record import Observed
-from segments.services.replacement.loading import once_loaded
+from segments.services.replacement.loading_segments import once_loaded
 from segments.services.replacement.rollback import plan_of_rollback
 
 

@@ -22,8 +22,8 @@ from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import BroughtBack, Return, Switch, switch_of
 from segments.services.replacement.ends.waiting_ends import kept_alive
 from segments.services.replacement.lineage_record import Observed, observe, read_lineage
-from segments.services.replacement.undo.opening import held
-from segments.services.replacement.undo.past_entries import keep_entries
+from segments.services.replacement.undo.kept_entries import keep_entries
+from segments.services.replacement.undo.undo_entry import held
 from segments.services.segments import deletion
 from segments.services.segments.deletion_queue import read_queue
 from segments.services.segments.online import wait_until_online

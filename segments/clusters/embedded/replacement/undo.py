@@ -10,8 +10,8 @@ from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import Opening, Return, Undone
 from segments.services.replacement.lineage_record import Observed, observe
-from segments.services.replacement.undo.opening import new_entry
 from segments.services.replacement.undo.planning import blockers, plan_of
+from segments.services.replacement.undo.undo_entry import new_entry
 
 
 def undo(ctx: Context, table: TableName, entry_id: str, *, force: bool, actor: Actor) -> Undone:

@@ -15,7 +15,7 @@ from segments.domain.replacement.lineage import Lineage
 from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.replacement.lineage_record import read_lineage
-from segments.services.replacement.undo.past_entries import keep_entries
+from segments.services.replacement.undo.kept_entries import keep_entries
 from segments.services.segments import archive, last_copies
 from segments.services.segments.deletion_queue import Pending
 from segments.services.set_aside import keeping as set_aside

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from segments.clusters.pinot.connections.parts import connection_of, zookeeper_of
+from segments.clusters.pinot.connections.cluster_context import connection_of, zookeeper_of
 from segments.domain.pinot.version import parse_version
 from segments.errors import PinotAdminError
 from segments.gateways.pinot import Connection, HttpPinotController, PinotController, PinotRefused

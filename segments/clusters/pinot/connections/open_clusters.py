@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from segments.clusters.pinot.connections.parts import PinotParts
+from segments.clusters.pinot.connections.cluster_context import PinotParts
 from segments.errors import NotFound
 from segments.models import Cluster
 from segments.services.clusters.installation import Installation

@@ -16,7 +16,7 @@ from segments.domain.replacement.lineage import Lineage, State, noted_entries, w
 from segments.models import Push
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.replacement.given_up import give_up
+from segments.services.replacement.abandoned_replacements import give_up
 from segments.store import paths
 from segments.store.base import Versioned
 from segments.store.update import update_record

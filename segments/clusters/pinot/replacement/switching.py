@@ -20,7 +20,7 @@ from segments.names import TableName
 from segments.services.core.context import Actor, Context
 from segments.services.engine.lineage import Decide, Switch, Switched
 from segments.services.replacement.lineage_record import Observed, observe, with_served
-from segments.services.replacement.undo.past_entries import keep_entries
+from segments.services.replacement.undo.kept_entries import keep_entries
 from segments.services.segments.online import live_instance_names
 from segments.store import paths
 

@@ -30,8 +30,8 @@ from segments.services.engine.segments import Upload
 from segments.services.replacement import protocol
 from segments.services.replacement.ends.waiting_ends import kept_alive
 from segments.services.replacement.lineage_record import note_entry, observe
-from segments.services.replacement.undo.opening import held
 from segments.services.replacement.undo.planning import blockers, plan_of
+from segments.services.replacement.undo.undo_entry import held
 from segments.services.segments import archive
 from segments.services.segments.archive import document_path, kept_path
 from segments.services.segments.upload_options import UploadOptions

@@ -21,7 +21,7 @@ from segments.console.listing import cut, page_number
 from segments.console.presenters.badges import mark
 from segments.console.views.tables.tables import head
 from segments.models import AuditEvent
-from segments.services.access.reading import readable_events
+from segments.services.access.read_rights import readable_events
 from segments.services.core.page_addresses import default_cluster
 
 Events = QuerySet[AuditEvent, AuditEvent]

@@ -23,10 +23,10 @@ from segments.console.operation import Operation, Outcome, Target
 from segments.console.presenters.clusters import cluster_frame
 from segments.errors import PinotAdminError
 from segments.models import Cluster, Table
-from segments.services.access.reading import readable_rows
+from segments.services.access.read_rights import readable_rows
 from segments.services.clusters import clusters
-from segments.services.clusters.cluster_asker import check_asker
 from segments.services.clusters.clusters import ClusterCheck
+from segments.services.clusters.secret_protection import check_asker
 from segments.services.core.context import Actor
 from segments.services.core.page_addresses import address_in
 

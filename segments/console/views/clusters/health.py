@@ -13,7 +13,7 @@ from segments.console.access import page
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.presenters.badges import Mark
 from segments.errors import PinotAdminError
-from segments.services.access.reading import reads_all
+from segments.services.access.read_rights import reads_all
 from segments.services.core.page_addresses import default_cluster
 from segments.store import paths
 

@@ -17,7 +17,7 @@ from segments.console.access import OPERATE, may, page
 from segments.console.cluster_address import cluster_of, ctx_of
 from segments.console.operation import Operation, Outcome, Target, no_table
 from segments.console.presenters.servers import instance_rows
-from segments.services.access.reading import readable
+from segments.services.access.read_rights import readable
 from segments.services.clusters import instances
 from segments.services.core.context import Actor
 

@@ -14,7 +14,7 @@ from segments.console.operation import Operation, Outcome, Target
 from segments.console.presenters.checks import entry_report, failures
 from segments.models import Push, Table
 from segments.names import OFFLINE, TableName
-from segments.services.access.reading import readable_pushes
+from segments.services.access.read_rights import readable_pushes
 from segments.services.core.context import Actor
 from segments.services.jobs import queue
 from segments.services.push import push_blocked

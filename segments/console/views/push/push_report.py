@@ -12,7 +12,7 @@ from segments.console.access import page
 from segments.console.cluster_address import cluster_of
 from segments.console.export import csv_response
 from segments.models import Push
-from segments.services.access.reading import readable_pushes
+from segments.services.access.read_rights import readable_pushes
 from segments.services.push.reports.document import HEADER, find_report, report_document, report_rows
 
 

@@ -33,7 +33,7 @@ from segments.domain.tables.table_config import TableConfig, parse_table_config
 from segments.errors import PinotAdminError
 from segments.models import Push, PushReport
 from segments.names import OFFLINE, TableName, split_table_name
-from segments.services.access.reading import readable_pushes
+from segments.services.access.read_rights import readable_pushes
 from segments.services.core.page_addresses import address_in
 from segments.services.jobs import queue
 from segments.services.push import pushes

@@ -20,7 +20,7 @@ from segments.errors import InvalidInput, PinotAdminError
 from segments.models import Table
 from segments.services.access.api_tokens import person_name
 from segments.services.access.query_rights import require_query_rights
-from segments.services.access.reading import readable_rows
+from segments.services.access.read_rights import readable_rows
 from segments.services.core.page_addresses import default_cluster
 
 

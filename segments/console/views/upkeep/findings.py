@@ -14,7 +14,7 @@ from segments.console.cluster_address import cluster_of
 from segments.console.listing import asked, cut, page_number
 from segments.console.presenters.findings import SORTS, items, kinds
 from segments.models import Finding
-from segments.services.access.reading import readable_rows
+from segments.services.access.read_rights import readable_rows
 
 
 @page

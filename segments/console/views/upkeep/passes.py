@@ -20,7 +20,7 @@ from segments.domain.pinot.minion_tasks import asked_for
 from segments.errors import PinotAdminError
 from segments.models import Finding, PassRun, Table
 from segments.names import resolve_table
-from segments.services.access.reading import readable_rows
+from segments.services.access.read_rights import readable_rows
 from segments.services.upkeep import passes
 from segments.wiring import offers_of
 

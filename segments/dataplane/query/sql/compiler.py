@@ -27,7 +27,7 @@ from segments.expressions.duckdb.compiled import (
 )
 from segments.expressions.function import canonical
 from segments.expressions.operators import ARITHMETIC, COMPARISONS
-from segments.expressions.rejected import SQL_PARSING, UNKNOWN_COLUMN, QueryRejected
+from segments.expressions.query_errors import SQL_PARSING, UNKNOWN_COLUMN, QueryRejected
 
 #: Virtual columns and their types; a server knows their values without reading the segment.
 VIRTUAL: Final[dict[str, str]] = {"$segmentName": "STRING", "$docId": "INT", "$hostName": "STRING"}

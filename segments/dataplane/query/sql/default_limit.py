@@ -7,7 +7,7 @@ from sqlglot.errors import SqlglotError
 
 from segments.dataplane.query.plan import DEFAULT_LIMIT
 from segments.dataplane.query.sql.tokens import read_tokens
-from segments.expressions.rejected import QueryRejected
+from segments.expressions.query_errors import QueryRejected
 from segments.expressions.sql import PinotSql
 
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from segments.dataplane.query.sql.tokens import read_tokens
-from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.expressions.sql import PinotSql
 
 #: Comments, options and escapes, which Pinot's parsers read in other ways than ours, old ones even within texts: what

@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from segments.dataplane.query.sql.text_growth import check_growth
 from segments.dataplane.query.sql.tokens import QueryText, read_tokens
-from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.expressions.sql import PinotSql
 
 #: Longer texts are kept only while one query is answered, which asks for its statement several times.

@@ -10,7 +10,7 @@ from typing import Final
 from sqlglot import exp
 
 from segments.expressions.duckdb.compiled import Expr
-from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 
 #: Expressions compiled for one query. As many take about a second.
 MAX_EXPRESSIONS: Final = 60_000

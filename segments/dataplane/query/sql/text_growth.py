@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from segments.expressions.function import canonical
 from segments.expressions.functions import FUNCTIONS
-from segments.expressions.rejected import QUERY_VALIDATION, QueryRejected
+from segments.expressions.query_errors import QUERY_VALIDATION, QueryRejected
 
 #: Characters of one made text; and those that a value of a column counts as, which is Pinot's own maximum unless a
 #: schema says otherwise.

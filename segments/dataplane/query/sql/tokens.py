@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from segments.expressions.rejected import SQL_PARSING, QueryRejected
+from segments.expressions.query_errors import SQL_PARSING, QueryRejected
 from segments.expressions.sql import tokenize
 
 _SET_REMEDY: Final = "Write SET name = value; with a text in single quotes, a number or a word, before the SELECT."

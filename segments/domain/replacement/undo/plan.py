@@ -21,7 +21,7 @@ from segments.domain.replacement.lineage import (
     Lineage,
     State,
 )
-from segments.domain.replacement.undo.past import PastEntry, hiding, known_entries
+from segments.domain.replacement.undo.kept_entries import PastEntry, hiding, known_entries
 from segments.errors import NotFound, PreconditionFailed, StateConflict
 
 Blocker = StateConflict | PreconditionFailed

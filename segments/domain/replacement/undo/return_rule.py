@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from segments.domain.replacement.lineage import Entry, Lineage, State
-from segments.domain.replacement.undo.past import PastEntry, hiding, known_entries
+from segments.domain.replacement.undo.kept_entries import PastEntry, hiding, known_entries
 from segments.errors import StateConflict
 
 _SWITCH: Final = "restore it with switch=true: what queries see now is hidden in the same step."

@@ -6,17 +6,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from segments.domain.replacement.lineage import Entry
-from segments.domain.replacement.undo.past import known_entries
+from segments.domain.replacement.undo.kept_entries import known_entries
 from segments.domain.replacement.undo.plan import UndoPlan, plan_undo, strangers_blocker, undoable
 from segments.domain.segments.segment_metadata import SegmentMetadata
 from segments.domain.tables.table_config import TableConfig
 from segments.errors import PinotAdminError, PreconditionFailed
 from segments.names import TableName
 from segments.services.core.context import Context
-from segments.services.replacement.kept_times import undo_kept_ms
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
-from segments.services.replacement.undo.past_entries import read_past
+from segments.services.replacement.undo.kept_entries import read_past
+from segments.services.replacement.undo_deadline import undo_kept_ms
 from segments.services.segments import restore
 from segments.services.segments.restore import Found
 from segments.services.segments.segments import read_records

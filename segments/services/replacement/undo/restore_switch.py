@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from segments.domain.replacement.lineage import Entry, State
-from segments.domain.replacement.undo.past import known_entries
+from segments.domain.replacement.undo.kept_entries import known_entries
 from segments.domain.replacement.undo.plan import begin
 from segments.domain.replacement.undo.return_rule import stand_ins
 from segments.errors import PreconditionFailed, StateConflict
@@ -20,8 +20,8 @@ from segments.services.engine.lineage import Opening, Return
 from segments.services.replacement.lineage_record import Observed, observe
 from segments.services.replacement.protocol import switch_detail
 from segments.services.replacement.rollback_preview import SnapshotSummary, summarise
-from segments.services.replacement.undo.opening import new_entry
-from segments.services.replacement.undo.past_entries import read_past
+from segments.services.replacement.undo.kept_entries import read_past
+from segments.services.replacement.undo.undo_entry import new_entry
 from segments.services.segments import restore
 from segments.services.segments.segments import read_records
 

@@ -79,7 +79,7 @@ def test_a_deletion_that_waits_is_not_cancelled_into_doubled_rows(world: Serving
 def _without_entries(world: ServingWorld) -> tuple[object, int]:
     """What retention writes when it drops the only entry, before the queue is drained."""
     from segments.domain.replacement.lineage import to_record
-    from segments.services.replacement.undo.past_entries import keep_entries
+    from segments.services.replacement.undo.kept_entries import keep_entries
 
     seen = observe(world.ctx, TABLE)
     keep_entries(world.ctx, TABLE, seen.lineage.entries.values())

@@ -13,7 +13,7 @@ import pytest
 from segments.domain.formats.znrecord import ZNRecord, encode
 from segments.errors import Unavailable
 from segments.store import paths
-from segments.store.on_pinot import refreshed_segments as overwritten
+from segments.store.on_pinot import refreshed_segments
 from segments.store.on_pinot.controller import ControllerStore
 from segments.store.on_pinot.poll_interval import PollInterval, Terms
 from segments.store.on_pinot.polling import Poller
@@ -260,7 +260,7 @@ def test_without_a_message_to_brokers_no_table_is_looked_into(looked: Looked) ->
 def test_large_tables_are_not_looked_into_and_those_of_before_come_first(
     looked: Looked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(overwritten, "MODERATE", 5)
+    monkeypatch.setattr(refreshed_segments, "MODERATE", 5)
     with_brokers(looked, {"large_OFFLINE": 6, **{f"t{number:02}_OFFLINE": 2 for number in range(30)}})
     looked.watch()
     looked.run(30)

@@ -1,4 +1,4 @@
-"""/api/v1: what Pinot lacks. Here: the audit trail."""
+"""/api/v1/audit: the audit trail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from segments.api.base import ApiView, int_param, text_param
 from segments.errors import InvalidInput
 from segments.models import AuditEvent
-from segments.services.access.reading import readable_events
+from segments.services.access.read_rights import readable_events
 
 _MOST: Final = 1000
 #: Characters of a page beyond which it ends early, and events that are read from the database in one go.

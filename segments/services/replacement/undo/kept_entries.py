@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.replacement.lineage import Entry
-from segments.domain.replacement.undo.past import PastEntry, from_record, is_spent, merged, to_record
+from segments.domain.replacement.undo.kept_entries import PastEntry, from_record, is_spent, merged, to_record
 from segments.errors import RecordCorrupt
 from segments.names import TableName, split_table_name
 from segments.services.core.context import Context

@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import resolve
 
-from segments.api import direct
+from segments.api import fast_path
 from segments.models import AuditEvent
 from tests.api.cluster import ApiCluster, basic
 
@@ -34,10 +34,10 @@ def scope_of(method: str, address: str, body: bytes, **headers: str) -> dict[str
     }
 
 
-def directly(method: str, address: str, body: bytes = b"", authorization: str = ROOT) -> direct.Answer | None:
+def directly(method: str, address: str, body: bytes = b"", authorization: str = ROOT) -> fast_path.Answer | None:
     scope = scope_of(method, address, body, authorization=authorization)
-    assert direct.has_route(scope)
-    return direct.answer(scope, body)
+    assert fast_path.has_route(scope)
+    return fast_path.answer(scope, body)
 
 
 def by_django(method: str, address: str, body: bytes = b"", authorization: str = ROOT) -> Any:
@@ -98,7 +98,7 @@ def test_a_start_by_the_short_way_is_on_the_audit_record_with_actor_reason_and_a
         authorization=ROOT,
         **{"x-reason": "the first load"},
     )
-    assert (direct.answer(scope, body) or pytest.fail("not answered")).status == 200
+    assert (fast_path.answer(scope, body) or pytest.fail("not answered")).status == 200
     event = AuditEvent.objects.filter(action="startReplaceSegments").latest("id")
     assert (event.actor, event.reason, event.outcome) == ("root", "the first load", "done")
 
@@ -151,26 +151,26 @@ def test_a_wrong_password_for_a_query_is_checked_once(cluster: ApiCluster, monke
 def test_what_it_can_not_judge_goes_the_long_way() -> None:
     usual = {"authorization": ROOT}
     query = ("POST", "/query/sql", b"{}")
-    assert direct.has_route(scope_of(*query, **usual))
-    assert not direct.has_route(scope_of(*query)), "a browser with a session needs its CSRF token checked"
-    assert not direct.has_route(scope_of(*query, **usual, host="evil.example"))
-    assert not direct.has_route(scope_of(*query, **usual, **{"content-length": str(direct.LARGEST_BODY + 1)}))
-    assert not direct.has_route(scope_of(*query, **usual, **{"content-length": ""}))
-    assert not direct.has_route(scope_of(*query, **usual, **{"transfer-encoding": "chunked"}))
-    assert not direct.has_route(scope_of("GET", "/query/sql?sql=select+1", b"", **usual))
-    assert not direct.has_route(scope_of("POST", "/segments/a/b/startReplaceSegments", b"", **usual))
+    assert fast_path.has_route(scope_of(*query, **usual))
+    assert not fast_path.has_route(scope_of(*query)), "a browser with a session needs its CSRF token checked"
+    assert not fast_path.has_route(scope_of(*query, **usual, host="evil.example"))
+    assert not fast_path.has_route(scope_of(*query, **usual, **{"content-length": str(fast_path.LARGEST_BODY + 1)}))
+    assert not fast_path.has_route(scope_of(*query, **usual, **{"content-length": ""}))
+    assert not fast_path.has_route(scope_of(*query, **usual, **{"transfer-encoding": "chunked"}))
+    assert not fast_path.has_route(scope_of("GET", "/query/sql?sql=select+1", b"", **usual))
+    assert not fast_path.has_route(scope_of("POST", "/segments/a/b/startReplaceSegments", b"", **usual))
 
 
 def test_every_route_is_the_one_that_django_knows_at_this_address() -> None:
-    assert len(direct._ROUTES) == 10
-    for route in direct._ROUTES:
+    assert len(fast_path._ROUTES) == 10
+    for route in fast_path._ROUTES:
         address = "/" + route.path.replace("<str:table>", "t")
         assert route.path.count("<") <= 1, "the short way knows addresses with one name, and it is text"
         known = resolve(address, "segments.api.urls")
         assert known.func.view_class is route.view, address
         assert known.func.view_initkwargs == route.made_with
         assert hasattr(route.view, route.short_way.lower())
-        assert direct._match({"method": route.short_way, "path": address}) == (route, known.kwargs)
+        assert fast_path._match({"method": route.short_way, "path": address}) == (route, known.kwargs)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_every_route_is_the_one_that_django_knows_at_this_address() -> None:
     ],
 )  # fmt: skip
 def test_other_addresses_are_not_of_the_short_way(path: str) -> None:
-    assert direct._match({"method": "POST", "path": path}) is None
+    assert fast_path._match({"method": "POST", "path": path}) is None
 
 
 def test_a_user_is_read_anew_for_every_request(cluster: ApiCluster) -> None:
