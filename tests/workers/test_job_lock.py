@@ -65,6 +65,18 @@ def test_a_lock_that_outlived_its_time_is_taken_over_and_a_younger_one_is_not(wo
     assert [_is_ours(ctx, void_after_s=seconds) for seconds in (None, 700.0, 600.0)] == [False, False, True]
 
 
+def test_a_holder_that_was_taken_over_does_not_release_its_successors_lock(world: World) -> None:
+    successor = world.memory.another_client()
+    with locked(world.ctx, PATH) as is_ours:
+        assert is_ours
+        world.memory.delete(PATH)
+        successor.create(PATH, ZNRecord("successor", {"sinceMs": str(world.now)}), ephemeral=True)
+    found = world.memory.get(PATH)
+    assert found is not None
+    assert found.record is not None
+    assert found.record.id == "successor"
+
+
 def test_what_this_session_left_behind_is_removed_and_what_it_holds_is_not(world: World) -> None:
     ctx = replace(world.ctx, timer=PassingTime().timer())
     world.memory.create(PATH, ZNRecord("of a thread whose reply was lost"), ephemeral=True)

@@ -59,7 +59,7 @@ def locked(ctx: Context, path: str, *, wait_s: float = 0.0, void_after_s: float 
             yield is_ours
         finally:
             if is_ours:
-                _release(ctx, path)
+                _release(ctx, path, mine)
     finally:
         with _guard:
             _held.discard(mine.id)
@@ -92,9 +92,14 @@ def _is_void(ctx: Context, found: Versioned, record: ZNRecord, void_after_s: flo
     return is_left or (void_after_s is not None and ctx.clock() - since_ms > void_after_s * 1000)
 
 
-def _release(ctx: Context, path: str) -> None:
+def _release(ctx: Context, path: str, mine: ZNRecord) -> None:
+    """Remove the lock, unless somebody took it over meanwhile: then it is theirs."""
     try:
-        ctx.store.delete(path)
+        found = ctx.store.get(path)
+        if found is None or found.record is None or found.record.id != mine.id:
+            log.warning("The lock %s was taken over while its holder still worked.", path)
+            return
+        ctx.store.delete(path, found.version)
     except PinotAdminError as error:
         log.warning(
             "The lock %s could not be removed now; the next attempt to take it or the session's end does: %s",
