@@ -61,6 +61,23 @@ def test_every_broker_that_says_who_it_is_is_heard_of(switched: tuple[PinotClust
     assert (shown.verified, shown.brokers, len(broker.asked)) == (True, ("Broker_h1_1", "Broker_h2_1"), 2)
 
 
+def test_the_only_live_broker_is_asked_until_it_answers_right_once(switched: tuple[PinotCluster, Named]) -> None:
+    pinot, broker = switched
+    pinot.inside.memory.delete(paths.live_instance("Broker_h2_1"))
+    broker.old, broker.late = ["a"], 2
+    shown = shown_by(pinot.ctx)
+    assert (shown.verified, shown.sentence, len(broker.asked)) == (True, "1 broker answers from it.", 2 + 1)
+
+
+def test_where_no_broker_is_known_to_be_alive_two_answers_in_a_row_are_wanted(
+    switched: tuple[PinotCluster, Named],
+) -> None:
+    pinot, broker = switched
+    for name in ("Broker_h1_1", "Broker_h2_1"):
+        pinot.inside.memory.delete(paths.live_instance(name))
+    assert (shown_by(pinot.ctx).verified, len(broker.asked)) == (True, 2)
+
+
 def test_a_broker_that_is_never_heard_of_is_told(switched: tuple[PinotCluster, Named]) -> None:
     pinot, broker = switched
     broker.names = ("Broker_h1_1",)

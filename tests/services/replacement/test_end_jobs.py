@@ -22,7 +22,7 @@ from segments.services.replacement.lineage_record import observe
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.store import paths
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
-from tests.services.replacement.either_cluster import EitherCluster
+from tests.services.replacement.either_cluster import SimulatedCluster
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -40,9 +40,9 @@ def prepare(folder: Path) -> World:
     return made.upload("b", online=False)
 
 
-def test_a_job_waits_for_replicas_tells_how_many_and_switches_when_they_are_online(cluster: EitherCluster) -> None:
-    entry, ctx = cluster.upload("a").start(["a"], ["b"]), cluster.ctx
-    cluster.upload("b", online=False)
+def test_a_job_waits_for_replicas_tells_how_many_and_switches_when_they_are_online(simulated: SimulatedCluster) -> None:
+    entry, ctx = simulated.upload("a").start(["a"], ["b"]), simulated.ctx
+    simulated.upload("b", online=False)
     job = request_end(ctx, TABLE, entry, actor=ANN)
     assert request_end(ctx, TABLE, entry, actor=ANN).id == job.id
     assert advance_all(ctx) == []
@@ -57,12 +57,12 @@ def test_a_job_waits_for_replicas_tells_how_many_and_switches_when_they_are_onli
             "is_waited_for": True,
         }
     ]
-    assert cluster.visible == ["a"]
-    cluster.world.serve()
+    assert simulated.visible == ["a"]
+    simulated.world.serve()
     assert "DONE" in advance_all(ctx)[0]
-    assert (cluster.visible, find_job(ctx, job.id).state) == (["b"], JobState.DONE)
+    assert (simulated.visible, find_job(ctx, job.id).state) == (["b"], JobState.DONE)
     assert job_status(ctx, job.id).to_json()["message"] == "Queries see the new segments."
-    assert [(e.action, e.outcome) for e in cluster.events[1:]] == [
+    assert [(e.action, e.outcome) for e in simulated.events[1:]] == [
         ("requestEnd", "done"),
         ("endReplaceSegments", "done"),
     ]

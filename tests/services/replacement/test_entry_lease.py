@@ -28,7 +28,7 @@ from segments.services.tables.table_record import read_table_config
 from segments.services.upkeep import passes, retention
 from segments.store import paths
 from tests.faults.faulty import Fault, FaultyStore, Plan
-from tests.services.replacement.either_cluster import EitherCluster
+from tests.services.replacement.either_cluster import SimulatedCluster
 from tests.services.world import ANN, TABLE, World
 from tests.waiting import wait_until
 
@@ -43,19 +43,19 @@ def world(tmp_path: Path) -> World:
     return made.upload("b")
 
 
-def test_a_client_that_sends_heartbeats_and_falls_silent_is_reverted(cluster: EitherCluster) -> None:
-    entry = cluster.upload("a").start(["a"], ["b"])
-    heartbeat(cluster.ctx, TABLE, entry, ANN)
-    cluster.world.now += 30_000
-    assert entry_reaper.run(cluster.ctx, TABLE) == []
+def test_a_client_that_sends_heartbeats_and_falls_silent_is_reverted(simulated: SimulatedCluster) -> None:
+    entry = simulated.upload("a").start(["a"], ["b"])
+    heartbeat(simulated.ctx, TABLE, entry, ANN)
+    simulated.world.now += 30_000
+    assert entry_reaper.run(simulated.ctx, TABLE) == []
     for _ in range(3):
-        cluster.world.now += 30_000
-        sentences = entry_reaper.run(cluster.ctx, TABLE)
-        if cluster.state(entry) == "REVERTED":
+        simulated.world.now += 30_000
+        sentences = entry_reaper.run(simulated.ctx, TABLE)
+        if simulated.state(entry) == "REVERTED":
             break
     assert "its client sent heartbeats and has been silent" in sentences[0]
-    assert (cluster.state(entry), cluster.visible) == ("REVERTED", ["a"])
-    reaped = cluster.events[-1]
+    assert (simulated.state(entry), simulated.visible) == ("REVERTED", ["a"])
+    reaped = simulated.events[-1]
     assert (reaped.action, reaped.actor, reaped.detail["entry"]) == ("reapEntry", "system", entry)
 
 

@@ -4,6 +4,7 @@ is the embedded cluster's.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from pathlib import Path
@@ -20,7 +21,7 @@ from segments.services.replacement.protocol import end_replace, preview_revert, 
 from segments.services.segments import deletion
 from segments.services.upkeep import retention
 from segments.store import paths
-from tests.services.replacement.either_cluster import EitherCluster
+from tests.services.replacement.either_cluster import EitherCluster, SimulatedCluster
 from tests.services.world import ANN, TABLE, World
 
 pytestmark = pytest.mark.django_db
@@ -42,25 +43,28 @@ def test_a_push_is_hidden_until_its_end_and_taken_back_by_a_revert(cluster: Eith
     entry = cluster.upload("a").start(["a"], ["b"])
     cluster.upload("b")
     assert cluster.visible == ["a"]
-    end_replace(cluster.ctx, TABLE, entry, actor=ANN)
+    end_replace(cluster.ctx, cluster.table, entry, actor=ANN)
     assert cluster.visible == ["b"]
-    revert_replace(cluster.ctx, TABLE, entry, actor=ANN)
+    revert_replace(cluster.ctx, cluster.table, entry, actor=ANN)
     assert (cluster.visible, cluster.ideal, cluster.state(entry)) == (["a"], ["a"], "REVERTED")
 
 
 def test_who_started_it_is_a_note_of_the_entry(cluster: EitherCluster) -> None:
     entry = cluster.upload("a").start(["a"], ["b"])
-    assert observe(cluster.ctx, TABLE).lineage.entry(entry).notes[ACTOR] == "ann"
+    assert observe(cluster.ctx, cluster.table).lineage.entry(entry).notes[ACTOR] == "ann"
 
 
 def test_every_step_and_every_refusal_is_audited_with_actor_and_reason(cluster: EitherCluster) -> None:
     entry = cluster.upload("a").replace(["a"], ["b"])
-    for refused in (lambda: end_replace(cluster.ctx, TABLE, "nope", actor=ANN), lambda: cluster.start(["x"], ["c"])):
+    for refused in (
+        lambda: end_replace(cluster.ctx, cluster.table, "nope", actor=ANN),
+        lambda: cluster.start(["x"], ["c"]),
+    ):
         with pytest.raises(NotFound):
             refused()
-    revert_replace(cluster.ctx, TABLE, entry, actor=ANN)
+    revert_replace(cluster.ctx, cluster.table, entry, actor=ANN)
     with pytest.raises(StateConflict, match="already REVERTED"):
-        revert_replace(cluster.ctx, TABLE, entry, actor=ANN)
+        revert_replace(cluster.ctx, cluster.table, entry, actor=ANN)
     assert [(e.action, e.outcome, e.detail["entry"] == entry) for e in cluster.events] == [
         ("startReplaceSegments", "done", True),
         ("endReplaceSegments", "done", True),
@@ -69,7 +73,7 @@ def test_every_step_and_every_refusal_is_audited_with_actor_and_reason(cluster: 
         ("revertReplaceSegments", "done", True),
         ("revertReplaceSegments", "refused", True),
     ]
-    assert {(e.actor, e.reason, e.target) for e in cluster.events} == {("ann", "because", "t_OFFLINE")}
+    assert {(e.actor, e.reason, e.target) for e in cluster.events} == {("ann", "because", cluster.table.typed)}
     reverted = cluster.events[-2].detail
     assert (reverted["deleted"], reverted["countDeleted"], reverted["forceRevert"]) == (["b"], 1, False)
 
@@ -86,12 +90,12 @@ def test_a_start_with_a_known_id_is_done_once(cluster: EitherCluster) -> None:
     first, second = (cluster.start(["a"], ["b"], entry_id="mine") for _ in range(2))
     assert first == second
     assert len(cluster.events) == 2
-    assert list(observe(cluster.ctx, TABLE).lineage.entries) == [first]
+    assert list(observe(cluster.ctx, cluster.table).lineage.entries) == [first]
 
 
 def test_an_end_that_is_repeated_changes_nothing_and_is_on_record(cluster: EitherCluster) -> None:
     entry = cluster.upload("a").replace(["a"], ["b"])
-    end_replace(cluster.ctx, TABLE, entry, actor=ANN)
+    end_replace(cluster.ctx, cluster.table, entry, actor=ANN)
     assert (cluster.visible, [e.detail.get("changed") for e in cluster.events]) == (["b"], [None, True, False])
 
 
@@ -100,56 +104,61 @@ def test_an_unknown_table_is_named(cluster: EitherCluster) -> None:
         start_replace(cluster.ctx, TableName("nope", "OFFLINE"), [], ["b"], actor=ANN)
 
 
-def test_end_waits_for_replicas_and_says_which_is_missing(cluster: EitherCluster) -> None:
-    entry = cluster.upload("a").start(["a"], ["b"])
-    cluster.upload("b", online=False)
+def test_end_waits_for_replicas_and_says_which_is_missing(simulated: SimulatedCluster) -> None:
+    entry = simulated.upload("a").start(["a"], ["b"])
+    simulated.upload("b", online=False)
     with pytest.raises(PreconditionFailed, match="'b'"):
-        end_replace(cluster.ctx, TABLE, entry, actor=ANN)
-    assert cluster.state(entry) == "IN_PROGRESS"
+        end_replace(simulated.ctx, TABLE, entry, actor=ANN)
+    assert simulated.state(entry) == "IN_PROGRESS"
 
 
-def test_end_waits_for_a_replica_that_still_serves_the_older_file_of_that_name(cluster: EitherCluster) -> None:
-    entry, memory = cluster.upload("a").start(["a"], ["b"]), cluster.world.memory
-    cluster.upload("b")
+def test_end_waits_for_a_replica_that_still_serves_the_older_file_of_that_name(simulated: SimulatedCluster) -> None:
+    entry, memory = simulated.upload("a").start(["a"], ["b"]), simulated.world.memory
+    simulated.upload("b")
     memory.replace(paths.live_instance("Server_a_1"), ZNRecord("Server_a_1", {"SESSION_ID": "5"}), 0)
     state = paths.current_state("Server_a_1", "5", TABLE.typed)
     memory.create(state, ZNRecord(TABLE.typed, maps={"b": {"CURRENT_STATE": "ONLINE", SEGMENT_CRC: "7"}}))
     with pytest.raises(PreconditionFailed, match="'b'"):
-        end_replace(cluster.ctx, TABLE, entry, actor=ANN)
+        end_replace(simulated.ctx, TABLE, entry, actor=ANN)
     memory.replace(state, ZNRecord(TABLE.typed, maps={"b": {"CURRENT_STATE": "ONLINE", SEGMENT_CRC: "1"}}), 0)
-    end_replace(cluster.ctx, TABLE, entry, actor=ANN)
-    assert cluster.visible == ["b"]
+    end_replace(simulated.ctx, TABLE, entry, actor=ANN)
+    assert simulated.visible == ["b"]
 
 
 def test_the_end_of_a_part_takes_out_what_it_leaves(cluster: EitherCluster) -> None:
     entry = cluster.upload("a").start(["a"], ["b", "c"])
     cluster.upload("b", "c")
-    end_replace(cluster.ctx, TABLE, entry, segments_to=["b"], actor=ANN)
+    if why := cluster.ctx.engine.lacks(cluster.ctx, "endOfAPart"):
+        with pytest.raises(StateConflict, match=re.escape(why)):
+            end_replace(cluster.ctx, cluster.table, entry, segments_to=["b"], actor=ANN)
+        assert (cluster.visible, cluster.ideal) == (["a"], ["a", "b", "c"])
+        return
+    end_replace(cluster.ctx, cluster.table, entry, segments_to=["b"], actor=ANN)
     assert (cluster.visible, cluster.ideal) == (["b"], ["a", "b"])
     assert cluster.events[-1].detail["deleted"] == ["c"]
 
 
-def test_a_revert_waits_for_an_old_side_that_is_just_being_loaded(cluster: EitherCluster) -> None:
-    entry = cluster.waiting(10.0).upload("a", online=False).start(["a"], ["b"])
-    cluster.upload("b", online=False)
-    serve_only(cluster.world, "b")
-    end_replace(cluster.ctx, TABLE, entry, actor=ANN)
-    loaded = threading.Timer(0.3, cluster.world.serve)
+def test_a_revert_waits_for_an_old_side_that_is_just_being_loaded(simulated: SimulatedCluster) -> None:
+    entry = simulated.waiting(10.0).upload("a", online=False).start(["a"], ["b"])
+    simulated.upload("b", online=False)
+    serve_only(simulated.world, "b")
+    end_replace(simulated.ctx, TABLE, entry, actor=ANN)
+    loaded = threading.Timer(0.3, simulated.world.serve)
     loaded.start()
-    revert_replace(cluster.ctx, TABLE, entry, actor=ANN)
+    revert_replace(simulated.ctx, TABLE, entry, actor=ANN)
     loaded.join()
-    assert (cluster.visible, cluster.state(entry)) == (["a"], "REVERTED")
+    assert (simulated.visible, simulated.state(entry)) == (["a"], "REVERTED")
 
 
-def test_a_revert_waits_for_nothing_that_no_live_server_loads(cluster: EitherCluster) -> None:
-    entry = cluster.waiting(10.0).upload("a", online=False).start(["a"], ["b"])
-    cluster.upload("b", online=False)
-    serve_only(cluster.world, "b")
-    end_replace(cluster.ctx, TABLE, entry, actor=ANN)
-    cluster.world.memory.delete(paths.live_instance("Server_a_1"))
+def test_a_revert_waits_for_nothing_that_no_live_server_loads(simulated: SimulatedCluster) -> None:
+    entry = simulated.waiting(10.0).upload("a", online=False).start(["a"], ["b"])
+    simulated.upload("b", online=False)
+    serve_only(simulated.world, "b")
+    end_replace(simulated.ctx, TABLE, entry, actor=ANN)
+    simulated.world.memory.delete(paths.live_instance("Server_a_1"))
     began = time.monotonic()
     with pytest.raises(PreconditionFailed, match="'a' of the old side"):
-        revert_replace(cluster.ctx, TABLE, entry, actor=ANN)
+        revert_replace(simulated.ctx, TABLE, entry, actor=ANN)
     assert time.monotonic() - began < 5
 
 
@@ -161,21 +170,21 @@ def serve_only(world: World, segment: str) -> None:
 
 def test_the_preview_tells_rows_before_and_after_and_changes_nothing(cluster: EitherCluster) -> None:
     entry = cluster.upload("a").replace(["a"], ["b", "c"])
-    before = cluster.world.memory.get(paths.lineage(TABLE.typed))
-    preview = preview_revert(cluster.ctx, TABLE, entry)
+    before = cluster.ctx.store.get(paths.lineage(cluster.table.typed))
+    preview = preview_revert(cluster.ctx, cluster.table, entry)
     assert (preview.allowed, preview.before.rows, preview.after.rows, preview.deleted_segments) == (
         True,
         20,
         10,
         ["b", "c"],
     )
-    assert cluster.world.memory.get(paths.lineage(TABLE.typed)) == before
+    assert cluster.ctx.store.get(paths.lineage(cluster.table.typed)) == before
 
 
 def test_the_preview_names_what_stands_in_the_way(cluster: EitherCluster) -> None:
     first = cluster.upload("a").replace(["a"], ["b"])
     cluster.replace(["b"], ["c"])
-    preview = preview_revert(cluster.ctx, TABLE, first)
+    preview = preview_revert(cluster.ctx, cluster.table, first)
     assert not preview.allowed
     assert "Revert the newest entry first" in preview.blockers[0]
 
@@ -183,7 +192,7 @@ def test_the_preview_names_what_stands_in_the_way(cluster: EitherCluster) -> Non
 def test_a_locked_segment_can_not_be_deleted_by_hand(cluster: EitherCluster) -> None:
     cluster.upload("a", "z").replace(["a"], ["b"])
     with pytest.raises(StateConflict, match=r"Blocking segments: \[a\]"):
-        deletion.remove_segments(cluster.ctx, TABLE, ["a", "z"], actor=ANN)
+        deletion.remove_segments(cluster.ctx, cluster.table, ["a", "z"], actor=ANN)
     assert cluster.ideal == ["a", "b", "z"]
 
 

@@ -16,8 +16,10 @@ from segments.services.replacement.pins import pin_entry, unpin_entry
 from segments.services.replacement.protocol import end_replace, revert_replace, start_replace
 from segments.services.replacement.rollback import preview_rollback, roll_back
 from segments.services.segments import deletion
+from segments.services.segments.segments import read_records
 from segments.services.upkeep import retention
 from segments.store import paths
+from segments.store.base import Versioned
 from tests.faults.faulty import Cut, Fault, FaultyStore, Plan
 from tests.services.replacement.either_cluster import EitherCluster
 from tests.services.world import ANN, TABLE, World
@@ -51,6 +53,11 @@ def versions(world: World) -> int:
     return found
 
 
+def written(cluster: EitherCluster) -> tuple[Versioned | None, list[str]]:
+    """What a preview or a refusal must leave as it is."""
+    return cluster.ctx.store.get(paths.lineage(cluster.table.typed)), cluster.ideal
+
+
 @pytest.fixture
 def steps(cluster: EitherCluster) -> list[str]:
     """Entries, oldest first: a was replaced by b, b by c, c by d and e; all are still there."""
@@ -59,64 +66,64 @@ def steps(cluster: EitherCluster) -> list[str]:
 
 
 def test_three_steps_back_take_back_all_that_was_built_on_it(cluster: EitherCluster, steps: list[str]) -> None:
-    done = roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
+    done = roll_back(cluster.ctx, cluster.table, steps[0], actor=ANN)
     assert (done.reverted, sorted(done.deleted)) == (tuple(reversed(steps)), ["b", "c", "d", "e"])
     assert (cluster.visible, cluster.ideal) == (["a"], ["a"])
 
 
 def test_the_preview_tells_everything_and_changes_nothing(cluster: EitherCluster, steps: list[str]) -> None:
-    before = versions(cluster.world)
-    preview = preview_rollback(cluster.ctx, TABLE, steps[1])
-    assert versions(cluster.world) == before
+    before = written(cluster)
+    preview = preview_rollback(cluster.ctx, cluster.table, steps[1])
+    assert written(cluster) == before
     assert [s.entry_id for s in preview.steps] == [steps[2], steps[1]]
     assert (preview.allowed, preview.before.rows, preview.before.segments, preview.after.rows, preview.after.bytes) == (
         True,
         20,
         2,
         10,
-        100,
+        read_records(cluster.ctx, cluster.table, ["b"])["b"].size_bytes,
     )
     assert (preview.deleted_segments, preview.blockers, preview.needs_force) == (["c", "d", "e"], [], False)
-    done = roll_back(cluster.ctx, TABLE, steps[1], actor=ANN)
+    done = roll_back(cluster.ctx, cluster.table, steps[1], actor=ANN)
     assert sorted(done.deleted) == preview.deleted_segments
     assert cluster.visible == ["b"]
 
 
 def test_a_snapshot_that_is_gone_is_named_and_nothing_is_written(cluster: EitherCluster, steps: list[str]) -> None:
-    deletion.remove_segments(cluster.ctx, TABLE, ["a"], actor=ANN, guard=False)
-    before, preview = versions(cluster.world), preview_rollback(cluster.ctx, TABLE, steps[0])
+    deletion.remove_segments(cluster.ctx, cluster.table, ["a"], actor=ANN, guard=False)
+    before, preview = written(cluster), preview_rollback(cluster.ctx, cluster.table, steps[0])
     assert not preview.allowed
     assert "'a'" in preview.blockers[0]
     with pytest.raises(PreconditionFailed, match="'a'"):
-        roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
-    assert (versions(cluster.world), cluster.visible) == (before, ["d", "e"])
+        roll_back(cluster.ctx, cluster.table, steps[0], actor=ANN)
+    assert (written(cluster), cluster.visible) == (before, ["d", "e"])
     assert [e.outcome for e in cluster.events if e.action == "rollback"] == ["refused"]
 
 
 def test_a_push_under_way_is_taken_back_only_by_force(cluster: EitherCluster, steps: list[str]) -> None:
     under_way = cluster.start(["d", "e"], ["f"])
     cluster.upload("f")
-    preview = preview_rollback(cluster.ctx, TABLE, steps[2])
+    preview = preview_rollback(cluster.ctx, cluster.table, steps[2])
     assert (preview.allowed, preview.needs_force) == (False, True)
     with pytest.raises(StateConflict, match="IN_PROGRESS"):
-        roll_back(cluster.ctx, TABLE, steps[2], actor=ANN)
-    assert preview_rollback(cluster.ctx, TABLE, steps[2], force=True).allowed
-    roll_back(cluster.ctx, TABLE, steps[2], force=True, actor=ANN)
+        roll_back(cluster.ctx, cluster.table, steps[2], actor=ANN)
+    assert preview_rollback(cluster.ctx, cluster.table, steps[2], force=True).allowed
+    roll_back(cluster.ctx, cluster.table, steps[2], force=True, actor=ANN)
     assert (cluster.visible, cluster.state(under_way)) == (["c"], "REVERTED")
 
 
 def test_doing_it_again_says_that_nothing_is_left_to_do_and_an_unknown_entry_is_named(
     cluster: EitherCluster, steps: list[str]
 ) -> None:
-    roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
+    roll_back(cluster.ctx, cluster.table, steps[0], actor=ANN)
     with pytest.raises(StateConflict, match="already REVERTED"):
-        roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
+        roll_back(cluster.ctx, cluster.table, steps[0], actor=ANN)
     with pytest.raises(NotFound, match="nope"):
-        preview_rollback(cluster.ctx, TABLE, "nope")
+        preview_rollback(cluster.ctx, cluster.table, "nope")
 
 
 def test_every_reverted_entry_has_one_audit_record(cluster: EitherCluster, steps: list[str]) -> None:
-    roll_back(cluster.ctx, TABLE, steps[0], actor=ANN)
+    roll_back(cluster.ctx, cluster.table, steps[0], actor=ANN)
     events = [e for e in cluster.events if e.action == "rollback"]
     assert sorted(e.detail["entry"] for e in events) == sorted(steps)
     assert {(e.outcome, e.actor, e.reason) for e in events} == {("done", "ann", "because")}
@@ -130,12 +137,12 @@ def test_every_reverted_entry_has_one_audit_record(cluster: EitherCluster, steps
 
 def test_a_pin_needs_a_reason_and_says_what_was_gone_before(cluster: EitherCluster, steps: list[str]) -> None:
     with pytest.raises(InvalidInput, match="reason"):
-        pin_entry(cluster.ctx, TABLE, steps[0], type(ANN)("ann"))
-    deletion.remove_segments(cluster.ctx, TABLE, ["b"], actor=ANN, guard=False)
-    pin = pin_entry(cluster.ctx, TABLE, steps[0], ANN)
+        pin_entry(cluster.ctx, cluster.table, steps[0], type(ANN)("ann"))
+    deletion.remove_segments(cluster.ctx, cluster.table, ["b"], actor=ANN, guard=False)
+    pin = pin_entry(cluster.ctx, cluster.table, steps[0], ANN)
     assert (pin.is_pinned, pin.reason, pin.actor, pin.missing) == (True, "because", "ann", ("b",))
     with pytest.raises(NotFound, match="nope"):
-        pin_entry(cluster.ctx, TABLE, "nope", ANN)
+        pin_entry(cluster.ctx, cluster.table, "nope", ANN)
 
 
 def test_three_steps_back_are_one_write_and_one_switch(world: World) -> None:

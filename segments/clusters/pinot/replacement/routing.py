@@ -127,7 +127,7 @@ def _poll(ctx: Context, table: TableName, expected: Expected) -> Shown:
         if not last:
             right += 1
             seen |= {str(answer["brokerId"])} if answer.get("brokerId") else set()
-            if (done := _enough(right, seen, len(live) or 1)) is not None:
+            if (done := _enough(right, seen, len(live))) is not None:
                 return done
         else:
             right, seen = 0, set()
@@ -161,12 +161,14 @@ def _rebuild(ctx: Context, table: TableName) -> None:
         log.warning("A broker could not be asked to build its routing of %s again: %s", table, error)
 
 
-def _enough(right: int, seen: set[str], brokers: int) -> Shown | None:
-    """The result after so many right answers in a row, None: ask on. Brokers that say who they are must all be heard
-    of; of others so many answers are wanted that one of them is hardly left out (each answer is a random one's).
+def _enough(right: int, seen: set[str], live: int) -> Shown | None:
+    """The result after so many right answers in a row, None: ask on. The only live broker answers once: what it has
+    read of the lineage it does not unlearn. Brokers that say who they are must all be heard of; of others so many
+    answers are wanted that one of them is hardly left out (each answer is a random one's).
     """
-    needed = 2 if brokers == 1 else _EACH * brokers
-    if right < 2 or (len(seen) < brokers and right < (2 * needed if seen else needed)):
+    brokers = max(live, 1)
+    needed = live if live == 1 else max(2, _EACH * live)
+    if right < min(needed, 2) or (len(seen) < brokers and right < (2 * needed if seen else needed)):
         return None
     if seen and len(seen) < brokers:
         text = f"{len(seen)} of {brokers} brokers answer from it; the others were not heard of in {right} answers."
