@@ -10,8 +10,8 @@ from segments.domain.formats.znrecord import ZNRecord
 from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
 from segments.domain.replacement import lineage as lineages
 from segments.domain.replacement.lineage import Lineage
-from segments.domain.segments.ideal_state import CONSUMING, SERVING
-from segments.domain.segments.segment_metadata import SegmentMetadata
+from segments.domain.segments.ideal_state import CONSUMING, ERROR, SERVING
+from segments.domain.segments.segment_metadata import COMMITTING, IN_PROGRESS, SegmentMetadata
 from segments.secret_texts import mask_text
 
 Rows = Mapping[str, Mapping[str, str]]
@@ -26,6 +26,12 @@ _SUMS: Final = (
     "bytes_total",
     "bytes_visible",
     "consuming_segments",
+    "segments_short",
+    "segments_unserved",
+    "segments_in_error",
+    "segments_committing",
+    "segments_unrecoverable",
+    "segments_without_url",
 )
 
 
@@ -147,6 +153,8 @@ def recompute(state: TableState, dirty: Iterable[str]) -> Changes:
 def _summands(row: Mapping[str, Any]) -> tuple[int, ...]:
     visible, size = int(row["is_visible"]), row["size_bytes"] or 0
     docs = row["total_docs"] or 0
+    is_unserved = not row["replicas_online"]
+    is_in_error, is_committing = ERROR in row["replicas"].values(), row["status"] == COMMITTING
     return (
         1,
         visible,
@@ -156,6 +164,12 @@ def _summands(row: Mapping[str, Any]) -> tuple[int, ...]:
         size,
         size * visible,
         int(row["is_consuming"]),
+        int(row["replicas_online"] < row["replicas_wanted"]),
+        int(is_unserved),
+        int(is_in_error),
+        int(is_committing),
+        int(is_committing and is_in_error and is_unserved),
+        int(row["status"] != IN_PROGRESS and not row["download_url"]),
     )
 
 

@@ -132,6 +132,16 @@ class Table(models.Model):
     bytes_total = models.BigIntegerField(default=0)
     bytes_visible = models.BigIntegerField(default=0)
     consuming_segments = models.PositiveIntegerField(default=0, help_text="Segments with a replica that should consume")
+    segments_short = models.PositiveIntegerField(default=0, help_text="Segments with fewer replicas online than wanted")
+    segments_unserved = models.PositiveIntegerField(default=0, help_text="Segments without a replica online")
+    segments_in_error = models.PositiveIntegerField(default=0, help_text="Segments with a replica in ERROR")
+    segments_committing = models.PositiveIntegerField(default=0, help_text="Segments between commit start and end")
+    segments_unrecoverable = models.PositiveIntegerField(
+        default=0, help_text="Of these, segments with a replica in ERROR and none online"
+    )
+    segments_without_url = models.PositiveIntegerField(
+        default=0, help_text="Segments that consume no more and have no download address"
+    )
     pause = models.JSONField(
         default=dict, help_text="Pinot's pause state: paused, reasonCode, comment, inactive topics, partitions"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import dataclass
 from typing import Any, Final
 
 from segments.dataplane.server.consuming import StreamPool
@@ -19,6 +20,18 @@ NOT_CALCULATED: Final = "NOT_CALCULATED"
 _KEEP_S: Final = 1.0
 _SILENT_S: Final = 10.0
 _COUNTED: Final = ("kafka", "memory")
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    """One partition's consuming segment. ``messages`` and ``behind_s`` (seconds) are None where nobody knows them."""
+
+    partition: int
+    is_reading: bool
+    messages: int | None
+    behind_s: float | None
+    rows: int
+    bytes: int
 
 
 class ConsumingInfo:
@@ -39,6 +52,30 @@ class ConsumingInfo:
         why it waits.
         """
         return [self._details(w) for _, w in sorted(self._slots.consuming(table).items()) if isinstance(w, Worker)]
+
+    def partitions(self, table: str) -> list[PartitionState]:
+        """The newest consuming segment of each partition of a typed table."""
+        newest: dict[int, Worker] = {}
+        for _, worker in sorted(self._slots.consuming(table).items()):
+            if isinstance(worker, Worker) and worker.source is not None:
+                known = newest.get(worker.source.name.partition)
+                if known is None or known.source is None or known.source.name.sequence < worker.source.name.sequence:
+                    newest[worker.source.name.partition] = worker
+        return [self._state(partition, worker) for partition, worker in sorted(newest.items())]
+
+    def _state(self, partition: int, worker: Worker) -> PartitionState:
+        source, intake = worker.source, worker.intake
+        latest, current = self._latest(source) if source else None, intake.offset if intake else None
+        messages = _records_lag(current, latest)
+        behind_ms = _time_lag(current, latest, intake.last_message_ms if intake else 0)
+        return PartitionState(
+            partition,
+            worker.is_reading,
+            None if messages == NOT_CALCULATED else int(messages),
+            None if behind_ms == NOT_CALCULATED else int(behind_ms) / 1000,
+            intake.segment.rows if intake else 0,
+            intake.segment.bytes if intake else 0,
+        )
 
     def _pinot(self, worker: Worker) -> dict[str, Any]:
         source, intake = worker.source, worker.intake

@@ -16,6 +16,7 @@ from segments.dataplane.server.held.slots import Answering, Slots
 from segments.dataplane.server.http.query_request import QueryRequest, read_query_request
 from segments.dataplane.server.schemas import SchemaCache
 from segments.errors import PinotAdminError
+from segments.metrics import servers
 from segments.names import split_table_name
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,6 @@ class QueryRunner:
         self.cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self.queries = 0
-        self.failures = 0
 
     def run(self, body: bytes) -> bytes | Refusal:
         """The encoded partial result; Refusal 409 with ``missing`` or ``needsSchema``, or 4xx with Pinot's
@@ -68,7 +68,9 @@ class QueryRunner:
             answer = Refusal(500, {"message": f"{type(error).__name__}: {error}", "status": 500, "errorCode": 200})
         with self._lock:
             self.queries += 1
-            self.failures += isinstance(answer, Refusal) and answer.status != 409
+        servers.QUERIES.add()
+        if isinstance(answer, Refusal) and answer.status != 409:
+            servers.QUERY_FAILURES.add()
         return answer
 
     def _run(self, request: QueryRequest) -> bytes | Refusal:

@@ -19,6 +19,7 @@ from segments.domain.realtime.streams.stream_offset import Offset
 from segments.domain.set_aside import shown_reason
 from segments.errors import Unavailable
 from segments.gateways.streams import Batch, PartitionConsumer
+from segments.metrics import servers
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +90,7 @@ class PartitionReader:
             self._append(batch)
         if batch.lost is not None:
             self.lost.append(batch.lost)
+            servers.STREAM_DATA_LOSS.add(self.source.table)
         if batch.next_offset != self.offset:
             self.offset = batch.next_offset
             self._marks.append((batch.next_offset, self.segment.rows))
@@ -102,6 +104,8 @@ class PartitionReader:
         self.has_null_times |= (self.source.config.time_column or "") in decoded.masks
         self.messages += len(batch)
         self.bad += decoded.bad
+        servers.ROWS_CONSUMED.add(self.source.table, by=len(batch))
+        servers.ROWS_SET_ASIDE.add(self.source.table, by=decoded.bad)
         self.filtered += decoded.filtered
         self.last_read_ms = time.time_ns() // 1_000_000
         self.last_message_ms = int(batch.timestamps_ms[-1]) if len(batch.timestamps_ms) else 0

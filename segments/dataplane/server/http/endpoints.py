@@ -27,6 +27,7 @@ from segments.dataplane.server.http.metrics import render_metrics
 from segments.dataplane.server.query_runner import QueryRunner, Refusal
 from segments.domain.access.cluster_signature import SEAL_BYTES, SEAL_HEADER
 from segments.errors import InvalidInput, NotFound
+from segments.metrics.exposition import CONTENT_TYPE
 from segments.segmentfile import write_tar
 
 T = TypeVar("T")
@@ -195,7 +196,8 @@ class Endpoints:
 
     async def metrics(self, _: Admitted) -> Response:
         """Prometheus text."""
-        return PlainTextResponse(render_metrics(self._slots, self._parts.runner))
+        page = await self._blocking(render_metrics, self._slots, self._parts.consuming, self._parts.runner.cache_bytes)
+        return Response(page, media_type=CONTENT_TYPE)
 
 
 async def _in_thread(pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:

@@ -1,28 +1,75 @@
-"""The server's figures in Prometheus' text format."""
+"""The server's figures in Prometheus' text form: what was recorded, and the state of segments and partitions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from segments.dataplane.server.consuming_info import ConsumingInfo, PartitionState
 from segments.dataplane.server.held.slots import Slots
-from segments.dataplane.server.query_runner import QueryRunner
+from segments.metrics import servers
+from segments.metrics.declared import SERVER, Family, Gauge
+from segments.metrics.exposition import Collector, RecordedValues, render
+
+_OF_A_PARTITION: Final[tuple[tuple[Gauge, Callable[[PartitionState], float | None]], ...]] = (
+    (servers.INGESTION_DELAY, lambda state: state.behind_s),
+    (servers.OFFSET_LAG, lambda state: state.messages),
+    (servers.PARTITION_CONSUMING, lambda state: float(state.is_reading)),
+    (servers.CONSUMING_ROWS, lambda state: state.rows),
+    (servers.CONSUMING_BYTES, lambda state: state.bytes),
+)
+#: Partitions of which figures are shown; more are left out, by name.
+_MOST_PARTITIONS: Final = 5_000
 
 
-def render_metrics(slots: Slots, runner: QueryRunner) -> str:
-    """Segments by state; queries, failures and the bytes of decoded columns."""
-    lines = [
-        "# HELP pinotadmin_server_segments Segments by state.",
-        "# TYPE pinotadmin_server_segments gauge",
-        *(
-            f'pinotadmin_server_segments{{state="{state}"}} {count}'
-            for state, count in sorted(slots.count_by_state().items())
-        ),
-        "# HELP pinotadmin_server_queries_total Queries taken.",
-        "# TYPE pinotadmin_server_queries_total counter",
-        f"pinotadmin_server_queries_total {runner.queries}",
-        "# HELP pinotadmin_server_query_failures_total Queries refused or failed.",
-        "# TYPE pinotadmin_server_query_failures_total counter",
-        f"pinotadmin_server_query_failures_total {runner.failures}",
-        "# HELP pinotadmin_server_column_cache_bytes Bytes of decoded columns.",
-        "# TYPE pinotadmin_server_column_cache_bytes gauge",
-        f"pinotadmin_server_column_cache_bytes {runner.cache_bytes()}",
-    ]
-    return "\n".join(lines) + "\n"
+def render_metrics(slots: Slots, consuming: ConsumingInfo, cache_bytes: Callable[[], int]) -> bytes:
+    """Everything that a server shows. Blocks on streams, which are asked where they end."""
+
+    def tables() -> list[tuple[str, ...]]:
+        return [(table,) for table in slots.tables()]
+
+    return render(
+        RecordedValues([SERVER], tables), HeldSegments(slots, cache_bytes), ConsumedPartitions(slots, consuming)
+    )
+
+
+class HeldSegments(Collector):
+    """Segments by state, and what those on disk amount to."""
+
+    def __init__(self, slots: Slots, cache_bytes: Callable[[], int]) -> None:
+        self._slots, self._cache_bytes = slots, cache_bytes
+
+    def collect(self) -> Iterator[Family]:
+        """By table, but for states."""
+        states, rows, size, cache = (
+            one.family()
+            for one in (servers.SEGMENTS, servers.SEGMENT_ROWS, servers.SEGMENT_BYTES, servers.COLUMN_CACHE)
+        )
+        for state, count in sorted(self._slots.count_by_state().items()):
+            states.add_metric([state], count)
+        for table in self._slots.tables():
+            held = self._slots.serving(table).values()
+            rows.add_metric([table], sum(segment.num_docs for segment in held))
+            size.add_metric([table], sum(segment.disk_bytes for segment in held))
+        cache.add_metric([], self._cache_bytes())
+        yield from (states, rows, size, cache)
+
+
+class ConsumedPartitions(Collector):
+    """Lag, freshness and memory of each partition that this server consumes."""
+
+    def __init__(self, slots: Slots, consuming: ConsumingInfo) -> None:
+        self._slots, self._consuming = slots, consuming
+
+    def collect(self) -> Iterator[Family]:
+        """One line per partition and figure; what is not known is left out."""
+        states = [(table, state) for table in self._slots.tables() for state in self._consuming.partitions(table)][
+            :_MOST_PARTITIONS
+        ]
+        for gauge, figure in _OF_A_PARTITION:
+            family = gauge.family()
+            for table, state in states:
+                value = figure(state)
+                if value is not None:
+                    family.add_metric([table, str(state.partition)], value)
+            yield family

@@ -12,6 +12,7 @@ from segments.dataplane.server.consuming.partition_reader import PartitionReader
 from segments.dataplane.server.consuming.shared_resources import SharedResources
 from segments.dataplane.server.held.held_segment import HeldSegment
 from segments.domain.realtime.streams.stream_offset import Offset
+from segments.metrics import servers
 from segments.segmentfile import SegmentInfo
 
 log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class Builder:
         size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
         ended = time.monotonic()
         self._built = Built(folder, work, info, end, size, round((ended - began) * 1000), round((began - asked) * 1000))
+        servers.SEGMENT_BUILD_SECONDS.observe(ended - began, self._intake.source.table)
         log.info("Built segment %s of %d rows in %d ms", self._segment, info.total_docs, self._built.build_ms)
         return self._built
 

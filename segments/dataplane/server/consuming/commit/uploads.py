@@ -21,6 +21,8 @@ from segments.errors import PinotAdminError
 from segments.gateways import controller_protocol as protocol
 from segments.gateways.controller_protocol import Controller, Report
 from segments.gateways.deep_store.deepstore import DeepStore, encode
+from segments.metrics import servers
+from segments.names import REALTIME, TableName
 from segments.segmentfile import write_tar
 
 log = logging.getLogger(__name__)
@@ -177,6 +179,7 @@ class Uploader:
             ended = [b for b, u in self._uploads.items() if u.ended.is_set()]
             for old in ended[:-_MOST_KEPT]:
                 del self._uploads[old]  # its record is repaired with another upload
+        _count(build, upload)
         try:
             if location is not None and upload.is_late:
                 took = time.monotonic() - upload.began
@@ -195,6 +198,7 @@ class Uploader:
     def _location(self, build: Build, upload: _Upload, wait_s: float) -> str | None:
         if not upload.ended.wait(wait_s):
             upload.is_late = True
+            servers.SEGMENT_UPLOADS.add(TableName(build.raw, REALTIME).typed, "timeout")
             log.warning("Segment %s is not uploaded after %.1f s; the upload goes on", build.segment, wait_s)
             return None
         with self._lock:
@@ -220,6 +224,14 @@ class Uploader:
             self._deep_store.delete(path)
         except (PinotAdminError, OSError) as error:
             log.warning("The late upload %s could not be removed: %s", location, error)
+
+
+def _count(build: Build, upload: _Upload) -> None:
+    """One that ended."""
+    table = TableName(build.raw, REALTIME).typed
+    servers.SEGMENT_UPLOADS.add(table, "failure" if upload.location is None else "success")
+    if upload.location is not None:
+        servers.SEGMENT_UPLOAD_SECONDS.observe(time.monotonic() - upload.began, table)
 
 
 def _tar_of(folder: Path, work: Path) -> Path:

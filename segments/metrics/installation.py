@@ -1,0 +1,29 @@
+"""The installation itself: clusters it drives, workers, findings, alerts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from segments.metrics.declared import CLUSTER, MIRROR, WEB, Counter, Gauge, Histogram
+
+_BY: Final = (WEB, MIRROR)
+
+CLUSTER_UP: Final = Gauge(
+    "cluster_up", "1 when the controller of a Pinot answers as it should.", (CLUSTER,), shown_by=_BY
+)
+MIRROR_AGE: Final = Gauge(
+    "cluster_mirror_age_seconds", "Age of what is shown of a Pinot cluster.", (CLUSTER,), shown_by=_BY
+)
+MIRROR_CALLS: Final = Gauge(
+    "cluster_mirror_calls", "Requests of the mirror to its controller a minute.", (CLUSTER,), shown_by=_BY
+)
+MIRROR_ERRORS: Final = Counter("mirror_errors", "Rounds of the mirror that failed.", (CLUSTER,), shown_by=(MIRROR,))
+MIRROR_SECONDS: Final = Histogram(
+    "mirror_round_seconds", "Time to bring the database up to date with what changed.", (CLUSTER,), shown_by=(MIRROR,)
+)
+WORKER_UP: Final = Gauge("worker_up", "1 when the pool of workers does its work.", ("pool",))
+WORKER_BUSY: Final = Gauge("worker_busy_slots", "Tasks that the pool is at.", ("pool",))
+FINDINGS: Final = Gauge("findings", "Open findings.", (CLUSTER, "kind", "severity"), shown_by=_BY)
+ALERTS_WAITING: Final = Gauge(
+    "alerts_waiting", "Messages that a receiver has not taken yet.", ("receiver",), shown_by=_BY
+)

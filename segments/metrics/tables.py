@@ -1,0 +1,53 @@
+"""The state of tables, from the mirror: segments, replicas, sizes, switches."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from segments.metrics.declared import MIRROR, OF_TABLE, WEB, Gauge
+
+_BY: Final = (WEB, MIRROR)
+
+
+def _gauge(name: str, text: str, *pinot: str) -> Gauge:
+    return Gauge(name, text, OF_TABLE, pinot, _BY)
+
+
+SEGMENT_COUNT: Final = _gauge("segment_count", "Segments that queries see.", "segmentCount")
+SEGMENT_COUNT_ALL: Final = _gauge(
+    "segment_count_including_replaced", "All segments, hidden ones too.", "segmentCountIncludingReplaced"
+)
+CONSUMING_SEGMENTS: Final = _gauge("consuming_segments", "Segments that a replica should consume.")
+COMMITTING_SEGMENTS: Final = _gauge(
+    "committing_segment_count", "Segments whose pauseless commit has begun and not ended.", "committingSegmentCount"
+)
+IN_ERROR: Final = _gauge("segments_in_error_state", "Segments with a replica in ERROR.", "segmentsInErrorState")
+PAUSELESS_IN_ERROR: Final = _gauge(
+    "pauseless_segments_in_error_count", "The same of tables with pauseless consumption.",
+    "pauselessSegmentsInErrorCount",
+)  # fmt: skip
+PAUSELESS_UNRECOVERABLE: Final = _gauge(
+    "pauseless_segments_in_unrecoverable_error_count", "Segments being committed of which no replica is served and one"
+    " is in ERROR: only the stream has their rows.", "pauselessSegmentsInUnrecoverableErrorCount",
+)  # fmt: skip
+MISSING_URL: Final = _gauge(
+    "segments_missing_download_url", "Segments that are not consuming any more and have no address in the deep store.",
+    "segmentsMissingDownloadUrl",
+)  # fmt: skip
+WITH_LESS_REPLICAS: Final = _gauge(
+    "segments_with_less_replicas", "Segments with fewer replicas that serve than wanted.", "segmentsWithLessReplicas"
+)
+UNAVAILABLE: Final = _gauge("segments_unavailable", "Segments that no replica serves.")
+PERCENT_AVAILABLE: Final = _gauge(
+    "percent_segments_available", "Segments that a replica serves, in percent.", "percentSegmentsAvailable"
+)
+PERCENT_OF_REPLICAS: Final = _gauge("percent_of_replicas", "Replicas that serve, in percent.", "percentOfReplicas")
+REPLICATION: Final = _gauge("replication_from_config", "Replicas that the table asks for.", "replicationFromConfig")
+SIZE: Final = _gauge("table_compressed_size_bytes", "Files of all segments, one copy.", "tableCompressedSize")
+ROWS: Final = _gauge("total_document_count", "Rows of committed segments that queries see.", "totalDocumentCount")
+PAUSED: Final = _gauge("table_consumption_paused", "1 while the table is paused.", "tableConsumptionPaused")
+DISABLED: Final = _gauge("table_disabled", "1 while the table is disabled.", "tableDisabled")
+PAUSELESS: Final = _gauge(
+    "pauseless_consumption_enabled", "1 when the table's config has pauseless consumption.",
+    "pauselessConsumptionEnabled",
+)  # fmt: skip

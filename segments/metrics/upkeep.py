@@ -1,0 +1,26 @@
+"""Periodic passes, deletions, and every change that people or passes make."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from segments.metrics.declared import OF_TABLE, WEB, WORKER, Counter, Histogram
+
+_BY: Final = (WEB, WORKER)
+
+PASS_RUNS: Final = Counter(
+    "controller_periodic_task_run", "Runs of periodic passes, over all tables or one.", ("task",),
+    ("controllerPeriodicTaskRun",), _BY,
+)  # fmt: skip
+PASS_ERRORS: Final = Counter(
+    "periodic_task_error", "Tables on which a pass failed.", (*OF_TABLE, "task"),
+    ("periodicTaskError", "controllerPeriodicTaskError"), _BY,
+)  # fmt: skip
+PASS_TABLES: Final = Counter(
+    "periodic_task_tables_processed", "Tables that passes went over.", ("task",), ("periodicTaskNumTablesProcessed",),
+    _BY,
+)  # fmt: skip
+PASS_SECONDS: Final = Histogram("periodic_task_seconds", "Time of a pass over one table.", ("task",), shown_by=_BY)
+CHANGES: Final = Counter(
+    "changes", "Changes on record (audit), by action and outcome: done, refused or failed.", ("action", "outcome")
+)

@@ -1,0 +1,66 @@
+"""What a server that consumes shows on /metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.dataplane.consuming_world import RT, ConsumingWorld
+from tests.dataplane.world import SECRET, poll
+from tests.signed import Signed
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Iterator[ConsumingWorld]:
+    """An empty cluster."""
+    made = ConsumingWorld(tmp_path)
+    yield made
+    made.close()
+
+
+def metrics(world: ConsumingWorld) -> dict[str, float]:
+    """{line without its value: value} of the page, asked for as a process of the cluster does."""
+    answer = httpx.get(f"{world.servers[1].admin_url}/metrics", auth=Signed(SECRET))
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    lines = [line.rpartition(" ") for line in answer.text.splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, _, value in lines}
+
+
+def test_rows_lag_builds_uploads_and_downloads_of_a_partition_are_on_the_page(live: ConsumingWorld) -> None:
+    live.create_realtime(rows=20)
+    live.start_server()
+    before = metrics(live)
+    live.send(50)
+    live.exact(1)
+    live.settled()
+    poll(lambda: len(live.chain()) == 3, what="two commits")
+    now = metrics(live)
+
+    def grown(name: str) -> float:
+        line = f"pinotadmin_{name}"
+        return now[line] - before.get(line, 0.0)
+
+    assert grown(f'realtime_rows_consumed_total{{table="{RT}"}}') >= 50
+    assert grown(f'segment_build_seconds_count{{table="{RT}"}}') == 2
+    assert grown(f'segment_uploads_total{{outcome="success",table="{RT}"}}') == 2
+    assert grown(f'segment_build_failures_total{{table="{RT}"}}') == 0
+    of = f'{{partition="0",table="{RT}"}}'
+    assert now[f"pinotadmin_realtime_ingestion_offset_lag{of}"] == 0
+    assert now[f"pinotadmin_realtime_ingestion_delay_seconds{of}"] == 0
+    assert now[f"pinotadmin_llc_partition_consuming{of}"] == 1
+    assert now[f"pinotadmin_consuming_segment_rows{of}"] == 10
+    assert now[f'pinotadmin_server_document_count{{table="{RT}"}}'] == 40
+
+
+def test_no_line_comes_twice_and_every_name_has_our_prefix_or_is_of_the_process(live: ConsumingWorld) -> None:
+    live.create_realtime(rows=20)
+    live.start_server()
+    text = httpx.get(f"{live.servers[1].admin_url}/metrics", auth=Signed(SECRET)).text
+    lines = [line.rpartition(" ")[0] for line in text.splitlines() if line and not line.startswith("#")]
+    assert len(lines) == len(set(lines))
+    assert all(re.match(r"(pinotadmin|python|process)_[a-z_]+", line) for line in lines)
