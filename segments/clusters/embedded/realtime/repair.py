@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from segments.clusters.embedded.realtime import force_commit
+from segments.clusters.embedded.realtime import committing, force_commit
 from segments.clusters.embedded.realtime.pause import keep_paused
 from segments.clusters.embedded.realtime.replica_resets import reset_bad_replicas
 from segments.domain.formats.znrecord import ZNRecord
@@ -41,7 +41,9 @@ from segments.store.records.instances import live_instances
 log = logging.getLogger(__name__)
 
 #: Findings of ``keep_copies``.
-_OF_COPIES: Final = frozenset(PREFIX + code for code in ("no-copy", "deep-store", "uploads", "replay"))
+_OF_COPIES: Final = committing.CODES | {
+    PREFIX + code for code in ("no-copy", "deep-store", "uploads", "replay", "ends")
+}
 #: A loss of data is worth a word for this long.
 _LOSS_SHOWN_MS: Final = 7 * 86_400_000
 
@@ -72,10 +74,12 @@ def keep_copies(ctx: Context, table: TableName) -> list[str]:
     """What needs the deep store: segments that only servers have are copied there, uploads that nobody committed go."""
     if is_disabled(_ideal(ctx, table)):
         return []
-    if not ctx.deep_store.exists:
-        keep_findings(ctx.cluster, table.typed, [], owns=lambda code: code in _OF_COPIES)
-        return [f"Segments of {table} stay on servers: this installation has no deep store."]
     steps = _Steps(table)
+    steps.take("ends", lambda: steps.with_findings(committing.repair_committing(ctx, table)))
+    if not ctx.deep_store.exists:
+        keep_findings(ctx.cluster, table.typed, steps.failed, owns=lambda code: code in _OF_COPIES)
+        stays = f"Segments of {table} stay on servers: this installation has no deep store."
+        return [*steps.sentences, *(f.message for f in steps.failed), stays]
 
     def copy() -> list[str]:
         done, left = deep_store_upload.upload_missing(ctx, table)

@@ -52,13 +52,15 @@ class SegmentUploads:
         }
 
     def record(self, table: str, segment: str, timeout_ms: int) -> dict[str, Any]:
-        """uploadCommittedSegment: the record as it is to be, DONE and with the new address; nothing is written."""
+        """uploadCommittedSegment: the record as it is to be, DONE and with the new address ("": there is no deep store,
+        only servers have it); nothing is written.
+        """
         typed = _checked(table, segment)
         held = self._held(typed, segment)
         node = self._store.get(paths.segment(typed, segment))
         if node is None or node.record is None:
             raise Unavailable(f"Segment '{segment}' of table '{table}' has no record.")
-        url = self._upload(held, typed, timeout_ms)
+        url = self._upload(held, typed, timeout_ms) if self._uploader.has_store else ""
         meta = segment_metadata.from_record(node.record).edited(_facts(held.info, held.disk_bytes, url))
         body: dict[str, Any] = {"segmentName": segment, "simpleFields": dict(sorted(meta.fields.items()))}
         return body | ({"customMap": dict(meta.custom)} if meta.custom else {})
@@ -103,8 +105,10 @@ def _facts(info: SegmentInfo, size_bytes: int, url: str) -> dict[str, str | int 
         "segment.end.time": info.end_time_ms,
         "segment.time.unit": "MILLISECONDS",
     }
+    end = info.realtime_end_offset
     return {
         "segment.realtime.status": segment_metadata.DONE,
+        **({} if end is None else {"segment.realtime.endOffset": end}),
         "segment.crc": info.crc,
         "segment.total.docs": info.total_docs,
         "segment.index.version": info.index_version,

@@ -15,6 +15,7 @@ from segments.domain.segments.segment_metadata import COMMITTING
 from segments.names import TableName
 from segments.store import paths
 from segments.store.base import Create, Replace, Store, Versioned, Write
+from segments.store.update import update_transaction
 
 _FIELD: Final = "committingSegments"
 
@@ -39,6 +40,20 @@ def unlisting_writes(store: Store, table: TableName, segments: Collection[str]) 
     names = _listed(node)
     left = [name for name in names if name not in segments]
     return [] if left == names else [_write(table, node, left)]
+
+
+def correct_list(store: Store, table: TableName, seen: Collection[str]) -> None:
+    """Have the list name what is COMMITTING by its record, of what it names and of what was ``seen`` to be."""
+
+    def attempt() -> list[Write]:
+        node = store.get(paths.committing(table.typed))
+        names = _listed(node)
+        asked = sorted({*names, *seen})
+        nodes = store.get_many([paths.segment(table.typed, name) for name in asked])
+        right = [name for name, found in zip(asked, nodes, strict=True) if _is_committing(found)]
+        return [] if set(right) == set(names) else [_write(table, node, right)]
+
+    update_transaction(store, attempt)
 
 
 def _listed(node: Versioned | None) -> list[str]:

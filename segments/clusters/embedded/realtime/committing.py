@@ -1,0 +1,206 @@
+"""Commits that have started and not ended: ended from a server's sealed copy, or reported with what is missing."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from segments.domain.realtime.commit.end import Built
+from segments.domain.realtime.commit.fields import END_OFFSET, PARTITION_METADATA
+from segments.domain.realtime.flush_threshold import is_tuned
+from segments.domain.realtime.llc_name import is_llc_name, parse_llc_name
+from segments.domain.realtime.realtime_table import check_realtime
+from segments.domain.realtime.repair.committing import Committing, Need, need_of
+from segments.domain.realtime.repair.recovery_mode import RECOVERY_MODE_KEY, may_reingest
+from segments.domain.segments import segment_metadata
+from segments.domain.segments.segment_metadata import COMMITTING, SegmentMetadata
+from segments.domain.upkeep.findings import Found
+from segments.errors import PinotAdminError, StateConflict, Unavailable
+from segments.names import TableName
+from segments.services.clusters.cluster_settings import read_settings
+from segments.services.core.context import Context
+from segments.services.realtime.completion.commit_end import end_writes
+from segments.services.realtime.completion.commit_file import CommitFile
+from segments.services.realtime.completion.committing_list import correct_list
+from segments.services.realtime.realtime_state import COMPLETION_TIME_KEY, completion_ms
+from segments.services.segments.segments import seen_records
+from segments.services.tables.table_record import read_table_config
+from segments.services.upkeep.validation import CONSUMPTION as PREFIX
+from segments.store import paths
+from segments.store.base import Versioned, Write
+from segments.store.records.instances import instance_configs, live_instances
+from segments.store.update import update_transaction
+
+log = logging.getLogger(__name__)
+
+LATE: Final = PREFIX + "committing"
+REINGEST: Final = PREFIX + "reingest"
+UNRECOVERABLE: Final = PREFIX + "unrecoverable"
+CODES: Final = frozenset({LATE, REINGEST, UNRECOVERABLE})
+#: Seconds for which a server is waited for; an upload that takes longer goes on there.
+_UPLOAD_S: Final = 20.0
+#: After so many seconds, or failures, a run ends no further commit: the next one goes on.
+_LONGEST_RUN_S: Final = 120.0
+_MOST_FAILURES: Final = 5
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A segment that is COMMITTING, its record as read, and what it needs."""
+
+    segment: Committing
+    node: Versioned
+    need: Need
+
+
+def unfinished_commits(ctx: Context, table: TableName) -> list[Unfinished]:
+    """Every segment of the table that is COMMITTING, with what it needs now."""
+    names = sorted(s for s, seen in seen_records(ctx, table).items() if seen.status == COMMITTING and is_llc_name(s))
+    if not names:
+        return []
+    ideal, node, *records = ctx.store.get_many(
+        [
+            paths.ideal_state(table.typed),
+            paths.external_view(table.typed),
+            *(paths.segment(table.typed, s) for s in names),
+        ]
+    )
+    rows, view = (n.record.maps if n and n.record else {} for n in (ideal, node))
+    settings, live = read_settings(ctx), set(live_instances(ctx.store))
+    may = may_reingest(read_table_config(ctx, table), settings.get(RECOVERY_MODE_KEY))
+    age_ms, found = completion_ms(settings.get(COMPLETION_TIME_KEY)), []
+    for name, record in zip(names, records, strict=True):
+        if record is None or record.record is None or _metadata(record).status != COMMITTING:
+            continue
+        segment = Committing(name, record.modified_ms, rows.get(name, {}), view.get(name, {}), live)
+        need = need_of(segment, ctx.clock(), completion_ms=age_ms, may_reingest=may)
+        found.append(Unfinished(segment, record, need))
+    return found
+
+
+def repair_committing(ctx: Context, table: TableName) -> tuple[list[str], list[Found]]:
+    """End the commits that a server's sealed copy can end. A sentence for each, and findings about the others."""
+    done: list[str] = []
+    found: list[Found] = []
+    until, failures = ctx.timer.seconds() + _LONGEST_RUN_S, 0
+    unfinished = unfinished_commits(ctx, table)
+    correct_list(ctx.store, table, [each.segment.name for each in unfinished])
+    for each in unfinished:
+        why = ""
+        if each.need is Need.UPLOAD:
+            is_late = failures == _MOST_FAILURES or ctx.timer.seconds() > until
+            why = "its turn comes with the next pass." if is_late else end_from_server(ctx, table, each)
+            failures += bool(why) and not is_late
+            if not why:
+                done.append(f"Segment {each.segment.name}: the commit was ended with a server's copy.")
+        if each.need is not Need.WAIT and (why or each.need is not Need.UPLOAD):
+            found.append(_finding(each, why, ctx.clock()))
+    return done, found
+
+
+def end_from_server(ctx: Context, table: TableName, each: Unfinished) -> str:
+    """Have one server after the other upload its sealed copy, and end the commit with it; "" when one did, else why
+    none did.
+    """
+    why = "no live server has it."
+    for server in each.segment.holders:
+        try:
+            answer = _ask(ctx, table, each.segment.name, server)
+            _end(ctx, table, each, answer)
+        except (PinotAdminError, KeyError, TypeError, ValueError) as error:
+            log.warning("The copy of %s on %s does not end its commit: %s", each.segment.name, server, error)
+            why = f"{server} could not upload it: {error}"
+            continue
+        return ""
+    return why
+
+
+def _ask(ctx: Context, table: TableName, segment: str, server: str) -> SegmentMetadata:
+    """The record as the server would have it, after its upload."""
+    config = instance_configs(ctx.store).get(server)
+    if ctx.servers is None or config is None:
+        raise Unavailable(f"Server {server} can not be asked.")
+    path = f"/segments/{quote(table.typed, safe='')}/{quote(segment, safe='')}/uploadCommittedSegment"
+    answer: Any = ctx.servers.ask(
+        config.admin_url, "POST", f"{path}?uploadTimeoutMs={int(_UPLOAD_S * 1000)}", _UPLOAD_S + 10
+    )
+    fields = {str(k): str(v) for k, v in answer["simpleFields"].items()}
+    custom = {str(k): str(v) for k, v in (answer.get("customMap") or {}).items()}
+    return SegmentMetadata(segment, fields, custom)
+
+
+def _end(ctx: Context, table: TableName, each: Unfinished, theirs: SegmentMetadata) -> None:
+    """Write the end of the commit with what the server has. StateConflict when its copy is another one, or the segment
+    was changed meanwhile; the file it brought is then left to the clean-up of uploads.
+    """
+    name, path = each.segment.name, paths.segment(table.typed, each.segment.name)
+    wanted = _metadata(each.node).fields.get(END_OFFSET)
+    if theirs.fields.get(END_OFFSET, wanted) != wanted:
+        raise StateConflict(f"It ends at {theirs.fields[END_OFFSET]} there, and is committed at {wanted}.")
+    built = _built(theirs)
+    file = CommitFile(ctx, table, name, theirs.download_url or f"peer:///{name}", built.crc)
+    stream = check_realtime(read_table_config(ctx, table))[0]
+
+    def writes() -> Sequence[Write]:
+        node = ctx.store.get(path)
+        if node is None:
+            raise StateConflict(f"Segment '{name}' of table '{table}' was deleted while it was uploaded.")
+        return end_writes(ctx, table, node, built, file.url, is_tuned=is_tuned(stream.flush))
+
+    file.stage()
+    update_transaction(ctx.store, writes)
+    file.finish()
+
+
+def _built(theirs: SegmentMetadata) -> Built:
+    """The facts of a built segment as a server's answer names them. ValueError when one is missing."""
+    crc, docs = theirs.crc, theirs.total_docs
+    if crc is None or docs is None:
+        raise ValueError("the answer lacks the CRC or the number of rows")
+    partitions: Mapping[str, Mapping[str, Any]] = {}
+    if text := theirs.fields.get(PARTITION_METADATA):
+        partitions = json.loads(text)["columnPartitionMap"]
+    data_crc = theirs.fields.get("segment.data.crc", "")
+    return Built(
+        crc=crc,
+        total_docs=docs,
+        index_version=theirs.fields.get("segment.index.version", "v3"),
+        size_bytes=theirs.size_bytes if theirs.size_bytes is not None else -1,
+        data_crc=int(data_crc) if data_crc.isdecimal() else None,
+        start_ms=theirs.start_ms,
+        end_ms=theirs.end_ms,
+        partitions=partitions,
+        custom=theirs.custom,
+    )
+
+
+def _metadata(node: Versioned) -> SegmentMetadata:
+    assert node.record is not None  # those without were left out
+    return segment_metadata.from_record(node.record)
+
+
+def _finding(each: Unfinished, why: str, now_ms: int) -> Found:
+    name, minutes = each.segment.name, (now_ms - each.segment.since_ms) // 60_000
+    partition = parse_llc_name(name).partition
+    since = f"Segment {name} of partition {partition} is being committed for {minutes} minutes"
+    match each.need:
+        case Need.REINGEST:
+            text = f"No replica has segment {name}: all are in ERROR. Its rows are to be read again from the stream."
+            return Found(REINGEST, name, "error", text)
+        case Need.FORBIDDEN:
+            text = (
+                f"No replica has segment {name}: all are in ERROR. The table keeps rows in the order of the stream "
+                "(partial upsert or dedup), so they are not read again unless its disasterRecoveryMode is ALWAYS. "
+                "Set it, or delete the segments from this one on."
+            )
+            return Found(UNRECOVERABLE, name, "error", text)
+        case Need.UNREACHABLE:
+            down = ", ".join(each.segment.down)
+            return Found(LATE, name, "error", f"{since}: no live server has it. Start {down}, which may have it.")
+        case Need.LATE:
+            return Found(LATE, name, "warning", f"{since}: its servers are still at it; their logs say why.")
+    return Found(LATE, name, "warning", f"{since}: a server has it, but {why}")
